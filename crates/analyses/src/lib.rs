@@ -1,0 +1,1 @@
+//! What bound each TCP flow, when and for how long: pure analyses over slowpath events.

@@ -1,0 +1,3 @@
+//! Where does a Linux TCP transfer lose its time, and what would give it back?.
+
+fn main() {}

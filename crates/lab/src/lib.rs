@@ -1,0 +1,1 @@
+//! Real transfers in network namespaces over an emulated path, with the truth about them.

@@ -1,0 +1,1 @@
+//! Units, flows, segments and events: the vocabulary every source and analysis of slowpath shares.

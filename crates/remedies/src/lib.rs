@@ -1,0 +1,1 @@
+//! From a finding to what would give the time back.

@@ -1,0 +1,1 @@
+//! pcap and pcapng captures as slowpath events.

@@ -1,0 +1,1 @@
+//! slowpath's results as text, JSON and one offline HTML page.

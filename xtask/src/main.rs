@@ -1,0 +1,3 @@
+//! Chores of the slowpath repository: labelled captures, benchmark input, generated documents.
+
+fn main() {}
