@@ -1,1 +1,27 @@
-//! Units, flows, segments and events: the vocabulary every source and analysis of slowpath shares.
+//! The vocabulary that every source and analysis of slowpath shares.
+//!
+//! A *source* (a capture file, the live kernel, the simulator) turns what it sees into [`Event`]s of numbered
+//! flows and pushes them into a [`Sink`]. Nothing here reads a clock, draws a random number or does I/O.
+//!
+//! - [`units`]: amounts of data and rates, which meet only in named methods.
+//! - [`time`]: instants on a recording's own clock.
+//! - [`sequence`]: 32-bit sequence numbers, and the 64-bit stream offsets they become at the edge.
+//! - [`flow`]: who talks to whom, and from where we watch.
+//! - [`segment`]: one TCP segment as it passed the place of observation.
+//! - [`event`]: what a source can say, and who listens.
+//! - [`notation`]: one text line per event, in packetdrill's notation.
+
+pub mod event;
+pub mod flow;
+pub mod notation;
+pub mod segment;
+pub mod sequence;
+pub mod time;
+pub mod units;
+
+pub use event::{Event, EventKind, FlowEnd, Sink};
+pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
+pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
+pub use sequence::{SeqNr, StreamOffset, Unwrapper};
+pub use time::Instant;
+pub use units::{Bytes, Rate};

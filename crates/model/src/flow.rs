@@ -1,0 +1,117 @@
+//! Who talks to whom, and from where we watch.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Not;
+
+/// One end of a connection.
+///
+/// `A` sent the SYN. Where no handshake was seen, `A` sent the first segment seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The initiator.
+    A,
+    /// The other one.
+    B,
+}
+
+impl End {
+    /// Both ends, `A` first.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// 0 for `A`, 1 for `B`: for arrays that hold something per end.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Not for End {
+    type Output = Self;
+    /// The other end.
+    fn not(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::A => "A",
+            Self::B => "B",
+        })
+    }
+}
+
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// The IP address.
+    pub address: IpAddr,
+    /// The TCP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&SocketAddr::new(self.address, self.port).to_string())
+    }
+}
+
+/// What makes a flow this flow: its two ends, and which of the connections between them it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowKey {
+    /// The initiator's end ([`End::A`]).
+    pub a: Endpoint,
+    /// The other end ([`End::B`]).
+    pub b: Endpoint,
+    /// How many connections between the same two endpoints this recording saw before: 0 unless a port was
+    /// used again.
+    pub occurrence: u32,
+}
+
+impl FlowKey {
+    /// The endpoint at `end`.
+    pub const fn endpoint(&self, end: End) -> Endpoint {
+        match end {
+            End::A => self.a,
+            End::B => self.b,
+        }
+    }
+}
+
+impl fmt::Display for FlowKey {
+    /// `192.0.2.1:40000 > 198.51.100.7:443`, with `(2nd)` and so on where the ports were used again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {}", self.a, self.b)?;
+        match self.occurrence {
+            0 => Ok(()),
+            1 => f.write_str(" (2nd)"),
+            2 => f.write_str(" (3rd)"),
+            n => write!(f, " ({}th)", n + 1),
+        }
+    }
+}
+
+/// A flow's number within one recording, from 1 in order of first appearance: what `--flow` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl fmt::Display for FlowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a flow was watched, which decides what of it can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vantage {
+    /// On, or right beside, the host of this end.
+    At(End),
+    /// Somewhere on the way.
+    Between,
+    /// Not known.
+    Unknown,
+}

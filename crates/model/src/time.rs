@@ -1,0 +1,86 @@
+//! Instants on a recording's own clock.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// A point in time, in nanoseconds since the recording's first event.
+///
+/// Signed, since captures do step back: a frame stamped before the first one is at a negative instant instead
+/// of being silently moved. The range is ±292 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(i64);
+
+impl Instant {
+    /// The recording's start.
+    pub const START: Self = Self(0);
+
+    /// `nanos` nanoseconds after the start; before it where negative.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the start.
+    pub const fn nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Nanoseconds from `earlier` to `self`; negative where `earlier` is the later one.
+    pub const fn nanos_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The time from `earlier` to `self`; `None` where `earlier` is the later one.
+    pub fn since(self, earlier: Self) -> Option<Duration> {
+        u64::try_from(self.nanos_since(earlier)).ok().map(Duration::from_nanos)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    /// Saturates at the end of the range.
+    fn add(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(time)))
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    /// Saturates at the start of the range.
+    fn sub(self, time: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(time)))
+    }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+impl fmt::Display for Instant {
+    /// Seconds with nine decimals: `12.000345678`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanos = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reversed_time_is_not_made_positive() {
+        let (early, late) = (Instant::from_nanos(-5), Instant::from_nanos(7));
+        assert_eq!(late.since(early), Some(Duration::from_nanos(12)));
+        assert_eq!(early.since(late), None);
+        assert_eq!(early.nanos_since(late), -12);
+        assert_eq!(early.to_string(), "-0.000000005");
+        assert_eq!(Instant::from_nanos(i64::MIN).to_string(), "-9223372036.854775808");
+    }
+}

@@ -1,0 +1,268 @@
+//! Amounts of data and rates.
+//!
+//! Units meet only in named methods that state rounding and the zero case. Text without a unit is refused,
+//! since `65536` in a configuration has meant bytes, bits and packets to three different people.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// An amount of data, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// No data.
+    pub const ZERO: Self = Self(0);
+
+    /// `bytes` bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// `kib` times 1024 bytes.
+    pub const fn kib(kib: u64) -> Self {
+        Self(kib * 1024)
+    }
+
+    /// The number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number of bits; saturates at `u64::MAX`.
+    pub const fn bits(self) -> u64 {
+        self.0.saturating_mul(8)
+    }
+
+    /// What is left of `self` without `other`; zero where `other` is larger.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// At most three significant figures and a binary unit (`1.45 KiB`), or all digits below 1 KiB.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+        if self.0 < 1024 {
+            return f.pad(&format!("{} B", self.0));
+        }
+        let mut amount = self.0 as f64;
+        let mut unit = "B";
+        for next in UNITS {
+            if amount < 1023.5 {
+                break;
+            }
+            amount /= 1024.0;
+            unit = next;
+        }
+        f.pad(&format!("{} {unit}", three_figures(amount)))
+    }
+}
+
+/// Text that is not a number followed by a unit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not {quantity}; write a number and a unit, such as \"{example}\"")]
+pub struct UnitError {
+    text: String,
+    quantity: &'static str,
+    example: &'static str,
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    /// `1500 B`, `64 KiB`, `4MiB`, `1 GiB`, and the decimal `kB`, `MB`, `GB`. Fractions round down to a byte.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.to_owned(), quantity: "an amount of data", example: "64 KiB" };
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        let factor = match unit {
+            "B" => 1.0,
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            "GiB" => 1024.0 * 1024.0 * 1024.0,
+            "kB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            _ => return Err(error()),
+        };
+        let bytes = number * factor;
+        if bytes >= u64::MAX as f64 { Err(error()) } else { Ok(Self(bytes as u64)) }
+    }
+}
+
+/// A rate of data, in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `rate` bits per second.
+    pub const fn bits_per_second(rate: u64) -> Self {
+        Self(rate)
+    }
+
+    /// `rate` million bits per second.
+    pub const fn mbit(rate: u64) -> Self {
+        Self(rate * 1_000_000)
+    }
+
+    /// The number of bits per second.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The rate at which `amount` passes in `lasted`, rounded down to a bit per second; `None` where no time
+    /// passed, for which no rate is right.
+    pub fn of(amount: Bytes, lasted: Duration) -> Option<Self> {
+        let nanos = lasted.as_nanos();
+        if nanos == 0 {
+            return None;
+        }
+        let rate = u128::from(amount.get()) * 8 * 1_000_000_000 / nanos;
+        Some(Self(u64::try_from(rate).unwrap_or(u64::MAX)))
+    }
+
+    /// How long `amount` takes at this rate, rounded up to a nanosecond; `None` at rate zero.
+    pub fn time_for(self, amount: Bytes) -> Option<Duration> {
+        if self.0 == 0 {
+            return None;
+        }
+        let nanos = (u128::from(amount.get()) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
+        Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
+
+    /// What passes in `time` at this rate, rounded down: with a round-trip time, the bandwidth-delay product.
+    pub fn amount_in(self, time: Duration) -> Bytes {
+        let bytes = u128::from(self.0) * time.as_nanos() / 8 / 1_000_000_000;
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Display for Rate {
+    /// Three significant figures and a decimal unit: `94.2 Mbit/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut amount = self.0 as f64;
+        let mut unit = "bit/s";
+        for next in ["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"] {
+            if amount < 999.5 {
+                break;
+            }
+            amount /= 1000.0;
+            unit = next;
+        }
+        f.pad(&format!("{} {unit}", three_figures(amount)))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = UnitError;
+
+    /// `512 kbit/s`, `100 Mbit/s`, `1.5Gbit/s`, `8000 bit/s`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.to_owned(), quantity: "a rate", example: "100 Mbit/s" };
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        let factor = match unit {
+            "bit/s" => 1.0,
+            "kbit/s" => 1e3,
+            "Mbit/s" => 1e6,
+            "Gbit/s" => 1e9,
+            "Tbit/s" => 1e12,
+            _ => return Err(error()),
+        };
+        let rate = number * factor;
+        if rate >= u64::MAX as f64 { Err(error()) } else { Ok(Self(rate as u64)) }
+    }
+}
+
+/// A non-negative decimal number and the unit behind it, with or without a space between.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+    let number: f64 = text[..split].parse().ok()?;
+    Some((number, text[split..].trim_start()))
+}
+
+/// `amount` with at most three significant figures: `9.41`, `94.1`, `941`.
+fn three_figures(amount: f64) -> String {
+    let decimals = if amount >= 99.95 {
+        0
+    } else if amount >= 9.995 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{amount:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_and_time_round_so_that_a_link_never_beats_its_rate() {
+        let rate = Rate::bits_per_second(3);
+        assert_eq!(rate.time_for(Bytes::new(1)), Some(Duration::from_nanos(2_666_666_667)));
+        assert_eq!(Rate::of(Bytes::new(1), Duration::from_nanos(2_666_666_667)), Some(Rate(2)));
+        assert_eq!(Rate::bits_per_second(0).time_for(Bytes::new(1)), None);
+        assert_eq!(Rate::of(Bytes::new(1), Duration::ZERO), None);
+    }
+
+    #[test]
+    fn bandwidth_delay_product() {
+        // ubik V: 1000 Mb/s * 40 ms = 5 MB
+        assert_eq!(Rate::mbit(1000).amount_in(Duration::from_millis(40)), Bytes::new(5_000_000));
+    }
+
+    #[test]
+    fn text_without_a_unit_is_refused() {
+        assert_eq!(
+            "65536".parse::<Bytes>().unwrap_err().to_string(),
+            "\"65536\" is not an amount of data; write a number and a unit, such as \"64 KiB\""
+        );
+        assert!("10 Mb".parse::<Rate>().is_err());
+        assert!("1e400 B".parse::<Bytes>().is_err());
+        assert_eq!("64 KiB".parse::<Bytes>(), Ok(Bytes::kib(64)));
+        assert_eq!("1.5Gbit/s".parse::<Rate>(), Ok(Rate::mbit(1500)));
+    }
+
+    #[test]
+    fn shown_with_three_figures() {
+        let shown: Vec<_> = [0, 1023, 1024, 1_536, 4 << 20, 1_048_500]
+            .map(|n| Bytes::new(n).to_string())
+            .into_iter()
+            .collect();
+        assert_eq!(shown, ["0 B", "1023 B", "1 KiB", "1.5 KiB", "4 MiB", "1 MiB"]);
+        assert_eq!(Rate::bits_per_second(94_150_000).to_string(), "94.2 Mbit/s");
+        assert_eq!(Rate::bits_per_second(999_999_999).to_string(), "1 Gbit/s");
+    }
+}
