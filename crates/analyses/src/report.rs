@@ -1,0 +1,355 @@
+//! What is known of a flow when it is over: measures, limits over time, findings.
+//!
+//! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
+
+use crate::cause::{Cause, Confidence};
+use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
+use std::time::Duration;
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowReport {
+    /// Its number in the recording.
+    pub id: FlowId,
+    /// Its ends.
+    pub key: FlowKey,
+    /// First and last event.
+    pub first: Instant,
+    /// Last event.
+    pub last: Instant,
+    /// Why the source said no more of it.
+    pub ended: FlowEnd,
+    /// From where it was watched.
+    pub vantage: VantageReport,
+    /// The opening of the connection.
+    pub opening: Opening,
+    /// Which ends sent FIN, and which sent RST.
+    pub closing: Closing,
+    /// The end that sent more payload: whose direction the verdict is about.
+    pub sender: End,
+    /// What was sent by A, and by B.
+    pub directions: [DirectionReport; 2],
+}
+
+impl FlowReport {
+    /// The direction the verdict is about.
+    pub const fn main(&self) -> &DirectionReport {
+        &self.directions[self.sender.index()]
+    }
+
+    /// From the first event to the last; zero where time stepped back.
+    pub fn lasted(&self) -> Duration {
+        self.last.since(self.first).unwrap_or_default()
+    }
+}
+
+/// Where the tap was, and how that is known.
+#[derive(Clone, Debug)]
+pub struct VantageReport {
+    /// The place.
+    pub vantage: Vantage,
+    /// How sure.
+    pub confidence: Confidence,
+    /// From the tap to A and back, at its shortest.
+    pub to_a: Option<Duration>,
+    /// From the tap to B and back, at its shortest.
+    pub to_b: Option<Duration>,
+    /// A sentence: what it was inferred from.
+    pub evidence: String,
+}
+
+/// How a connection opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening {
+    /// When A's first SYN passed; `None` for a flow that starts in the middle.
+    pub syn: Option<Instant>,
+    /// When B's first SYN-ACK passed.
+    pub syn_ack: Option<Instant>,
+    /// When the handshake's last ACK passed.
+    pub established: Option<Instant>,
+    /// SYNs and SYN-ACKs sent again.
+    pub retransmitted: u32,
+    /// From SYN to the last ACK, where no SYN was sent again: one round trip.
+    pub round_trip: Option<Duration>,
+}
+
+/// How a connection closed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Closing {
+    /// Ends that sent FIN: A, B.
+    pub fin: [bool; 2],
+    /// Ends that sent RST: A, B.
+    pub rst: [bool; 2],
+}
+
+/// One direction of a flow: what one end sent, and what bound it.
+#[derive(Clone, Debug)]
+pub struct DirectionReport {
+    /// The end that sent.
+    pub from: End,
+    /// Counts, amounts, times.
+    pub measures: Measures,
+    /// Time split into spells: contiguous, in order, no overlap, from the flow's first event to its last. Empty
+    /// where the direction carried no payload.
+    pub spells: Vec<Spell>,
+    /// What the spells come to, most time first.
+    pub findings: Vec<Finding>,
+    /// Pauses far longer than a round trip, first ones first; the longest 64 where there were more.
+    pub stalls: Vec<Stall>,
+    /// How many stalls there were.
+    pub stall_count: u64,
+}
+
+/// What was counted and measured in one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Measures {
+    /// Segments, of any kind.
+    pub packets: u64,
+    /// Segments with payload.
+    pub data_packets: u64,
+    /// Segments with neither payload, SYN, FIN nor RST.
+    pub pure_acks: u64,
+    /// Payload, all of it.
+    pub bytes: Bytes,
+    /// Payload without what was seen before.
+    pub unique_bytes: Bytes,
+    /// Unique payload over the time from the first data segment to the last acknowledgment of data.
+    pub goodput: Option<Rate>,
+    /// All payload over the same time.
+    pub throughput: Option<Rate>,
+    /// First and last segment with payload.
+    pub first_data: Option<Instant>,
+    /// Last segment with payload.
+    pub last_data: Option<Instant>,
+
+    /// Options of this end's SYN.
+    pub options: Option<SynOptions>,
+    /// How this end's window field is scaled, and how that is known.
+    pub window_scale: ScaleKnown,
+    /// Largest payload of a segment, not counting super-packets where the MSS is known.
+    pub mss_seen: u32,
+    /// Segments longer than the MSS: TSO on the way out or GRO on the way in.
+    pub super_packets: u64,
+
+    /// Labels of the segments with payload; they add up to `data_packets`.
+    pub labels: LabelCounts,
+    /// Data segments that used up the advertised window.
+    pub window_full: u64,
+    /// Payload the capture did not see though it was acknowledged.
+    pub unseen_bytes: Bytes,
+    /// How often such a gap was noticed.
+    pub unseen_gaps: u64,
+    /// Payload of this direction found missing at the tap and filled in later.
+    pub holes: u64,
+
+    /// Duplicate ACKs this end sent (RFC 5681, section 2).
+    pub duplicate_acks: u64,
+    /// SACK blocks this end sent.
+    pub sack_blocks: u64,
+    /// DSACK blocks this end sent (RFC 2883).
+    pub dsack_blocks: u64,
+    /// Largest, smallest non-zero and mean window this end advertised, scaled where known.
+    pub window: WindowMeasures,
+
+    /// Round trips from a data segment at the tap to its ACK at the tap (Karn's rule kept).
+    pub rtt_by_ack: RttMeasures,
+    /// Round trips by echoed timestamp, from the tap to the peer and back.
+    pub rtt_by_timestamp: RttMeasures,
+    /// The retransmission timeout Linux would have at the end (`tcp_rtt_estimator`, `tcp_set_rto`, 6.18).
+    pub rto: Option<Duration>,
+
+    /// Largest amount outstanding, SACKed data left out.
+    pub flight_max: Bytes,
+    /// Outstanding data averaged over time.
+    pub flight_mean: Bytes,
+    /// Longest time without a data segment between the first and the last.
+    pub idle_longest: Duration,
+    /// Retransmission timeouts: times when the sender fell silent until its timer ran out.
+    pub timeouts: u64,
+    /// Episodes of loss recovery.
+    pub recoveries: u64,
+}
+
+/// Options of a SYN or SYN-ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// MSS; 536 is assumed where absent (RFC 9293, section 3.7.1).
+    pub mss: Option<u16>,
+    /// Window scale as sent; more than 14 counts as 14 (RFC 7323, section 2.3).
+    pub window_scale: Option<u8>,
+    /// SACK permitted.
+    pub sack_permitted: bool,
+    /// Timestamps.
+    pub timestamps: bool,
+}
+
+/// How far the window field is shifted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleKnown {
+    /// Agreed in the handshake, which was seen (0 where either end did not offer it).
+    Agreed(u8),
+    /// The handshake was not seen; this is the smallest shift under which the data outstanding fits the window.
+    AtLeast(u8),
+    /// Nothing to infer it from: windows are as on the wire and may be larger.
+    #[default]
+    Unknown,
+}
+
+impl ScaleKnown {
+    /// The shift to count with.
+    pub const fn shift(self) -> u8 {
+        match self {
+            Self::Agreed(shift) | Self::AtLeast(shift) => shift,
+            Self::Unknown => 0,
+        }
+    }
+}
+
+/// How many data segments were what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LabelCounts {
+    /// Data never seen before, in order.
+    pub new: u64,
+    /// Sent again because it was lost, or taken to be.
+    pub retransmission: u64,
+    /// Sent again though it had arrived: by DSACK, by timestamp, or seen to arrive twice.
+    pub spurious: u64,
+    /// Overtaken on the way.
+    pub out_of_order: u64,
+    /// The same frame captured, or delivered, twice.
+    pub duplicate: u64,
+    /// One byte, or none, that was acknowledged already (RFC 9293, section 3.8.4).
+    pub keep_alive: u64,
+    /// Sent against a closed window (RFC 9293, section 3.8.6.1).
+    pub window_probe: u64,
+}
+
+/// An advertised window over the life of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowMeasures {
+    /// Smallest window above zero.
+    pub min: Option<Bytes>,
+    /// Largest.
+    pub max: Option<Bytes>,
+    /// Mean over segments.
+    pub mean: Option<Bytes>,
+    /// How often it closed.
+    pub zero_count: u64,
+    /// How long it was closed.
+    pub zero_time: Duration,
+}
+
+/// Round-trip times.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttMeasures {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: Option<Duration>,
+    /// Mean.
+    pub mean: Option<Duration>,
+    /// Largest.
+    pub max: Option<Duration>,
+    /// Standard deviation.
+    pub deviation: Option<Duration>,
+}
+
+/// A time during which one cause bound the flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spell {
+    /// Its start.
+    pub from: Instant,
+    /// Its end.
+    pub to: Instant,
+    /// What bound.
+    pub cause: Cause,
+}
+
+impl Spell {
+    /// How long it lasted.
+    pub fn lasted(&self) -> Duration {
+        self.to.since(self.from).unwrap_or_default()
+    }
+}
+
+/// One cause, over the life of a direction.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What bound.
+    pub cause: Cause,
+    /// For how long, all its spells together.
+    pub lasted: Duration,
+    /// The share of the flow's life, 0 to 1.
+    pub share: f64,
+    /// In how many spells.
+    pub spells: u64,
+    /// How sure.
+    pub confidence: Confidence,
+    /// Sentences with numbers: what shows it.
+    pub evidence: Vec<String>,
+    /// Where to look: the start and frame of its longest spells, at most three.
+    pub instants: Vec<Instant>,
+}
+
+/// A pause between two segments of a flow longer than min(2 SRTT, RTO): TAPO's definition (Zhou et al.,
+/// *Demystifying and mitigating TCP stalls at the server side*, CoNEXT 2015, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Its start: the last segment before.
+    pub from: Instant,
+    /// How long it lasted.
+    pub lasted: Duration,
+    /// TAPO's cause.
+    pub cause: StallCause,
+    /// The frame that ended it.
+    pub frame: u64,
+}
+
+/// The causes of stalls (TAPO, figure 5 and table 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StallCause {
+    /// The server's application had nothing ready at the head of an answer.
+    DataUnavailable,
+    /// The server's application paused in the middle of an answer.
+    ResourceConstraint,
+    /// The client asked for nothing.
+    ClientIdle,
+    /// The receiver's window was closed.
+    ZeroWindow,
+    /// A retransmission was lost.
+    DoubleRetransmission,
+    /// The last segments of an answer were lost.
+    TailRetransmission,
+    /// Too little was in flight for three duplicate ACKs, by the congestion window.
+    SmallCongestionWindow,
+    /// Too little was in flight for three duplicate ACKs, by the receive window.
+    SmallReceiveWindow,
+    /// A whole window was lost.
+    ContinuousLoss,
+    /// The data arrived and its ACKs were late or lost.
+    AckDelayOrLoss,
+    /// Packets were late, not lost.
+    PacketDelay,
+    /// None of these shows.
+    Undetermined,
+}
+
+impl StallCause {
+    /// The name in JSON: `tail-retransmission`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::DataUnavailable => "data-unavailable",
+            Self::ResourceConstraint => "resource-constraint",
+            Self::ClientIdle => "client-idle",
+            Self::ZeroWindow => "zero-window",
+            Self::DoubleRetransmission => "double-retransmission",
+            Self::TailRetransmission => "tail-retransmission",
+            Self::SmallCongestionWindow => "small-cwnd",
+            Self::SmallReceiveWindow => "small-rwnd",
+            Self::ContinuousLoss => "continuous-loss",
+            Self::AckDelayOrLoss => "ack-delay-or-loss",
+            Self::PacketDelay => "packet-delay",
+            Self::Undetermined => "undetermined",
+        }
+    }
+}
