@@ -1,1 +1,146 @@
 //! From a finding to what would give the time back.
+//!
+//! [`advise`] answers a finding with advice that is specific to the flow: numbers computed from its report, the
+//! commands that change something, where each has to be given, what it changes and how it is put back. It is
+//! pure: it reads no setting and changes none.
+//!
+//! A capture does not show a host's settings. Where a number rests on an assumption (how much of a receive buffer
+//! Linux advertises, which rate the path could carry), the text says that it is an estimate and the assumption
+//! is named at the arithmetic ([`arithmetic`]).
+//!
+//! Every sysctl named here is in Linux's `Documentation/networking/ip-sysctl.rst` or
+//! `Documentation/admin-guide/sysctl/net.rst` (6.18); `tests/advice.rs` holds the list.
+
+use slowpath_analyses::Cause;
+use slowpath_analyses::report::{Finding, FlowReport};
+
+mod application;
+pub mod arithmetic;
+mod command;
+mod congestion_window;
+mod connection;
+mod facts;
+mod handbook;
+mod loss_recovery;
+mod path;
+mod receive_window;
+mod receiver_processing;
+mod send_buffer;
+mod unknown;
+
+pub use handbook::handbook_page;
+
+use facts::Facts;
+
+/// What to do about a finding, or about one part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What is wrong, with its numbers, and what would help.
+    pub text: String,
+    /// How, in the order in which they are to be given; those that only look come first.
+    pub commands: Vec<Command>,
+    /// What it costs, or when not to do it.
+    pub caution: Option<String>,
+}
+
+/// A line for a shell.
+///
+/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the way to
+/// the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p` prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Where to give it.
+    pub host: Host,
+    /// The line.
+    pub line: String,
+    /// What it shows or changes.
+    pub changes: String,
+    /// The right it needs; `None` where any user may.
+    pub needs: Option<&'static str>,
+    /// The line that puts back what it changed; `None` where it changes nothing.
+    pub reverts: Option<String>,
+}
+
+/// Where a remedy applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// The host that sent the data the verdict is about.
+    Sender,
+    /// The host that received it.
+    Receiver,
+    /// A device on the way: the one in front of the bottleneck, unless the text says another.
+    Path,
+    /// Either end, or each.
+    Either,
+}
+
+impl Host {
+    /// The name in JSON: `sender`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Path => "path",
+            Self::Either => "either",
+        }
+    }
+}
+
+/// What would give back the time that `finding` took from the main direction of `report`, what helps most first.
+///
+/// Never empty: where no setting of a host helps, the advice says so and what would.
+pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
+    let facts = Facts::of(finding, report);
+    match finding.cause {
+        Cause::Handshake => connection::handshake(&facts),
+        Cause::SynLost => connection::syn_lost(&facts),
+        Cause::SenderIdle => application::sender_idle(&facts),
+        Cause::ThinkTime => application::think_time(&facts),
+        Cause::NagleDelayedAck => application::nagle_delayed_ack(&facts),
+        Cause::SendBufferFull => send_buffer::full(&facts),
+        Cause::ReceiveBufferTooSmall => receive_window::buffer_too_small(&facts),
+        Cause::NoWindowScaling => receive_window::no_scaling(&facts),
+        Cause::WindowScaleTooSmall => receive_window::scale_too_small(&facts),
+        Cause::AutotuningLag => receive_window::autotuning_lag(&facts),
+        Cause::SlowReader => receive_window::slow_reader(&facts),
+        Cause::ReaderStopped => receive_window::reader_stopped(&facts),
+        Cause::AcksHeldBack => receiver_processing::acks_held_back(&facts),
+        Cause::SlowStart => congestion_window::slow_start(&facts),
+        Cause::AfterLoss => congestion_window::after_loss(&facts),
+        Cause::EarlyExit => congestion_window::early_exit(&facts),
+        Cause::FastRecovery => loss_recovery::fast_recovery(&facts),
+        Cause::Timeout => loss_recovery::timeout(&facts),
+        Cause::SpuriousTimeout => loss_recovery::spurious_timeout(&facts),
+        Cause::TailLoss => loss_recovery::tail_loss(&facts),
+        Cause::LostRetransmission => loss_recovery::lost_retransmission(&facts),
+        Cause::SackReneging => loss_recovery::sack_reneging(&facts),
+        Cause::Reordering => loss_recovery::reordering(&facts),
+        Cause::BottleneckFull => path::bottleneck_full(&facts),
+        Cause::StandingQueue => path::standing_queue(&facts),
+        Cause::Policer => path::policer(&facts),
+        Cause::CaptureGap => unknown::capture_gap(&facts),
+        Cause::OneDirection => unknown::one_direction(&facts),
+        Cause::Undetermined => unknown::undetermined(&facts),
+    }
+}
+
+impl Advice {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), commands: Vec::new(), caution: None }
+    }
+
+    fn with(mut self, command: Command) -> Self {
+        self.commands.push(command);
+        self
+    }
+
+    fn with_all(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
+        self.commands.extend(commands);
+        self
+    }
+
+    fn caution(mut self, text: impl Into<String>) -> Self {
+        self.caution = Some(text.into());
+        self
+    }
+}

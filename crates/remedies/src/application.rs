@@ -1,0 +1,148 @@
+//! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
+
+use crate::arithmetic;
+use crate::command::{route, socket, sysctl};
+use crate::facts::{Facts, time, times};
+use crate::{Advice, Command, Host};
+
+pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
+    let gain = facts.rate_without().zip(facts.reached()).map_or_else(String::new, |(without, reached)| {
+        format!(" Had it always written in time, {reached} would have been at most {without}.")
+    });
+    let mut advice = vec![
+        Advice::new(format!(
+            "The sender's program wrote nothing for {} in all ({}). Neither the network nor a TCP setting holds \
+             the transfer back in this time.{gain} Look at where the program waits: its disk, its CPU, a lock, \
+             another connection that feeds this one.",
+            time(facts.finding.lasted),
+            times(facts.finding.spells),
+        ))
+        .with(socket(
+            Host::Sender,
+            facts.receiver(),
+            "shows the process, and app_limited where TCP waits for it",
+        ))
+        .with(
+            Command::look(
+                Host::Sender,
+                "strace -f -T -e trace=read,pread64,write,writev,sendto,sendmsg,sendfile,splice,futex,poll,epoll_wait -p PID",
+                "shows which system calls take the time (<seconds> at the end of a line); slows the process while \
+                 it runs",
+            )
+            .as_owner(),
+        )
+        .with(Command::look(
+            Host::Sender,
+            "cat /proc/pressure/io /proc/pressure/cpu",
+            "shows how much of the last 10, 60 and 300 s some process waited for the disk, and for a CPU",
+        )),
+    ];
+    advice.extend(slow_start_after_idle(facts));
+    advice
+}
+
+/// The congestion window is halved for each timeout's length of idleness.
+fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
+    let rto = facts.sent().rto?;
+    let idle = facts.sent().idle_longest;
+    (idle > rto).then(|| {
+        Advice::new(format!(
+            "After a pause longer than the RTO ({}) Linux halves the congestion window once per RTO of the pause, \
+             down to ten segments (tcp_cwnd_restart, 6.18); the longest pause here was {}. Each burst then begins \
+             with slow start. Where the path's capacity does not change meanwhile, the window can be kept.",
+            time(rto),
+            time(idle),
+        ))
+        .with_all(sysctl(
+            Host::Sender,
+            "net.ipv4.tcp_slow_start_after_idle",
+            "0",
+            "keeps the congestion window over pauses, for all connections of this host",
+        ))
+        .caution(
+            "The first burst after a pause then leaves at once, as large as the window was. Pace it, with the fq \
+             queueing discipline or BBR, where the path has small queues.",
+        )
+    })
+}
+
+pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
+    let sent = facts.sent();
+    let per_turn = sent.unique_bytes.get().checked_div(facts.finding.spells).filter(|bytes| *bytes > 0);
+    let turn = match (facts.spell(), per_turn) {
+        (Some(spell), Some(bytes)) => format!(
+            " There were {} turns; one waited {} on average and moved {}.",
+            facts.finding.spells,
+            time(spell),
+            slowpath_model::Bytes::new(bytes),
+        ),
+        _ => String::new(),
+    };
+    let deeper = facts.target_window().zip(per_turn).map_or_else(String::new, |(window, bytes)| {
+        let outstanding = window.get().div_ceil(bytes);
+        format!(
+            " With {outstanding} requests of this size under way at once instead of one, the {} that {} over this \
+             round trip needs would be outstanding.",
+            window,
+            facts.target().unwrap_or_default(),
+        )
+    });
+    let mut advice = vec![
+        Advice::new(format!(
+            "One end asks, the other answers, and while either thinks nothing is under way.{turn} Ask before the \
+             last answer has come (pipelining, several requests at once), ask for more at a time, or use several \
+             connections.{deeper}"
+        ))
+        .with(socket(Host::Either, facts.receiver(), "shows which process to look at"))
+        .caution("A faster network or larger buffers change nothing here."),
+    ];
+    advice.extend(slow_start_after_idle(facts));
+    advice
+}
+
+pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
+    let waits = facts.spell().map_or_else(String::new, |spell| {
+        format!(" Here it happened {}, for {} on average.", times(facts.finding.spells), time(spell))
+    });
+    vec![
+        Advice::new(format!(
+            "A write smaller than a segment waited until the data before it was acknowledged (Nagle's algorithm, \
+             RFC 896), and the receiver put that ACK off, in the hope of an answer to send it with (40 ms at \
+             least in Linux: TCP_DELACK_MIN).{waits} Hand the whole message over in one call (writev(), or \
+             MSG_MORE on all but its last part), or switch Nagle's algorithm off for this socket: \
+             setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sender's program. No sysctl does it."
+        ))
+        .with(
+            Command::look(
+                Host::Sender,
+                "strace -f -e trace=write,writev,sendto,sendmsg,setsockopt -p PID",
+                "shows the small writes, and whether TCP_NODELAY is set",
+            )
+            .as_owner(),
+        )
+        .caution("With TCP_NODELAY and many small writes, each becomes a packet: gather them first."),
+        Advice::new(
+            "Where the sender's program cannot be changed, the receiver can acknowledge at once to this peer. It \
+             costs an ACK per segment.",
+        )
+        .with_all(route(
+            Host::Receiver,
+            facts.sender().address,
+            "quickack 1",
+            "acknowledges every segment at once",
+        )),
+    ]
+}
+
+/// What several connections of the same window would carry; used where one is bound by a window that no setting
+/// of ours can raise.
+pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
+    (each.get() > 0).then(|| target.get().div_ceil(each.get()))
+}
+
+/// How much a window of `window` allows, as a clause: `at most 13.1 Mbit/s over 40 ms`.
+pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option<String> {
+    let round_trip = facts.round_trip()?;
+    let rate = arithmetic::largest_rate(window, round_trip)?;
+    Some(format!("{window} per round trip of {} is at most {rate}", time(round_trip)))
+}

@@ -1,0 +1,181 @@
+//! What advice is computed from: the report's numbers, brought into the form that advice asks for.
+
+use crate::Host;
+use crate::arithmetic;
+use slowpath_analyses::report::{Finding, FlowReport, Measures, SynOptions};
+use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
+use std::time::Duration;
+
+/// A finding and the flow it is about.
+pub(crate) struct Facts<'a> {
+    pub(crate) finding: &'a Finding,
+    pub(crate) report: &'a FlowReport,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) const fn of(finding: &'a Finding, report: &'a FlowReport) -> Self {
+        Self { finding, report }
+    }
+
+    /// What the sender sent.
+    pub(crate) const fn sent(&self) -> &'a Measures {
+        &self.report.main().measures
+    }
+
+    /// What the receiver sent: its ACKs, window and options.
+    pub(crate) fn answered(&self) -> &'a Measures {
+        &self.report.directions[(!self.report.sender).index()].measures
+    }
+
+    pub(crate) const fn sender(&self) -> &'a Endpoint {
+        match self.report.sender {
+            End::A => &self.report.key.a,
+            End::B => &self.report.key.b,
+        }
+    }
+
+    pub(crate) const fn receiver(&self) -> &'a Endpoint {
+        match self.report.sender {
+            End::A => &self.report.key.b,
+            End::B => &self.report.key.a,
+        }
+    }
+
+    /// The peer of the host at `host`: whom its sockets and routes lead to.
+    pub(crate) const fn peer_of(&self, host: Host) -> &'a Endpoint {
+        match host {
+            Host::Sender | Host::Path | Host::Either => self.receiver(),
+            Host::Receiver => self.sender(),
+        }
+    }
+
+    pub(crate) fn host(&self, end: End) -> Host {
+        if end == self.report.sender { Host::Sender } else { Host::Receiver }
+    }
+
+    /// The whole path's shortest round trip, by the best way there is of knowing it.
+    ///
+    /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was at the
+    /// sender. None of them can be smaller than the path.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        let vantage = &self.report.vantage;
+        let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a + b);
+        let at_sender = matches!(vantage.vantage, Vantage::At(end) if end == self.report.sender);
+        let by_ack = if at_sender { self.sent().rtt_by_ack.min } else { None };
+        [both_sides, self.report.opening.round_trip, by_ack]
+            .into_iter()
+            .flatten()
+            .filter(|time| !time.is_zero())
+            .min()
+    }
+
+    /// What was reached.
+    pub(crate) fn reached(&self) -> Option<Rate> {
+        self.sent().goodput.filter(|rate| rate.get() > 0)
+    }
+
+    /// A rate to aim at; an assumption ([`arithmetic::target_for`]).
+    pub(crate) fn target(&self) -> Option<Rate> {
+        self.reached().map(arithmetic::target_for)
+    }
+
+    /// The window the target needs.
+    pub(crate) fn target_window(&self) -> Option<Bytes> {
+        Some(arithmetic::window_for(self.target()?, self.round_trip()?))
+    }
+
+    /// The rate without the time the finding took, all else unchanged: no more than an upper bound.
+    pub(crate) fn rate_without(&self) -> Option<Rate> {
+        let rest = 1.0 - self.finding.share;
+        let rate = self.reached()?;
+        (rest > 0.01 && self.finding.share > 0.0)
+            .then(|| Rate::bits_per_second((rate.get() as f64 / rest) as u64))
+    }
+
+    /// Mean length of the finding's spells.
+    pub(crate) fn spell(&self) -> Option<Duration> {
+        let spells = u32::try_from(self.finding.spells).ok().filter(|spells| *spells > 0)?;
+        Some(self.finding.lasted / spells)
+    }
+
+    /// The payload of a full segment: as seen, or what the receiver's SYN allows less timestamps.
+    pub(crate) fn mss(&self) -> u32 {
+        let sent = self.sent();
+        if sent.mss_seen > 0 {
+            return sent.mss_seen;
+        }
+        self.answered().options.and_then(|options| options.mss).map_or(1448, u32::from)
+    }
+
+    /// Segments retransmitted over segments sent. Super-packets are counted by their payload over the MSS, so it
+    /// is an estimate.
+    pub(crate) fn loss(&self) -> Option<f64> {
+        let sent = self.sent();
+        let segments = sent.bytes.get().div_ceil(u64::from(self.mss().max(1))).max(sent.data_packets);
+        (sent.labels.retransmission > 0 && segments > 0)
+            .then(|| (sent.labels.retransmission as f64 / segments as f64).min(1.0))
+    }
+
+    /// The options of both SYNs, sender's first, each with its host; only those seen.
+    pub(crate) fn options(&self) -> impl Iterator<Item = (Host, SynOptions)> {
+        [(Host::Sender, self.sent().options), (Host::Receiver, self.answered().options)]
+            .into_iter()
+            .filter_map(|(host, options)| Some((host, options?)))
+    }
+}
+
+/// A duration for people, with three significant figures: `40 ms`, `1.25 s`, `312 µs`.
+pub(crate) fn time(time: Duration) -> String {
+    let nanos = time.as_nanos() as f64;
+    let (amount, unit) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
+        .into_iter()
+        .find(|(size, _)| nanos >= size * 0.9995)
+        .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
+    let decimals = if amount >= 99.95 {
+        0
+    } else if amount >= 9.995 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{amount:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text.as_str() };
+    format!("{text} {unit}")
+}
+
+/// A probability for people: `0.6 %`, `0.0012 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent <= 0.0 {
+        return "0 %".to_owned();
+    }
+    let decimals = (1 - percent.log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{percent:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text.as_str() };
+    format!("{text} %")
+}
+
+/// `1 time`, `7 times`.
+pub(crate) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn for_people() {
+        assert_eq!(time(Duration::from_millis(40)), "40 ms");
+        assert_eq!(time(Duration::from_micros(1_254_000)), "1.25 s");
+        assert_eq!(time(Duration::from_nanos(312_400)), "312 µs");
+        assert_eq!(time(Duration::ZERO), "0 ns");
+        assert_eq!(percent(0.006), "0.6 %");
+        assert_eq!(percent(0.000_012_3), "0.0012 %");
+        assert_eq!(percent(0.25), "25 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0), "0 %");
+    }
+}
