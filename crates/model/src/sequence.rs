@@ -78,6 +78,11 @@ impl Unwrapper {
         Self { furthest: StreamOffset(0), furthest_nr: nr }
     }
 
+    /// The furthest offset reached.
+    pub const fn furthest(&self) -> StreamOffset {
+        self.furthest
+    }
+
     /// The offset of `nr`, without moving.
     pub const fn place(&self, nr: SeqNr) -> StreamOffset {
         StreamOffset(self.furthest.0.saturating_add(nr.distance_from(self.furthest_nr) as i64))

@@ -1,1 +1,264 @@
 //! pcap and pcapng captures as slowpath events.
+//!
+//! [`Capture`] reads a file or a stream, frame by frame, in bounded memory, and pushes what it finds into a
+//! [`Sink`]: a flow's `open`, its segments in the order of the file, its `close`. The [`Summary`] at the end says
+//! what was read, what was not, and what was odd.
+//!
+//! ```no_run
+//! # use slowpath_capture::Capture;
+//! # fn run(sink: &mut impl slowpath_model::Sink) -> Result<(), slowpath_capture::CaptureError> {
+//! let summary = Capture::open("transfer.pcapng.zst")?.run(sink)?;
+//! eprintln!("{} segments of {} frames", summary.segments, summary.frames);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is where
+//!
+//! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
+//!   say about them.
+//! - [`decode`]: from a frame to a TCP segment, the short way; [`link`], `ip`, `tunnel` and [`tcp`]: the long way.
+//! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
+//!
+//! # Where 0 is
+//!
+//! A direction's offset 0 is its SYN's sequence number, or, if the other end's SYN-ACK or the third step of the
+//! handshake is seen first, the number before the one that is acknowledged there. In a connection whose start was
+//! not captured it is the first number seen of that direction, be it a sequence number of its own or one that the
+//! other end acknowledged. A SYN captured after that keeps its place, at a negative offset if need be.
+//!
+//! # When a flow ends
+//!
+//! A SYN (without ACK) is a new connection, with the next occurrence number, if its sequence number is not the
+//! one the connection started with; with the same number only if both ends had sent a FIN. So is a SYN into a
+//! connection whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one
+//! only after FIN or RST and with another number. Beyond [`Capture::max_live_flows`] the flow silent for longest
+//! is closed as evicted; if it speaks again, it is a new flow whose occurrence number starts at 0.
+
+mod bytes;
+mod connection;
+pub mod decode;
+pub mod error;
+mod flows;
+mod frames;
+mod input;
+mod interfaces;
+mod ip;
+pub mod link;
+mod pcap;
+mod pcapng;
+pub mod summary;
+pub mod tcp;
+mod tunnel;
+
+pub use error::CaptureError;
+pub use link::LinkType;
+pub use summary::{Compression, Format, Interface, Note, Oddity, StepsBack, Stop, Summary};
+
+use crate::frames::Frames;
+use crate::input::{Ending, Input, Progress};
+use crate::interfaces::Interfaces;
+use slowpath_model::Sink;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Flows watched at once unless told otherwise: some 64 MB here, and more in the analyses behind.
+pub const DEFAULT_LIVE_FLOWS: usize = 500_000;
+
+/// A capture to be read.
+pub struct Capture {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    total: Option<u64>,
+    progress: Option<Progress>,
+    live_flows: usize,
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture")
+            .field("name", &self.name)
+            .field("total", &self.total)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Capture {
+    /// A capture in a file (or a named pipe).
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Open`] if it cannot be opened. What is in it is looked at by [`run`](Self::run).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let opened = File::open(path).and_then(|file| {
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return Err(std::io::ErrorKind::IsADirectory.into());
+            }
+            Ok((metadata.is_file().then_some(metadata.len()), file))
+        });
+        match opened {
+            Ok((total, file)) => Ok(Self { total, ..Self::from_reader(name, file) }),
+            Err(source) => Err(CaptureError::Open { name, source }),
+        }
+    }
+
+    /// A capture that comes as a stream; `name` is what messages call it.
+    pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
+        Self {
+            name: name.into(),
+            reader: Box::new(reader),
+            total: None,
+            progress: None,
+            live_flows: DEFAULT_LIVE_FLOWS,
+        }
+    }
+
+    /// How many flows to watch at once, at least 1; beyond that the one silent for longest is evicted.
+    #[must_use]
+    pub fn max_live_flows(mut self, flows: usize) -> Self {
+        self.live_flows = flows;
+        self
+    }
+
+    /// Calls `callback` with the bytes read so far (packed, if the file is) and the file's size where it is known,
+    /// once per buffer: some thousand times per gigabyte.
+    #[must_use]
+    pub fn on_progress(mut self, callback: impl FnMut(u64, Option<u64>) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(callback));
+        self
+    }
+
+    /// Reads all of it into `sink`.
+    ///
+    /// A capture that breaks off or is damaged half-way is delivered up to there; [`Summary::stopped`] says so.
+    ///
+    /// # Errors
+    ///
+    /// If not even one frame of it can be read: it is empty, no capture, or damaged from its start on.
+    pub fn run(self, sink: &mut impl Sink) -> Result<Summary, CaptureError> {
+        let Self { name, reader, total, progress, live_flows } = self;
+        let (mut input, compression) = match Input::open(reader, total, progress) {
+            Ok(opened) => opened,
+            Err(error) => return Err(CaptureError::Read { name, offset: 0, reason: error.to_string() }),
+        };
+        let mut frames = Frames::new(sink, live_flows);
+        let mut interfaces = Interfaces::default();
+        let (format, stopped) = match begin(&mut input) {
+            Ok(Beginning::Pcap(header)) => {
+                interfaces.only(header.link, header.snap_length);
+                let stopped = pcap::read(header, &mut input, &mut frames);
+                interfaces.only_captured(frames.count());
+                (header.format, stopped)
+            }
+            Ok(Beginning::Pcapng) => (Format::Pcapng, pcapng::read(&mut input, &mut interfaces, &mut frames)),
+            Err(refusal) => return Err(refusal.of(name)),
+        };
+        let counts = frames.finish();
+        if let (Some(stop), 0) = (&stopped, counts.frames) {
+            return Err(CaptureError::Damaged { name, offset: stop.offset, reason: stop.reason.clone() });
+        }
+        let (interfaces, interface_count, drops) = interfaces.finish();
+        let dated = counts.epoch.is_some();
+        Ok(Summary {
+            name,
+            format,
+            compression,
+            interfaces,
+            interface_count,
+            frames: counts.frames,
+            segments: counts.segments,
+            flows: counts.flows.into(),
+            evicted_flows: counts.evicted,
+            file_bytes: input.raw_bytes(),
+            captured_bytes: counts.captured_bytes,
+            wire_bytes: counts.wire_bytes,
+            epoch_ns: counts.epoch,
+            earliest_ns: dated.then_some(counts.earliest),
+            latest_ns: dated.then_some(counts.latest),
+            steps_back: counts.steps_back,
+            drops,
+            other_protocols: counts.other_protocols,
+            notes: counts.notes.into_met(),
+            stopped,
+        })
+    }
+}
+
+/// What the first bytes announce.
+enum Beginning {
+    Pcap(pcap::Header),
+    Pcapng,
+}
+
+/// Why the first bytes are refused.
+enum Refusal {
+    Failed { offset: u64, reason: String },
+    Empty,
+    Packed { packing: &'static str, mend: &'static str },
+    Foreign { format: &'static str },
+    Unknown { start: String },
+    Damaged(Stop),
+}
+
+impl Refusal {
+    fn of(self, name: String) -> CaptureError {
+        match self {
+            Self::Failed { offset, reason } => CaptureError::Read { name, offset, reason },
+            Self::Empty => CaptureError::Empty { name },
+            Self::Packed { packing, mend } => CaptureError::Packed { name, packing, mend },
+            Self::Foreign { format } => CaptureError::Foreign { name, format },
+            Self::Unknown { start } => CaptureError::NotACapture { name, start },
+            Self::Damaged(Stop { offset, reason }) => CaptureError::Damaged { name, offset, reason },
+        }
+    }
+}
+
+/// Looks at the first bytes, and past pcap's header.
+fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
+    input.fill(pcap::HEADER);
+    let bytes = input.available();
+    if let Some(Ending::Failed(reason)) = input.ending()
+        && bytes.len() < pcap::HEADER
+    {
+        return Err(Refusal::Failed { offset: bytes.len() as u64, reason: reason.clone() });
+    }
+    let Some(&magic) = bytes.first_chunk::<4>() else {
+        return Err(match bytes {
+            [] => Refusal::Empty,
+            some => Refusal::Unknown { start: error::quoted(some) },
+        });
+    };
+    if magic == pcapng::SECTION {
+        return Ok(Beginning::Pcapng);
+    }
+    let Some((format, order)) = pcap::recognise(magic) else { return Err(foreign(bytes)) };
+    let Some(header) = bytes.first_chunk() else {
+        let reason =
+            format!("the capture ends inside its header, {} bytes into {}", bytes.len(), pcap::HEADER);
+        return Err(Refusal::Damaged(Stop { offset: bytes.len() as u64, reason }));
+    };
+    let header = pcap::Header::parse(header, format, order).map_err(Refusal::Damaged)?;
+    input.consume(pcap::HEADER);
+    Ok(Beginning::Pcap(header))
+}
+
+/// What it is, if it is no capture that can be read.
+fn foreign(bytes: &[u8]) -> Refusal {
+    match bytes {
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Refusal::Packed { packing: "xz", mend: "xz -dc" },
+        [b'B', b'Z', b'h', ..] => Refusal::Packed { packing: "bzip2", mend: "bzip2 -dc" },
+        [0x04, 0x22, 0x4d, 0x18, ..] => Refusal::Packed { packing: "lz4", mend: "lz4 -dc" },
+        [0x1f, 0x8b, ..] => Refusal::Packed { packing: "gzip twice", mend: "gzip -dc" },
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Refusal::Packed { packing: "zstd twice", mend: "zstd -dc" },
+        [b's', b'n', b'o', b'o', b'p', 0, ..] => Refusal::Foreign { format: "snoop" },
+        [b'R' | b'G', b'T' | b'M', b'S' | b'B', b'S' | b'U', ..] => {
+            Refusal::Foreign { format: "Network Monitor" }
+        }
+        some => Refusal::Unknown { start: error::quoted(some) },
+    }
+}

@@ -1,0 +1,168 @@
+//! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
+
+use crate::tcp::Header;
+use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+
+/// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
+/// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
+const FAR: i64 = 1 << 30;
+
+/// One direction's sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    unwrapper: Unwrapper,
+    /// The initial sequence number, if `syn`.
+    isn: u32,
+    /// Whether `unwrapper` has a base.
+    based: bool,
+    /// Whether `isn` is known: from the SYN, or from the SYN-ACK that acknowledged it.
+    syn: bool,
+    /// Whether the last number was [`FAR`] ahead.
+    far: bool,
+    /// Whether its FIN was seen.
+    fin: bool,
+}
+
+impl Stream {
+    const UNKNOWN: Self = Self {
+        unwrapper: Unwrapper::starting_at(SeqNr(0)),
+        isn: 0,
+        based: false,
+        syn: false,
+        far: false,
+        fin: false,
+    };
+
+    /// Puts `nr` at `offset`, which is 0 or 1.
+    fn base(&mut self, nr: u32, offset: u32) {
+        self.unwrapper = Unwrapper::starting_at(SeqNr(nr.wrapping_sub(offset)));
+        self.unwrapper.advance(SeqNr(nr));
+        self.based = true;
+    }
+
+    /// The offset of a number that the connection has reached.
+    #[inline]
+    fn reach(&mut self, nr: u32) -> StreamOffset {
+        let before = self.unwrapper;
+        let offset = self.unwrapper.advance(SeqNr(nr));
+        // Rarely more than a few instructions: the distance is small and nothing is pending.
+        let far = offset.distance_from(before.furthest()) >= FAR;
+        if far && !self.far {
+            self.unwrapper = before;
+        }
+        self.far = far;
+        offset
+    }
+}
+
+/// A connection's state: what is needed to number its bytes and to tell it from its successor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection {
+    streams: [Stream; 2],
+    reset: bool,
+    data: bool,
+}
+
+impl Connection {
+    pub(crate) const NEW: Self = Self { streams: [Stream::UNKNOWN; 2], reset: false, data: false };
+
+    /// Whether `tcp`, sent by `from`, opens another connection between the same ends.
+    #[inline]
+    pub(crate) fn is_replaced_by(&self, from: End, tcp: &Header<'_>) -> bool {
+        tcp.flags.has(Flags::SYN) && self.syn_replaces(from, tcp)
+    }
+
+    #[cold]
+    fn syn_replaces(&self, from: End, tcp: &Header<'_>) -> bool {
+        let stream = &self.streams[from.index()];
+        let [a, b] = &self.streams;
+        let over = self.reset || a.fin || b.fin;
+        if tcp.flags.has(Flags::ACK) {
+            // A SYN-ACK belongs to the SYN before it; only if that one was not captured does it open anything.
+            return over && stream.syn && stream.isn != tcp.seq;
+        }
+        if stream.syn {
+            // The same number again is a retransmission, unless both sides had already said goodbye.
+            stream.isn != tcp.seq || (a.fin && b.fin)
+        } else if stream.based {
+            // A SYN captured after the data that it precedes is at -1.
+            stream.unwrapper.place(SeqNr(tcp.seq)) != StreamOffset(-1)
+        } else {
+            over || self.data
+        }
+    }
+
+    /// Places `tcp`, sent by `from`, in this connection's streams.
+    #[inline]
+    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
+        let flags = tcp.flags;
+        let stream = &mut self.streams[from.index()];
+        if !stream.based {
+            stream.base(tcp.seq, 0);
+        }
+        // A reset's numbers may be anyone's guess; they are placed, but followed no further.
+        let reset = flags.has(Flags::RST);
+        let seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
+        let mut segment = Segment::new(from, flags, seq, tcp.payload);
+        if flags.has(Flags::ACK) {
+            segment.ack = Some(self.acknowledge(from, tcp, reset));
+        }
+        segment.window = tcp.window;
+        segment.timestamps = tcp.options.timestamps;
+        segment.ip = ip;
+        segment.frame = frame;
+        if flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
+            self.control(from, tcp, &mut segment);
+        }
+        self.data |= tcp.payload > 0;
+        if !tcp.options.sack.is_empty() {
+            segment.sack = self.sack(from, tcp);
+        }
+        segment
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, from: End, tcp: &Header<'_>, reset: bool) -> StreamOffset {
+        let own = self.streams[from.index()];
+        let other = &mut self.streams[(!from).index()];
+        if !other.based {
+            // In a handshake it acknowledges the other's SYN, so that it is at 1.
+            let handshake =
+                tcp.flags.has(Flags::SYN) || (own.syn && tcp.seq == own.isn.wrapping_add(1) && !reset);
+            other.base(tcp.ack, u32::from(handshake));
+        }
+        if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+    }
+
+    /// What SYN, FIN and RST mean to the connection.
+    #[cold]
+    fn control(&mut self, from: End, tcp: &Header<'_>, segment: &mut Segment) {
+        let flags = tcp.flags;
+        if flags.has(Flags::SYN) {
+            segment.mss = tcp.options.mss;
+            segment.window_scale = tcp.options.window_scale;
+            segment.sack_permitted = tcp.options.sack_permitted;
+            let stream = &mut self.streams[from.index()];
+            (stream.isn, stream.syn) = (tcp.seq, true);
+            let other = &mut self.streams[(!from).index()];
+            if flags.has(Flags::ACK) && !other.syn {
+                (other.isn, other.syn) = (tcp.ack.wrapping_sub(1), true);
+            }
+        }
+        self.streams[from.index()].fin |= flags.has(Flags::FIN);
+        self.reset |= flags.has(Flags::RST);
+    }
+
+    #[cold]
+    fn sack(&self, from: End, tcp: &Header<'_>) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let other = &self.streams[(!from).index()];
+        if other.based {
+            for (start, end) in tcp.options.sack_edges() {
+                let place = |nr| other.unwrapper.place(SeqNr(nr));
+                blocks.push(SackBlock { start: place(start), end: place(end) });
+            }
+        }
+        blocks
+    }
+}

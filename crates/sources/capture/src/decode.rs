@@ -1,0 +1,164 @@
+//! From a frame to the TCP segment in it, if there is one.
+//!
+//! Two ways lead there and agree (a property test holds them to it): [`fast`] takes the frame that nearly every
+//! frame is, TCP over IP over Ethernet with at most two VLAN tags and nothing unusual; [`decode`] takes any.
+
+use crate::bytes::{be16, be32, be128};
+use crate::link::{self, LinkType};
+use crate::summary::Oddity;
+use crate::tcp;
+use slowpath_model::{Ecn, IpFacts};
+
+/// Why a frame holds no TCP segment that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// Neither IPv4 nor IPv6.
+    NotIp,
+    /// Another protocol over IP, by its IANA number.
+    NotTcp(u8),
+    /// A fragment of a TCP segment other than its first.
+    LaterFragment,
+    /// The snapshot length cut a header off.
+    Truncated,
+    /// A header contradicts itself.
+    Malformed,
+    /// The link type is not known.
+    UnsupportedLink,
+    /// More headers inside each other than are followed.
+    TooDeep,
+}
+
+/// The addresses of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// The sender's.
+        source: u32,
+        /// The receiver's.
+        destination: u32,
+    },
+    /// IPv6.
+    V6 {
+        /// The sender's.
+        source: u128,
+        /// The receiver's.
+        destination: u128,
+    },
+}
+
+/// What was odd about a frame that could be used all the same: a set of [`Oddity`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities(u32);
+
+impl Oddities {
+    /// None.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `oddity` is one of them.
+    pub const fn has(self, oddity: Oddity) -> bool {
+        self.0 & (1 << oddity as u32) != 0
+    }
+
+    pub(crate) const fn add(&mut self, oddity: Oddity) {
+        self.0 |= 1 << oddity as u32;
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Oddity> {
+        Oddity::ALL.into_iter().filter(move |oddity| self.has(*oddity))
+    }
+}
+
+/// A TCP segment and the IP header around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Between whom.
+    pub addresses: Addresses,
+    /// What else the IP header says.
+    pub ip: IpFacts,
+    /// The TCP header.
+    pub tcp: tcp::Header<'a>,
+    /// What was odd about it.
+    pub oddities: Oddities,
+}
+
+/// Finds the TCP segment in `frame`, which had `wire` bytes before the snapshot length cut it.
+#[inline]
+pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
+    if link == LinkType::ETHERNET
+        && let Some(packet) = fast(frame, wire)
+    {
+        return Ok(packet);
+    }
+    link::decode(link, frame, wire)
+}
+
+/// Ethernet's header (IEEE 802.3).
+const ETHERNET: usize = 14;
+/// An IPv4 header without options (RFC 791).
+const IPV4: usize = 20;
+/// The IPv6 header (RFC 8200).
+const IPV6: usize = 40;
+
+/// TCP's number among the IP protocols.
+const TCP: u8 = 6;
+
+/// The short way, for Ethernet only. `None` where the frame is not what nearly every frame is.
+#[inline]
+pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
+    let mut at = ETHERNET;
+    if frame.len() < ETHERNET + IPV4 {
+        return None;
+    }
+    let mut kind = be16(frame, 12);
+    for _ in 0..2 {
+        if !matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
+            break;
+        }
+        kind = be16(frame, at + 2);
+        at += 4;
+    }
+    // What is there beyond the claims of a record's own header is nobody's.
+    let wire = wire as usize;
+    match kind {
+        0x0800 => {
+            let ip = frame.get(at..at + IPV4)?;
+            let total = usize::from(be16(ip, 2));
+            // Options, other protocols, fragments and wrong lengths go the long way.
+            if ip[0] != 0x45 || ip[9] != TCP || be16(ip, 6) & 0x3fff != 0 || total < IPV4 || at + total > wire
+            {
+                return None;
+            }
+            let end = frame.len().min(at + total);
+            let length = (total - IPV4) as u32;
+            Some(Packet {
+                addresses: Addresses::V4 { source: be32(ip, 12), destination: be32(ip, 16) },
+                ip: IpFacts { id: Some(be16(ip, 4)), ttl: ip[8], ecn: Ecn::from_bits(ip[1]) },
+                tcp: tcp::Header::parse(&frame[at + IPV4..end], length).ok()?,
+                oddities: Oddities::default(),
+            })
+        }
+        0x86dd => {
+            let ip = frame.get(at..at + IPV6)?;
+            let length = usize::from(be16(ip, 4));
+            if ip[0] >> 4 != 6 || ip[6] != TCP || length == 0 || at + IPV6 + length > wire {
+                return None;
+            }
+            let end = frame.len().min(at + IPV6 + length);
+            Some(Packet {
+                addresses: Addresses::V6 { source: be128(ip, 8), destination: be128(ip, 24) },
+                ip: IpFacts { id: None, ttl: ip[7], ecn: Ecn::from_bits(ip[1] >> 4) },
+                tcp: tcp::Header::parse(&frame[at + IPV6..end], length as u32).ok()?,
+                oddities: Oddities::default(),
+            })
+        }
+        _ => None,
+    }
+}

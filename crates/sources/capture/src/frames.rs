@@ -1,0 +1,219 @@
+//! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
+
+use crate::decode::{self, Packet, Skip};
+use crate::flows::{Flow, Flows, Pair};
+use crate::link::LinkType;
+use crate::summary::{Notes, Oddity, StepsBack};
+use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
+use std::collections::BTreeMap;
+
+/// A frame as a file holds it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) link: LinkType,
+    /// Nanoseconds since 1970; `None` where the format has no stamp for it.
+    pub(crate) stamp: Option<i64>,
+    /// What was captured of it, as far as it is looked at.
+    pub(crate) data: &'a [u8],
+    /// How much was captured of it.
+    pub(crate) captured: u32,
+    /// Its length on the wire, as the file has it.
+    pub(crate) wire: u32,
+    /// The offset of its record.
+    pub(crate) offset: u64,
+}
+
+/// What is counted on the way.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    pub(crate) frames: u64,
+    pub(crate) segments: u64,
+    pub(crate) flows: u32,
+    pub(crate) evicted: u64,
+    pub(crate) captured_bytes: u64,
+    pub(crate) wire_bytes: u64,
+    pub(crate) epoch: Option<i64>,
+    pub(crate) earliest: i64,
+    pub(crate) latest: i64,
+    pub(crate) steps_back: StepsBack,
+    pub(crate) other_protocols: BTreeMap<u8, u64>,
+    pub(crate) notes: Notes,
+}
+
+/// Turns frames into events of flows.
+pub(crate) struct Frames<'s, S> {
+    sink: &'s mut S,
+    flows: Flows,
+    /// The last stamp, since 1970.
+    last: i64,
+    counts: Counts,
+}
+
+impl<'s, S: Sink> Frames<'s, S> {
+    pub(crate) fn new(sink: &'s mut S, most_flows: usize) -> Self {
+        let counts = Counts {
+            frames: 0,
+            segments: 0,
+            flows: 0,
+            evicted: 0,
+            captured_bytes: 0,
+            wire_bytes: 0,
+            epoch: None,
+            earliest: i64::MAX,
+            latest: i64::MIN,
+            steps_back: StepsBack::default(),
+            other_protocols: BTreeMap::new(),
+            notes: Notes::new(),
+        };
+        Self { sink, flows: Flows::new(most_flows), last: 0, counts }
+    }
+
+    /// How many frames were taken so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.counts.frames
+    }
+
+    /// Takes the next frame.
+    #[inline]
+    pub(crate) fn accept(&mut self, frame: Frame<'_>) {
+        self.counts.frames += 1;
+        self.counts.captured_bytes += u64::from(frame.captured);
+        self.counts.wire_bytes += u64::from(frame.wire);
+        let at = self.date(frame.stamp);
+        let mut wire = frame.wire;
+        if frame.captured > wire {
+            self.note(Oddity::CapturedBeyondWire, frame.offset);
+            wire = frame.captured;
+        }
+        match decode::decode(frame.link, frame.data, wire) {
+            Ok(packet) => {
+                if !packet.oddities.is_empty() {
+                    self.odd(&packet, frame.offset);
+                }
+                self.deliver(at, &packet, frame.offset);
+            }
+            Err(skip) => self.skip(skip, frame.offset),
+        }
+    }
+
+    /// Takes a frame of which nothing can be used.
+    #[cold]
+    pub(crate) fn reject(&mut self, oddity: Oddity, offset: u64) {
+        self.counts.frames += 1;
+        self.note(oddity, offset);
+    }
+
+    #[cold]
+    pub(crate) fn note(&mut self, oddity: Oddity, offset: u64) {
+        self.counts.notes.note(oddity, self.counts.frames, offset);
+    }
+
+    /// The instant of a stamp. A frame without one is as late as the frame before it.
+    #[inline]
+    fn date(&mut self, stamp: Option<i64>) -> Instant {
+        let Some(epoch) = self.counts.epoch else { return self.first_date(stamp) };
+        let stamp = stamp.unwrap_or(self.last);
+        if stamp < self.last {
+            let back = &mut self.counts.steps_back;
+            back.count += 1;
+            back.largest_ns = back.largest_ns.max(stamp.abs_diff(self.last));
+            self.counts.earliest = self.counts.earliest.min(stamp);
+        }
+        self.counts.latest = self.counts.latest.max(stamp);
+        self.last = stamp;
+        Instant::from_nanos(stamp.saturating_sub(epoch))
+    }
+
+    #[cold]
+    fn first_date(&mut self, stamp: Option<i64>) -> Instant {
+        if let Some(stamp) = stamp {
+            self.counts.epoch = Some(stamp);
+            (self.counts.earliest, self.counts.latest, self.last) = (stamp, stamp, stamp);
+        }
+        Instant::START
+    }
+
+    #[inline]
+    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, offset: u64) {
+        let tcp = &packet.tcp;
+        let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
+        let flow = match self.flows.find(&pair) {
+            Some(flow) if !flow.connection.is_replaced_by(flow.sender(second), tcp) => flow,
+            _ => {
+                if !self.open(pair, second, tcp.flags) {
+                    self.note(Oddity::TooManyFlows, offset);
+                    return;
+                }
+                match self.flows.peek(&pair) {
+                    Some(flow) => flow,
+                    None => return,
+                }
+            }
+        };
+        let frame = self.counts.frames;
+        let segment = flow.connection.place(flow.sender(second), tcp, packet.ip, frame);
+        self.counts.segments += 1;
+        self.sink.accept(flow.id, &Event { at, kind: EventKind::Seen(segment) });
+    }
+
+    /// Opens a flow whose first segment came from the pair's `second` end or its first.
+    #[cold]
+    fn open(&mut self, pair: Pair, second: bool, flags: Flags) -> bool {
+        let Some(number) = self.counts.flows.checked_add(1) else { return false };
+        self.counts.flows = number;
+        let id = FlowId(number);
+        // Who answers a SYN did not initiate.
+        let a_is_second = second ^ flags.has(Flags::SYN.with(Flags::ACK));
+        let occurrence = match self.flows.peek(&pair) {
+            Some(flow) => {
+                let replaced = flow.id;
+                let occurrence = flow.occurrence.saturating_add(1);
+                *flow = Flow::new(id, occurrence, a_is_second);
+                self.sink.close(replaced, FlowEnd::Replaced);
+                occurrence
+            }
+            None => {
+                let evicted = self.flows.insert(pair, Flow::new(id, 0, a_is_second));
+                if let Some(evicted) = evicted {
+                    self.counts.evicted += 1;
+                    self.sink.close(evicted, FlowEnd::Evicted);
+                }
+                0
+            }
+        };
+        self.sink.open(id, &pair.key(a_is_second, occurrence));
+        true
+    }
+
+    #[cold]
+    fn odd(&mut self, packet: &Packet<'_>, offset: u64) {
+        for oddity in packet.oddities.iter() {
+            self.note(oddity, offset);
+        }
+    }
+
+    #[cold]
+    fn skip(&mut self, skip: Skip, offset: u64) {
+        let oddity = match skip {
+            Skip::NotIp => Oddity::NotIp,
+            Skip::NotTcp(protocol) => {
+                *self.counts.other_protocols.entry(protocol).or_default() += 1;
+                Oddity::NotTcp
+            }
+            Skip::LaterFragment => Oddity::LaterFragment,
+            Skip::Truncated => Oddity::TruncatedHeader,
+            Skip::Malformed => Oddity::MalformedHeader,
+            Skip::UnsupportedLink => Oddity::UnsupportedLink,
+            Skip::TooDeep => Oddity::TooDeep,
+        };
+        self.note(oddity, offset);
+    }
+
+    /// Closes every flow.
+    pub(crate) fn finish(self) -> Counts {
+        for id in self.flows.into_ids() {
+            self.sink.close(id, FlowEnd::EndOfRecording);
+        }
+        self.counts
+    }
+}

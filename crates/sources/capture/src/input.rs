@@ -1,0 +1,192 @@
+//! Where the bytes come from: a file or a stream, unpacked, seen through one buffer that never grows.
+
+use crate::summary::{Compression, Stop};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The buffer. Half of it is enough for any record that is looked at whole; all of it stays in a second-level
+/// cache, which is why reading into it again and again beats mapping the file.
+const BUFFER: usize = 512 * 1024;
+
+/// A record up to this size is looked at whole. It is the largest snapshot length that libpcap and Wireshark
+/// allow (`MAXIMUM_SNAPLEN` in libpcap's `pcap-int.h`); what claims to be longer is looked at as far as this and
+/// skipped over.
+pub(crate) const WHOLE: usize = 256 * 1024;
+
+/// A record that claims to be longer than this is damage, not data.
+pub(crate) const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// What is read at first, to see what it is.
+const HEAD: usize = 64 * 1024;
+
+/// The decompressors read their input in pieces of this size.
+const PACKED_BUFFER: usize = 128 * 1024;
+
+/// Told how many bytes were read of how many, if that is known.
+pub(crate) type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
+
+/// Why no more bytes come.
+#[derive(Clone, Debug)]
+pub(crate) enum Ending {
+    /// The end, as it should be.
+    Clean,
+    /// Reading or unpacking failed.
+    Failed(String),
+}
+
+/// A window onto the unpacked bytes.
+pub(crate) struct Input {
+    source: Box<dyn Read + Send>,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// The offset of `buffer[0]` in the unpacked capture.
+    base: u64,
+    ending: Option<Ending>,
+    raw: Arc<AtomicU64>,
+    total: Option<u64>,
+    progress: Option<Progress>,
+}
+
+/// Counts the bytes that leave the file, packed or not.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.count.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl Input {
+    /// Looks at the first bytes and puts the decompressor in place that they ask for.
+    pub(crate) fn open(
+        inner: Box<dyn Read + Send>,
+        total: Option<u64>,
+        progress: Option<Progress>,
+    ) -> io::Result<(Self, Compression)> {
+        let raw = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { inner, count: Arc::clone(&raw) };
+        let mut head = vec![0; HEAD];
+        let mut length = 0;
+        // Four bytes tell every packing from another.
+        while length < 4 {
+            match counted.read(&mut head[length..]) {
+                Ok(0) => break,
+                Ok(n) => length += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        head.truncate(length);
+        let compression = Compression::of(&head);
+        let mut buffer = vec![0; BUFFER].into_boxed_slice();
+        let mut end = 0;
+        let source: Box<dyn Read + Send> = match compression {
+            Compression::None => {
+                buffer[..length].copy_from_slice(&head);
+                end = length;
+                Box::new(counted)
+            }
+            Compression::Gzip => {
+                let packed = BufReader::with_capacity(PACKED_BUFFER, Cursor::new(head).chain(counted));
+                Box::new(flate2::bufread::MultiGzDecoder::new(packed))
+            }
+            Compression::Zstd => {
+                let packed = BufReader::with_capacity(PACKED_BUFFER, Cursor::new(head).chain(counted));
+                Box::new(zstd::stream::read::Decoder::with_buffer(packed)?)
+            }
+        };
+        let input = Self { source, buffer, start: 0, end, base: 0, ending: None, raw, total, progress };
+        Ok((input, compression))
+    }
+
+    /// What is in the buffer and not consumed.
+    #[inline]
+    pub(crate) fn available(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Done with the next `n` bytes, which are available.
+    #[inline]
+    pub(crate) fn consume(&mut self, n: usize) {
+        debug_assert!(n <= self.end - self.start);
+        self.start += n;
+    }
+
+    /// The offset of the next byte in the unpacked capture.
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.base + self.start as u64
+    }
+
+    /// Bytes that left the file so far, packed or not.
+    pub(crate) fn raw_bytes(&self) -> u64 {
+        self.raw.load(Ordering::Relaxed)
+    }
+
+    /// Why no more bytes come, once none do.
+    pub(crate) fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Makes at least `want` bytes (at most [`WHOLE`] and some headers) available; says whether there are so many.
+    pub(crate) fn fill(&mut self, want: usize) -> bool {
+        debug_assert!(want <= BUFFER);
+        if self.end - self.start >= want {
+            return true;
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.base += self.start as u64;
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < want && self.ending.is_none() {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ending = Some(Ending::Clean),
+                Ok(n) => {
+                    self.end += n;
+                    let read = self.raw.load(Ordering::Relaxed);
+                    if let Some(progress) = &mut self.progress {
+                        progress(read, self.total);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => self.ending = Some(Ending::Failed(error.to_string())),
+            }
+        }
+        self.end >= want
+    }
+
+    /// Passes over the next `n` bytes, available or not; says whether there are so many.
+    pub(crate) fn skip(&mut self, mut n: u64) -> bool {
+        loop {
+            let here = ((self.end - self.start) as u64).min(n);
+            self.start += here as usize;
+            n -= here;
+            if n == 0 {
+                return true;
+            }
+            if !self.fill(1) {
+                return false;
+            }
+        }
+    }
+}
+
+impl Input {
+    /// Where and why reading ends when the next `want` bytes, of `what`, are not there; `None` at the proper end.
+    pub(crate) fn broken_off(&self, what: &str, want: usize) -> Option<Stop> {
+        let here = self.available().len();
+        let reason = match &self.ending {
+            Some(Ending::Failed(reason)) => reason.clone(),
+            _ if here == 0 => return None,
+            _ => format!("the capture ends inside {what}, {here} bytes into {want}"),
+        };
+        Some(Stop { offset: self.offset(), reason })
+    }
+}

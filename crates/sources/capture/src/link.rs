@@ -1,0 +1,144 @@
+//! Link layers: what stands before the IP header.
+//!
+//! Reading list: the link-layer header types of the Tcpdump group, IEEE 802.1Q, 802.2 and 802.3, RFC 1042 (SNAP),
+//! RFC 2516 (PPPoE).
+
+use crate::bytes::{be16, be32};
+use crate::decode::{Packet, Skip};
+use crate::ip::{self, Layer, Walk};
+use crate::tunnel;
+use serde::Serialize;
+
+/// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
+/// files have a `DLT_` value instead).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: an address family in the byte order of the host that captured.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// PPP.
+    pub const PPP: Self = Self(9);
+    /// FDDI.
+    pub const FDDI: Self = Self(10);
+    /// PPP in HDLC-like framing.
+    pub const PPP_HDLC: Self = Self(50);
+    /// PPPoE without the Ethernet header.
+    pub const PPP_ETHERNET: Self = Self(51);
+    /// Raw IP of either version.
+    pub const RAW: Self = Self(101);
+    /// OpenBSD loopback: an address family in network order.
+    pub const LOOP: Self = Self(108);
+    /// Linux "cooked" capture.
+    pub const LINUX_SLL: Self = Self(113);
+    /// Raw IPv4.
+    pub const IPV4: Self = Self(228);
+    /// Raw IPv6.
+    pub const IPV6: Self = Self(229);
+    /// Linux "cooked" capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+    /// Raw IP as OpenBSD and some BSDs number it (`DLT_RAW`).
+    pub const RAW_OPENBSD: Self = Self(14);
+    /// Raw IP as the other systems number it (`DLT_RAW`).
+    pub const RAW_BSD: Self = Self(12);
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NULL => "BSD loopback",
+            Self::ETHERNET => "Ethernet",
+            Self::PPP => "PPP",
+            Self::FDDI => "FDDI",
+            Self::PPP_HDLC => "PPP (HDLC)",
+            Self::PPP_ETHERNET => "PPPoE",
+            Self::RAW | Self::RAW_OPENBSD | Self::RAW_BSD => "raw IP",
+            Self::LOOP => "OpenBSD loopback",
+            Self::LINUX_SLL => "Linux cooked",
+            Self::LINUX_SLL2 => "Linux cooked v2",
+            Self::IPV4 => "raw IPv4",
+            Self::IPV6 => "raw IPv6",
+            _ => "not supported",
+        }
+    }
+}
+
+/// Finds the TCP segment in any frame, header by header.
+pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
+    let layer = Layer { data: frame, wire: wire as usize };
+    let walk = &mut Walk::new();
+    match link {
+        LinkType::ETHERNET => ethernet(layer, walk),
+        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => ip::any(layer, walk),
+        LinkType::IPV4 => ip::v4(layer, walk),
+        LinkType::IPV6 => ip::v6(layer, walk),
+        LinkType::LINUX_SLL => typed(be16(layer.need(16)?, 14), layer.after(16)?, walk),
+        LinkType::LINUX_SLL2 => typed(be16(layer.need(20)?, 0), layer.after(20)?, walk),
+        LinkType::NULL | LinkType::LOOP => family(layer, walk),
+        // Frame control and two addresses (RFC 1188); then LLC.
+        LinkType::FDDI => llc(layer.after(13)?, walk),
+        LinkType::PPP | LinkType::PPP_HDLC => tunnel::ppp(layer, walk),
+        LinkType::PPP_ETHERNET => tunnel::pppoe(layer, walk),
+        _ => Err(Skip::UnsupportedLink),
+    }
+}
+
+pub(crate) fn ethernet<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    walk.deeper()?;
+    typed(be16(layer.need(14)?, 12), layer.after(14)?, walk)
+}
+
+/// What an EtherType announces (IANA, "IEEE 802 numbers"); up to 1500 it is a length instead, and LLC follows.
+pub(crate) fn typed<'a>(mut kind: u16, mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    loop {
+        match kind {
+            0x0800 => return ip::v4(layer, walk),
+            0x86dd => return ip::v6(layer, walk),
+            // 802.1Q, 802.1ad, and what came before it
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+                walk.deeper()?;
+                kind = be16(layer.need(4)?, 2);
+                layer = layer.after(4)?;
+            }
+            0x8864 => return tunnel::pppoe(layer, walk),
+            0x8847 | 0x8848 => return tunnel::mpls(layer, walk),
+            // Transparent Ethernet bridging (RFC 7637, RFC 1701)
+            0x6558 => return ethernet(layer, walk),
+            // 4: Linux's ETH_P_802_2 in a cooked capture
+            0..=1500 => return llc(layer, walk),
+            _ => return Err(Skip::NotIp),
+        }
+    }
+}
+
+/// IEEE 802.2 with the subnetwork access protocol (RFC 1042); anything else over LLC is not IP.
+fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    walk.deeper()?;
+    let header = layer.need(3)?;
+    match header {
+        [0xaa, 0xaa, 0x03, ..] => {
+            let header = layer.need(8)?;
+            // Ethernet's types (OUI 0), or bridged Ethernet's (0000f8: IEEE 802.1H)
+            match &header[3..6] {
+                [0, 0, 0 | 0xf8] => typed(be16(header, 6), layer.after(8)?, walk),
+                _ => Err(Skip::NotIp),
+            }
+        }
+        // IP by its own LLC address (RFC 948)
+        [0x06, 0x06, 0x03, ..] => ip::v4(layer.after(3)?, walk),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// The loopback's address family: 2 is IPv4 everywhere; IPv6 is 10 in Linux, 24 in NetBSD and OpenBSD, 28 in
+/// FreeBSD, 30 in Darwin. In either byte order, as the file does not say which.
+fn family<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    let family = be32(layer.need(4)?, 0);
+    let family = if family > 0xffff { family.swap_bytes() } else { family };
+    match family {
+        2 => ip::v4(layer.after(4)?, walk),
+        10 | 24 | 28 | 30 => ip::v6(layer.after(4)?, walk),
+        _ => Err(Skip::NotIp),
+    }
+}

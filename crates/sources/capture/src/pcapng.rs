@@ -1,0 +1,242 @@
+//! The next generation format: sections of blocks.
+//!
+//! Reading list: draft-ietf-opsawg-pcapng (block layouts in section 4), Wireshark's `wiretap/pcapng.c`.
+
+use crate::bytes::Order;
+use crate::frames::{Frame, Frames};
+use crate::input::{Input, LARGEST, WHOLE};
+use crate::interfaces::Interfaces;
+use crate::summary::{Oddity, Stop};
+use slowpath_model::Sink;
+
+/// The type of a section header block, the same in both byte orders.
+pub(crate) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Type and total length before a block's body, total length after it.
+const FRAME: usize = 12;
+
+// Block types (draft-ietf-opsawg-pcapng, section 10.1).
+const INTERFACE: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const NAME_RESOLUTION: u32 = 4;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
+const CUSTOM: [u32; 2] = [0x0000_0bad, 0x4000_0bad];
+
+/// Reads blocks until none is left; says where and why if that is before the end.
+pub(crate) fn read<S: Sink>(
+    input: &mut Input,
+    interfaces: &mut Interfaces,
+    frames: &mut Frames<'_, S>,
+) -> Option<Stop> {
+    let mut order = Order::Little;
+    loop {
+        let bytes = input.available();
+        let offset = input.offset();
+        let mut at = 0;
+        // All blocks that are in the buffer as a whole; then what the next one needs.
+        let next = loop {
+            let rest = &bytes[at..];
+            if rest.len() < FRAME {
+                break Ok(FRAME);
+            }
+            let here = offset + at as u64;
+            if rest[..4] == SECTION {
+                match byte_order(rest, here) {
+                    Ok(found) => order = found,
+                    Err(stop) => break Err(stop),
+                }
+            }
+            let length = order.u32(rest, 4) as usize;
+            if length < FRAME || !length.is_multiple_of(4) {
+                let reason = format!("a block that claims to be {length} bytes long");
+                break Err(Stop { offset: here, reason });
+            }
+            if length > WHOLE || rest.len() < length {
+                break Ok(length);
+            }
+            let trailer = order.u32(rest, length - 4) as usize;
+            if trailer != length {
+                let reason =
+                    format!("a block that is {length} bytes long by its start, {trailer} by its end");
+                break Err(Stop { offset: here, reason });
+            }
+            let block = Block { order, kind: order.u32(rest, 0), body: &rest[8..length - 4], offset: here };
+            if let Err(stop) = block.take(length - FRAME, interfaces, frames) {
+                break Err(stop);
+            }
+            at += length;
+        };
+        input.consume(at);
+        match next {
+            Ok(want) if want > WHOLE => {
+                if let Some(stop) = large(want, order, input, interfaces, frames) {
+                    return Some(stop);
+                }
+            }
+            Ok(want) => {
+                if !input.fill(want) {
+                    return input.broken_off("a block", want);
+                }
+            }
+            Err(stop) => return Some(stop),
+        }
+    }
+}
+
+/// A block that is too large for the buffer.
+#[cold]
+fn large<S: Sink>(
+    length: usize,
+    order: Order,
+    input: &mut Input,
+    interfaces: &mut Interfaces,
+    frames: &mut Frames<'_, S>,
+) -> Option<Stop> {
+    let offset = input.offset();
+    if length as u64 > LARGEST {
+        return Some(Stop { offset, reason: format!("a block that claims to be {length} bytes long") });
+    }
+    if !input.fill(WHOLE) {
+        return input.broken_off("a block", length);
+    }
+    let bytes = &input.available()[..WHOLE];
+    let block = Block { order, kind: order.u32(bytes, 0), body: &bytes[8..], offset };
+    if let Err(stop) = block.take(length - FRAME, interfaces, frames) {
+        return Some(stop);
+    }
+    if block.is_packet() {
+        frames.note(Oddity::LargeRecord, offset);
+    }
+    if !input.skip(length as u64) {
+        return Some(Stop { offset, ..input.broken_off("a block", length)? });
+    }
+    None
+}
+
+/// The byte order of the section whose header starts `block`, by its byte-order magic (section 4.1).
+#[cold]
+fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
+    match &block[8..12] {
+        [0x4d, 0x3c, 0x2b, 0x1a] => Ok(Order::Little),
+        [0x1a, 0x2b, 0x3c, 0x4d] => Ok(Order::Big),
+        _ => Err(Stop { offset, reason: "a section header without a byte-order magic".into() }),
+    }
+}
+
+/// A block whose frame is sound.
+struct Block<'a> {
+    order: Order,
+    kind: u32,
+    /// What stands between the two lengths, as far as it is in the buffer.
+    body: &'a [u8],
+    offset: u64,
+}
+
+impl Block<'_> {
+    fn is_packet(&self) -> bool {
+        matches!(self.kind, ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET)
+    }
+
+    /// Does with the block what its type asks for. `length` is its body's in the file.
+    #[inline]
+    fn take<S: Sink>(
+        &self,
+        length: usize,
+        interfaces: &mut Interfaces,
+        frames: &mut Frames<'_, S>,
+    ) -> Result<(), Stop> {
+        match self.kind {
+            ENHANCED_PACKET => self.packet(length, interfaces, frames),
+            OBSOLETE_PACKET => self.packet(length, interfaces, frames),
+            SIMPLE_PACKET => self.simple_packet(length, interfaces, frames),
+            _ => return self.other(interfaces, frames),
+        }
+        Ok(())
+    }
+
+    /// An enhanced packet block (section 4.3), or an obsolete packet block (section A.1), which has a count of
+    /// drops in the upper half of the interface's number.
+    #[inline]
+    fn packet<S: Sink>(&self, length: usize, interfaces: &mut Interfaces, frames: &mut Frames<'_, S>) {
+        let (order, body) = (self.order, self.body);
+        if body.len() < 20 {
+            return frames.reject(Oddity::MalformedBlock, self.offset);
+        }
+        let number = match self.kind {
+            OBSOLETE_PACKET => u32::from(order.u16(body, 0)),
+            _ => order.u32(body, 0),
+        };
+        let (captured, wire) = (order.u32(body, 12), order.u32(body, 16));
+        if captured as usize > length - 20 {
+            return frames.reject(Oddity::MalformedBlock, self.offset);
+        }
+        let Some(interface) = interfaces.get(number) else {
+            return frames.reject(Oddity::UnknownInterface, self.offset);
+        };
+        let ticks = u64::from(order.u32(body, 4)) << 32 | u64::from(order.u32(body, 8));
+        let end = (20 + captured as usize).min(body.len());
+        frames.accept(Frame {
+            link: interface.link,
+            stamp: Some(interface.clock.stamp(ticks)),
+            data: &body[20..end],
+            captured,
+            wire,
+            offset: self.offset,
+        });
+    }
+
+    /// A simple packet block (section 4.4): of the first interface, without a stamp, and as long as its snapshot
+    /// length allows.
+    fn simple_packet<S: Sink>(&self, length: usize, interfaces: &mut Interfaces, frames: &mut Frames<'_, S>) {
+        if self.body.len() < 4 {
+            return frames.reject(Oddity::MalformedBlock, self.offset);
+        }
+        let Some(interface) = interfaces.get(0) else {
+            return frames.reject(Oddity::UnknownInterface, self.offset);
+        };
+        let wire = self.order.u32(self.body, 0);
+        let kept = match interface.snap_length {
+            0 => wire,
+            limit => wire.min(limit),
+        };
+        let captured = (length - 4).min(kept as usize);
+        let end = (4 + captured).min(self.body.len());
+        frames.accept(Frame {
+            link: interface.link,
+            stamp: None,
+            data: &self.body[4..end],
+            captured: captured as u32,
+            wire,
+            offset: self.offset,
+        });
+    }
+
+    #[cold]
+    fn other<S: Sink>(&self, interfaces: &mut Interfaces, frames: &mut Frames<'_, S>) -> Result<(), Stop> {
+        match self.kind {
+            section if section.to_ne_bytes() == SECTION => {
+                // After the magic: version (1.0, or 1.2 that nobody wrote), section length, options.
+                let version = self.body.get(4..6).map_or(0, |version| self.order.u16(version, 0));
+                if version != 1 {
+                    let reason = format!("a section of version {version} of the format; known is 1");
+                    return Err(Stop { offset: self.offset, reason });
+                }
+                interfaces.new_section();
+            }
+            INTERFACE if self.body.len() < 8 => frames.note(Oddity::MalformedBlock, self.offset),
+            INTERFACE => {
+                if !interfaces.describe(self.order, self.body) {
+                    frames.note(Oddity::TooManyInterfaces, self.offset);
+                }
+            }
+            INTERFACE_STATISTICS => interfaces.statistics(self.order, self.body),
+            NAME_RESOLUTION | DECRYPTION_SECRETS => {}
+            custom if CUSTOM.contains(&custom) => {}
+            _ => frames.note(Oddity::UnknownBlock, self.offset),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,292 @@
+//! What was read, what was not, and what was odd about it.
+
+use crate::link::LinkType;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// libpcap's, timestamps in microseconds.
+    Pcap,
+    /// libpcap's, timestamps in nanoseconds.
+    PcapNanoseconds,
+    /// libpcap's as patched by Kuznetzov, with longer record headers.
+    PcapModified,
+    /// The next generation format.
+    Pcapng,
+}
+
+/// The packing around the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compression {
+    /// None.
+    None,
+    /// gzip (RFC 1952), of one member or several.
+    Gzip,
+    /// Zstandard (RFC 8878).
+    Zstd,
+}
+
+impl Compression {
+    /// The packing of what starts with `head`.
+    pub(crate) fn of(head: &[u8]) -> Self {
+        match head {
+            // RFC 1952, section 2.3.1
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            // RFC 8878, sections 3.1.1 and 3.1.2 (a skippable frame may come first)
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
+/// One network interface that frames were captured on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interface {
+    /// Its name, where the format keeps it.
+    pub name: Option<String>,
+    /// Its link type's number.
+    pub link: LinkType,
+    /// Its link type's name.
+    pub link_name: &'static str,
+    /// The most bytes kept of a frame; 0 where there was no limit.
+    pub snap_length: u32,
+    /// Frames captured on it.
+    pub frames: u64,
+    /// Frames that the capturing lost on it, where the capture says so.
+    pub drops: Option<u64>,
+}
+
+/// Something odd about a frame or a block. Some keep a frame from becoming an event ([`Oddity::skips`]), the
+/// others are only noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// Skipped: neither IPv4 nor IPv6.
+    NotIp,
+    /// Skipped: IP, but not TCP; which protocols is in [`Summary::other_protocols`].
+    NotTcp,
+    /// Skipped: a fragment of a TCP segment other than its first.
+    LaterFragment,
+    /// Skipped: the snapshot length cut a header off.
+    TruncatedHeader,
+    /// Skipped: a header contradicts itself, such as a TCP data offset below 5.
+    MalformedHeader,
+    /// Skipped: the link type is not known to slowpath.
+    UnsupportedLink,
+    /// Skipped: more headers inside each other than slowpath follows.
+    TooDeep,
+    /// Skipped: captured on an interface that the capture does not describe.
+    UnknownInterface,
+    /// Skipped: a packet block that contradicts itself.
+    MalformedBlock,
+    /// Skipped: flow numbers ran out.
+    TooManyFlows,
+    /// Noted: the first fragment of a TCP segment. Its length is the fragment's; the rest is not seen.
+    FirstFragment,
+    /// Noted: the snapshot length cut TCP options off; those before the cut are there.
+    OptionsCut,
+    /// Noted: a TCP option contradicts itself; those before it are there.
+    MalformedOptions,
+    /// Noted: an IP length of 0 (segmentation offload, jumbograms); the frame's length was taken.
+    LengthFromFrame,
+    /// Noted: the IP header claims more bytes than the frame had.
+    LengthBeyondFrame,
+    /// Noted: a record's captured length exceeds its length on the wire.
+    CapturedBeyondWire,
+    /// Noted: a record too large to look at whole; its headers were read.
+    LargeRecord,
+    /// Noted: a pcapng block of a type not known to slowpath.
+    UnknownBlock,
+    /// Noted: more interfaces than slowpath keeps; frames on the rest are skipped.
+    TooManyInterfaces,
+}
+
+impl Oddity {
+    /// How many kinds there are.
+    pub const COUNT: usize = Self::TooManyInterfaces as usize + 1;
+
+    /// All of them, in their order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::NotIp,
+        Self::NotTcp,
+        Self::LaterFragment,
+        Self::TruncatedHeader,
+        Self::MalformedHeader,
+        Self::UnsupportedLink,
+        Self::TooDeep,
+        Self::UnknownInterface,
+        Self::MalformedBlock,
+        Self::TooManyFlows,
+        Self::FirstFragment,
+        Self::OptionsCut,
+        Self::MalformedOptions,
+        Self::LengthFromFrame,
+        Self::LengthBeyondFrame,
+        Self::CapturedBeyondWire,
+        Self::LargeRecord,
+        Self::UnknownBlock,
+        Self::TooManyInterfaces,
+    ];
+
+    /// Whether it keeps a frame from becoming an event.
+    pub const fn skips(self) -> bool {
+        (self as u8) < Self::FirstFragment as u8
+    }
+
+    /// In words, to follow a number of frames: "12 frames: the snapshot length cut a header off".
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::NotIp => "neither IPv4 nor IPv6",
+            Self::NotTcp => "IP, but not TCP",
+            Self::LaterFragment => "a fragment of a TCP segment other than its first",
+            Self::TruncatedHeader => "the snapshot length cut a header off",
+            Self::MalformedHeader => "a header contradicts itself",
+            Self::UnsupportedLink => "the link type is not known to slowpath",
+            Self::TooDeep => "more headers inside each other than slowpath follows",
+            Self::UnknownInterface => "captured on an interface that the capture does not describe",
+            Self::MalformedBlock => "a packet block that contradicts itself",
+            Self::TooManyFlows => "flow numbers ran out",
+            Self::FirstFragment => "the first fragment of a TCP segment; the rest of it is not seen",
+            Self::OptionsCut => "the snapshot length cut TCP options off",
+            Self::MalformedOptions => "a TCP option contradicts itself",
+            Self::LengthFromFrame => "an IP length of 0; the frame's length was taken",
+            Self::LengthBeyondFrame => "the IP header claims more bytes than the frame had",
+            Self::CapturedBeyondWire => "more bytes captured than there were on the wire",
+            Self::LargeRecord => "a record too large to look at whole; its headers were read",
+            Self::UnknownBlock => "a pcapng block of a type not known to slowpath",
+            Self::TooManyInterfaces => "more interfaces than slowpath keeps; frames on the rest are skipped",
+        }
+    }
+}
+
+/// How often one [`Oddity`] was met, and where first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// What.
+    pub oddity: Oddity,
+    /// How often.
+    pub count: u64,
+    /// The frame of the first, from 1; for a block, the frame before it.
+    pub first_frame: u64,
+    /// The offset of the first one's record or block, in bytes of the unpacked capture.
+    pub first_offset: u64,
+}
+
+/// Where and why reading ended before the capture did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stop {
+    /// The offset of what could not be read, in bytes of the unpacked capture.
+    pub offset: u64,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+/// Frames stamped earlier than the frame before them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StepsBack {
+    /// How many.
+    pub count: u64,
+    /// The largest step, in nanoseconds.
+    pub largest_ns: u64,
+}
+
+/// What was read, what was not, and what was odd about it.
+///
+/// What is not judged here: checksums (offload leaves them wrong at the sender) and frames captured twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The name it was opened under.
+    pub name: String,
+    /// The file format.
+    pub format: Format,
+    /// The packing around it.
+    pub compression: Compression,
+    /// The first interfaces, at most 64.
+    pub interfaces: Vec<Interface>,
+    /// How many interfaces there were.
+    pub interface_count: u64,
+    /// Frames, whatever was in them.
+    pub frames: u64,
+    /// TCP segments: as many as there were `Seen` events.
+    pub segments: u64,
+    /// Flows opened.
+    pub flows: u64,
+    /// Flows let go of because too many were alive at once.
+    pub evicted_flows: u64,
+    /// Bytes read from the file, packed or not.
+    pub file_bytes: u64,
+    /// Bytes of the frames that were captured.
+    pub captured_bytes: u64,
+    /// Bytes the frames had on the wire.
+    pub wire_bytes: u64,
+    /// The wall-clock time of [`Instant::START`](slowpath_model::Instant::START), which is the first frame's
+    /// stamp: nanoseconds since 1970. `None` if no frame was stamped. It lays several captures on one axis.
+    pub epoch_ns: Option<i64>,
+    /// The earliest stamp, in nanoseconds since 1970.
+    pub earliest_ns: Option<i64>,
+    /// The latest stamp, in nanoseconds since 1970.
+    pub latest_ns: Option<i64>,
+    /// Frames stamped earlier than the frame before them.
+    pub steps_back: StepsBack,
+    /// Frames that the capturing lost, where the capture says so.
+    pub drops: Option<u64>,
+    /// Frames per IP protocol other than TCP (the innermost one looked at).
+    pub other_protocols: BTreeMap<u8, u64>,
+    /// Every oddity that was met.
+    pub notes: Vec<Note>,
+    /// Where and why reading ended before the capture did; `None` if all was read.
+    pub stopped: Option<Stop>,
+}
+
+impl Summary {
+    /// How often `oddity` was met.
+    pub fn count(&self, oddity: Oddity) -> u64 {
+        self.notes.iter().find(|note| note.oddity == oddity).map_or(0, |note| note.count)
+    }
+
+    /// Frames that did not become an event.
+    pub fn skipped(&self) -> u64 {
+        self.frames - self.segments
+    }
+}
+
+/// Counts oddities while reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Notes([Option<Note>; Oddity::COUNT]);
+
+impl Notes {
+    pub(crate) const fn new() -> Self {
+        Self([None; Oddity::COUNT])
+    }
+
+    #[cold]
+    pub(crate) fn note(&mut self, oddity: Oddity, frame: u64, offset: u64) {
+        let first = Note { oddity, count: 0, first_frame: frame, first_offset: offset };
+        self.0[oddity as usize].get_or_insert(first).count += 1;
+    }
+
+    pub(crate) fn into_met(self) -> Vec<Note> {
+        self.0.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_oddity_stands_at_its_own_place() {
+        for (index, oddity) in Oddity::ALL.into_iter().enumerate() {
+            assert_eq!(oddity as usize, index);
+            assert!(!oddity.describe().is_empty());
+        }
+        assert!(Oddity::TooManyFlows.skips());
+        assert!(!Oddity::FirstFragment.skips());
+    }
+}

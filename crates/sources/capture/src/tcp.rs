@@ -1,0 +1,249 @@
+//! The TCP header and its options.
+//!
+//! Reading list: RFC 9293 section 3.1 (header) and 3.2 (options), RFC 7323 (window scale, timestamps), RFC 2018
+//! (SACK), Linux `tcp_parse_options` in `net/ipv4/tcp_input.c` (what a receiver makes of nonsense).
+
+use crate::bytes::{be16, be32};
+use crate::decode::Skip;
+use slowpath_model::{Flags, Timestamps};
+
+/// A TCP header as on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// The sender's port.
+    pub source: u16,
+    /// The receiver's port.
+    pub destination: u16,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number; means something only with the ACK flag.
+    pub ack: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// The window field.
+    pub window: u16,
+    /// Bytes of payload on the wire.
+    pub payload: u32,
+    /// The options.
+    pub options: Options<'a>,
+}
+
+/// What is wrong with the options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptionFault {
+    /// Nothing.
+    #[default]
+    None,
+    /// The snapshot length cut them off.
+    Cut,
+    /// A length below 2, or beyond the header's end.
+    Malformed,
+}
+
+/// The options that slowpath knows; the last of a kind counts, as in Linux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// Maximum segment size.
+    pub mss: Option<u16>,
+    /// The shift count as sent, even above 14.
+    pub window_scale: Option<u8>,
+    /// SACK permitted.
+    pub sack_permitted: bool,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// The edges of the SACK blocks, eight bytes per block.
+    pub sack: &'a [u8],
+    /// What is wrong with the options; those before the fault are kept.
+    pub fault: OptionFault,
+}
+
+/// A header without options.
+const HEADER: usize = 20;
+
+// Option kinds of the IANA registry "TCP Option Kind Numbers".
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// The layout of nearly every segment of an established connection: NOP, NOP, and timestamps of ten bytes
+/// (RFC 7323, appendix A; Linux `TCPOLEN_TSTAMP_ALIGNED`).
+const ALIGNED_TIMESTAMPS: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
+
+impl<'a> Header<'a> {
+    /// Reads the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
+    /// be more than was captured.
+    #[inline]
+    pub fn parse(data: &'a [u8], length: u32) -> Result<Self, Skip> {
+        let Some(fixed) = data.first_chunk::<HEADER>() else {
+            return Err(if length < HEADER as u32 { Skip::Malformed } else { Skip::Truncated });
+        };
+        let header = usize::from(fixed[12] >> 4) * 4;
+        if header < HEADER || header as u32 > length {
+            return Err(Skip::Malformed);
+        }
+        let captured = header.min(data.len());
+        Ok(Self {
+            source: be16(fixed, 0),
+            destination: be16(fixed, 2),
+            seq: be32(fixed, 4),
+            ack: be32(fixed, 8),
+            // The low nine bits: RFC 9293 and AE of RFC 9768; the three above are reserved.
+            flags: Flags(be16(fixed, 12) & 0x1ff),
+            window: be16(fixed, 14),
+            payload: length - header as u32,
+            options: Options::parse(&data[HEADER..captured], captured < header),
+        })
+    }
+}
+
+impl<'a> Options<'a> {
+    /// Reads the options. `cut` says that the snapshot length left only a part of them.
+    #[inline]
+    pub fn parse(bytes: &'a [u8], cut: bool) -> Self {
+        if !cut && bytes.len() == 12 && bytes[..4] == ALIGNED_TIMESTAMPS {
+            let timestamps = Some(Timestamps { val: be32(bytes, 4), ecr: be32(bytes, 8) });
+            return Self { timestamps, ..Self::default() };
+        }
+        Self::walk(bytes, cut)
+    }
+
+    /// Reads the options one by one, whatever their layout.
+    pub fn walk(bytes: &'a [u8], cut: bool) -> Self {
+        let mut options = Self::default();
+        let mut rest = bytes;
+        let beyond = if cut { OptionFault::Cut } else { OptionFault::Malformed };
+        loop {
+            match *rest {
+                [] => {
+                    options.fault = if cut { OptionFault::Cut } else { OptionFault::None };
+                    return options;
+                }
+                [END, ..] => return options,
+                [NOP, ..] => rest = &rest[1..],
+                [_] => {
+                    options.fault = beyond;
+                    return options;
+                }
+                [_, 0 | 1, ..] => {
+                    options.fault = OptionFault::Malformed;
+                    return options;
+                }
+                [kind, length, ..] => {
+                    let Some((option, after)) = rest.split_at_checked(usize::from(length)) else {
+                        options.fault = beyond;
+                        return options;
+                    };
+                    options.take(kind, &option[2..]);
+                    rest = after;
+                }
+            }
+        }
+    }
+
+    /// An option of a wrong length is passed over, as Linux does.
+    fn take(&mut self, kind: u8, body: &'a [u8]) {
+        match (kind, body) {
+            (MSS, [a, b]) => self.mss = Some(u16::from_be_bytes([*a, *b])),
+            (WINDOW_SCALE, [shift]) => self.window_scale = Some(*shift),
+            (SACK_PERMITTED, []) => self.sack_permitted = true,
+            (SACK, blocks) if !blocks.is_empty() && blocks.len() % 8 == 0 => self.sack = blocks,
+            (TIMESTAMPS, body) if body.len() == 8 => {
+                self.timestamps = Some(Timestamps { val: be32(body, 0), ecr: be32(body, 4) });
+            }
+            _ => {}
+        }
+    }
+
+    /// The SACK blocks' edges, left and right.
+    pub fn sack_edges(&self) -> impl Iterator<Item = (u32, u32)> + use<'a> {
+        self.sack.chunks_exact(8).map(|block| (be32(block, 0), be32(block, 4)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_syn_of_linux() {
+        let bytes = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 100, 0, 0, 0, 0, 1, 3, 3, 7];
+        let options = Options::parse(&bytes, false);
+        assert_eq!(options.mss, Some(1460));
+        assert!(options.sack_permitted);
+        assert_eq!(options.timestamps, Some(Timestamps { val: 100, ecr: 0 }));
+        assert_eq!(options.window_scale, Some(7));
+        assert_eq!(options.fault, OptionFault::None);
+    }
+
+    #[test]
+    fn sack_beside_timestamps() {
+        let mut bytes = vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 26];
+        for edge in [10u32, 20, 30, 40, 50, 60] {
+            bytes.extend(edge.to_be_bytes());
+        }
+        let options = Options::parse(&bytes, false);
+        assert_eq!(options.timestamps, Some(Timestamps { val: 1, ecr: 2 }));
+        assert_eq!(options.sack_edges().collect::<Vec<_>>(), [(10, 20), (30, 40), (50, 60)]);
+    }
+
+    #[test]
+    fn nonsense_keeps_what_came_before_it() {
+        let fault = |bytes: &[u8], cut| {
+            let options = Options::parse(bytes, cut);
+            (options.mss, options.fault)
+        };
+        assert_eq!(
+            fault(&[2, 4, 5, 180, 8, 0, 0, 0], false),
+            (Some(1460), OptionFault::Malformed),
+            "length 0"
+        );
+        assert_eq!(fault(&[2, 4, 5, 180, 8, 1], false), (Some(1460), OptionFault::Malformed), "length 1");
+        assert_eq!(fault(&[2, 4, 5, 180, 8, 10, 0], false), (Some(1460), OptionFault::Malformed), "too long");
+        assert_eq!(fault(&[2, 4, 5, 180, 8, 10, 0], true), (Some(1460), OptionFault::Cut));
+        assert_eq!(fault(&[2, 4, 5, 180, 8], true), (Some(1460), OptionFault::Cut));
+        assert_eq!(fault(&[2, 4, 5, 180], true), (Some(1460), OptionFault::Cut));
+        assert_eq!(
+            fault(&[2, 4, 5, 180, 0, 0], true),
+            (Some(1460), OptionFault::None),
+            "ended before the cut"
+        );
+        assert_eq!(fault(&[2, 5, 5, 180, 0], false), (None, OptionFault::None), "MSS of a wrong length");
+        assert!(Options::parse(&[5, 6, 0, 0, 0, 1], false).sack.is_empty(), "half a block");
+        assert!(Options::parse(&[5, 2], false).sack.is_empty(), "no block");
+    }
+
+    #[test]
+    fn header_lengths_are_checked() {
+        let mut bytes = [0; 24];
+        bytes[12] = 0x50;
+        assert_eq!(Header::parse(&bytes, 24).map(|h| h.payload), Ok(4));
+        assert_eq!(Header::parse(&bytes[..19], 24), Err(Skip::Truncated));
+        assert_eq!(Header::parse(&bytes[..19], 19), Err(Skip::Malformed));
+        assert_eq!(Header::parse(&bytes, 19), Err(Skip::Malformed));
+        bytes[12] = 0x40;
+        assert_eq!(Header::parse(&bytes, 24), Err(Skip::Malformed), "data offset 4");
+        bytes[12] = 0x70;
+        assert_eq!(Header::parse(&bytes, 24), Err(Skip::Malformed), "header beyond the segment");
+        let cut = Header::parse(&bytes, 1000).unwrap();
+        assert_eq!((cut.payload, cut.options.fault), (972, OptionFault::None), "four bytes: end of options");
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_cut_for_timestamps_is_the_long_way(
+            mut bytes in prop::collection::vec(prop_oneof![0u8..12, any::<u8>()], 0..=40),
+            aligned: bool, cut: bool,
+        ) {
+            if aligned {
+                bytes.resize(12, 0);
+                bytes[..4].copy_from_slice(&ALIGNED_TIMESTAMPS);
+            }
+            prop_assert_eq!(Options::parse(&bytes, cut), Options::walk(&bytes, cut));
+        }
+    }
+}

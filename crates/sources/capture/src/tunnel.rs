@@ -1,0 +1,110 @@
+//! Packets inside packets: GRE, VXLAN, Geneve, MPLS, PPP.
+//!
+//! Reading list: RFC 2784 and RFC 2890 (GRE), RFC 2637 (PPTP's GRE), RFC 7348 (VXLAN), RFC 8926 (Geneve),
+//! RFC 3032 and RFC 4385 (MPLS), RFC 1661 and RFC 2516 (PPP, PPPoE).
+
+use crate::bytes::{be16, be32};
+use crate::decode::{Packet, Skip};
+use crate::ip::{self, Layer, Walk};
+use crate::link;
+
+/// Protocol numbers that stand for "IP, but this is not a tunnel we know".
+const UDP: u8 = 17;
+const GRE: u8 = 47;
+
+/// UDP, if it carries VXLAN or Geneve by its destination port.
+pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    // Only the ports decide; a datagram cut before them is UDP nonetheless.
+    let Some(&[_, _, high, low]) = layer.data.first_chunk() else { return Err(Skip::NotTcp(UDP)) };
+    match u16::from_be_bytes([high, low]) {
+        // IANA's port and the one Linux took before there was one
+        4789 | 8472 => {
+            let vxlan = layer.after(8)?;
+            match vxlan.need(8)?[0] & 0x08 {
+                0 => Err(Skip::NotTcp(UDP)),
+                _ => link::ethernet(vxlan.after(8)?, walk),
+            }
+        }
+        6081 => {
+            let geneve = layer.after(8)?;
+            let header = geneve.need(8)?;
+            if header[0] >> 6 != 0 {
+                return Err(Skip::NotTcp(UDP));
+            }
+            let length = 8 + usize::from(header[0] & 0x3f) * 4;
+            walk.deeper()?;
+            link::typed(be16(header, 2), geneve.after(length)?, walk)
+        }
+        _ => Err(Skip::NotTcp(UDP)),
+    }
+}
+
+pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    let header = layer.need(4)?;
+    let (flags, kind) = (be16(header, 0), be16(header, 2));
+    let present = |bit: u16| flags & bit != 0;
+    let four = |bit: u16| if present(bit) { 4 } else { 0 };
+    match flags & 7 {
+        // Checksum, key, sequence number (RFC 2890); the old routing field (RFC 1701) makes it something else.
+        0 if !present(0x4000) => {
+            let inner = layer.after(4 + four(0x8000) + four(0x2000) + four(0x1000))?;
+            walk.deeper()?;
+            match kind {
+                // ERSPAN types I (no sequence number, no header) and II
+                0x88be => link::ethernet(inner.after(if present(0x1000) { 8 } else { 0 })?, walk),
+                // ERSPAN type III, with an optional subheader
+                0x22eb => {
+                    let more = inner.need(12)?[11] & 1;
+                    link::ethernet(inner.after(if more == 0 { 12 } else { 20 })?, walk)
+                }
+                _ => link::typed(kind, inner, walk),
+            }
+        }
+        // PPTP: key always, sequence number and acknowledgment as flagged (RFC 2637, section 4.1)
+        1 if kind == 0x880b => ppp(layer.after(8 + four(0x1000) + four(0x0080))?, walk),
+        _ => Err(Skip::NotTcp(GRE)),
+    }
+}
+
+/// A stack of labels; what is below the last one is told by its first four bits (RFC 4385, section 3).
+pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    loop {
+        walk.deeper()?;
+        let entry = be32(layer.need(4)?, 0);
+        layer = layer.after(4)?;
+        if entry & 0x100 != 0 {
+            break;
+        }
+    }
+    match layer.need(1)?[0] >> 4 {
+        4 => ip::v4(layer, walk),
+        6 => ip::v6(layer, walk),
+        // A pseudowire's control word, then Ethernet (RFC 4448)
+        0 => link::ethernet(layer.after(4)?, walk),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    // Version 1, type 1, code 0: a session's data (RFC 2516, section 4)
+    match layer.need(6)? {
+        [0x11, 0, ..] => ppp(layer.after(6)?, walk),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// PPP, with or without HDLC's address and control, its protocol in one byte or two (RFC 1661, sections 2 and 6.5).
+pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    walk.deeper()?;
+    let layer = if layer.data.starts_with(&[0xff, 0x03]) { layer.after(2)? } else { layer };
+    let (protocol, layer) = match layer.need(1)?[0] {
+        odd if odd & 1 == 1 => (u16::from(odd), layer.after(1)?),
+        _ => (be16(layer.need(2)?, 0), layer.after(2)?),
+    };
+    match protocol {
+        0x0021 => ip::v4(layer, walk),
+        0x0057 => ip::v6(layer, walk),
+        0x0281 => mpls(layer, walk),
+        _ => Err(Skip::NotIp),
+    }
+}
