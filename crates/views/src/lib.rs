@@ -1,1 +1,19 @@
-//! slowpath's results as text, JSON and one offline HTML page.
+//! slowpath's results for people and for programs.
+//!
+//! Every view is given the same [`Diagnosis`] and shows the same sentences and numbers of it.
+//!
+//! - [`terminal`]: text that fits the terminal it is written to.
+//! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
+//! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
+//! - [`words`]: the sentences of the verdict, which all views share.
+//! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
+//!
+//! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
+
+pub mod diagnosis;
+pub mod quantity;
+pub mod rank;
+pub mod terminal;
+pub mod words;
+
+pub use diagnosis::{Advice, Command, Diagnosis, Recording, Skipped};

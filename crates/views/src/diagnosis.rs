@@ -1,0 +1,70 @@
+//! What every view is given.
+
+use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_model::Instant;
+
+/// The result of one run: what was read, what was found, and who knows what to do about it.
+pub struct Diagnosis<'a> {
+    /// What was read, one per file.
+    pub recordings: Vec<Recording>,
+    /// The flows, in any order.
+    pub flows: &'a [FlowReport],
+    /// Flows that were seen and of which no report was kept, for want of memory.
+    pub flows_not_kept: u64,
+    /// Knows what would give the time of a finding back.
+    pub advise: &'a dyn Fn(&Finding, &FlowReport) -> Vec<Advice>,
+}
+
+/// What was read from one file or stream.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Its name as given; `-` for standard input.
+    pub name: String,
+    /// Its format, for people: `pcapng, zstd`.
+    pub format: String,
+    /// Frames read.
+    pub frames: u64,
+    /// TCP segments among them.
+    pub segments: u64,
+    /// When its first and last frame were stamped; `None` for a recording without frames.
+    pub span: Option<(Instant, Instant)>,
+    /// What was not used, and how often.
+    pub skipped: Vec<Skipped>,
+    /// What is wrong with the recording itself, so that the results are of a part of it only.
+    pub damage: Option<String>,
+    /// The source's own account, as it serialises it.
+    pub account: serde_json::Value,
+}
+
+/// Something in a recording that was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: u64,
+    /// Of what: `frame`.
+    pub unit: &'static str,
+    /// Why: `IP, but not TCP`.
+    pub what: String,
+    /// Whether the results may be wrong or partial because of it, so that the exit code says so.
+    pub matters: bool,
+}
+
+/// What would give the time of a finding back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// A sentence.
+    pub text: String,
+    /// How, in the order of doing.
+    pub commands: Vec<Command>,
+    /// What to know before.
+    pub caution: Option<String>,
+}
+
+/// A command line, and where to run it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Where: `on the receiver`; `None` where it does not matter or the text says it.
+    pub place: Option<String>,
+    /// The line.
+    pub line: String,
+}

@@ -1,0 +1,176 @@
+//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what cannot be told.
+
+use super::look::{Look, columns, wrap};
+use super::palette::colour;
+use super::{bar, header};
+use crate::diagnosis::{Advice, Diagnosis};
+use crate::quantity::{counted, duration, from_argument, share};
+use crate::rank::is_loss;
+use crate::words;
+use anstyle::{AnsiColor, Style};
+use slowpath_analyses::report::{Finding, FlowReport};
+use std::io;
+
+/// Findings below this share are counted, not shown.
+const WORTH_A_ROW: f64 = 0.01;
+/// Findings below this share have no command to look them up.
+const WORTH_A_LOOK: f64 = 0.05;
+/// How far evidence is indented.
+const EVIDENCE: &str = "          ";
+
+/// Writes one flow.
+pub(crate) fn write(
+    diagnosis: &Diagnosis<'_>,
+    flow: &FlowReport,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    rule(flow, look, out)?;
+    let headline = format!("{} {}. {}", words::ends(flow), words::moved(flow), words::verdict(flow));
+    look.styled_paragraph(out, "", &headline, Style::new().bold())?;
+    if let Some(ending) = words::ending(flow) {
+        look.paragraph(out, "", &ending)?;
+    }
+    if !flow.main().spells.is_empty() {
+        writeln!(out)?;
+        bar::write(flow, look, out)?;
+    }
+    let command = show_command(diagnosis, flow);
+    findings(flow, &command, look, out)?;
+    advice(diagnosis, flow, look, out)?;
+    blind_spots(flow, look, out)
+}
+
+/// `── flow 3 ─────`
+fn rule(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let title = format!("── flow {} ", flow.id);
+    let rest = look.text_width().saturating_sub(columns(&title));
+    writeln!(out, "{}", look.faint(&format!("{title}{}", "─".repeat(rest))))
+}
+
+/// What to type to see this flow's events.
+fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
+    let recording = diagnosis.recordings.first().filter(|recording| recording.name != "-")?;
+    Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
+}
+
+/// `name` as a shell reads it back.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+fn findings(
+    flow: &FlowReport,
+    command: &Option<String>,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let all = &flow.main().findings;
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "{}", look.faint("   share       time  sure    what bound it"))?;
+    let (rows, small): (Vec<&Finding>, Vec<&Finding>) =
+        all.iter().partition(|finding| finding.share >= WORTH_A_ROW || all.len() == 1);
+    for finding in rows {
+        row(finding, look, out)?;
+        for sentence in &finding.evidence {
+            look.paragraph(out, EVIDENCE, sentence)?;
+        }
+        let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK);
+        if let (Some(command), Some(at)) = (look_up, finding.instants.first()) {
+            let line = format!("{command} --from {}", from_argument(*at));
+            writeln!(out, "{EVIDENCE}{}", look.faint(&line))?;
+        }
+    }
+    if !small.is_empty() {
+        let part: f64 = small.iter().map(|finding| finding.share).sum();
+        let text = format!("{} below 1 %", counted(small.len() as u64, "other cause"));
+        writeln!(out, "{:>8}  {:>9}  {:<6}  {text}", share(part), "", "")?;
+    }
+    if let Some(text) = words::repetition(flow) {
+        writeln!(out)?;
+        look.paragraph(out, "  ", &format!("{text}."))?;
+    }
+    Ok(())
+}
+
+fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let style = Style::new().fg_color(Some(colour(finding.cause.limit())));
+    let sure = finding.confidence.slug();
+    let lead = format!("{:>8}  {:>9}  {sure:<6}  ", share(finding.share), duration(finding.lasted));
+    let title = format!("{}: {}", finding.cause.limit().title(), finding.cause.title());
+    let lines = wrap(&title, look.text_width().saturating_sub(columns(&lead)).max(20));
+    for (number, line) in lines.iter().enumerate() {
+        let lead = if number == 0 { lead.clone() } else { " ".repeat(columns(&lead)) };
+        writeln!(out, "{lead}{}", look.paint(style.bold(), line))?;
+    }
+    Ok(())
+}
+
+fn advice(
+    diagnosis: &Diagnosis<'_>,
+    flow: &FlowReport,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut told: Vec<Advice> = Vec::new();
+    for finding in flow.main().findings.iter().filter(|finding| finding.share >= WORTH_A_ROW) {
+        for advice in (diagnosis.advise)(finding, flow) {
+            if told.contains(&advice) {
+                continue;
+            }
+            if told.is_empty() {
+                writeln!(out)?;
+                let title = if is_loss(finding.cause) { "What would give it back" } else { "What to do" };
+                writeln!(out, "{}", look.strong(title))?;
+            }
+            look.paragraph(out, "  • ", &advice.text)?;
+            for command in &advice.commands {
+                if let Some(place) = &command.place {
+                    look.styled_paragraph(out, "    ", &format!("{place}:"), Style::new().dimmed())?;
+                }
+                writeln!(out, "      {}", look.paint(AnsiColor::Cyan.on_default(), &command.line))?;
+            }
+            if let Some(caution) = &advice.caution {
+                look.styled_paragraph(out, "    ! ", caution, header::WARNING)?;
+            }
+            told.push(advice);
+        }
+    }
+    Ok(())
+}
+
+fn blind_spots(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let place = format!(
+        "Recorded {} ({} confidence). {}",
+        words::vantage(flow),
+        flow.vantage.confidence.slug(),
+        flow.vantage.evidence
+    );
+    writeln!(out)?;
+    look.paragraph(out, "", place.trim_end())?;
+    writeln!(out)?;
+    writeln!(out, "{}", look.strong("What cannot be told from here"))?;
+    for spot in words::blind_spots(flow) {
+        look.paragraph(out, "  • ", &spot)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_the_shell() {
+        assert_eq!(shell_word("a/b-1.pcap"), "a/b-1.pcap");
+        assert_eq!(shell_word("it's here.pcap"), r"'it'\''s here.pcap'");
+    }
+}

@@ -1,0 +1,202 @@
+//! The measures of each flow: a table of one line each, or all of them.
+
+use super::look::{Look, columns};
+use crate::quantity::{count, duration, duration_or_dash, share};
+use crate::rank::main_finding;
+use crate::words;
+use slowpath_analyses::report::{DirectionReport, FlowReport, Measures, RttMeasures, ScaleKnown};
+use slowpath_model::Bytes;
+use std::io;
+
+/// Writes a table of one line per flow, in the order given.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "again", "bound by"];
+    let rows: Vec<[String; 8]> = flows.iter().map(|flow| cells(flow)).collect();
+    let mut widths: [usize; 8] = std::array::from_fn(|column| {
+        let longest = rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
+        longest.max(columns(HEAD[column]))
+    });
+    let ends: Vec<String> = flows.iter().map(|flow| words::ends(flow)).collect();
+    let ends_width = ends.iter().map(|ends| columns(ends)).max().unwrap_or(0);
+    // Where a line does not hold both, the ends stand on a line of their own below the numbers.
+    let one_line = widths.iter().sum::<usize>() + GAP * 8 + ends_width <= look.width;
+    let before_last: usize = widths[..7].iter().map(|width| width + GAP).sum();
+    widths[7] = widths[7].min(look.width.saturating_sub(before_last)).max(columns(HEAD[7]));
+    let line = |row: [&str; 8], ends: &str| -> String {
+        let mut text = String::new();
+        for (column, cell) in row.into_iter().take(7).enumerate() {
+            text += &format!("{:>width$}{:GAP$}", cell, "", width = widths[column]);
+        }
+        let bound = shortened(row[7], widths[7]);
+        if one_line {
+            format!("{text}{bound:<width$}{:GAP$}{ends}", "", width = widths[7])
+        } else {
+            text + &bound
+        }
+    };
+    writeln!(out, "{}", look.strong(line(HEAD, "from → to").trim_end()))?;
+    for (row, ends) in rows.iter().zip(&ends) {
+        writeln!(out, "{}", line(row.each_ref().map(String::as_str), ends).trim_end())?;
+        if !one_line {
+            writeln!(out, "{:indent$}{}", "", look.faint(ends), indent = widths[0] + GAP)?;
+        }
+    }
+    Ok(())
+}
+
+/// Columns between columns.
+const GAP: usize = 2;
+
+fn shortened(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        text.to_owned()
+    } else {
+        text.chars().take(width - 1).chain(['…']).collect()
+    }
+}
+
+fn cells(flow: &FlowReport) -> [String; 8] {
+    let measures = &flow.main().measures;
+    let again = measures.labels.retransmission + measures.labels.spurious;
+    [
+        flow.id.to_string(),
+        format!("{:.3}", flow.first.seconds()),
+        duration(flow.lasted()),
+        measures.unique_bytes.to_string(),
+        or_dash(measures.goodput),
+        duration_or_dash(best_rtt(flow).min),
+        count(again),
+        match main_finding(flow) {
+            Some(finding) => format!("{} {}", share(finding.share), finding.cause.limit()),
+            None => "-".to_owned(),
+        },
+    ]
+}
+
+/// The round trips of the main direction that are nearest to the path's: by ACK where there are any.
+fn best_rtt(flow: &FlowReport) -> RttMeasures {
+    let measures = &flow.main().measures;
+    if measures.rtt_by_ack.count > 0 { measures.rtt_by_ack } else { measures.rtt_by_timestamp }
+}
+
+fn or_dash<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// Writes all measures of each flow, both directions side by side.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn flows_long(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    for (place, flow) in flows.iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        long(flow, look, out)?;
+    }
+    Ok(())
+}
+
+fn long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    writeln!(out, "{}", look.strong(&format!("flow {}: A {} → B {}", flow.id, flow.key.a, flow.key.b)))?;
+    let line = |out: &mut dyn io::Write, name: &str, text: &str| writeln!(out, "  {name:<32}{text}");
+    line(out, "first event", &format!("{} s", flow.first))?;
+    line(out, "last event", &format!("{} s", flow.last))?;
+    line(out, "lasted", &duration(flow.lasted()))?;
+    line(out, "recorded", &format!("{} ({})", words::vantage(flow), flow.vantage.confidence.slug()))?;
+    line(out, "from the tap to A and back", &duration_or_dash(flow.vantage.to_a))?;
+    line(out, "from the tap to B and back", &duration_or_dash(flow.vantage.to_b))?;
+    line(out, "handshake round trip", &duration_or_dash(flow.opening.round_trip))?;
+    line(out, "SYN and SYN-ACK sent again", &count(u64::from(flow.opening.retransmitted)))?;
+    line(out, "verdict", &words::verdict_in_short(flow))?;
+    writeln!(out, "  {:<32}{:<22}{}", "", look.strong("A → B"), look.strong("B → A"))?;
+    let [a, b] = &flow.directions;
+    for (name, show) in ROWS {
+        let (left, right) = (show(a), show(b));
+        writeln!(out, "  {name:<32}{left:<22}{right}")?;
+    }
+    Ok(())
+}
+
+/// A measure's name, and how one direction's is shown.
+type Row = (&'static str, fn(&DirectionReport) -> String);
+
+/// Every measure: tcptrace's `-l -r` and those it does not have.
+const ROWS: [Row; 51] = [
+    ("packets", |d| count(d.measures.packets)),
+    ("data packets", |d| count(d.measures.data_packets)),
+    ("pure ACKs", |d| count(d.measures.pure_acks)),
+    ("super-packets (TSO, GRO)", |d| count(d.measures.super_packets)),
+    ("payload", |d| exact(d.measures.bytes)),
+    ("unique payload", |d| exact(d.measures.unique_bytes)),
+    ("throughput", |d| or_dash(d.measures.throughput)),
+    ("goodput", |d| or_dash(d.measures.goodput)),
+    ("first data", |d| d.measures.first_data.map_or_else(|| "-".into(), |at| format!("{at} s"))),
+    ("last data", |d| d.measures.last_data.map_or_else(|| "-".into(), |at| format!("{at} s"))),
+    ("longest pause between data", |d| duration(d.measures.idle_longest)),
+    ("MSS offered", |d| or_dash(d.measures.options.and_then(|options| options.mss))),
+    ("largest segment", |d| format!("{} B", count(u64::from(d.measures.mss_seen)))),
+    ("window scale", scale),
+    ("SACK permitted", |d| option(&d.measures, |options| options.sack_permitted)),
+    ("timestamps", |d| option(&d.measures, |options| options.timestamps)),
+    ("new", |d| count(d.measures.labels.new)),
+    ("retransmissions", |d| count(d.measures.labels.retransmission)),
+    ("spurious retransmissions", |d| count(d.measures.labels.spurious)),
+    ("out of order", |d| count(d.measures.labels.out_of_order)),
+    ("duplicate frames", |d| count(d.measures.labels.duplicate)),
+    ("keep-alives", |d| count(d.measures.labels.keep_alive)),
+    ("window probes", |d| count(d.measures.labels.window_probe)),
+    ("holes filled in later", |d| count(d.measures.holes)),
+    ("segments that filled the window", |d| count(d.measures.window_full)),
+    ("acknowledged but not recorded", |d| exact(d.measures.unseen_bytes)),
+    ("gaps in the recording", |d| count(d.measures.unseen_gaps)),
+    ("episodes of loss recovery", |d| count(d.measures.recoveries)),
+    ("retransmission timeouts", |d| count(d.measures.timeouts)),
+    ("stalls", |d| count(d.stall_count)),
+    ("duplicate ACKs sent", |d| count(d.measures.duplicate_acks)),
+    ("SACK blocks sent", |d| count(d.measures.sack_blocks)),
+    ("DSACK blocks sent", |d| count(d.measures.dsack_blocks)),
+    ("window advertised, smallest", |d| or_dash(d.measures.window.min)),
+    ("window advertised, mean", |d| or_dash(d.measures.window.mean)),
+    ("window advertised, largest", |d| or_dash(d.measures.window.max)),
+    ("window closed", |d| count(d.measures.window.zero_count)),
+    ("window closed for", |d| duration(d.measures.window.zero_time)),
+    ("in flight, mean", |d| d.measures.flight_mean.to_string()),
+    ("in flight, most", |d| d.measures.flight_max.to_string()),
+    ("RTT by ACK: samples", |d| count(d.measures.rtt_by_ack.count)),
+    ("RTT by ACK: min", |d| duration_or_dash(d.measures.rtt_by_ack.min)),
+    ("RTT by ACK: mean", |d| duration_or_dash(d.measures.rtt_by_ack.mean)),
+    ("RTT by ACK: max", |d| duration_or_dash(d.measures.rtt_by_ack.max)),
+    ("RTT by ACK: deviation", |d| duration_or_dash(d.measures.rtt_by_ack.deviation)),
+    ("RTT by timestamp: samples", |d| count(d.measures.rtt_by_timestamp.count)),
+    ("RTT by timestamp: min", |d| duration_or_dash(d.measures.rtt_by_timestamp.min)),
+    ("RTT by timestamp: mean", |d| duration_or_dash(d.measures.rtt_by_timestamp.mean)),
+    ("RTT by timestamp: max", |d| duration_or_dash(d.measures.rtt_by_timestamp.max)),
+    ("RTT by timestamp: deviation", |d| duration_or_dash(d.measures.rtt_by_timestamp.deviation)),
+    ("RTO that Linux would have", |d| duration_or_dash(d.measures.rto)),
+];
+
+fn exact(bytes: Bytes) -> String {
+    if bytes.get() < 1024 { bytes.to_string() } else { format!("{} ({bytes})", count(bytes.get())) }
+}
+
+fn scale(direction: &DirectionReport) -> String {
+    match direction.measures.window_scale {
+        ScaleKnown::Agreed(shift) => shift.to_string(),
+        ScaleKnown::AtLeast(shift) => format!("at least {shift}"),
+        ScaleKnown::Unknown => "unknown".to_owned(),
+    }
+}
+
+fn option(measures: &Measures, show: fn(&slowpath_analyses::report::SynOptions) -> bool) -> String {
+    match &measures.options {
+        Some(options) if show(options) => "yes".to_owned(),
+        Some(_) => "no".to_owned(),
+        None => "-".to_owned(),
+    }
+}

@@ -1,0 +1,45 @@
+//! Text for the terminal it is written to: coloured where asked, wrapped to its width, plain words.
+
+mod bar;
+mod causes;
+mod flow;
+mod flows;
+mod groups;
+mod header;
+mod look;
+mod palette;
+
+pub use causes::{CauseText, cause_catalogue, cause_page};
+pub use flows::{flows_long, flows_table};
+pub use look::Look;
+
+use crate::diagnosis::Diagnosis;
+use crate::quantity::counted;
+use crate::rank::{Selection, rank};
+use std::io;
+
+/// Writes the whole diagnosis: what was read, the slow flows in full, the others in groups.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn diagnosis(
+    diagnosis: &Diagnosis<'_>,
+    selection: &Selection,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let ranking = rank(diagnosis.flows, selection);
+    header::write(diagnosis, look, out)?;
+    for flow in &ranking.full {
+        writeln!(out)?;
+        flow::write(diagnosis, flow, look, out)?;
+    }
+    groups::write(&ranking, look, out)?;
+    if ranking.left_out > 0 {
+        writeln!(out)?;
+        let text = format!("{} not shown, as asked for.", counted(ranking.left_out, "flow"));
+        look.paragraph(out, "", &text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! One colour and one letter per limit.
+//!
+//! The colours are those of Okabe and Ito (*Color universal design*, 2008), as near as the 256-colour palette has
+//! them, which people with any common colour vision tell apart; the letters serve where there is no colour.
+
+use anstyle::{Ansi256Color, Color};
+use slowpath_analyses::Limit;
+
+/// The colour of a limit.
+pub(crate) fn colour(limit: Limit) -> Color {
+    let index = match limit {
+        Limit::Connection => 81,          // sky blue
+        Limit::Application => 246,        // grey: not the transport's time
+        Limit::SendBuffer => 175,         // reddish purple
+        Limit::ReceiveWindow => 214,      // orange
+        Limit::ReceiverProcessing => 227, // yellow
+        Limit::CongestionWindow => 32,    // blue
+        Limit::LossRecovery => 166,       // vermillion
+        Limit::Path => 36,                // bluish green: the good case
+        Limit::Unknown => 240,            // dark grey
+    };
+    Color::Ansi256(Ansi256Color(index))
+}
+
+/// The letter of a limit, where there is no colour.
+pub(crate) fn letter(limit: Limit) -> char {
+    match limit {
+        Limit::Connection => 'o',
+        Limit::Application => 'a',
+        Limit::SendBuffer => 'S',
+        Limit::ReceiveWindow => 'R',
+        Limit::ReceiverProcessing => 'P',
+        Limit::CongestionWindow => 'C',
+        Limit::LossRecovery => 'L',
+        Limit::Path => '=',
+        Limit::Unknown => '?',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_limit_has_its_own() {
+        assert_eq!(Limit::ALL.map(letter).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
+        assert_eq!(Limit::ALL.map(colour).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
+    }
+}

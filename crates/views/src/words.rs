@@ -1,0 +1,215 @@
+//! The sentences of the verdict, which all views share.
+
+use crate::quantity::{count, counted, duration, share};
+use crate::rank::is_loss;
+use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
+use slowpath_analyses::{Cause, Limit};
+use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
+use std::time::Duration;
+
+/// A share of the time below which a second cause is not worth a sentence.
+const WORTH_A_SENTENCE: f64 = 0.1;
+
+/// From whom to whom: `192.0.2.1:40000 → 198.51.100.7:443`, the end that sent more first.
+pub fn ends(flow: &FlowReport) -> String {
+    let (from, to) = (flow.key.endpoint(flow.sender), flow.key.endpoint(!flow.sender));
+    let again = match flow.key.occurrence {
+        0 => String::new(),
+        n => format!(" (connection {} of these ports)", n + 1),
+    };
+    format!("{from} → {to}{again}")
+}
+
+/// What the flow carried, in how long: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`.
+pub fn moved(flow: &FlowReport) -> String {
+    let (bytes, lasted) = (flow.main().measures.unique_bytes, flow.lasted());
+    if bytes == Bytes::ZERO {
+        return format!("carried no data in {}", duration(lasted));
+    }
+    match Rate::of(bytes, lasted) {
+        Some(rate) => format!("moved {bytes} in {} ({rate})", duration(lasted)),
+        None => format!("moved {bytes}"),
+    }
+}
+
+/// What bound it, in one sentence or two.
+pub fn verdict(flow: &FlowReport) -> String {
+    let mut findings: Vec<&Finding> = flow.main().findings.iter().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.lasted));
+    let Some(first) = findings.first() else {
+        return nothing_found(flow);
+    };
+    let mut text = format!("{} of that time {}.", capital_share(first.share), bound(first.cause));
+    if first.cause == Cause::BottleneckFull {
+        text.push_str(" That is the good case: the path was used.");
+    }
+    if let Some(second) = findings.get(1).filter(|finding| finding.share >= WORTH_A_SENTENCE) {
+        text.push_str(&format!(" Another {} {}.", share(second.share), bound(second.cause)));
+    }
+    text
+}
+
+/// The same in few words, for a list.
+pub fn verdict_in_short(flow: &FlowReport) -> String {
+    match crate::rank::main_finding(flow) {
+        Some(finding) => format!("{} {}", share(finding.share), finding.cause.title()),
+        None => "no data".to_owned(),
+    }
+}
+
+/// How much of the flow's time could be had back: `9.1 s of it could be had back`, or `None` where nothing could.
+pub fn to_gain(flow: &FlowReport) -> Option<String> {
+    let lost: Duration = flow
+        .main()
+        .findings
+        .iter()
+        .filter(|finding| is_loss(finding.cause))
+        .map(|finding| finding.lasted)
+        .sum();
+    (lost > Duration::ZERO).then(|| format!("{} lost", duration(lost)))
+}
+
+fn capital_share(part: f64) -> String {
+    let text = share(part);
+    match text.strip_prefix("< ") {
+        Some(rest) => format!("Less than {rest}"),
+        None => match text.strip_prefix("> ") {
+            Some(rest) => format!("More than {rest}"),
+            None => text,
+        },
+    }
+}
+
+/// What the time went to, as the end of "91 % of that time …".
+fn bound(cause: Cause) -> String {
+    let title = cause.title();
+    match cause.limit() {
+        Limit::Connection => format!("went to opening the connection: {title}"),
+        Limit::Application => format!("it waited for the application: {title}"),
+        Limit::SendBuffer => format!("it was bound by the send buffer: {title}"),
+        Limit::ReceiveWindow => format!("it was bound by the receive window: {title}"),
+        Limit::ReceiverProcessing => format!("it waited for the receiver: {title}"),
+        Limit::CongestionWindow => format!("it was bound by the congestion window: {title}"),
+        Limit::LossRecovery => format!("went to repairing loss: {title}"),
+        Limit::Path => format!("it was bound by {title}"),
+        Limit::Unknown => format!("what bound it was {title}"),
+    }
+}
+
+fn nothing_found(flow: &FlowReport) -> String {
+    let opening = &flow.opening;
+    if flow.closing.rst[End::B.index()] && opening.syn_ack.is_none() && opening.syn.is_some() {
+        "The other end refused the connection.".to_owned()
+    } else if opening.syn.is_some() && opening.syn_ack.is_none() {
+        format!("Nobody answered: the SYN was sent {}.", times(u64::from(opening.retransmitted) + 1))
+    } else {
+        "There was nothing to be slow.".to_owned()
+    }
+}
+
+fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => format!("{} times", count(n)),
+    }
+}
+
+/// How the connection ended, where that is worth knowing.
+pub fn ending(flow: &FlowReport) -> Option<String> {
+    let reset: Vec<_> = End::BOTH
+        .into_iter()
+        .filter(|end| flow.closing.rst[end.index()])
+        .map(|end| if end == flow.sender { "the sender" } else { "the receiver" })
+        .collect();
+    if !reset.is_empty() {
+        return Some(format!("It was reset by {}.", reset.join(" and ")));
+    }
+    match flow.ended {
+        FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] => None,
+        FlowEnd::EndOfRecording => Some("It was still open when the recording ended.".to_owned()),
+        FlowEnd::Replaced => None,
+        FlowEnd::Evicted => Some(
+            "It was silent for long and let go of to save memory; what came later counts as another flow."
+                .to_owned(),
+        ),
+    }
+}
+
+/// Where it was watched: `at the sender`.
+pub fn vantage(flow: &FlowReport) -> &'static str {
+    match flow.vantage.vantage {
+        Vantage::At(end) if end == flow.sender => "at the sender",
+        Vantage::At(_) => "at the receiver",
+        Vantage::Between => "between the two ends",
+        Vantage::Unknown => "from a place that does not show",
+    }
+}
+
+/// What this recording cannot tell about the flow, and what to record to know.
+pub fn blind_spots(flow: &FlowReport) -> Vec<String> {
+    let mut spots = Vec::new();
+    let main = flow.main();
+    match flow.vantage.vantage {
+        Vantage::At(end) if end == flow.sender => spots.push(
+            "What happened inside the receiver, and where on the way packets were lost: record at the receiver at the \
+             same time and give both files."
+                .to_owned(),
+        ),
+        Vantage::At(_) => spots.push(
+            "Why the sender paused: its application, its send buffer and its congestion window can look alike from the \
+             receiver. Record at the sender at the same time and give both files."
+                .to_owned(),
+        ),
+        Vantage::Between => spots.push(
+            "Which of the two ends was late, where a wait is shorter than the way to that end: record at both ends and \
+             give both files."
+                .to_owned(),
+        ),
+        Vantage::Unknown => spots.push(
+            "Which end is near: if you know where this was recorded, say so with --vantage sender, receiver or between."
+                .to_owned(),
+        ),
+    }
+    match flow.directions[(!flow.sender).index()].measures.window_scale {
+        ScaleKnown::Agreed(_) => {}
+        ScaleKnown::AtLeast(shift) => spots.push(format!(
+            "The exact receive window: the handshake was not recorded, and its scale is at least {shift}. Start the \
+             recording before the transfer."
+        )),
+        ScaleKnown::Unknown => spots.push(
+            "The receive window: the handshake was not recorded, so its scale is unknown. Start the recording before \
+             the transfer."
+                .to_owned(),
+        ),
+    }
+    if main.measures.unseen_gaps > 0 {
+        spots.push(format!(
+            "{} of data that arrived and was not recorded ({}): the recording itself lost packets. Give tcpdump a \
+             larger buffer (-B 65536) and a shorter snap length (-s 128).",
+            main.measures.unseen_bytes,
+            counted(main.measures.unseen_gaps, "gap")
+        ));
+    }
+    spots
+}
+
+/// What was sent again and why, in one line; `None` where nothing was.
+pub fn repetition(flow: &FlowReport) -> Option<String> {
+    let measures = &flow.main().measures;
+    let labels = &measures.labels;
+    let parts: Vec<_> = [
+        (labels.retransmission + labels.spurious, "sent again"),
+        (labels.spurious, "of them needlessly"),
+        (labels.out_of_order, "out of order"),
+        (labels.duplicate, "recorded twice"),
+        (labels.window_probe, "window probes"),
+        (labels.keep_alive, "keep-alives"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", count(number)))
+    .collect();
+    (!parts.is_empty())
+        .then(|| format!("{}: {}", counted(measures.data_packets, "data segment"), parts.join(", ")))
+}

@@ -1,0 +1,62 @@
+//! The terminal's text, whole.
+
+mod sample;
+
+use slowpath_model::{Bytes, FlowId};
+use slowpath_views::rank::Selection;
+use slowpath_views::terminal::{self, Look};
+
+fn text(selection: &Selection, look: &Look) -> String {
+    let flows = sample::flows();
+    let mut out = Vec::new();
+    terminal::diagnosis(&sample::diagnosis(&flows), selection, look, &mut out).expect("memory takes all");
+    String::from_utf8(out).expect("text")
+}
+
+#[test]
+fn diagnosis_in_80_columns() {
+    let text = text(&Selection { top: 2, ..Selection::default() }, &Look::default());
+    assert!(
+        text.lines().filter(|line| !line.contains("sysctl")).all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn diagnosis_in_a_narrow_terminal() {
+    insta::assert_snapshot!(text(&Selection { top: 1, ..Selection::default() }, &Look::new(false, 50)));
+}
+
+#[test]
+fn diagnosis_in_colour() {
+    let selection = Selection { flow: Some(FlowId(1)), ..Selection::default() };
+    insta::assert_snapshot!(text(&selection, &Look::new(true, 100)).replace('\x1b', "␛"));
+}
+
+#[test]
+fn small_flows_can_be_left_out() {
+    let selection = Selection { min_bytes: Bytes::kib(100), top: 0, ..Selection::default() };
+    insta::assert_snapshot!(text(&selection, &Look::default()));
+}
+
+#[test]
+fn flows_as_a_table_and_in_full() {
+    let flows = sample::flows();
+    let all: Vec<_> = flows.iter().take(4).collect();
+    for width in [80, 140] {
+        let mut out = Vec::new();
+        terminal::flows_table(&all, &Look::new(false, width), &mut out).expect("memory takes all");
+        insta::assert_snapshot!(format!("flows_{width}"), String::from_utf8(out).expect("text"));
+    }
+    let mut out = Vec::new();
+    terminal::flows_long(&all[2..3], &Look::default(), &mut out).expect("memory takes all");
+    insta::assert_snapshot!("flows_long", String::from_utf8(out).expect("text"));
+}
+
+#[test]
+fn catalogue_of_causes() {
+    let mut out = Vec::new();
+    terminal::cause_catalogue(&Look::default(), &mut out).expect("memory takes all");
+    insta::assert_snapshot!(String::from_utf8(out).expect("text"));
+}
