@@ -66,26 +66,26 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
         ip_at = 18;
     }
     let ip = frame.get(ip_at..)?;
-    let (header_bytes, ip_bytes, ip_id, protocol, from, to): (_, _, _, _, IpAddr, IpAddr) = match ip.first()? >> 4
-    {
-        4 => (
-            usize::from(ip[0] & 15) * 4,
-            usize::from(u16_at(ip, 2)?),
-            u16_at(ip, 4)?,
-            *ip.get(9)?,
-            <[u8; 4]>::try_from(ip.get(12..16)?).ok()?.into(),
-            <[u8; 4]>::try_from(ip.get(16..20)?).ok()?.into(),
-        ),
-        6 => (
-            40,
-            40 + usize::from(u16_at(ip, 4)?),
-            0,
-            *ip.get(6)?,
-            <[u8; 16]>::try_from(ip.get(8..24)?).ok()?.into(),
-            <[u8; 16]>::try_from(ip.get(24..40)?).ok()?.into(),
-        ),
-        _ => return None,
-    };
+    let (header_bytes, ip_bytes, ip_id, protocol, from, to): (_, _, _, _, IpAddr, IpAddr) =
+        match ip.first()? >> 4 {
+            4 => (
+                usize::from(ip[0] & 15) * 4,
+                usize::from(u16_at(ip, 2)?),
+                u16_at(ip, 4)?,
+                *ip.get(9)?,
+                <[u8; 4]>::try_from(ip.get(12..16)?).ok()?.into(),
+                <[u8; 4]>::try_from(ip.get(16..20)?).ok()?.into(),
+            ),
+            6 => (
+                40,
+                40 + usize::from(u16_at(ip, 4)?),
+                0,
+                *ip.get(6)?,
+                <[u8; 16]>::try_from(ip.get(8..24)?).ok()?.into(),
+                <[u8; 16]>::try_from(ip.get(24..40)?).ok()?.into(),
+            ),
+            _ => return None,
+        };
     let mut parsed = Parsed { ip_at, ip_bytes, ip_id, tcp: None };
     if i32::from(protocol) == libc::IPPROTO_TCP {
         let at = ip_at + header_bytes;
@@ -193,7 +193,11 @@ impl Streams {
     pub fn locate(&mut self, tcp: &Tcp) -> (u64, u64) {
         let next = self.flows.len() as u64;
         let starts_at = if tcp.is_syn() { tcp.sequence.wrapping_add(1) } else { tcp.sequence };
-        let stream = self.flows.entry(tcp.key).or_insert(Stream { number: next, first_payload: starts_at, reached: 0 });
+        let stream = self.flows.entry(tcp.key).or_insert(Stream {
+            number: next,
+            first_payload: starts_at,
+            reached: 0,
+        });
         if tcp.is_syn() {
             if stream.first_payload != starts_at {
                 stream.first_payload = starts_at;

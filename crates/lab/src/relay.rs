@@ -297,7 +297,9 @@ fn set(fd: &OwnedFd, level: i32, option: i32, value: i32, name: &str) -> Result<
 
 fn packet_socket(device: &str) -> Result<OwnedFd, LabError> {
     // SAFETY: no pointers are passed; the result is checked before it is owned.
-    let raw = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) };
+    let raw = unsafe {
+        libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
+    };
     if raw < 0 {
         return Err(LabError::last_os("open a packet socket"));
     }
@@ -310,7 +312,8 @@ fn packet_socket(device: &str) -> Result<OwnedFd, LabError> {
     set(&fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1, "SO_TIMESTAMPNS")?;
     set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES, "SO_RCVBUFFORCE")?;
     set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER_BYTES, "SO_SNDBUFFORCE")?;
-    let name = CString::new(device).map_err(|e| LabError::System { doing: device.to_owned(), source: e.into() })?;
+    let name =
+        CString::new(device).map_err(|e| LabError::System { doing: device.to_owned(), source: e.into() })?;
     // SAFETY: the name is a valid C string for the duration of the call.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
     if index == 0 {
@@ -323,7 +326,11 @@ fn packet_socket(device: &str) -> Result<OwnedFd, LabError> {
     address.sll_ifindex = index.cast_signed();
     // SAFETY: the address is live and its true size is passed with it.
     let bound = unsafe {
-        libc::bind(fd.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t)
+        libc::bind(
+            fd.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
     };
     if bound == 0 { Ok(fd) } else { Err(LabError::last_os(format!("bind a packet socket to {device}"))) }
 }
@@ -369,7 +376,8 @@ fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> Option<(usize, Option<u64>)> {
             match ((*header).cmsg_level, (*header).cmsg_type) {
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) => {
                     let stamp = data.cast::<libc::timespec>().read_unaligned();
-                    stamp_ns = Some(stamp.tv_sec.cast_unsigned() * 1_000_000_000 + stamp.tv_nsec.cast_unsigned());
+                    stamp_ns =
+                        Some(stamp.tv_sec.cast_unsigned() * 1_000_000_000 + stamp.tv_nsec.cast_unsigned());
                 }
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                     let aux = data.cast::<AuxData>().read_unaligned();

@@ -98,7 +98,7 @@ fn same_seed_same_verdicts_and_other_seed_others() {
 fn nothing_is_made_or_lost_uncounted() {
     for seed in 0..50 {
         let mut path = Path::new(&everything(), seed);
-        let mut arrivals = chance::Draws::new(seed + 1000);
+        let mut arrivals = Draws::new(seed + 1000);
         let (mut pending, mut delivered, mut at) = (BTreeMap::new(), 0u64, 0);
         for order in 0..5000u64 {
             at += arrivals.bits() % MS;

@@ -1,0 +1,340 @@
+//! A case: one transfer whose limiting cause is known because we caused it.
+
+use crate::path::PathConfig;
+use crate::path::link::{LinkConfig, QueueLimit};
+use crate::workload::{SocketOptions, Workload};
+use serde::{Deserialize, Serialize};
+
+/// Which collection a case belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Set {
+    /// Rules are written on these.
+    Shipped,
+    /// Figures are measured on these; no parameter is the same as in the shipped set.
+    Heldout,
+}
+
+/// What binds a transfer: a limit and, inside it, a cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// Such as `receive-window`.
+    pub limit: String,
+    /// Such as `buffer-too-small`.
+    pub cause: String,
+}
+
+impl Label {
+    /// From `limit/cause`.
+    pub fn parse(slug: &str) -> Option<Self> {
+        let (limit, cause) = slug.split_once('/')?;
+        Some(Self { limit: limit.to_owned(), cause: cause.to_owned() })
+    }
+}
+
+/// A number of the kernel's that says for how long a limit held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShareBasis {
+    /// `tcpi_rwnd_limited`.
+    RwndLimited,
+    /// `tcpi_sndbuf_limited`.
+    SndbufLimited,
+    /// The time without `tcpi_busy_time`.
+    Idle,
+}
+
+/// Offloads on the hosts' interfaces, which decide what a capture there shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Offload {
+    /// All off: captures show packets as on the wire.
+    PerPacket,
+    /// Segmentation offload at the hosts, GRO with a flush timeout, checksums left to the device: captures
+    /// show super-packets. The path still carries packets.
+    SuperPackets,
+}
+
+/// Address family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// How the two hosts are set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Address family.
+    pub family: Family,
+    /// 802.1Q tag, if the hosts speak over a VLAN.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub vlan: Option<u16>,
+    /// Offloads.
+    pub offload: Offload,
+    /// Sysctls of the sender's host beyond the pinned ones.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub sender_sysctls: Vec<(String, String)>,
+    /// Sysctls of the receiver's host beyond the pinned ones.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub receiver_sysctls: Vec<(String, String)>,
+    /// Attributes of the sender's route to the receiver, as `ip route` takes them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender_route: Option<String>,
+    /// Options of the sockets on the sender's host.
+    pub sender_socket: SocketOptions,
+    /// Options of the sockets on the receiver's host.
+    pub receiver_socket: SocketOptions,
+}
+
+/// Something that must be true of a run, or the run does not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// The kernel's share of a limit, of the time from the first write to the last acknowledgement, is at
+    /// least this, on every sending end together.
+    Share(ShareBasis, f64),
+    /// It is at most this.
+    ShareAtMost(ShareBasis, f64),
+    /// A counter of the sender's host grew by at least this.
+    SenderCounter(String, u64),
+    /// A counter of the receiver's host grew by at least this.
+    ReceiverCounter(String, u64),
+    /// Senders retransmitted at least this many packets.
+    Retransmitted(u64),
+    /// Senders retransmitted at most this many packets.
+    RetransmittedAtMost(u64),
+    /// The forward path dropped at least this many packets.
+    Dropped(u64),
+    /// No path dropped any packet.
+    NothingDropped,
+    /// The forward path held back at least this many packets.
+    HeldBack(u64),
+    /// The forward path delivered at least this many packets twice.
+    Duplicated(u64),
+    /// The forward path dropped at least this many SYNs or, on the backward path, SYN-ACKs.
+    SynDropped(u64),
+    /// The forward link carried at least this share of its rate between first write and last acknowledgement.
+    LinkUsed(f64),
+    /// It carried at most this share.
+    LinkUsedAtMost(f64),
+    /// The forward queue held at least this many milliseconds of link time at its longest.
+    QueueReached(f64),
+    /// The path delivered with at most this lateness at the 99th percentile, in milliseconds.
+    LatenessAtMost(f64),
+    /// At the end, the senders' ssthresh was at most this many packets.
+    SsthreshAtMost(u32),
+    /// At the end, the senders' congestion window was at most this many packets.
+    CwndAtMost(u32),
+    /// Neither capture lost a packet. Asked of every run.
+    CapturesComplete,
+    /// The relay neither missed nor failed to hand over a packet, and its counts add up. Asked of every run.
+    PathComplete,
+    /// What was written is what was read, on every connection. Asked of every run.
+    EveryByteArrived,
+}
+
+/// One labelled transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// The collection.
+    pub set: Set,
+    /// The kind, such as `small-rcvbuf`.
+    pub name: String,
+    /// The parameters in short, such as `20mbit-40ms-16k`.
+    pub variant: String,
+    /// One sentence: what is done, and what therefore binds.
+    pub about: String,
+    /// What binds.
+    pub expected: Label,
+    /// What an analysis may say as well without being wrong.
+    pub also: Vec<Label>,
+    /// Where the kernel says for how long; `None` if it has no such number.
+    pub share: Option<ShareBasis>,
+    /// The hosts.
+    pub settings: Settings,
+    /// The path from sender to receiver.
+    pub forward: PathConfig,
+    /// The path back.
+    pub backward: PathConfig,
+    /// A transfer of this many bytes before the observed one, not captured, to fill the metrics cache.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warm_up_bytes: Option<u64>,
+    /// What runs.
+    pub workload: Workload,
+    /// What must be true of the run.
+    pub checks: Vec<Check>,
+}
+
+/// Bytes of an MTU packet, by which queues are sized.
+pub const MTU_BYTES: u64 = 1500;
+const NS_PER_S: u128 = 1_000_000_000;
+
+/// Bytes in flight that fill a path.
+pub fn bdp_bytes(rate_bit_per_s: u64, rtt_ns: u64) -> u64 {
+    u64::try_from(u128::from(rate_bit_per_s) * u128::from(rtt_ns) / 8 / NS_PER_S).unwrap_or(u64::MAX)
+}
+
+impl Case {
+    /// A case on a path of a rate and a round trip, with a queue of one bandwidth-delay product (at least 20
+    /// packets), per-packet captures, cubic, and a fast way back.
+    ///
+    /// # Panics
+    /// If `label` is not `limit/cause`; the case table is part of the program.
+    pub fn new(
+        set: Set,
+        name: &str,
+        label: &str,
+        rate_bit_per_s: u64,
+        rtt_ns: u64,
+        workload: Workload,
+    ) -> Self {
+        let queue = (bdp_bytes(rate_bit_per_s, rtt_ns) / MTU_BYTES).max(20);
+        let link = |rate_bit_per_s, packets: u64| {
+            Some(LinkConfig {
+                rate_bit_per_s,
+                queue: QueueLimit::Packets(u32::try_from(packets).unwrap_or(u32::MAX)),
+                stalls: Vec::new(),
+            })
+        };
+        let cubic = SocketOptions { congestion_control: Some("cubic".into()), ..SocketOptions::default() };
+        Self {
+            set,
+            name: name.into(),
+            variant: String::new(),
+            about: String::new(),
+            expected: Label::parse(label).expect("labels are limit/cause"),
+            also: Vec::new(),
+            share: None,
+            settings: Settings {
+                family: Family::V4,
+                vlan: None,
+                offload: Offload::PerPacket,
+                sender_sysctls: Vec::new(),
+                receiver_sysctls: Vec::new(),
+                sender_route: None,
+                sender_socket: cubic.clone(),
+                receiver_socket: cubic,
+            },
+            forward: PathConfig {
+                link: link(rate_bit_per_s, queue),
+                delay_ns: rtt_ns / 2,
+                ..PathConfig::default()
+            },
+            backward: PathConfig {
+                link: link(rate_bit_per_s, queue.max(1000)),
+                delay_ns: rtt_ns - rtt_ns / 2,
+                ..PathConfig::default()
+            },
+            warm_up_bytes: None,
+            workload,
+            checks: vec![Check::LatenessAtMost(5.0)],
+        }
+    }
+
+    /// `name-variant`, the name of the case's folder.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.name, self.variant)
+    }
+
+    /// The seed of the path's random numbers: FNV-1a of the id.
+    pub fn seed(&self) -> u64 {
+        self.id()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    /// Names the parameters.
+    #[must_use]
+    pub fn variant(mut self, variant: impl Into<String>) -> Self {
+        self.variant = variant.into();
+        self
+    }
+
+    /// Describes the case.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = about.into();
+        self
+    }
+
+    /// Allows another answer.
+    ///
+    /// # Panics
+    /// If `label` is not `limit/cause`.
+    #[must_use]
+    pub fn or(mut self, label: &str) -> Self {
+        self.also.push(Label::parse(label).expect("labels are limit/cause"));
+        self
+    }
+
+    /// Adds a check.
+    #[must_use]
+    pub fn check(mut self, check: Check) -> Self {
+        self.checks.push(check);
+        self
+    }
+
+    /// Says that the kernel knows the share, and that it must be at least so much.
+    #[must_use]
+    pub fn share_at_least(mut self, basis: ShareBasis, at_least: f64) -> Self {
+        self.share = Some(basis);
+        self.check(Check::Share(basis, at_least))
+    }
+
+    /// Changes the hosts' settings.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Changes the forward path.
+    #[must_use]
+    pub fn forward(mut self, change: impl FnOnce(&mut PathConfig)) -> Self {
+        change(&mut self.forward);
+        self
+    }
+
+    /// Changes the backward path.
+    #[must_use]
+    pub fn backward(mut self, change: impl FnOnce(&mut PathConfig)) -> Self {
+        change(&mut self.backward);
+        self
+    }
+
+    /// Sets the forward queue, in packets.
+    #[must_use]
+    pub fn queue(mut self, packets: u32) -> Self {
+        if let Some(link) = &mut self.forward.link {
+            link.queue = QueueLimit::Packets(packets);
+        }
+        self
+    }
+
+    /// Sets a sysctl on both hosts.
+    #[must_use]
+    pub fn sysctl(mut self, name: &str, value: &str) -> Self {
+        for list in [&mut self.settings.sender_sysctls, &mut self.settings.receiver_sysctls] {
+            list.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Sets the offloads.
+    #[must_use]
+    pub fn offload(mut self, offload: Offload) -> Self {
+        self.settings.offload = offload;
+        self
+    }
+
+    /// Sets the sender's congestion control.
+    #[must_use]
+    pub fn congestion_control(mut self, name: &str) -> Self {
+        self.settings.sender_socket.congestion_control = Some(name.into());
+        self
+    }
+}

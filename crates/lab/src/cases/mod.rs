@@ -1,0 +1,82 @@
+//! The case table: what is done to a transfer, and what therefore binds it.
+//!
+//! Each kind of case is a function with a row of parameters per variant; the shipped rows and the held-out
+//! rows have no rate, round trip, size or fault parameter combination in common.
+
+mod application;
+mod congestion_window;
+mod loss;
+mod mixed;
+mod path;
+mod receive_window;
+mod send_buffer;
+
+use crate::case::{Case, Offload, Set};
+
+/// All cases of a set.
+pub fn all(set: Set) -> Vec<Case> {
+    [
+        receive_window::cases(set),
+        send_buffer::cases(set),
+        application::cases(set),
+        loss::cases(set),
+        path::cases(set),
+        congestion_window::cases(set),
+        mixed::cases(set),
+    ]
+    .concat()
+}
+
+/// The rows of a set.
+fn rows<T: Clone>(set: Set, shipped: &[T], heldout: &[T]) -> Vec<T> {
+    match set {
+        Set::Shipped => shipped.to_vec(),
+        Set::Heldout => heldout.to_vec(),
+    }
+}
+
+const PACKETS: Offload = Offload::PerPacket;
+const SUPER: Offload = Offload::SuperPackets;
+
+fn mbit(n: u64) -> u64 {
+    n * 1_000_000
+}
+
+fn ms(n: u64) -> u64 {
+    n * 1_000_000
+}
+
+fn secs(n: u64) -> u64 {
+    ms(1000 * n)
+}
+
+/// A suffix for variants whose captures show super-packets.
+fn suffix(offload: Offload) -> &'static str {
+    match offload {
+        Offload::PerPacket => "",
+        Offload::SuperPackets => "-tso",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_case_has_an_id_of_its_own_and_no_parameters_in_both_sets() {
+        let mut ids = HashSet::new();
+        for set in [Set::Shipped, Set::Heldout] {
+            for case in all(set) {
+                assert!(!case.about.is_empty() && !case.variant.is_empty(), "{}", case.name);
+                assert!(ids.insert(case.id()), "{} is there twice", case.id());
+            }
+        }
+    }
+
+    #[test]
+    fn both_sets_have_the_same_kinds() {
+        let kinds = |set| all(set).into_iter().map(|c| c.name).collect::<HashSet<_>>();
+        assert_eq!(kinds(Set::Shipped), kinds(Set::Heldout));
+    }
+}

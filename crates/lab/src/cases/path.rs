@@ -1,0 +1,89 @@
+//! Transfers that the path binds.
+
+use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use crate::case::{Case, Check, Set};
+use crate::path::policer::PolicerConfig;
+use crate::workload::{Stream, Workload, Writer};
+
+pub(super) fn cases(set: Set) -> Vec<Case> {
+    [full_link(set), bufferbloat(set), policer(set), duplicates(set)].concat()
+}
+
+fn bulk(seconds: u64) -> Workload {
+    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
+}
+
+fn full_link(set: Set) -> Vec<Case> {
+    let rows = rows(
+        set,
+        &[
+            (10, 40, 5, "cubic", PACKETS),
+            (5, 80, 6, "cubic", PACKETS),
+            (20, 20, 4, "reno", SUPER),
+            (10, 50, 5, "bbr", PACKETS),
+        ],
+        &[(12, 30, 5, "cubic", PACKETS), (7, 60, 6, "reno", PACKETS), (30, 25, 4, "cubic", SUPER)],
+    );
+    let case = |(rate, rtt, seconds, cc, offload)| {
+        Case::new(set, "full-link", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(seconds))
+            .variant(format!("{rate}mbit-{rtt}ms-{cc}{}", suffix(offload)))
+            .about("A bulk transfer fills a link with a drop-tail queue of one BDP: the good case.")
+            .or("path/standing-queue")
+            .congestion_control(cc)
+            .offload(offload)
+            .check(Check::LinkUsed(0.8))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn bufferbloat(set: Set) -> Vec<Case> {
+    // Link in Mbit/s, round trip in ms, packets of queue (10 BDP and more).
+    let rows = rows(
+        set,
+        &[(5, 20, 150, PACKETS), (10, 20, 300, PACKETS), (8, 10, 200, SUPER)],
+        &[(6, 15, 180, PACKETS), (12, 25, 350, PACKETS)],
+    );
+    let case = |(rate, rtt, packets, offload)| {
+        Case::new(set, "bufferbloat", "path/standing-queue", mbit(rate), ms(rtt), bulk(6))
+            .variant(format!("{rate}mbit-{rtt}ms-{packets}packets{}", suffix(offload)))
+            .about("A bulk transfer fills a link whose queue holds many times the BDP.")
+            .or("path/bottleneck-full")
+            .queue(packets)
+            .offload(offload)
+            .check(Check::LinkUsed(0.8))
+            .check(Check::QueueReached(5.0 * rtt as f64))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn policer(set: Set) -> Vec<Case> {
+    // Link in Mbit/s, round trip in ms, policed rate in Mbit/s, KiB of burst.
+    let rows = rows(set, &[(100, 40, 8, 32), (50, 20, 10, 100)], &[(80, 30, 6, 64), (60, 50, 12, 48)]);
+    let case = |(rate, rtt, policed, kib): (u64, u64, u64, u64)| {
+        Case::new(set, "policer", "path/policer", mbit(rate), ms(rtt), bulk(5))
+            .variant(format!("{rate}mbit-{rtt}ms-policed-{policed}mbit-{kib}k"))
+            .about("A policer drops whatever exceeds its rate; no queue builds up.")
+            .or("congestion-window/after-loss")
+            .or("loss-recovery/fast-retransmit")
+            .forward(|p| {
+                p.policer = Some(PolicerConfig { rate_bit_per_s: mbit(policed), burst_bytes: 1024 * kib });
+            })
+            .check(Check::Dropped(10))
+            .check(Check::Retransmitted(10))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn duplicates(set: Set) -> Vec<Case> {
+    let rows = rows(set, &[(10, 30, 20_000), (8, 60, 5000)], &[(12, 45, 10_000)]);
+    let case = |(rate, rtt, ppm)| {
+        Case::new(set, "duplicates", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
+            .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm"))
+            .about("Some packets arrive twice, which harms nobody; the link is what binds.")
+            .or("path/standing-queue")
+            .forward(|p| p.duplicate_ppm = ppm)
+            .check(Check::Duplicated(5))
+            .check(Check::LinkUsed(0.7))
+    };
+    rows.into_iter().map(case).collect()
+}

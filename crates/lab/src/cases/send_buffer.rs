@@ -1,0 +1,47 @@
+//! Transfers that the sender's buffer binds.
+
+use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use crate::case::{Case, Check, Offload, Set, ShareBasis};
+use crate::workload::{Stream, Workload, Writer};
+
+pub(super) fn cases(set: Set) -> Vec<Case> {
+    [small_sndbuf(set), small_tcp_wmem(set)].concat()
+}
+
+fn bulk(seconds: u64) -> Workload {
+    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
+}
+
+fn small_sndbuf(set: Set) -> Vec<Case> {
+    let rows = rows(
+        set,
+        &[(20, 40, 16, PACKETS), (10, 100, 24, PACKETS), (50, 50, 48, SUPER)],
+        &[(30, 60, 20, PACKETS), (15, 80, 12, PACKETS), (60, 30, 32, SUPER)],
+    );
+    let case = |(rate, rtt, kib, offload): (u64, u64, u32, Offload)| {
+        Case::new(set, "small-sndbuf", "send-buffer/fixed", mbit(rate), ms(rtt), bulk(4))
+            .variant(format!("{rate}mbit-{rtt}ms-{kib}k{}", suffix(offload)))
+            .about("The sender sets SO_SNDBUF so small that it holds far less than the path's BDP.")
+            .with(|s| s.sender_socket.so_sndbuf_bytes = Some(kib * 1024))
+            .offload(offload)
+            .share_at_least(ShareBasis::SndbufLimited, 0.3)
+            .check(Check::NothingDropped)
+            .check(Check::LinkUsedAtMost(0.7))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn small_tcp_wmem(set: Set) -> Vec<Case> {
+    let rows = rows(set, &[(20, 60, 48), (30, 40, 64)], &[(25, 50, 40), (12, 120, 80)]);
+    let case = |(rate, rtt, kib)| {
+        let wmem = format!("4096 16384 {}", kib * 1024);
+        Case::new(set, "small-tcp-wmem", "send-buffer/tcp-wmem", mbit(rate), ms(rtt), bulk(4))
+            .variant(format!("{rate}mbit-{rtt}ms-{kib}k"))
+            .about("The sender's tcp_wmem maximum keeps its buffer below the path's BDP.")
+            .with(|s| s.sender_sysctls.push(("net.ipv4.tcp_wmem".into(), wmem)))
+            .share_at_least(ShareBasis::SndbufLimited, 0.3)
+            .check(Check::NothingDropped)
+            .check(Check::LinkUsedAtMost(0.7))
+    };
+    rows.into_iter().map(case).collect()
+}

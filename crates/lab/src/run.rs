@@ -1,0 +1,253 @@
+//! One run of a case: set up, capture, transfer, check, write.
+
+use crate::case::Case;
+use crate::check;
+use crate::clock;
+use crate::counters;
+use crate::error::LabError;
+use crate::namespaces::{Namespaces, Place};
+use crate::path::Path as EmulatedPath;
+use crate::relay::{DirectionReport, Relay};
+use crate::samples::Sampler;
+use crate::testbed::{self, DEVICE, PATH_DEVICES};
+use crate::truth::{self, BothHosts, BothWays, Connection, Expected, KernelShares, OneWay, Truth};
+use crate::watch::{Watch, WatchOptions};
+use crate::workload::end::{CASE_TIME, EndRecord, Surroundings};
+use crate::workload::stream::{self, Hosts};
+use crate::workload::{Stream, Workload, Writer, exchange};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const RELAY_PRIORITY: i32 = 20;
+const SAMPLER_PRIORITY: i32 = 4;
+const SAMPLE_EVERY_NS: u64 = 10_000_000;
+const COMPRESSION_LEVEL: i32 = 19;
+
+/// The files of a run.
+pub const SENDER_CAPTURE: &str = "sender.pcap.zst";
+/// See [`SENDER_CAPTURE`].
+pub const RECEIVER_CAPTURE: &str = "receiver.pcap.zst";
+/// See [`SENDER_CAPTURE`].
+pub const SAMPLES: &str = "samples.csv.zst";
+/// See [`SENDER_CAPTURE`].
+pub const TRUTH: &str = "truth.json";
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The truth; [`Truth::checks`] says whether the run counts.
+    pub truth: Truth,
+    /// Whether the files were written.
+    pub written: bool,
+    /// Bytes of the files.
+    pub stored_bytes: u64,
+}
+
+/// Runs a case and, if every check holds, writes its files into `folder`. A run whose checks fail writes
+/// nothing, and removes what an earlier run wrote there.
+///
+/// # Errors
+/// If the testbed cannot be set up or the transfer itself fails.
+pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
+    let scratch = Scratch::new(folder)?;
+    let raw = [scratch.0.join("sender.pcap"), scratch.0.join("receiver.pcap")];
+    let (namespaces, hosts) = testbed::build(&case.settings)?;
+    let seeds = [case.seed(), case.seed().rotate_left(32) ^ 1];
+    let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
+    let (truth, samples) = bench.run(&raw)?;
+    drop(namespaces);
+    let mut outcome = Outcome { truth, written: false, stored_bytes: 0 };
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(LabError::file(folder))?;
+    }
+    if outcome.truth.checks.iter().all(|c| c.holds) {
+        fs::create_dir_all(folder).map_err(LabError::file(folder))?;
+        let read = |path: &Path| fs::read(path).map_err(LabError::file(path));
+        outcome.stored_bytes += store(&folder.join(SENDER_CAPTURE), &read(&raw[0])?)?;
+        outcome.stored_bytes += store(&folder.join(RECEIVER_CAPTURE), &read(&raw[1])?)?;
+        outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes())?;
+        let json = truth::to_json(&outcome.truth)?;
+        let path = folder.join(TRUTH);
+        fs::write(&path, &json).map_err(LabError::file(&path))?;
+        outcome.stored_bytes += json.len() as u64;
+        outcome.written = true;
+    }
+    Ok(outcome)
+}
+
+fn store(path: &Path, data: &[u8]) -> Result<u64, LabError> {
+    let packed = zstd::encode_all(data, COMPRESSION_LEVEL).map_err(LabError::file(path))?;
+    fs::write(path, &packed).map_err(LabError::file(path))?;
+    Ok(packed.len() as u64)
+}
+
+/// A folder for the raw captures, removed at the end.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(folder: &Path) -> Result<Self, LabError> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = std::env::temp_dir().join(format!("slowpath-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).map_err(LabError::file(&path))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Bench<'a> {
+    case: &'a Case,
+    namespaces: &'a Namespaces,
+    hosts: &'a Hosts,
+    seeds: [u64; 2],
+}
+
+impl Bench<'_> {
+    fn run(&self, raw: &[std::path::PathBuf; 2]) -> Result<(Truth, String), LabError> {
+        let paths = [
+            EmulatedPath::new(&self.case.forward, self.seeds[0]),
+            EmulatedPath::new(&self.case.backward, self.seeds[1]),
+        ];
+        let [forward, backward] = paths;
+        let (left, right) = PATH_DEVICES;
+        let relay = self.namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward))?;
+        let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let sampler = Sampler::default();
+        std::thread::scope(|scope| {
+            let stopper = StopOnDrop([&relay_stop, &sampler_stop]);
+            let relay = scope.spawn(|| {
+                clock::make_thread_punctual(RELAY_PRIORITY);
+                relay.run(&relay_stop)
+            });
+            if let Some(bytes) = self.case.warm_up_bytes {
+                let around = self.surroundings(&sampler);
+                stream::run(self.namespaces, self.hosts, &[Stream::one(Writer::Total { bytes })], around)?;
+                self.let_it_settle();
+            }
+            let before = self.counters()?;
+            let watches = [(Place::Sender, &raw[0]), (Place::Receiver, &raw[1])].map(|(place, file)| {
+                Watch::start(self.namespaces, place, DEVICE, file, WatchOptions::HEADERS)
+            });
+            let [sender_watch, receiver_watch] = watches;
+            let (sender_watch, receiver_watch) = (sender_watch?, receiver_watch?);
+            let samples = scope.spawn(|| {
+                clock::make_thread_punctual(SAMPLER_PRIORITY);
+                sampler.run(SAMPLE_EVERY_NS, &sampler_stop)
+            });
+            let from_ns = clock::realtime_ns();
+            let connections = self.transfer(&sampler)?;
+            let to_ns = clock::realtime_ns();
+            self.let_it_settle();
+            let captures = BothHosts { sender: sender_watch.stop()?, receiver: receiver_watch.stop()? };
+            let after = self.counters()?;
+            drop(stopper);
+            let reports = relay.join().map_err(|_| LabError::Panicked { role: "relays packets" })?;
+            let samples = samples.join().map_err(|_| LabError::Panicked { role: "samples sockets" })?;
+            let counters = BothHosts {
+                sender: counters::growth(&before.sender, &after.sender),
+                receiver: counters::growth(&before.receiver, &after.receiver),
+            };
+            let mut truth = self.truth((from_ns, to_ns), connections, reports);
+            truth.counters = counters;
+            truth.captures = captures;
+            truth.checks = check::all(self.case, &truth);
+            Ok((truth, samples))
+        })
+    }
+
+    fn surroundings<'a>(&self, sampler: &'a Sampler) -> Surroundings<'a> {
+        let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX);
+        Surroundings { sampler, deadline_ns }
+    }
+
+    fn transfer(&self, sampler: &Sampler) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
+        let around = self.surroundings(sampler);
+        match &self.case.workload {
+            Workload::Streams(streams) => {
+                let pairs = stream::run(self.namespaces, self.hosts, streams, around)?;
+                let reversed = streams.iter().flat_map(|s| (0..s.count).map(|_| s.reversed));
+                // Records come as (opener, acceptor); the truth lists (sender's host, receiver's host).
+                Ok(pairs
+                    .into_iter()
+                    .zip(reversed)
+                    .map(|((o, a), r)| if r { (a, o) } else { (o, a) })
+                    .collect())
+            }
+            Workload::Exchange(plan) => exchange::run(self.namespaces, self.hosts, plan, around),
+        }
+    }
+
+    /// Lets the last packets arrive, and the captures take them.
+    fn let_it_settle(&self) {
+        let rtt_ns = self.case.forward.delay_ns + self.case.backward.delay_ns;
+        std::thread::sleep(Duration::from_nanos(2 * rtt_ns) + Duration::from_millis(250));
+    }
+
+    fn counters(&self) -> Result<BothHosts<counters::Counters>, LabError> {
+        Ok(BothHosts {
+            sender: counters::read(self.namespaces, Place::Sender)?,
+            receiver: counters::read(self.namespaces, Place::Receiver)?,
+        })
+    }
+
+    fn truth(
+        &self,
+        (from_ns, to_ns): (u64, u64),
+        connections: Vec<(EndRecord, EndRecord)>,
+        [forward, backward]: [DirectionReport; 2],
+    ) -> Truth {
+        let case = self.case;
+        let mut connections: Vec<Connection> = connections
+            .into_iter()
+            .map(|(sender, receiver)| Connection {
+                sender_shares: KernelShares::of(&sender),
+                receiver_shares: KernelShares::of(&receiver),
+                sender,
+                receiver,
+            })
+            .collect();
+        connections.sort_by_key(|c| c.sender.opened_ns.min(c.receiver.opened_ns));
+        let share_at_least = case
+            .share
+            .and_then(|basis| truth::overall_share(&check::sending_ends(case, &connections), basis));
+        let way = |n: usize, config: &crate::path::PathConfig, report| OneWay {
+            seed: self.seeds[n],
+            config: config.clone(),
+            report,
+        };
+        Truth {
+            format: truth::FORMAT,
+            expected: Expected { label: case.expected.clone(), also: case.also.clone(), share_at_least },
+            case: case.clone(),
+            kernel: kernel_release(),
+            from_ns,
+            to_ns,
+            connections,
+            counters: BothHosts::default(),
+            path: BothWays {
+                forward: way(0, &case.forward, forward),
+                backward: way(1, &case.backward, backward),
+            },
+            captures: BothHosts::default(),
+            checks: Vec::new(),
+        }
+    }
+}
+
+struct StopOnDrop<'a>([&'a AtomicBool; 2]);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
+    }
+}
+
+fn kernel_release() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,33 @@
+//! Nothing is left behind when somebody ends us: SIGINT and SIGTERM remove the namespaces first.
+
+use crate::error::LabError;
+use crate::namespaces;
+
+/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace this process has made and
+/// exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
+///
+/// # Errors
+/// If the signals cannot be blocked.
+pub fn remove_namespaces_when_ended() -> Result<(), LabError> {
+    // SAFETY: the set is live and initialised by sigemptyset before it is used; only this process's own mask
+    // is changed.
+    let signals = unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, libc::SIGINT);
+        libc::sigaddset(&raw mut signals, libc::SIGTERM);
+        if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut()) != 0 {
+            return Err(LabError::last_os("block SIGINT and SIGTERM"));
+        }
+        signals
+    };
+    std::thread::spawn(move || {
+        let mut signal = 0;
+        // SAFETY: both point at live values for the duration of the call.
+        if unsafe { libc::sigwait(&raw const signals, &raw mut signal) } == 0 {
+            namespaces::remove_all();
+            std::process::exit(130);
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The two hosts and the wire between them, set up as a case asks.
+
+use crate::case::{Family, Offload, Settings};
+use crate::error::LabError;
+use crate::namespaces::{Namespaces, Place};
+use crate::workload::stream::Hosts;
+use std::net::IpAddr;
+
+/// The hosts' interface, on which captures are taken.
+pub const DEVICE: &str = "eth0";
+/// The path's interfaces towards the sender and the receiver.
+pub const PATH_DEVICES: (&str, &str) = ("left", "right");
+
+const MAC: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+// Addresses for documentation: RFC 5737 and RFC 3849.
+const V4: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
+const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
+
+/// How long GRO may wait for the next packet before it hands up what it has. A network card's interrupt
+/// moderation is of this order.
+const GRO_FLUSH_TIMEOUT_NS: u64 = 400_000;
+
+/// Settings that every case pins, so that a machine's own do not matter: Linux 6.18's defaults, but without
+/// the metrics cache.
+const PINNED: [(&str, &str); 11] = [
+    ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
+    ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+    ("net.ipv4.tcp_window_scaling", "1"),
+    ("net.ipv4.tcp_timestamps", "1"),
+    ("net.ipv4.tcp_sack", "1"),
+    ("net.ipv4.tcp_dsack", "1"),
+    ("net.ipv4.tcp_frto", "2"),
+    ("net.ipv4.tcp_moderate_rcvbuf", "1"),
+    ("net.ipv4.tcp_slow_start_after_idle", "1"),
+    ("net.ipv4.tcp_ecn", "2"),
+    ("net.ipv4.tcp_no_metrics_save", "1"),
+];
+
+/// Makes the three namespaces and sets them up.
+///
+/// # Errors
+/// If a command fails, which all do without root.
+pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
+    let namespaces = Namespaces::create()?;
+    let (left, right) = PATH_DEVICES;
+    for (place, mac, peer) in [(Place::Sender, MAC[0], left), (Place::Receiver, MAC[1], right)] {
+        let path = namespaces.name(Place::Path);
+        namespaces
+            .ip(place, &format!("link add {DEVICE} address {mac} type veth peer name {peer} netns {path}"))?;
+    }
+    // The path's own stack stays out of it.
+    namespaces.sysctl(Place::Path, "net.ipv6.conf.all.disable_ipv6", "1")?;
+    for device in [left, right] {
+        namespaces
+            .execute(Place::Path, &format!("ethtool -K {device} tso off gso off gro off txvlan off"))?;
+        namespaces.ip(Place::Path, &format!("link set {device} up"))?;
+    }
+    let addresses = match settings.family {
+        Family::V4 => V4,
+        Family::V6 => V6,
+    };
+    for (place, own, sysctls) in
+        [(Place::Sender, 0, &settings.sender_sysctls), (Place::Receiver, 1, &settings.receiver_sysctls)]
+    {
+        for (name, value) in PINNED {
+            namespaces.sysctl(place, name, value)?;
+        }
+        for (name, value) in sysctls {
+            namespaces.sysctl(place, name, value)?;
+        }
+        offload(&namespaces, place, settings.offload)?;
+        host(&namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
+    }
+    if let Some(route) = &settings.sender_route {
+        let device = device(settings);
+        let to = addresses[1];
+        namespaces.ip(Place::Sender, &format!("route add {to} dev {device} {route}"))?;
+    }
+    let address = |n: usize| {
+        addresses[n].parse::<IpAddr>().map_err(|e| LabError::System {
+            doing: format!("read address {}", addresses[n]),
+            source: std::io::Error::other(e),
+        })
+    };
+    let hosts = Hosts {
+        sender: address(0)?,
+        receiver: address(1)?,
+        sender_options: settings.sender_socket.clone(),
+        receiver_options: settings.receiver_socket.clone(),
+    };
+    Ok((namespaces, hosts))
+}
+
+fn device(settings: &Settings) -> String {
+    settings.vlan.map_or(DEVICE.to_owned(), |id| format!("{DEVICE}.{id}"))
+}
+
+/// Address, route and neighbour; nothing is left to ask the network for.
+fn host(
+    namespaces: &Namespaces,
+    place: Place,
+    settings: &Settings,
+    own: &str,
+    (peer, peer_mac): (&str, &str),
+) -> Result<(), LabError> {
+    let device = device(settings);
+    match settings.family {
+        Family::V4 => namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?,
+        Family::V6 => {
+            // No router is there to be asked for.
+            namespaces.sysctl(place, "net.ipv6.conf.all.router_solicitations", "0")?;
+            namespaces.sysctl(place, "net.ipv6.conf.default.router_solicitations", "0")?;
+        }
+    }
+    namespaces.ip(place, &format!("link set {DEVICE} up"))?;
+    if let Some(id) = settings.vlan {
+        namespaces.ip(place, &format!("link add link {DEVICE} name {device} type vlan id {id}"))?;
+        namespaces.ip(place, &format!("link set {device} up"))?;
+    }
+    let (prefix, nodad) = match settings.family {
+        Family::V4 => (24, ""),
+        Family::V6 => (64, " nodad"),
+    };
+    namespaces.ip(place, &format!("addr add {own}/{prefix} dev {device}{nodad}"))?;
+    namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {device} nud permanent"))
+}
+
+fn offload(namespaces: &Namespaces, place: Place, offload: Offload) -> Result<(), LabError> {
+    match offload {
+        Offload::PerPacket => namespaces
+            .execute(place, &format!("ethtool -K {DEVICE} tx off rx off tso off gso off gro off txvlan off")),
+        Offload::SuperPackets => {
+            namespaces.execute(place, &format!("ethtool -K {DEVICE} tso on gso on gro on txvlan off"))?;
+            let path = format!("/sys/class/net/{DEVICE}/gro_flush_timeout");
+            // `ip netns exec` shows the namespace's own /sys.
+            let script = format!("echo {GRO_FLUSH_TIMEOUT_NS} >{path}");
+            let name = namespaces.name(place);
+            crate::namespaces::run(&["ip", "netns", "exec", &name, "sh", "-c", &script])
+        }
+    }
+}

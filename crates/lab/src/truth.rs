@@ -1,0 +1,231 @@
+//! The truth about a run, written beside its captures as `truth.json`.
+//!
+//! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
+//! A counter that is absent is 0. What the kernel does not tell is `null`.
+
+use crate::case::{Case, Check, Label, ShareBasis};
+use crate::counters::Counters;
+use crate::path::PathConfig;
+use crate::relay::DirectionReport;
+use crate::watch::WatchReport;
+use crate::workload::end::EndRecord;
+use serde::{Deserialize, Serialize};
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+
+/// Everything known about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Truth {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What binds.
+    pub expected: Expected,
+    /// The case and all of its parameters.
+    pub case: Case,
+    /// Release of the kernel that both hosts ran on.
+    pub kernel: String,
+    /// When the first connection was opened.
+    pub from_ns: u64,
+    /// When everything was over.
+    pub to_ns: u64,
+    /// Every connection, in the order of opening.
+    pub connections: Vec<Connection>,
+    /// What the counters of the hosts (as of `nstat`) grew by during the run.
+    pub counters: BothHosts<Counters>,
+    /// The path and what it did.
+    pub path: BothWays,
+    /// What tcpdump says about the two captures.
+    pub captures: BothHosts<WatchReport>,
+    /// What had to be true of the run; all of it was, or this file would not have been written.
+    pub checks: Vec<CheckResult>,
+}
+
+/// What binds the transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// The answer.
+    #[serde(flatten)]
+    pub label: Label,
+    /// Answers that count as right too.
+    pub also: Vec<Label>,
+    /// For how long at least, where the kernel says so.
+    pub share_at_least: Option<ExpectedShare>,
+}
+
+/// For how long a limit held, by the kernel's own account.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectedShare {
+    /// Share of the time from the first write to the last acknowledgement, 0 to 1; over several connections
+    /// it is the sum of the times by the sum of the times.
+    pub of_transfer: f64,
+    /// Share of `tcpi_busy_time`, 0 to 1; `None` for the idle share, which has no busy time.
+    pub of_busy: Option<f64>,
+    /// The kernel's number it comes from.
+    pub from: ShareBasis,
+}
+
+/// The same for both hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BothHosts<T> {
+    /// The host that sends.
+    pub sender: T,
+    /// The host that receives.
+    pub receiver: T,
+}
+
+/// One direction of the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneWay {
+    /// Seed of its random numbers.
+    pub seed: u64,
+    /// What was asked of it.
+    pub config: PathConfig,
+    /// What it did.
+    pub report: DirectionReport,
+}
+
+/// Both directions of the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BothWays {
+    /// From sender to receiver.
+    pub forward: OneWay,
+    /// From receiver to sender.
+    pub backward: OneWay,
+}
+
+/// One connection as its two ends saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// The end on the sender's host.
+    pub sender: EndRecord,
+    /// The end on the receiver's host.
+    pub receiver: EndRecord,
+    /// The kernel's account of the sender's time.
+    pub sender_shares: Option<KernelShares>,
+    /// The kernel's account of the receiver's time, if that end wrote too.
+    pub receiver_shares: Option<KernelShares>,
+}
+
+/// How the kernel accounts for the time of an end that writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelShares {
+    /// From the first write to the last acknowledgement.
+    pub transfer_us: u64,
+    /// `tcpi_busy_time`.
+    pub busy_us: u64,
+    /// Share of the transfer without anything to send or to be acknowledged.
+    pub idle: f64,
+    /// Share of the transfer stopped by the peer's window.
+    pub rwnd_limited: f64,
+    /// Share of the transfer stopped by the send buffer.
+    pub sndbuf_limited: f64,
+}
+
+impl KernelShares {
+    /// The account of one end; `None` if it never wrote.
+    pub fn of(end: &EndRecord) -> Option<Self> {
+        let info = end.info.as_ref()?;
+        let transfer_us = (end.info_ns?.saturating_sub(end.write_began_ns?) / 1000).max(1);
+        let share = |us: u64| round(us as f64 / transfer_us as f64);
+        Some(Self {
+            transfer_us,
+            busy_us: info.busy_time_us,
+            idle: share(transfer_us.saturating_sub(info.busy_time_us)),
+            rwnd_limited: share(info.rwnd_limited_us),
+            sndbuf_limited: share(info.sndbuf_limited_us),
+        })
+    }
+}
+
+/// Four digits are more than the kernel's clock gives.
+fn round(share: f64) -> f64 {
+    (share * 10_000.0).round() / 10_000.0
+}
+
+/// The kernel's account over several sending ends.
+pub fn overall_share(ends: &[&EndRecord], basis: ShareBasis) -> Option<ExpectedShare> {
+    let (mut transfer_us, mut busy_us, mut limited_us) = (0, 0, 0);
+    for end in ends {
+        let (Some(shares), Some(info)) = (KernelShares::of(end), &end.info) else { continue };
+        transfer_us += shares.transfer_us;
+        busy_us += info.busy_time_us;
+        limited_us += match basis {
+            ShareBasis::RwndLimited => info.rwnd_limited_us,
+            ShareBasis::SndbufLimited => info.sndbuf_limited_us,
+            ShareBasis::Idle => shares.transfer_us.saturating_sub(info.busy_time_us),
+        };
+    }
+    let of_busy =
+        (basis != ShareBasis::Idle && busy_us > 0).then(|| round(limited_us as f64 / busy_us as f64));
+    (transfer_us > 0).then(|| ExpectedShare {
+        of_transfer: round(limited_us as f64 / transfer_us as f64),
+        of_busy,
+        from: basis,
+    })
+}
+
+/// One check and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// What was required.
+    pub required: Check,
+    /// What was found, in the check's own unit.
+    pub measured: f64,
+    /// Whether that is enough.
+    pub holds: bool,
+}
+
+/// JSON with one line for everything that is short, so that a list of dropped packets has one line each.
+///
+/// # Errors
+/// If a map has keys that are not text, which no part of the truth has.
+pub fn to_json(truth: &Truth) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    print(&serde_json::to_value(truth)?, 0, &mut text)?;
+    text.push('\n');
+    Ok(text)
+}
+
+const LINE_CHARACTERS: usize = 260;
+
+fn print(value: &serde_json::Value, depth: usize, text: &mut String) -> Result<(), serde_json::Error> {
+    let compact = serde_json::to_string(value)?;
+    if compact.len() <= LINE_CHARACTERS {
+        text.push_str(&compact);
+        return Ok(());
+    }
+    let begin = |text: &mut String, first: bool, depth: usize| {
+        text.push_str(if first { "\n" } else { ",\n" });
+        text.push_str(&" ".repeat(depth));
+    };
+    match value {
+        serde_json::Value::Object(members) => {
+            text.push('{');
+            for (n, (name, member)) in members.iter().enumerate() {
+                begin(text, n == 0, depth + 1);
+                text.push_str(&serde_json::to_string(name)?);
+                text.push_str(": ");
+                print(member, depth + 1, text)?;
+            }
+            text.push('\n');
+            text.push_str(&" ".repeat(depth));
+            text.push('}');
+        }
+        serde_json::Value::Array(members) if members.iter().all(serde_json::Value::is_number) => {
+            text.push_str(&compact);
+        }
+        serde_json::Value::Array(members) => {
+            text.push('[');
+            for (n, member) in members.iter().enumerate() {
+                begin(text, n == 0, depth + 1);
+                print(member, depth + 1, text)?;
+            }
+            text.push('\n');
+            text.push_str(&" ".repeat(depth));
+            text.push(']');
+        }
+        _ => text.push_str(&compact),
+    }
+    Ok(())
+}

@@ -1,0 +1,366 @@
+//! One end of one connection: how it writes and reads, and what is recorded of it.
+
+use super::{Reader, SocketOptions, Writer};
+use crate::clock;
+use crate::error::LabError;
+use crate::samples::Sampler;
+use crate::tcp_info::TcpInfo;
+use serde::{Deserialize, Serialize};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// Priority of the applications' threads; below the capture (10) and the relay (20).
+pub const PRIORITY: i32 = 5;
+const WRITE_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 256 * 1024;
+
+/// What one end of a connection did and when, and what its kernel says. Times are `CLOCK_REALTIME`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRecord {
+    /// Own address.
+    pub local: SocketAddr,
+    /// The peer's address.
+    pub remote: SocketAddr,
+    /// `connect` was called, or `accept` returned.
+    pub opened_ns: u64,
+    /// `connect` or `accept` returned.
+    pub established_ns: u64,
+    /// First `write` was called; `None` if this end does not write.
+    pub write_began_ns: Option<u64>,
+    /// Last `write` returned.
+    pub write_ended_ns: Option<u64>,
+    /// First seen that every written byte was acknowledged.
+    pub acknowledged_ns: Option<u64>,
+    /// The peer's end of file was read.
+    pub read_ended_ns: Option<u64>,
+    /// Bytes that the socket took.
+    pub written_bytes: u64,
+    /// Bytes that the socket gave.
+    pub read_bytes: u64,
+    /// When each message was begun, in order; empty for a writer without messages.
+    pub messages_ns: Vec<u64>,
+    /// When the reader stood still, from and to.
+    pub stops_ns: Vec<(u64, u64)>,
+    /// When `info` was read: once all was acknowledged (an end that writes), or at the end of file.
+    pub info_ns: Option<u64>,
+    /// What the kernel said then.
+    pub info: Option<TcpInfo>,
+}
+
+/// What both ends need to know while they run.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Samples the sockets.
+    pub sampler: &'a Sampler,
+    /// When to give up, on the monotonic clock.
+    pub deadline_ns: u64,
+}
+
+/// A socket with its options set, not yet connected; it belongs to the calling thread's namespace.
+///
+/// # Errors
+/// If the kernel refuses an option.
+pub fn socket(address: SocketAddr, options: &SocketOptions) -> Result<Socket, LabError> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
+        .map_err(LabError::system("open a TCP socket"))?;
+    set_options(&socket, options)?;
+    Ok(socket)
+}
+
+fn set_options(socket: &Socket, options: &SocketOptions) -> Result<(), LabError> {
+    if let Some(bytes) = options.so_sndbuf_bytes {
+        socket.set_send_buffer_size(bytes as usize).map_err(LabError::system("set SO_SNDBUF"))?;
+    }
+    if let Some(bytes) = options.so_rcvbuf_bytes {
+        socket.set_recv_buffer_size(bytes as usize).map_err(LabError::system("set SO_RCVBUF"))?;
+    }
+    if let Some(name) = &options.congestion_control {
+        socket
+            .set_tcp_congestion(name.as_bytes())
+            .map_err(LabError::system(format!("set TCP_CONGESTION to {name}")))?;
+    }
+    if options.nodelay {
+        socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
+    }
+    Ok(())
+}
+
+/// A listening socket in the calling thread's namespace.
+///
+/// # Errors
+/// If the address is taken or an option is refused.
+pub fn listener(address: SocketAddr, options: &SocketOptions) -> Result<Socket, LabError> {
+    let doing = || format!("listen on {address}");
+    let listener = socket(address, options)?;
+    listener.set_reuse_address(true).map_err(LabError::system(doing()))?;
+    listener.bind(&SockAddr::from(address)).map_err(LabError::system(doing()))?;
+    listener.listen(1024).map_err(LabError::system(doing()))?;
+    listener.set_nonblocking(true).map_err(LabError::system(doing()))?;
+    Ok(listener)
+}
+
+/// A connected end, with its record begun.
+pub struct End {
+    /// The socket, non-blocking.
+    pub socket: Socket,
+    /// The record so far.
+    pub record: EndRecord,
+}
+
+impl End {
+    fn begin(socket: Socket, opened_ns: u64) -> Result<Self, LabError> {
+        let established_ns = clock::realtime_ns();
+        let address = |a: std::io::Result<SockAddr>| {
+            a.and_then(|a| a.as_socket().ok_or_else(|| ErrorKind::AddrNotAvailable.into()))
+                .map_err(LabError::system("read a socket's address"))
+        };
+        let (local, remote) = (address(socket.local_addr())?, address(socket.peer_addr())?);
+        socket.set_nonblocking(true).map_err(LabError::system("make a socket non-blocking"))?;
+        let record = EndRecord {
+            local,
+            remote,
+            opened_ns,
+            established_ns,
+            write_began_ns: None,
+            write_ended_ns: None,
+            acknowledged_ns: None,
+            read_ended_ns: None,
+            written_bytes: 0,
+            read_bytes: 0,
+            messages_ns: Vec::new(),
+            stops_ns: Vec::new(),
+            info_ns: None,
+            info: None,
+        };
+        Ok(Self { socket, record })
+    }
+
+    /// Connects, waiting for lost SYNs as long as it takes.
+    ///
+    /// # Errors
+    /// If the connection is refused or the deadline passes.
+    pub fn connect(socket: Socket, to: SocketAddr, around: Surroundings) -> Result<Self, LabError> {
+        let opened_ns = clock::realtime_ns();
+        let patience = around.deadline_ns.saturating_sub(clock::monotonic_ns()).max(1);
+        socket
+            .connect_timeout(&SockAddr::from(to), Duration::from_nanos(patience))
+            .map_err(LabError::system(format!("connect to {to}")))?;
+        Self::begin(socket, opened_ns)
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// If none comes before the deadline.
+    pub fn accept(
+        listener: &Socket,
+        options: &SocketOptions,
+        around: Surroundings,
+    ) -> Result<Self, LabError> {
+        loop {
+            match listener.accept() {
+                Ok((socket, _)) => {
+                    let opened_ns = clock::realtime_ns();
+                    // Buffer sizes and congestion control are inherited from the listener.
+                    if options.nodelay {
+                        socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
+                    }
+                    return Self::begin(socket, opened_ns);
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    wait(listener, libc::POLLIN, around, "a connection")?;
+                }
+                Err(e) => return Err(LabError::system("accept")(e)),
+            }
+        }
+    }
+
+    /// Writes an amount, as fast as the socket takes it; stops early at `until_ns` (monotonic), if given.
+    ///
+    /// # Errors
+    /// If the peer resets the connection or the deadline passes.
+    pub fn write(&mut self, bytes: u64, until_ns: Option<u64>, around: Surroundings) -> Result<(), LabError> {
+        let chunk = [0_u8; WRITE_BYTES];
+        let mut left = bytes;
+        self.record.write_began_ns.get_or_insert_with(clock::realtime_ns);
+        while left > 0 && until_ns.is_none_or(|until| clock::monotonic_ns() < until) {
+            let size = usize::try_from(left).unwrap_or(WRITE_BYTES).min(WRITE_BYTES);
+            match (&self.socket).write(&chunk[..size]) {
+                Ok(taken) => {
+                    left -= taken as u64;
+                    self.record.written_bytes += taken as u64;
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let until = until_ns.map_or(around.deadline_ns, |u| u.min(around.deadline_ns));
+                    poll(&self.socket, libc::POLLOUT, until);
+                    check_deadline(around, "room in the send buffer")?;
+                }
+                Err(e) => return Err(LabError::system("write to the connection")(e)),
+            }
+        }
+        self.record.write_ended_ns = Some(clock::realtime_ns());
+        Ok(())
+    }
+
+    /// Writes as planned, waits until all is acknowledged, reads TCP_INFO and ends the stream.
+    ///
+    /// # Errors
+    /// As [`End::write`].
+    pub fn write_as(&mut self, plan: Writer, around: Surroundings) -> Result<(), LabError> {
+        let began_ns = clock::monotonic_ns();
+        match plan {
+            Writer::For { duration_ns } => self.write(u64::MAX, Some(began_ns + duration_ns), around)?,
+            Writer::Total { bytes } => self.write(bytes, None, around)?,
+            Writer::Messages { bytes, every_ns, count } => {
+                for n in 0..u64::from(count) {
+                    clock::sleep_until_monotonic(began_ns + n * every_ns);
+                    self.record.messages_ns.push(clock::realtime_ns());
+                    self.write(bytes, None, around)?;
+                }
+            }
+        }
+        while unacknowledged_bytes(&self.socket) > 0 {
+            check_deadline(around, "the acknowledgement of everything")?;
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        self.record.acknowledged_ns = Some(clock::realtime_ns());
+        self.inquire()?;
+        self.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))
+    }
+
+    /// Reads at most `bytes`, or less if there is no more now; `None` at the end of file.
+    fn read_now(&mut self, bytes: u64, buffer: &mut [u8]) -> Result<Option<u64>, LabError> {
+        let mut total = 0;
+        while total < bytes {
+            let size = buffer.len().min(usize::try_from(bytes - total).unwrap_or(usize::MAX));
+            match (&self.socket).read(&mut buffer[..size]) {
+                Ok(0) => return Ok(None),
+                Ok(n) => {
+                    total += n as u64;
+                    self.record.read_bytes += n as u64;
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) => return Err(LabError::system("read from the connection")(e)),
+            }
+        }
+        Ok(Some(total))
+    }
+
+    /// Reads exactly so much.
+    ///
+    /// # Errors
+    /// If the stream ends before, or the deadline passes.
+    pub fn read(&mut self, bytes: u64, around: Surroundings) -> Result<(), LabError> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut left = bytes;
+        while left > 0 {
+            match self.read_now(left, &mut buffer)? {
+                Some(0) => wait(&self.socket, libc::POLLIN, around, "data")?,
+                Some(n) => left -= n,
+                None => return Err(LabError::system("read a message")(ErrorKind::UnexpectedEof.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads as planned until the end of file.
+    ///
+    /// # Errors
+    /// If the peer resets the connection or the deadline passes.
+    pub fn read_as(&mut self, plan: Reader, around: Surroundings) -> Result<(), LabError> {
+        let mut buffer = vec![0; READ_BYTES];
+        let began_ns = clock::monotonic_ns();
+        let (mut ticks, mut stop_at_ns) = (
+            0,
+            match plan {
+                Reader::Stopping { runs_ns, .. } => began_ns + runs_ns,
+                _ => u64::MAX,
+            },
+        );
+        loop {
+            check_deadline(around, "the end of the stream")?;
+            if let Reader::Stopping { runs_ns, stops_ns } = plan
+                && clock::monotonic_ns() >= stop_at_ns
+            {
+                let from_ns = clock::realtime_ns();
+                clock::sleep_until_monotonic(stop_at_ns + stops_ns);
+                self.record.stops_ns.push((from_ns, clock::realtime_ns()));
+                stop_at_ns += stops_ns + runs_ns;
+            }
+            let most = match plan {
+                Reader::Paced { bytes, every_ns } => {
+                    ticks += 1;
+                    clock::sleep_until_monotonic(began_ns + ticks * every_ns);
+                    bytes
+                }
+                Reader::Greedy | Reader::Stopping { .. } => READ_BYTES as u64,
+            };
+            match self.read_now(most, &mut buffer)? {
+                Some(0) if !matches!(plan, Reader::Paced { .. }) => {
+                    poll(&self.socket, libc::POLLIN, around.deadline_ns.min(stop_at_ns));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        self.record.read_ended_ns = Some(clock::realtime_ns());
+        Ok(())
+    }
+
+    /// Waits for the peer's end of file; what else may come is not counted.
+    ///
+    /// # Errors
+    /// If the peer resets the connection or the deadline passes.
+    pub fn read_to_the_end(&mut self, around: Surroundings) -> Result<(), LabError> {
+        let mut buffer = [0; 64];
+        while self.read_now(1, &mut buffer)?.is_some() {
+            wait(&self.socket, libc::POLLIN, around, "the end of the stream")?;
+        }
+        Ok(())
+    }
+
+    /// Reads TCP_INFO into the record.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn inquire(&mut self) -> Result<(), LabError> {
+        self.record.info = Some(TcpInfo::of(&self.socket)?);
+        self.record.info_ns = Some(clock::realtime_ns());
+        Ok(())
+    }
+}
+
+fn unacknowledged_bytes(socket: &Socket) -> i32 {
+    let mut bytes = 0_i32;
+    // SAFETY: SIOCOUTQ (tcp(7); the value is TIOCOUTQ's) fills the live integer it is given.
+    unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    bytes
+}
+
+fn check_deadline(around: Surroundings, what: &str) -> Result<(), LabError> {
+    let late_ns = clock::monotonic_ns().checked_sub(around.deadline_ns);
+    late_ns.map_or(Ok(()), |_| Err(LabError::TimedOut { what: what.to_owned(), waited: CASE_TIME }))
+}
+
+/// The longest that a workload may take.
+pub const CASE_TIME: Duration = Duration::from_secs(300);
+
+fn wait(socket: &Socket, events: i16, around: Surroundings, what: &str) -> Result<(), LabError> {
+    poll(socket, events, around.deadline_ns);
+    check_deadline(around, what)
+}
+
+/// Waits for the socket, no longer than until an instant of the monotonic clock.
+fn poll(socket: &Socket, events: i16, until_ns: u64) {
+    let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
+    let timeout = libc::timespec {
+        tv_sec: (left_ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (left_ns % 1_000_000_000).cast_signed(),
+    };
+    let mut polled = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
+    // SAFETY: one live pollfd is passed, and no signal mask.
+    unsafe { libc::ppoll(&raw mut polled, 1, &raw const timeout, std::ptr::null()) };
+}

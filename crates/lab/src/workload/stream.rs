@@ -1,0 +1,134 @@
+//! Connections over which one end, or both, send in bulk or in messages.
+
+use super::end::{self, End, EndRecord, PRIORITY, Surroundings};
+use super::{Reader, SocketOptions, Stream, Writer};
+use crate::clock;
+use crate::error::LabError;
+use crate::namespaces::{Namespaces, Place};
+use socket2::Socket;
+use std::net::{IpAddr, SocketAddr};
+
+const FIRST_PORT: u16 = 5001;
+
+/// Both hosts' addresses and what their applications set on sockets.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// The sender's address.
+    pub sender: IpAddr,
+    /// The receiver's address.
+    pub receiver: IpAddr,
+    /// Options of sockets on the sender's host.
+    pub sender_options: SocketOptions,
+    /// Options of sockets on the receiver's host.
+    pub receiver_options: SocketOptions,
+}
+
+struct Plan<'a> {
+    stream: &'a Stream,
+    opener: Socket,
+    listener: Socket,
+    listener_options: &'a SocketOptions,
+    to: SocketAddr,
+}
+
+/// Runs all streams to their ends; gives the records of the openers and of the acceptors, paired.
+///
+/// # Errors
+/// The first failure of any end.
+pub fn run(
+    namespaces: &Namespaces,
+    hosts: &Hosts,
+    streams: &[Stream],
+    around: Surroundings,
+) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
+    let mut plans = Vec::new();
+    for stream in streams {
+        for _ in 0..stream.count {
+            let port = FIRST_PORT + plans.len() as u16;
+            plans.push(plan(namespaces, hosts, stream, port)?);
+        }
+    }
+    let start_ns = clock::monotonic_ns();
+    std::thread::scope(|scope| {
+        let pairs: Vec<_> = plans
+            .into_iter()
+            .map(|plan| {
+                let stream = plan.stream;
+                let (listener, options) = (plan.listener, plan.listener_options);
+                let acceptor = scope.spawn(move || {
+                    clock::make_thread_punctual(PRIORITY);
+                    let end = End::accept(&listener, options, around)?;
+                    run_end(end, stream.answer, stream.reader, around)
+                });
+                let (opener, to) = (plan.opener, plan.to);
+                let opener = scope.spawn(move || {
+                    clock::make_thread_punctual(PRIORITY);
+                    clock::sleep_until_monotonic(start_ns + stream.after_ns);
+                    let end = End::connect(opener, to, around)?;
+                    run_end(end, Some(stream.writer), Reader::Greedy, around)
+                });
+                (opener, acceptor)
+            })
+            .collect();
+        let panicked = |_| Err(LabError::Panicked { role: "runs an application" });
+        pairs
+            .into_iter()
+            .map(|(o, a)| Ok((o.join().unwrap_or_else(panicked)?, a.join().unwrap_or_else(panicked)?)))
+            .collect()
+    })
+}
+
+fn plan<'a>(
+    namespaces: &Namespaces,
+    hosts: &'a Hosts,
+    stream: &'a Stream,
+    port: u16,
+) -> Result<Plan<'a>, LabError> {
+    let sender = (Place::Sender, &hosts.sender_options, hosts.sender);
+    let receiver = (Place::Receiver, &hosts.receiver_options, hosts.receiver);
+    let (from, to) = if stream.reversed { (receiver, sender) } else { (sender, receiver) };
+    let address = SocketAddr::new(to.2, port);
+    let mut opener_options = from.1.clone();
+    if stream.congestion_control.is_some() {
+        opener_options.congestion_control.clone_from(&stream.congestion_control);
+    }
+    let listener = namespaces.inside(to.0, || end::listener(address, to.1))?;
+    let opener = namespaces.inside(from.0, || end::socket(address, &opener_options))?;
+    Ok(Plan { stream, opener, listener, listener_options: to.1, to: address })
+}
+
+/// Writes and reads at the same time, each as planned.
+fn run_end(
+    end: End,
+    writer: Option<Writer>,
+    reader: Reader,
+    around: Surroundings,
+) -> Result<EndRecord, LabError> {
+    let watching = around.sampler.watch(&end.socket);
+    let Some(writer) = writer else {
+        let mut end = end;
+        end.read_as(reader, around)?;
+        end.inquire()?;
+        drop(watching);
+        return Ok(end.record);
+    };
+    let second = end.socket.try_clone().map_err(LabError::system("duplicate a socket"))?;
+    let mut reading = End { socket: second, record: end.record.clone() };
+    let mut writing = end;
+    let (read, written) = std::thread::scope(|scope| {
+        let read = scope.spawn(|| {
+            clock::make_thread_punctual(PRIORITY);
+            reading.read_as(reader, around)
+        });
+        let written = writing.write_as(writer, around);
+        (read.join().unwrap_or(Err(LabError::Panicked { role: "reads" })), written)
+    });
+    written.and(read)?;
+    drop(watching);
+    Ok(EndRecord {
+        read_bytes: reading.record.read_bytes,
+        read_ended_ns: reading.record.read_ended_ns,
+        stops_ns: reading.record.stops_ns,
+        ..writing.record
+    })
+}
