@@ -41,7 +41,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The first `n` bytes at most.
-    fn limit(self, n: usize) -> Self {
+    pub(crate) fn limit(self, n: usize) -> Self {
         Self { data: &self.data[..self.data.len().min(n)], wire: self.wire.min(n) }
     }
 }
@@ -50,12 +50,14 @@ impl<'a> Layer<'a> {
 #[derive(Debug)]
 pub(crate) struct Walk {
     pub(crate) oddities: Oddities,
+    /// Whether the layer's length was stated by the header before it, not only by the record.
+    pub(crate) stated: bool,
     left: u8,
 }
 
 impl Walk {
     pub(crate) const fn new() -> Self {
-        Self { oddities: Oddities::NONE, left: DEPTH }
+        Self { oddities: Oddities::NONE, stated: false, left: DEPTH }
     }
 
     /// Goes one header deeper.
@@ -103,8 +105,7 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Sk
     if flags & 0x1fff != 0 {
         return Err(later_fragment(protocol));
     }
-    let mut body = claimed(layer, total, walk).after(header)?;
-    body.wire = total - header;
+    let body = claimed(layer, total, walk).after(header)?;
     if fragmented {
         walk.oddities.add(Oddity::FirstFragment);
     }
@@ -130,8 +131,7 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Sk
         }
         length => length + 40,
     };
-    let mut body = claimed(layer, total, walk).after(40)?;
-    body.wire = total - 40;
+    let body = claimed(layer, total, walk).after(40)?;
     let outer = Outer {
         addresses: Addresses::V6 { source: be128(ip, 8), destination: be128(ip, 24) },
         facts: IpFacts { id: None, ttl: ip[7], ecn: Ecn::from_bits(ip[1] >> 4) },
@@ -140,12 +140,19 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Sk
 }
 
 /// The part of the frame that the IP header claims; what is behind it is Ethernet's padding.
+///
+/// If it claims more than there was, it is believed nonetheless: tools that shorten frames often forget to leave
+/// their length on the wire. Only where the header before it states less, that one is believed.
 fn claimed<'a>(layer: Layer<'a>, total: usize, walk: &mut Walk) -> Layer<'a> {
+    let stated = std::mem::take(&mut walk.stated);
+    if total <= layer.wire {
+        return layer.limit(total);
+    }
     // The rest of an encapsulated packet may be in the outer packet's later fragments.
-    if total > layer.wire && !walk.oddities.has(Oddity::FirstFragment) {
+    if !walk.oddities.has(Oddity::FirstFragment) {
         walk.oddities.add(Oddity::LengthBeyondFrame);
     }
-    layer.limit(total)
+    Layer { data: layer.data, wire: if stated { layer.wire } else { total } }
 }
 
 fn later_fragment(protocol: u8) -> Skip {

@@ -88,7 +88,13 @@ pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'
 pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
     // Version 1, type 1, code 0: a session's data (RFC 2516, section 4)
     match layer.need(6)? {
-        [0x11, 0, ..] => ppp(layer.after(6)?, walk),
+        [0x11, 0, _, _, high, low, ..] => {
+            // Some access concentrators count Ethernet's padding in the IP length, but not in this one.
+            let length = usize::from(u16::from_be_bytes([*high, *low]));
+            let session = layer.after(6)?;
+            walk.stated = length < session.wire;
+            ppp(session.limit(length), walk)
+        }
         _ => Err(Skip::NotIp),
     }
 }
