@@ -3,7 +3,23 @@
 //! Nothing here names a source, reads a clock or does I/O. An analysis is a [`slowpath_model::Sink`] whose memory
 //! per flow is bounded, so that a 100 GB capture and an endless live watch are the same to it.
 
+pub mod analysis;
 pub mod cause;
+mod copies;
+mod findings;
+mod flow;
+pub mod label;
+mod limits;
+mod order;
+mod outstanding;
+mod ranges;
 pub mod report;
+mod rtt;
+mod stalls;
+mod summary;
+mod vantage;
 
+pub use analysis::{Analysis, Labels, Options, Report, VantageOverride};
 pub use cause::{Cause, Confidence, Limit};
+pub use flow::Judged;
+pub use label::Label;

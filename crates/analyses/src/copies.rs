@@ -1,0 +1,48 @@
+//! Frames captured twice: two interfaces of one host, both sides of a bridge, a mirror port of both directions.
+
+use crate::order::SendOrder;
+use slowpath_model::Segment;
+
+/// The last few frames of one end, to recognise a copy by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Copies {
+    ids: [u16; Self::KEPT],
+    prints: [u32; Self::KEPT],
+    next: u8,
+}
+
+impl Copies {
+    /// How far apart a frame and its copy may be, in frames of the same end.
+    const KEPT: usize = 8;
+
+    /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without
+    /// an identification that counts up, an ACK sent twice and an ACK captured twice look the same, and this says
+    /// no.
+    pub fn is_copy(&mut self, segment: &Segment, order: &SendOrder) -> bool {
+        let Some(id) = segment.ip.id else { return false };
+        let telling = order.is_counted() || (id != 0 && segment.sequence_len() > 0);
+        let print = fingerprint(segment);
+        let known = self.ids.iter().zip(&self.prints).any(|(i, p)| *i == id && *p == print);
+        if known && telling {
+            return true;
+        }
+        let slot = usize::from(self.next) % Self::KEPT;
+        self.ids[slot] = id;
+        self.prints[slot] = print;
+        self.next = self.next.wrapping_add(1);
+        false
+    }
+}
+
+/// A hash of the TCP header's fields.
+fn fingerprint(segment: &Segment) -> u32 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let stamps = segment.timestamps.map_or(0, |s| u64::from(s.val) << 32 | u64::from(s.ecr));
+    let ack = segment.ack.map_or(0, |ack| ack.0 as u64);
+    let fields = u64::from(segment.len) << 32 | u64::from(segment.window) << 16 | u64::from(segment.flags.0);
+    let mut hash = (segment.seq.0 as u64).wrapping_mul(ODD) ^ ack.rotate_left(20);
+    hash = hash.wrapping_mul(ODD) ^ stamps;
+    hash = hash.wrapping_mul(ODD) ^ fields;
+    // Never zero, which is what an empty slot holds.
+    (hash.wrapping_mul(ODD) >> 32) as u32 | 1
+}

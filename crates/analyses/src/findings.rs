@@ -1,0 +1,202 @@
+//! What the spells come to, with the numbers that show it.
+
+use crate::cause::{Cause, Confidence, Limit};
+use crate::limits::classify::{Context, Overview};
+use crate::limits::track::Finished;
+use crate::report::{Finding, Measures, ScaleKnown, Spell, VantageReport};
+use slowpath_model::{Bytes, Rate, Vantage};
+use std::time::Duration;
+
+/// Everything a sentence of evidence may draw on.
+struct Material<'a> {
+    spells: &'a [Spell],
+    measures: &'a Measures,
+    context: &'a Context,
+    overview: &'a Overview,
+    finished: &'a Finished,
+    vantage: &'a VantageReport,
+}
+
+/// Sums the spells up by cause, most time first.
+pub fn findings(
+    spells: &[Spell],
+    life: Duration,
+    measures: &Measures,
+    context: &Context,
+    overview: &Overview,
+    finished: &Finished,
+    vantage: &VantageReport,
+) -> Vec<Finding> {
+    let material = Material { spells, measures, context, overview, finished, vantage };
+    let mut found: Vec<Finding> = Vec::new();
+    for spell in spells {
+        let lasted = spell.lasted();
+        match found.iter_mut().find(|finding| finding.cause == spell.cause) {
+            Some(finding) => {
+                finding.lasted += lasted;
+                finding.spells += 1;
+            }
+            None => found.push(Finding {
+                cause: spell.cause,
+                lasted,
+                share: 0.0,
+                spells: 1,
+                confidence: Confidence::Medium,
+                evidence: Vec::new(),
+                instants: Vec::new(),
+            }),
+        }
+    }
+    for finding in &mut found {
+        if !life.is_zero() {
+            finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();
+        }
+        finding.confidence = material.confidence(finding.cause);
+        finding.evidence = material.evidence(finding.cause);
+        let mut longest: Vec<&Spell> = spells.iter().filter(|spell| spell.cause == finding.cause).collect();
+        longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
+        finding.instants = longest.iter().take(3).map(|spell| spell.from).collect();
+    }
+    found.sort_by(|a, b| b.lasted.cmp(&a.lasted).then(a.cause.cmp(&b.cause)));
+    found
+}
+
+impl Material<'_> {
+    fn confidence(&self, cause: Cause) -> Confidence {
+        match cause.limit() {
+            Limit::ReceiveWindow => match self.context.scale {
+                ScaleKnown::Agreed(_) => Confidence::High,
+                ScaleKnown::AtLeast(_) => Confidence::Medium,
+                ScaleKnown::Unknown => Confidence::Low,
+            },
+            Limit::Connection => Confidence::High,
+            Limit::LossRecovery if self.vantage.vantage == Vantage::Unknown => Confidence::Medium,
+            Limit::LossRecovery => Confidence::High,
+            Limit::Application if cause == Cause::SenderIdle || cause == Cause::ThinkTime => Confidence::High,
+            Limit::Unknown => Confidence::Low,
+            _ => Confidence::Medium,
+        }
+    }
+
+    fn evidence(&self, cause: Cause) -> Vec<String> {
+        let measures = self.measures;
+        let mut told = Vec::new();
+        match cause.limit() {
+            Limit::Connection => told.extend(self.opening()),
+            Limit::Application => told.push(format!(
+                "nothing was sent for up to {}, while the receiver's window was open",
+                short(measures.idle_longest)
+            )),
+            Limit::SendBuffer => told.push(format!(
+                "the data outstanding never exceeded {}, and more came only when an ACK made room",
+                measures.flight_max
+            )),
+            Limit::ReceiveWindow => self.window(cause, &mut told),
+            Limit::ReceiverProcessing => told.push("ACKs for several segments came more than 10 ms after them".into()),
+            Limit::CongestionWindow => self.congestion(&mut told),
+            Limit::LossRecovery => self.losses(&mut told),
+            Limit::Path => self.path(&mut told),
+            Limit::Unknown => self.unknown(cause, &mut told),
+        }
+        told
+    }
+
+    fn opening(&self) -> Option<String> {
+        let opening = &self.context.opening;
+        if opening.retransmitted > 0 {
+            return Some(format!("SYN or SYN-ACK were sent again {} times", opening.retransmitted));
+        }
+        opening.round_trip.map(|took| format!("the handshake took {}", short(took)))
+    }
+
+    fn window(&self, cause: Cause, told: &mut Vec<String>) {
+        let largest = Bytes::new(self.overview.window_max.into());
+        let full = self.measures.window_full;
+        told.push(format!("{full} segments used up the receiver's window, which was {largest} at its largest"));
+        if let Some(base) = self.base_rtt()
+            && let Some(most) = Rate::of(largest, base)
+        {
+            told.push(format!("over a round trip of {} such a window allows at most {most}", short(base)));
+        }
+        match cause {
+            Cause::NoWindowScaling => told.push("the two SYNs did not both offer window scaling".into()),
+            Cause::SlowReader | Cause::ReaderStopped => {
+                told.push("the window closed while data was under way: it waited to be read".into());
+            }
+            _ => {}
+        }
+        if let ScaleKnown::AtLeast(shift) = self.context.scale {
+            told.push(format!("the handshake was not captured; a window scale of {shift} is the least that fits"));
+        }
+    }
+
+    fn congestion(&self, told: &mut Vec<String>) {
+        told.push(format!("up to {} were outstanding, with more to send and room to receive it", self.measures.flight_max));
+        if let Some(base) = self.base_rtt() {
+            told.push(format!("round trips were near their shortest, {}: no queue stood in the way", short(base)));
+        }
+        self.count_losses(told);
+    }
+
+    fn losses(&self, told: &mut Vec<String>) {
+        self.count_losses(told);
+        let longest = self.finished.episodes.all().max_by_key(|episode| episode.to - episode.from);
+        if let Some(longest) = longest {
+            let lasted = Duration::from_nanos((longest.to - longest.from).max(0).unsigned_abs());
+            told.push(format!("the longest recovery took {}", short(lasted)));
+        }
+    }
+
+    fn count_losses(&self, told: &mut Vec<String>) {
+        let labels = &self.measures.labels;
+        let again = labels.retransmission + labels.spurious;
+        if again == 0 {
+            return;
+        }
+        let share = again as f64 * 100.0 / self.measures.data_packets.max(1) as f64;
+        let mut text = format!("{again} segments were sent again ({share:.2} %)");
+        if labels.spurious > 0 {
+            text += &format!(", {} of them needlessly", labels.spurious);
+        }
+        text += &format!(", in {} episodes", self.measures.recoveries);
+        if self.measures.timeouts > 0 {
+            text += &format!(" with {} timeouts", self.measures.timeouts);
+        }
+        told.push(text);
+    }
+
+    fn path(&self, told: &mut Vec<String>) {
+        let peak = Rate::bits_per_second(self.overview.peak_rate as u64);
+        told.push(format!("data was delivered at up to {peak}, round trip after round trip"));
+        if let (Some(base), Some(mean)) = (self.base_rtt(), self.measures.rtt_by_ack.mean) {
+            told.push(format!("the shortest round trip was {}, the mean {}", short(base), short(mean)));
+        }
+    }
+
+    fn unknown(&self, cause: Cause, told: &mut Vec<String>) {
+        match cause {
+            Cause::OneDirection => told.push("no segment of the receiver was captured".into()),
+            Cause::CaptureGap => told.push(format!(
+                "{} were acknowledged that the capture does not hold",
+                self.measures.unseen_bytes
+            )),
+            _ => told.push(format!("{} spells fit more than one limit", self.spells.len())),
+        }
+    }
+
+    fn base_rtt(&self) -> Option<Duration> {
+        self.overview.base_rtt.map(|micros| Duration::from_micros(micros.into()))
+    }
+}
+
+/// A duration with three significant figures: `12.3 ms`.
+fn short(lasted: Duration) -> String {
+    let seconds = lasted.as_secs_f64();
+    let (amount, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s => (s * 1e6, "µs"),
+    };
+    let decimals = if amount >= 100.0 { 0 } else if amount >= 10.0 { 1 } else { 2 };
+    format!("{amount:.decimals$} {unit}")
+}

@@ -1,0 +1,500 @@
+//! One flow while it is watched: both directions, fed segment by segment.
+
+use crate::copies::Copies;
+use crate::label::Label;
+use crate::limits::stretch::Marks;
+use crate::limits::track::{Answer, Track};
+use crate::order::SendOrder;
+use crate::outstanding::{Acked, Outstanding};
+use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
+use crate::stalls::{self, Holding, Stalls};
+use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats};
+use slowpath_model::{Flags, FlowKey, Instant, Segment};
+use std::time::Duration;
+
+/// What one end sent, what of it is outstanding, and how far the end is from the tap.
+#[derive(Clone, Debug, Default)]
+pub struct EndState {
+    pub packets: u64,
+    pub data_packets: u64,
+    pub pure_acks: u64,
+    pub bytes: u64,
+    pub unique_bytes: u64,
+    pub labels: LabelCounts,
+    pub window_full: u64,
+    pub unseen_bytes: u64,
+    pub unseen_gaps: u64,
+    pub holes: u64,
+    pub duplicate_acks: u64,
+    pub sack_blocks: u64,
+    pub dsack_blocks: u64,
+    pub super_packets: u64,
+    pub mss_seen: u32,
+    pub first_data: Option<i64>,
+    pub last_data: Option<i64>,
+    /// When this end's data was last acknowledged.
+    pub last_acked: Option<i64>,
+    pub idle_longest: i64,
+    pub flight_max: i64,
+    /// Outstanding bytes times nanoseconds, from the first data on.
+    pub flight_area: f64,
+    pub flight_since: i64,
+    pub ttl_max: u8,
+
+    pub options: Option<SynOptions>,
+    pub scale: ScaleKnown,
+    pub window: WindowStats,
+
+    /// From this end's data at the tap to its ACK.
+    pub rtt_by_ack: RttStats,
+    /// From this end's timestamps at the tap to their echo.
+    pub rtt_by_timestamp: RttStats,
+    pub rto: LinuxRto,
+    /// From the other end's timestamps to this end's echo.
+    pub echo: EchoWatch,
+    pub distance: Distance,
+
+    pub order: SendOrder,
+    pub copies: Copies,
+    pub outstanding: Outstanding,
+    pub track: Option<Box<Track>>,
+    pub stalls: Stalls,
+    last_ack: Option<(i64, u16)>,
+}
+
+/// The windows one end advertised.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowStats {
+    pub current: u32,
+    pub min: Option<u32>,
+    pub max: u32,
+    pub sum: u64,
+    pub count: u64,
+    pub zero_count: u64,
+    pub zero_time: i64,
+    zero_since: Option<i64>,
+}
+
+impl WindowStats {
+    fn saw(&mut self, now: i64, window: u32) {
+        self.current = window;
+        if window > 0 {
+            self.min = Some(self.min.map_or(window, |min| min.min(window)));
+            self.close(now);
+        } else if self.zero_since.is_none() {
+            self.zero_since = Some(now);
+            self.zero_count += 1;
+        }
+        self.max = self.max.max(window);
+        self.sum += u64::from(window);
+        self.count += 1;
+    }
+
+    /// Ends a time of zero window, if one is going on.
+    pub fn close(&mut self, now: i64) {
+        if let Some(since) = self.zero_since.take() {
+            self.zero_time += now - since;
+        }
+    }
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub key: FlowKey,
+    pub first: Instant,
+    pub last: Instant,
+    pub opening: Opening,
+    pub closing: Closing,
+    pub ends: [EndState; 2],
+    pub started: bool,
+}
+
+/// What a segment turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Its label, where it had payload or was a probe.
+    pub label: Option<Label>,
+    /// Earlier retransmissions of the other end that it shows to have been needless.
+    pub spurious: u32,
+}
+
+impl Flow {
+    pub fn new(key: FlowKey) -> Self {
+        Self {
+            key,
+            first: Instant::START,
+            last: Instant::START,
+            opening: Opening::default(),
+            closing: Closing::default(),
+            ends: [EndState::default(), EndState::default()],
+            started: false,
+        }
+    }
+
+    /// Takes a segment in the order of observation.
+    pub fn segment(&mut self, at: Instant, segment: &Segment) -> Judged {
+        if !self.started {
+            self.started = true;
+            self.first = at;
+            self.last = at;
+        }
+        // A clock that steps back must not make time negative.
+        let at = at.max(self.last);
+        let me = segment.from.index();
+        let mut judged = Judged::default();
+        if self.ends[me].copies.is_copy(segment, &self.ends[me].order) {
+            if segment.len > 0 {
+                let end = &mut self.ends[me];
+                end.packets += 1;
+                end.data_packets += 1;
+                end.bytes += u64::from(segment.len);
+                end.labels.duplicate += 1;
+                judged.label = Some(Label::Duplicate);
+            }
+            return judged;
+        }
+        self.note_handshake(at, segment);
+        if segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
+            self.control(at, segment);
+        }
+        let silence = at.nanos_since(self.last);
+        self.last = at;
+        let [a, b] = &mut self.ends;
+        let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
+        me.packets += 1;
+        if let Some(id) = segment.ip.id {
+            me.order.saw(id);
+        }
+        me.ttl_max = me.ttl_max.max(segment.ip.ttl);
+        let now = at.nanos();
+        measure_distance(now, segment, me, peer);
+        let stalled = silence > stalls::threshold(&me.rto).min(stalls::threshold(&peer.rto));
+        let held = stalled.then(|| [me.holding(), peer.holding()]);
+        if segment.sequence_len() > 0 {
+            judged.label = me.sends(at, segment, peer, &self.opening, self.first);
+        } else if segment.ack.is_some() {
+            judged.label = me.sends_nothing(segment, peer);
+        }
+        if segment.len > 0
+            && let Some(track) = &mut peer.track
+        {
+            track.peer_spoke(now, &peer.rto);
+        }
+        if let Some(ack) = segment.ack
+            && !segment.flags.has(Flags::RST)
+        {
+            judged.spurious = peer.is_answered(at, ack.0, segment, me);
+        }
+        if let Some([mine, theirs]) = held {
+            let ended = stalls::Ended { at, silence, segment, label: judged.label };
+            me.stalls.note(&ended, mine, true, &me.rto);
+            peer.stalls.note(&ended, theirs, false, &peer.rto);
+        }
+        judged
+    }
+
+    /// SYN, FIN and RST.
+    fn control(&mut self, at: Instant, segment: &Segment) {
+        let me = segment.from.index();
+        let flags = segment.flags;
+        self.closing.fin[me] |= flags.has(Flags::FIN);
+        self.closing.rst[me] |= flags.has(Flags::RST);
+        if !flags.has(Flags::SYN) || flags.has(Flags::RST) {
+            return;
+        }
+        let opening = &mut self.opening;
+        let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
+        if first.is_some() {
+            opening.retransmitted += 1;
+        } else {
+            *first = Some(at);
+        }
+        self.ends[me].options = Some(SynOptions {
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment.timestamps.is_some(),
+        });
+        // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
+        if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
+            for (end, own) in self.ends.iter_mut().zip([a, b]) {
+                let both = a.window_scale.is_some() && b.window_scale.is_some();
+                let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
+                end.scale = ScaleKnown::Agreed(shift);
+            }
+        }
+    }
+
+    /// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
+    pub fn mss(&self) -> Option<u32> {
+        effective_mss(&self.ends)
+    }
+}
+
+fn effective_mss(ends: &[EndState; 2]) -> Option<u32> {
+    payload_mss(ends[0].options?, ends[1].options?)
+}
+
+fn payload_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
+    let stamped = a.timestamps && b.timestamps;
+    let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
+    mss.checked_sub(if stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
+}
+
+/// How far `me` is from the tap, by what it echoes; starts the watch for `peer`'s echo.
+fn measure_distance(now: i64, segment: &Segment, me: &mut EndState, peer: &mut EndState) {
+    let Some(stamps) = segment.timestamps else { return };
+    let at = Instant::from_nanos(now);
+    if segment.ack.is_some()
+        && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
+    {
+        me.distance.sample(nanos);
+        peer.rtt_by_timestamp.sample(nanos);
+    }
+    // A pure ACK is answered at once only by an end that has more to send.
+    if segment.sequence_len() > 0 || peer.outstanding.flight() > 0 {
+        peer.echo.sent(stamps.val, at);
+    }
+}
+
+impl EndState {
+    /// This end sends a segment that takes sequence space.
+    fn sends(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        peer: &EndState,
+        opening: &Opening,
+        first: Instant,
+    ) -> Option<Label> {
+        let now = at.nanos();
+        if let Some(probe) = self.probe(segment, peer) {
+            self.data_packets += u64::from(segment.len > 0);
+            self.bytes += u64::from(segment.len);
+            *self.labels.of(probe) += 1;
+            return Some(probe);
+        }
+        self.integrate_flight(now);
+        let placed = self.outstanding.data(at, segment, &self.order, self.distance.min());
+        if segment.len == 0 {
+            return None;
+        }
+        self.data_packets += 1;
+        self.bytes += u64::from(segment.len);
+        self.unique_bytes += u64::from(placed.unique.min(segment.len));
+        self.holes += u64::from(placed.left_hole);
+        *self.labels.of(placed.label) += 1;
+        if placed.label == Label::Duplicate {
+            return Some(placed.label);
+        }
+        if self.first_data.is_none() {
+            self.first_data = Some(now);
+            self.flight_since = now;
+        }
+        if let Some(last) = self.last_data {
+            self.idle_longest = self.idle_longest.max(now - last);
+        }
+        self.last_data = Some(now);
+        self.flight_max = self.flight_max.max(self.outstanding.flight());
+        let options = self.options.zip(peer.options);
+        let agreed = options.and_then(|(a, b)| payload_mss(a, b));
+        if agreed.is_some_and(|mss| segment.len > mss) {
+            self.super_packets += 1;
+        } else {
+            self.mss_seen = self.mss_seen.max(segment.len);
+        }
+        let mss = agreed.unwrap_or(self.mss_seen);
+        let track = self.track.get_or_insert_with(|| {
+            let begin = opening.established.or(opening.syn_ack).unwrap_or(first).nanos();
+            let mut track = Track::new(begin, segment.seq.0);
+            track.seed(peer.window.current, peer.window.count > 0);
+            Box::new(track)
+        });
+        track.set_mss(mss);
+        if placed.left_hole && self.distance.is_here() {
+            track.mark(Marks::GAP);
+        }
+        track.sent(now, segment, &placed, &self.distance, &self.rto);
+        if placed.label == Label::New {
+            let edge = self.outstanding.una() + i64::from(peer.window.current);
+            self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
+        }
+        Some(placed.label)
+    }
+
+    /// What holds this end's sending, and with how little outstanding.
+    fn holding(&self) -> Option<Holding> {
+        let track = self.track.as_ref()?;
+        Some(Holding {
+            hold: track.holding(),
+            asked: track.was_asked(),
+            flight: self.outstanding.flight(),
+            room: track.window(),
+            mss: i64::from(self.mss_seen.max(1)),
+            again: self.outstanding.oldest_again(),
+            sacked: self.outstanding.has_sacked(),
+        })
+    }
+
+    /// This end sends an ACK alone: perhaps a probe.
+    fn sends_nothing(&mut self, segment: &Segment, peer: &EndState) -> Option<Label> {
+        if segment.flags.has(Flags::RST) {
+            return None;
+        }
+        self.pure_acks += 1;
+        let probe = self.probe(segment, peer)?;
+        *self.labels.of(probe) += 1;
+        Some(probe)
+    }
+
+    /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
+    /// outstanding, and at most the byte below what is next.
+    fn probe(&self, segment: &Segment, peer: &EndState) -> Option<Label> {
+        let una = self.outstanding.una();
+        let below = self.outstanding.started() && segment.len <= 1 && segment.seq.0 + 1 == una;
+        let idle = self.outstanding.nxt() == una;
+        let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        let established = self.first_data.is_some() || peer.first_data.is_some() || segment.seq.0 > 0;
+        if !below || !idle || control || !established {
+            return None;
+        }
+        Some(if peer.window.count > 0 && peer.window.current == 0 { Label::WindowProbe } else { Label::KeepAlive })
+    }
+
+    /// The peer acknowledges this end's data with `segment`, which `me` sent.
+    fn is_answered(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
+        let now = at.nanos();
+        self.integrate_flight(now);
+        let before = self.outstanding.una() + self.outstanding.sacked_total();
+        let acked = self.outstanding.ack(at, ack, segment);
+        let after = self.outstanding.una() + self.outstanding.sacked_total();
+        me.sack_blocks += segment.sack.as_slice().len() as u64;
+        me.dsack_blocks += u64::from(acked.dsacks);
+        let window = self.take_window(now, ack, segment, me);
+        me.note_duplicate_ack(ack, segment, &acked, self.outstanding.flight());
+        if acked.unseen > 0 {
+            self.unseen_bytes += acked.unseen as u64;
+            self.unseen_gaps += 1;
+        }
+        if acked.spurious > 0 {
+            let moved = u64::from(acked.spurious).min(self.labels.retransmission);
+            self.labels.retransmission -= moved;
+            self.labels.spurious += moved;
+        }
+        if acked.advanced > 0 && self.first_data.is_some() {
+            self.last_acked = Some(now);
+        }
+        let round_trip = acked.round_trip.map(|nanos| {
+            self.rtt_by_ack.sample(nanos);
+            me.distance.sample(nanos);
+            let whole = nanos + if self.distance.is_here() { 0 } else { self.distance.recent() };
+            self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
+            whole
+        });
+        let Some(track) = &mut self.track else { return acked.spurious };
+        if acked.spurious > 0 {
+            track.needless(acked.spurious);
+            self.stalls.last_was_needless();
+        }
+        if acked.reneged {
+            track.reneged();
+        }
+        let mut marks = Marks::default();
+        if acked.unseen > 0 {
+            marks.set(Marks::GAP);
+        }
+        // Beside the receiver, an ACK later than any delayed ACK of several segments was held back there.
+        const LATE: i64 = 10_000_000;
+        if me.distance.is_here()
+            && acked.round_trip.is_some()
+            && acked.waited.is_some_and(|waited| waited > LATE)
+            && acked.advanced > 4 * i64::from(self.mss_seen.max(1))
+        {
+            marks.set(Marks::HELD_BACK);
+        }
+        let answer = Answer {
+            at: now,
+            tsval: segment.timestamps.map(|stamps| stamps.val),
+            una: self.outstanding.una(),
+            edge: window.map(|window| ack + i64::from(window)),
+            window: window.unwrap_or(0),
+            field_full: segment.window >= 64_000,
+            sacked: self.outstanding.sacked_total(),
+            delivered: after - before,
+            round_trip,
+            marks,
+        };
+        track.answered(answer, &self.distance, &self.rto);
+        acked.spurious
+    }
+
+    /// The window that `segment` of `me` opens to this end, scaled as far as known.
+    fn take_window(&self, now: i64, ack: i64, segment: &Segment, me: &mut EndState) -> Option<u32> {
+        let raw = u32::from(segment.window);
+        let window = if segment.flags.has(Flags::SYN) {
+            raw
+        } else {
+            // Without the handshake: the window cannot be smaller than what was sent into it.
+            if let ScaleKnown::Unknown | ScaleKnown::AtLeast(_) = me.scale {
+                let outstanding = self.outstanding.nxt() - ack;
+                let mut shift = me.scale.shift();
+                while raw > 0 && shift < 14 && i64::from(raw << shift) < outstanding {
+                    shift += 1;
+                    me.scale = ScaleKnown::AtLeast(shift);
+                }
+            }
+            raw << me.scale.shift()
+        };
+        me.window.saw(now, window);
+        (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN)).then_some(window)
+    }
+
+    /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
+    fn note_duplicate_ack(&mut self, ack: i64, segment: &Segment, acked: &Acked, outstanding: i64) {
+        let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
+        if same && acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
+            self.duplicate_acks += 1;
+        }
+        self.last_ack = Some((ack, segment.window));
+    }
+
+    /// Adds up outstanding data over time.
+    fn integrate_flight(&mut self, now: i64) {
+        if self.first_data.is_some() {
+            self.flight_area += self.outstanding.flight() as f64 * (now - self.flight_since) as f64;
+            self.flight_since = now;
+        }
+    }
+}
+
+impl Flow {
+    /// Gives back memory when the source says no more of the flow.
+    pub fn shrink(&mut self) {
+        for end in &mut self.ends {
+            end.outstanding = Outstanding::default();
+        }
+    }
+
+    /// Notes the handshake's last segment. Called before it is taken in.
+    pub fn note_handshake(&mut self, at: Instant, segment: &Segment) {
+        let opening = &mut self.opening;
+        if opening.established.is_some() {
+            return;
+        }
+        let (Some(syn), Some(syn_ack)) = (opening.syn, opening.syn_ack) else { return };
+        let answers = segment.from == slowpath_model::End::A
+            && !segment.flags.has_any(Flags::SYN.with(Flags::RST))
+            && segment.ack.is_some_and(|ack| ack.0 >= 1);
+        if !answers {
+            return;
+        }
+        opening.established = Some(at);
+        if opening.retransmitted == 0 {
+            let part = |to: Instant, from: Instant| to.nanos_since(from).max(0);
+            self.ends[1].distance.sample(part(syn_ack, syn));
+            self.ends[0].distance.sample(part(at, syn_ack));
+            opening.round_trip = Some(Duration::from_nanos(part(at, syn).unsigned_abs()));
+        }
+    }
+}

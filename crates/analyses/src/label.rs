@@ -1,0 +1,52 @@
+//! What a segment of data was: new, sent again, overtaken, captured twice.
+
+use crate::report::LabelCounts;
+
+/// The label of one segment with payload, or of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Label {
+    /// Data never seen before, in order or behind a hole.
+    New,
+    /// Sent again because it was lost, or taken to be.
+    Retransmission,
+    /// Sent again though it had arrived.
+    Spurious,
+    /// Sent in its place and overtaken on the way.
+    OutOfOrder,
+    /// The same frame once more: from a second interface or a mirror port, or doubled by the network.
+    Duplicate,
+    /// Sequence numbers just below what is acknowledged, on an idle connection.
+    KeepAlive,
+    /// The same against a closed window.
+    WindowProbe,
+}
+
+impl Label {
+    /// The name in JSON: `out-of-order`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Retransmission => "retransmission",
+            Self::Spurious => "spurious-retransmission",
+            Self::OutOfOrder => "out-of-order",
+            Self::Duplicate => "duplicate-frame",
+            Self::KeepAlive => "keep-alive",
+            Self::WindowProbe => "window-probe",
+        }
+    }
+}
+
+impl LabelCounts {
+    /// The counter of `label`.
+    pub const fn of(&mut self, label: Label) -> &mut u64 {
+        match label {
+            Label::New => &mut self.new,
+            Label::Retransmission => &mut self.retransmission,
+            Label::Spurious => &mut self.spurious,
+            Label::OutOfOrder => &mut self.out_of_order,
+            Label::Duplicate => &mut self.duplicate,
+            Label::KeepAlive => &mut self.keep_alive,
+            Label::WindowProbe => &mut self.window_probe,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Names a cause for every stretch of a direction's time.
+
+use super::episodes::Episodes;
+use super::stretch::{Hold, Marks, Stretch};
+use super::track::Finished;
+use crate::cause::Cause;
+use crate::report::{Opening, ScaleKnown, Spell};
+use slowpath_model::Instant;
+
+/// What classification knows of the flow as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// The flow's first and last event, in nanoseconds.
+    pub first: i64,
+    /// The last.
+    pub last: i64,
+    /// How it opened.
+    pub opening: Opening,
+    /// How the receiver's window is scaled, and whether each end offered scaling.
+    pub scale: ScaleKnown,
+    /// Both ends offered window scaling; unknown without the handshake.
+    pub scaling: Option<bool>,
+    /// Largest payload of a segment.
+    pub mss: u32,
+    /// Whether the receiver was seen at all.
+    pub answered: bool,
+    /// The shortest round trip of the path, in microseconds.
+    pub base_rtt: Option<u32>,
+}
+
+/// What the stretches of one direction say together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overview {
+    /// The shortest round trip, in microseconds.
+    pub base_rtt: Option<u32>,
+    /// The highest rate of delivery that was held for about a round trip, in bit/s.
+    pub peak_rate: f64,
+    /// The largest window.
+    pub window_max: u32,
+    /// Time spent with a standing queue while sending, in nanoseconds.
+    pub queued: i64,
+}
+
+/// Splits a direction's time into spells of one cause each.
+pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) {
+    let overview = overview(context, finished.log.as_slice());
+    let stretches = finished.log.as_slice();
+    let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
+    let mut spells = Spells::default();
+    let opening = if context.opening.retransmitted > 0 { Cause::SynLost } else { Cause::Handshake };
+    let opening = if context.opening.syn.is_some() { opening } else { Cause::SenderIdle };
+    spells.add(context.first, begin, opening);
+    let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
+    for at in 0..stretches.len() {
+        let before = causes.last().copied();
+        causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
+    }
+    repaired_on_a_full_path(stretches, &overview, &mut causes);
+    for (stretch, cause) in stretches.iter().zip(&causes) {
+        spells.add(stretch.from, stretch.to, *cause);
+    }
+    spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
+    (spells.done, overview)
+}
+
+#[derive(Default)]
+struct Spells {
+    done: Vec<Spell>,
+}
+
+impl Spells {
+    fn add(&mut self, from: i64, to: i64, cause: Cause) {
+        if to <= from {
+            return;
+        }
+        match self.done.last_mut() {
+            Some(last) if last.cause == cause => last.to = Instant::from_nanos(to),
+            _ => self.done.push(Spell { from: Instant::from_nanos(from), to: Instant::from_nanos(to), cause }),
+        }
+    }
+
+    fn end(&self) -> Option<i64> {
+        self.done.last().map(|spell| spell.to.nanos())
+    }
+}
+
+fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
+    let measured = stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
+    let base_rtt = match (context.base_rtt, measured) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let shortest = i64::from(base_rtt.unwrap_or(0)) * 500;
+    let mut rates: Vec<(f64, i64)> = stretches
+        .iter()
+        .filter(|s| s.lasted() >= shortest.max(1_000_000) && s.delivered > 4 * i64::from(context.mss))
+        .filter_map(|s| s.rate().map(|rate| (rate, s.lasted())))
+        .collect();
+    rates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    // The rate that is exceeded a twentieth of the sending time: one burst of ACKs is no rate.
+    let sending: i64 = rates.iter().map(|(_, lasted)| lasted).sum();
+    let mut above = 0;
+    let peak = rates.iter().find(|(_, lasted)| {
+        above += lasted;
+        above * 20 >= sending
+    });
+    let mut overview = Overview {
+        base_rtt,
+        peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
+        window_max: stretches.iter().map(|s| s.window_max).max().unwrap_or(0),
+        queued: 0,
+    };
+    overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
+    overview
+}
+
+/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
+fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
+    let Some(base) = overview.base_rtt else { return false };
+    stretch.rtt_min != u32::MAX && stretch.rtt_min > base + (base / 8).max(300)
+}
+
+fn cause(
+    context: &Context,
+    overview: &Overview,
+    stretches: &[Stretch],
+    at: usize,
+    episodes: &Episodes,
+    before: Option<Cause>,
+) -> Cause {
+    let stretch = &stretches[at];
+    if !context.answered {
+        return Cause::OneDirection;
+    }
+    let mut held = stretch.held;
+    // A window that is used up now and then holds back what Linux saves up for a larger segment in between
+    // (tcp_tso_should_defer, 6.18).
+    if held[Hold::Window as usize] * 10 >= stretch.lasted() {
+        held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
+    }
+    let most = Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open);
+    match most {
+        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => Cause::ThinkTime,
+        Hold::Idle => Cause::SenderIdle,
+        Hold::Window => window(context, overview, stretches, at),
+        Hold::Recovery => {
+            let middle = stretch.from + stretch.lasted() / 2;
+            episodes.around(middle).map_or(Cause::FastRecovery, |episode| episode.cause())
+        }
+        Hold::Dry => dry(stretch, before),
+        Hold::Open if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
+        Hold::Open => open(overview, stretches, at),
+    }
+}
+
+fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
+    let stretch = &stretches[at];
+    let zero = stretch.marks.has(Marks::ZERO_WINDOW);
+    if zero && stretch.lasted() >= 400_000_000 && stretch.under(Hold::Window) * 10 >= stretch.lasted() * 9 {
+        return Cause::ReaderStopped;
+    }
+    let largest_before = stretches[..at].iter().rev().take(64).map(|s| s.window_max).max().unwrap_or(0);
+    if zero || stretch.window_min < largest_before / 2 {
+        return Cause::SlowReader;
+    }
+    if context.scaling == Some(false) && stretch.window_max > 32_000 && stretch.marks.has(Marks::FIELD_FULL) {
+        return Cause::NoWindowScaling;
+    }
+    if stretch.marks.has(Marks::FIELD_FULL) && matches!(context.scale, ScaleKnown::Agreed(_)) {
+        return Cause::WindowScaleTooSmall;
+    }
+    if stretch.window_max < overview.window_max / 4 * 3 {
+        return Cause::AutotuningLag;
+    }
+    Cause::ReceiveBufferTooSmall
+}
+
+/// The queue was empty behind what was sent last.
+fn dry(stretch: &Stretch, before: Option<Cause>) -> Cause {
+    if stretch.marks.has(Marks::NAGLE) && stretch.dry_clocked >= stretch.dry_free {
+        return Cause::NagleDelayedAck;
+    }
+    let waits = stretch.dry_clocked + stretch.dry_free;
+    if waits == 0 {
+        return match before {
+            Some(cause @ (Cause::SendBufferFull | Cause::ThinkTime | Cause::NagleDelayedAck)) => cause,
+            _ => Cause::SenderIdle,
+        };
+    }
+    // What a full buffer holds is the same each time; what an application writes is not tied to ACKs.
+    if stretch.dry_clocked * 10 >= waits * 7 {
+        return Cause::SendBufferFull;
+    }
+    if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
+}
+
+/// More was there to send, and the receiver's window was open: the congestion window, or the path.
+fn open(overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
+    let stretch = &stretches[at];
+    let base = overview.base_rtt.unwrap_or(0);
+    let rate = stretch.rate().unwrap_or(0.0);
+    if queueing(overview, stretch) {
+        let queue = stretch.rtt_min - base;
+        if queue > base + base / 2 && queue > 10_000 {
+            return Cause::StandingQueue;
+        }
+        return Cause::BottleneckFull;
+    }
+    if stretch.marks.has(Marks::BEFORE_LOSS) {
+        let grows = |earlier: &Stretch, later: &Stretch| later.flight_max >= earlier.flight_max / 5 * 6;
+        let earlier = at.checked_sub(1).map(|at| &stretches[at]);
+        let later = stretches.get(at + 1);
+        let growing = earlier.is_none_or(|s| grows(s, stretch)) || later.is_some_and(|s| grows(stretch, s));
+        if growing {
+            return Cause::SlowStart;
+        }
+        return if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::EarlyExit };
+    }
+    if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::AfterLoss }
+}
+
+/// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
+/// BBR means to.
+fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
+    let even = stretch.gap_max < overview.base_rtt.unwrap_or(0) / 4;
+    even && rate >= 0.9 * overview.peak_rate && overview.queued > 0
+}
+
+/// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
+/// rate no time is lost to them.
+fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &mut [Cause]) {
+    let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
+    let mut on_path = None;
+    for (stretch, cause) in stretches.iter().zip(causes) {
+        let at_rate = stretch.rate().is_some_and(|rate| rate >= 0.8 * overview.peak_rate);
+        match (*cause, on_path) {
+            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => *cause = path,
+            (now, _) if full(now) => on_path = Some(now),
+            (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
+            _ => on_path = None,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Episodes of loss recovery: from the first retransmission until all that was outstanding then has arrived.
+
+use crate::cause::Cause;
+use crate::outstanding::Placed;
+use slowpath_model::Segment;
+
+/// One episode.
+#[derive(Clone, Copy, Debug)]
+pub struct Episode {
+    /// When the sender fell silent before it, in nanoseconds.
+    pub from: i64,
+    /// When it ended.
+    pub to: i64,
+    /// Segments sent again.
+    pub resent: u32,
+    /// Of these, how many for nothing.
+    pub needless: u32,
+    /// The retransmission timer ran out.
+    pub timeout: bool,
+    /// Something was sent a third time.
+    pub repeated: bool,
+    /// The first thing sent again was the last that was outstanding.
+    pub tail: bool,
+    /// The receiver took back what it had SACKed.
+    pub reneged: bool,
+}
+
+impl Episode {
+    /// What made it necessary.
+    pub const fn cause(&self) -> Cause {
+        if self.reneged {
+            Cause::SackReneging
+        } else if self.timeout && self.needless > 0 {
+            // F-RTO and Eifel stop at the first sign, so that one needless segment is all there may be.
+            Cause::SpuriousTimeout
+        } else if self.needless >= self.resent {
+            Cause::Reordering
+        } else if self.repeated {
+            Cause::LostRetransmission
+        } else if self.tail {
+            Cause::TailLoss
+        } else if self.timeout {
+            Cause::Timeout
+        } else {
+            Cause::FastRecovery
+        }
+    }
+}
+
+/// The episodes of one direction, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Episodes {
+    done: Vec<Episode>,
+    /// The present one, and the offset that ends it.
+    open: Option<(Episode, i64)>,
+    count: u32,
+    timeouts: u32,
+}
+
+/// Episodes kept; of more, neighbours are joined.
+const MOST: usize = 4096;
+
+impl Episodes {
+    /// Whether a recovery is going on.
+    pub const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// How many there were.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How often the timer ran out.
+    pub const fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// The episodes, the present one included.
+    pub fn all(&self) -> impl Iterator<Item = &Episode> {
+        self.done.iter().chain(self.open.as_ref().map(|(episode, _)| episode))
+    }
+
+    /// The first episode that ends after `at`.
+    pub fn around(&self, at: i64) -> Option<&Episode> {
+        let next = self.done.partition_point(|episode| episode.to <= at);
+        self.done.get(next).or(self.open.as_ref().map(|(episode, _)| episode))
+    }
+
+    /// `segment` was sent again at `at`; the sender was silent since `silent_since`; `nxt` is the highest offset
+    /// sent.
+    pub fn resent(&mut self, at: i64, silent_since: i64, segment: &Segment, placed: &Placed, timeout: bool, nxt: i64) {
+        self.timeouts += u32::from(timeout);
+        let (episode, point) = self.open.get_or_insert_with(|| {
+            self.count += 1;
+            let episode = Episode {
+                from: silent_since,
+                to: at,
+                resent: 0,
+                needless: 0,
+                timeout: false,
+                repeated: false,
+                tail: placed.tail,
+                reneged: false,
+            };
+            (episode, nxt)
+        });
+        episode.to = at;
+        episode.resent += 1;
+        episode.timeout |= timeout;
+        episode.repeated |= placed.repeated;
+        *point = (*point).max(segment.end().0);
+    }
+
+    /// The sender knows that all below `una` has arrived.
+    pub fn reached(&mut self, at: i64, una: i64) {
+        if let Some((episode, point)) = &mut self.open
+            && una >= *point
+        {
+            episode.to = at;
+            let episode = *episode;
+            self.open = None;
+            if self.done.len() == MOST {
+                self.join();
+            }
+            self.done.push(episode);
+        }
+    }
+
+    /// Retransmissions of the present or last episode were needless.
+    pub fn needless(&mut self, count: u32) {
+        let latest = self.open.as_mut().map(|(episode, _)| episode).or(self.done.last_mut());
+        if let Some(episode) = latest {
+            episode.needless = episode.needless.saturating_add(count).min(episode.resent.max(1));
+        }
+    }
+
+    /// The receiver took back what it had SACKed.
+    pub const fn reneged(&mut self) {
+        if let Some((episode, _)) = &mut self.open {
+            episode.reneged = true;
+        }
+    }
+
+    /// Joins each two neighbours into one, the longer one's kind winning.
+    fn join(&mut self) {
+        let joined = self.done.chunks(2).map(|pair| {
+            let (first, last) = (pair[0], pair[pair.len() - 1]);
+            let longer = if first.to - first.from >= last.to - last.from { first } else { last };
+            Episode { from: first.from, to: last.to, ..longer }
+        });
+        self.done = joined.collect();
+    }
+}

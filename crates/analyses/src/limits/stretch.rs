@@ -1,0 +1,239 @@
+//! The time of one direction, cut into stretches of about a round trip, each with what happened in it.
+
+/// What held the sender back between two events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Nothing outstanding and a window to send into.
+    Idle,
+    /// The receiver's window is used up.
+    Window,
+    /// A loss, or what was taken for one, is being repaired.
+    Recovery,
+    /// The last segment sent emptied the sender's queue: it ended in a push or was short.
+    Dry,
+    /// More was there to send, and the receiver's window was open.
+    Open,
+}
+
+impl Hold {
+    /// As many as there are.
+    pub const COUNT: usize = 5;
+    /// All of them, in the order of the array in [`Stretch`].
+    pub const ALL: [Self; Self::COUNT] = [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open];
+}
+
+/// Things that happened within a stretch, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks(u16);
+
+impl Marks {
+    /// The other end sent payload: the ends take turns.
+    pub const PEER_SPOKE: Self = Self(1);
+    /// Something was sent again.
+    pub const RESENT: Self = Self(2);
+    /// The window closed to zero.
+    pub const ZERO_WINDOW: Self = Self(4);
+    /// The window field stood at its maximum, 65,535, but for a segment.
+    pub const FIELD_FULL: Self = Self(8);
+    /// The capture missed something.
+    pub const GAP: Self = Self(16);
+    /// A small segment waited for an ACK that came late, and left when it came.
+    pub const NAGLE: Self = Self(32);
+    /// The receiver answered late though the tap is beside it.
+    pub const HELD_BACK: Self = Self(64);
+    /// Nothing was ever resent before it.
+    pub const BEFORE_LOSS: Self = Self(128);
+    /// The receiver's window was used up, if only for a moment.
+    pub const TOUCHED: Self = Self(256);
+
+    /// Adds `other`.
+    pub const fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Whether `other` is there.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// Its start and end, in nanoseconds since the recording's start.
+    pub from: i64,
+    /// Its end.
+    pub to: i64,
+    /// Nanoseconds under each [`Hold`].
+    pub held: [i64; Hold::COUNT],
+    /// Bytes delivered: acknowledged, selectively or not.
+    pub delivered: i64,
+    /// Largest amount outstanding.
+    pub flight_max: u32,
+    /// Largest advertised window.
+    pub window_max: u32,
+    /// Smallest advertised window.
+    pub window_min: u32,
+    /// Shortest round trip in microseconds; `u32::MAX` where none was measured.
+    pub rtt_min: u32,
+    /// Waits while dry that an ACK ended: as if a full buffer let the writer in.
+    pub dry_clocked: u32,
+    /// Waits while dry that ended by themselves: the application wrote.
+    pub dry_free: u32,
+    /// The largest and smallest amount outstanding right after such a wait ended.
+    pub peak_max: u32,
+    /// The smallest.
+    pub peak_min: u32,
+    /// The longest time between two deliveries, in microseconds.
+    pub gap_max: u32,
+    /// What happened.
+    pub marks: Marks,
+}
+
+impl Stretch {
+    /// An empty stretch at `from`.
+    pub const fn at(from: i64) -> Self {
+        Self {
+            from,
+            to: from,
+            held: [0; Hold::COUNT],
+            delivered: 0,
+            flight_max: 0,
+            window_max: 0,
+            window_min: u32::MAX,
+            rtt_min: u32::MAX,
+            dry_clocked: 0,
+            dry_free: 0,
+            peak_max: 0,
+            peak_min: u32::MAX,
+            gap_max: 0,
+            marks: Marks(0),
+        }
+    }
+
+    /// How long it is, in nanoseconds.
+    pub const fn lasted(&self) -> i64 {
+        self.to - self.from
+    }
+
+    /// Nanoseconds under `hold`.
+    pub const fn under(&self, hold: Hold) -> i64 {
+        self.held[hold as usize]
+    }
+
+    /// Adds time under `hold`, up to `to`.
+    pub const fn extend(&mut self, to: i64, hold: Hold) {
+        self.held[hold as usize] += to - self.to;
+        self.to = to;
+    }
+
+    /// What held for longest.
+    pub fn mostly(&self) -> Hold {
+        let mut most = Hold::Idle;
+        for hold in Hold::ALL {
+            if self.under(hold) > self.under(most) {
+                most = hold;
+            }
+        }
+        most
+    }
+
+    /// Delivered bits per second; `None` for an empty stretch.
+    pub fn rate(&self) -> Option<f64> {
+        (self.to > self.from).then(|| self.delivered as f64 * 8e9 / self.lasted() as f64)
+    }
+
+    /// Takes in the stretch that follows.
+    fn absorb(&mut self, next: &Self) {
+        self.to = next.to;
+        for (mine, theirs) in self.held.iter_mut().zip(next.held) {
+            *mine += theirs;
+        }
+        self.delivered += next.delivered;
+        self.flight_max = self.flight_max.max(next.flight_max);
+        self.window_max = self.window_max.max(next.window_max);
+        self.window_min = self.window_min.min(next.window_min);
+        self.rtt_min = self.rtt_min.min(next.rtt_min);
+        self.dry_clocked += next.dry_clocked;
+        self.dry_free += next.dry_free;
+        self.peak_max = self.peak_max.max(next.peak_max);
+        self.peak_min = self.peak_min.min(next.peak_min);
+        self.gap_max = self.gap_max.max(next.gap_max);
+        let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
+        self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;
+    }
+}
+
+/// The stretches of one direction, in order, contiguous; at most [`Log::MOST`] of them.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    stretches: Vec<Stretch>,
+}
+
+impl Log {
+    /// Where there would be more, neighbours are joined until half are left, so that the resolution of a long
+    /// flow is a two-thousandth of its life or better.
+    pub const MOST: usize = 4096;
+
+    /// Appends the stretch that follows the last.
+    pub fn push(&mut self, stretch: Stretch) {
+        if stretch.to <= stretch.from && stretch.delivered == 0 {
+            return;
+        }
+        if self.stretches.len() == Self::MOST {
+            self.thin();
+        }
+        self.stretches.push(stretch);
+    }
+
+    /// Joins neighbours that are together shorter than four times an even share: then no two neighbours left are
+    /// that short, and so at most half as many are left as the log holds.
+    fn thin(&mut self) {
+        let life = self.stretches.last().map_or(0, |s| s.to) - self.stretches.first().map_or(0, |s| s.from);
+        let short = 4 * life / Self::MOST as i64;
+        let mut kept: Vec<Stretch> = Vec::with_capacity(Self::MOST);
+        for stretch in self.stretches.drain(..) {
+            match kept.last_mut() {
+                Some(last) if last.lasted() + stretch.lasted() <= short => last.absorb(&stretch),
+                _ => kept.push(stretch),
+            }
+        }
+        self.stretches = kept;
+    }
+
+    /// The stretches.
+    pub fn as_slice(&self) -> &[Stretch] {
+        &self.stretches
+    }
+
+    /// The last stretch.
+    pub fn last_mut(&mut self) -> Option<&mut Stretch> {
+        self.stretches.last_mut()
+    }
+
+    /// Gives back memory that a finished flow has no use for.
+    pub fn shrink(&mut self) {
+        self.stretches.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_stays_bounded_and_keeps_all_time() {
+        let mut log = Log::default();
+        for n in 0..100_000i64 {
+            let mut stretch = Stretch::at(n * 10);
+            stretch.extend(n * 10 + 10, if n % 7 == 0 { Hold::Window } else { Hold::Open });
+            stretch.delivered = 1;
+            log.push(stretch);
+        }
+        let stretches = log.as_slice();
+        assert!(stretches.len() <= Log::MOST);
+        assert!(stretches.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert_eq!(stretches.iter().map(|s| s.held.iter().sum::<i64>()).sum::<i64>(), 1_000_000);
+        assert_eq!(stretches.iter().map(|s| s.delivered).sum::<i64>(), 100_000);
+    }
+}

@@ -1,0 +1,376 @@
+//! Follows one direction as its sender saw it, and says what held it between any two events.
+//!
+//! The tap may be far from the sender. What the tap sees of the receiver's answers is then old news to nobody but
+//! us: the sender learns of them later. Answers therefore wait in a queue until the sender shows that it has them
+//! (by echoing their timestamp) or must have them (its distance has passed). At the sender the queue is empty and
+//! costs nothing; one mechanism serves every vantage.
+
+use super::episodes::Episodes;
+use super::stretch::{Hold, Log, Marks, Stretch};
+use crate::label::Label;
+use crate::outstanding::Placed;
+use crate::rtt::{Distance, LinuxRto};
+use slowpath_model::{Flags, Segment};
+use std::collections::VecDeque;
+
+/// What the receiver has told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answer {
+    /// When it passed the tap.
+    pub at: i64,
+    /// Its timestamp.
+    pub tsval: Option<u32>,
+    /// All before this has arrived.
+    pub una: i64,
+    /// The sender may send up to here; unknown before the first window was seen.
+    pub edge: Option<i64>,
+    /// The advertised window, scaled.
+    pub window: u32,
+    /// The window field stood at its maximum but for a segment.
+    pub field_full: bool,
+    /// Bytes SACKed above `una`.
+    pub sacked: i64,
+    /// Bytes this answer delivers: newly acknowledged, selectively or not.
+    pub delivered: i64,
+    /// The whole round trip it shows, in nanoseconds.
+    pub round_trip: Option<i64>,
+    /// Marks for the time it arrived in.
+    pub marks: Marks,
+}
+
+/// The time of one direction.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Time is accounted for up to here.
+    last: i64,
+    current: Stretch,
+    log: Log,
+    known: Answer,
+    pending: VecDeque<Answer>,
+    nxt: i64,
+    round_end: i64,
+    dry: bool,
+    /// The other end sent payload since this one last did.
+    asked: bool,
+    /// When the sender last learnt something, and last sent data.
+    learnt: i64,
+    sent: i64,
+    lost_before: bool,
+    /// The shortest whole round trip, in nanoseconds.
+    shortest: i64,
+    mss: u32,
+    episodes: Episodes,
+}
+
+/// Answers kept for a sender that does not react: more than any window has segments in flight.
+const MOST_PENDING: usize = 1 << 16;
+
+impl Track {
+    /// A direction whose time begins at `from` (nanoseconds) with `una` as the lowest offset not acknowledged.
+    pub fn new(from: i64, una: i64) -> Self {
+        Self {
+            last: from,
+            current: Stretch::at(from),
+            log: Log::default(),
+            known: Answer { at: from, una, ..Answer::default() },
+            pending: VecDeque::new(),
+            nxt: una,
+            round_end: una,
+            dry: true,
+            asked: false,
+            learnt: from,
+            sent: from,
+            lost_before: false,
+            shortest: i64::MAX / 2,
+            mss: 1,
+            episodes: Episodes::default(),
+        }
+    }
+
+    /// The window the receiver opened with, where one was seen.
+    pub fn seed(&mut self, window: u32, seen: bool) {
+        if seen {
+            self.known.window = window;
+            self.known.edge = Some(self.known.una + i64::from(window));
+        }
+    }
+
+    /// The largest payload of a segment, as far as known.
+    pub const fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+    }
+
+    /// What holds the sender now.
+    fn hold(&self) -> Hold {
+        if self.episodes.is_open() {
+            return Hold::Recovery;
+        }
+        let room = self.known.edge.map(|edge| edge - self.nxt);
+        // Linux sends a short segment into a window smaller than an MSS only from its probe timer.
+        let full = room.is_some_and(|room| room < i64::from(self.mss));
+        if full && (self.known.una < self.nxt || room.is_some_and(|room| room <= i64::from(self.mss) / 2)) {
+            Hold::Window
+        } else if self.known.una >= self.nxt {
+            Hold::Idle
+        } else if self.dry {
+            Hold::Dry
+        } else {
+            Hold::Open
+        }
+    }
+
+    /// Accounts for the time up to `at`. A wait of a round trip or more is a stretch of its own.
+    fn account(&mut self, at: i64, hold: Hold, rto: &LinuxRto) {
+        let lasted = at - self.last;
+        if lasted <= 0 {
+            return;
+        }
+        self.last = at;
+        let mut marks = Marks::default();
+        if hold == Hold::Window {
+            marks.set(Marks::TOUCHED);
+        }
+        if hold == Hold::Idle && self.asked {
+            marks.set(Marks::PEER_SPOKE);
+        }
+        let long = rto.srtt_nanos().unwrap_or(0).max(2_000_000);
+        if lasted >= long {
+            self.cut();
+            self.current.extend(at, hold);
+            self.current.marks.set(marks);
+            self.fill_in();
+            if hold != Hold::Open && hold != Hold::Dry {
+                self.cut();
+            }
+        } else {
+            self.current.extend(at, hold);
+            self.current.marks.set(marks);
+        }
+    }
+
+    /// Writes into the current stretch what holds at any time.
+    fn fill_in(&mut self) {
+        if !self.lost_before {
+            self.current.marks.set(Marks::BEFORE_LOSS);
+        }
+        self.current.window_max = self.current.window_max.max(self.known.window);
+        self.current.window_min = self.current.window_min.min(self.known.window);
+        if self.known.field_full {
+            self.current.marks.set(Marks::FIELD_FULL);
+        }
+        if self.known.edge.is_some() && self.known.window == 0 {
+            self.current.marks.set(Marks::ZERO_WINDOW);
+        }
+    }
+
+    /// Ends the current stretch here.
+    fn cut(&mut self) {
+        if self.current.to > self.current.from || self.current.delivered > 0 {
+            self.fill_in();
+            self.log.push(self.current);
+        }
+        self.current = Stretch::at(self.last);
+        self.round_end = self.nxt;
+    }
+
+    /// Lets the sender learn what it must know by `at`; `echo` is the timestamp it has just echoed.
+    fn catch_up(&mut self, at: i64, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
+        while let Some(answer) = self.pending.front().copied() {
+            let age = at - answer.at;
+            let knows = match (echo, answer.tsval) {
+                (Some(echo), Some(val)) => {
+                    let ahead = echo.wrapping_sub(val) as i32;
+                    ahead > 0 || (ahead == 0 && age >= near.min().unwrap_or(0) * 9 / 10)
+                }
+                _ => false,
+            };
+            let due = answer.at
+                + if answer.tsval.is_some() {
+                    near.recent() + near.recent() / 4 + 2_000_000
+                } else {
+                    near.recent() * 15 / 16
+                };
+            if !knows && due > at {
+                break;
+            }
+            self.pending.pop_front();
+            self.learn(due.min(at).max(self.last), answer, rto);
+        }
+    }
+
+    /// The receiver answered. `near` is how far the sender is from the tap.
+    pub fn answered(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
+        if self.pending.is_empty() && near.is_here() {
+            self.learn(answer.at, answer, rto);
+            return;
+        }
+        self.catch_up(answer.at, None, near, rto);
+        if near.min().is_none() {
+            self.learn(answer.at, answer, rto);
+        } else {
+            if self.pending.len() == MOST_PENDING {
+                self.pending.pop_front();
+            }
+            self.pending.push_back(answer);
+        }
+    }
+
+    fn learn(&mut self, at: i64, answer: Answer, rto: &LinuxRto) {
+        let hold = self.hold();
+        self.account(at, hold, rto);
+        if answer.delivered > 0 {
+            let gap = u32::try_from((at - self.learnt) / 1000).unwrap_or(u32::MAX);
+            self.current.gap_max = self.current.gap_max.max(gap);
+            self.learnt = at;
+        }
+        self.known = Answer {
+            una: answer.una.max(self.known.una),
+            edge: answer.edge.max(self.known.edge),
+            ..answer
+        };
+        self.nxt = self.nxt.max(self.known.una);
+        let current = &mut self.current;
+        current.delivered += answer.delivered;
+        current.marks.set(answer.marks);
+        current.window_max = current.window_max.max(answer.window);
+        current.window_min = current.window_min.min(answer.window);
+        if let Some(round_trip) = answer.round_trip {
+            self.shortest = self.shortest.min(round_trip);
+            let micros = u32::try_from(round_trip / 1000).unwrap_or(u32::MAX - 1);
+            current.rtt_min = current.rtt_min.min(micros);
+        }
+        self.episodes.reached(at, self.known.una);
+        if self.known.una >= self.round_end {
+            let enough = rto.srtt_nanos().map_or(5_000_000, |srtt| (srtt * 9 / 10).max(5_000_000));
+            if self.last - self.current.from >= enough {
+                self.cut();
+            } else {
+                self.round_end = self.nxt;
+            }
+        }
+    }
+
+    /// The sender sent data; `flight` is what is then outstanding to the tap's knowledge.
+    pub fn sent(&mut self, at: i64, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
+        if !self.pending.is_empty() {
+            self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
+        }
+        match placed.label {
+            Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
+            Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, rto),
+            Label::New | Label::OutOfOrder => {
+                let hold = self.hold();
+                self.account(at, hold, rto);
+                if hold == Hold::Dry || hold == Hold::Idle {
+                    self.end_of_wait(at, segment, near);
+                }
+                self.asked = false;
+                if self.known.una >= self.nxt && self.current.to > self.current.from {
+                    self.round_end = segment.end().0;
+                }
+            }
+        }
+        self.nxt = self.nxt.max(segment.end().0);
+        self.sent = at;
+        let flight = (self.nxt - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
+        self.current.flight_max = self.current.flight_max.max(flight);
+        if placed.label == Label::New {
+            // RFC 9293, section 3.9.1: the push flag says that the send queue is empty behind this segment.
+            let short = segment.len > 0 && !segment.len.is_multiple_of(self.mss);
+            self.dry = short || segment.flags.has(Flags::PSH);
+        }
+    }
+
+    /// The application wrote, or was let in to write, after the queue had run dry.
+    fn end_of_wait(&mut self, at: i64, segment: &Segment, near: &Distance) {
+        // A writer that an ACK lets in needs to be woken and to run: well within a millisecond or a few.
+        const WAKE_UP: i64 = 3_000_000;
+        let clocked = at - self.learnt - self.lag(near) <= WAKE_UP;
+        if clocked {
+            // RFC 1122, section 4.2.3.2: an ACK may be delayed by up to 500 ms; Linux starts at 40 ms.
+            let late = self.known.round_trip.is_some_and(|took| took > self.shortest + 25_000_000);
+            if late && self.known.una >= self.nxt && !segment.len.is_multiple_of(self.mss) {
+                self.current.marks.set(Marks::NAGLE);
+            }
+            self.current.dry_clocked += 1;
+        } else {
+            self.current.dry_free += 1;
+        }
+        let flight = (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
+        self.current.peak_max = self.current.peak_max.max(flight);
+        self.current.peak_min = self.current.peak_min.min(flight);
+    }
+
+    /// By how much a reaction may pass the tap later than its reason was taken to be known.
+    fn lag(&self, near: &Distance) -> i64 {
+        if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 20_000_000) }
+    }
+
+    /// The other end sent payload: the ends take turns.
+    pub fn peer_spoke(&mut self, at: i64, rto: &LinuxRto) {
+        let hold = self.hold();
+        self.asked |= hold == Hold::Idle;
+        if hold == Hold::Idle {
+            self.account(at, hold, rto);
+        }
+    }
+
+    /// Something was sent again: the wait before it was for the loss.
+    fn resent(&mut self, at: i64, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
+        let silent = at - self.sent.max(self.learnt);
+        let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(100_000_000);
+        let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
+        self.account(at, hold, rto);
+        self.current.marks.set(Marks::RESENT);
+        self.lost_before = true;
+        self.episodes.resent(at, at - silent, segment, placed, timeout, self.nxt);
+    }
+
+    /// Retransmissions of the last episode turned out to be needless.
+    pub fn needless(&mut self, count: u32) {
+        self.episodes.needless(count);
+    }
+
+    /// The receiver took back what it had SACKed.
+    pub const fn reneged(&mut self) {
+        self.episodes.reneged();
+    }
+
+    /// Something that belongs to the present happened.
+    pub const fn mark(&mut self, marks: Marks) {
+        self.current.marks.set(marks);
+    }
+
+    /// What holds the sender now, for a stall that ends.
+    pub fn holding(&self) -> Hold {
+        self.hold()
+    }
+
+    /// Whether the other end spoke last.
+    pub const fn was_asked(&self) -> bool {
+        self.asked
+    }
+
+    /// The window the sender knows of; unknown before the first.
+    pub fn window(&self) -> Option<u32> {
+        self.known.edge.map(|_| self.known.window)
+    }
+
+    /// Ends the direction's time at `at` and gives its stretches.
+    pub fn finish(mut self, at: i64, near: &Distance, rto: &LinuxRto) -> Finished {
+        self.catch_up(at, None, near, rto);
+        let hold = self.hold();
+        self.account(at, hold, rto);
+        self.cut();
+        Finished { log: self.log, episodes: self.episodes }
+    }
+}
+
+/// A direction's time when it is over.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Its stretches.
+    pub log: Log,
+    /// Its losses.
+    pub episodes: Episodes,
+}

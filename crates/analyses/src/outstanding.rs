@@ -1,0 +1,573 @@
+//! One direction's data between its passing the tap and its acknowledgment.
+//!
+//! Every segment of data is labelled here, at once where the evidence is there and corrected later where it comes
+//! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
+
+use crate::label::Label;
+use crate::order::SendOrder;
+use crate::ranges::RangeSet;
+use slowpath_model::{Instant, Segment};
+use std::collections::VecDeque;
+
+/// A segment of data that passed and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    start: i64,
+    end: i64,
+    /// When it last passed.
+    at: Instant,
+    tsval: u32,
+    id: u16,
+    /// How often it was sent again.
+    again: u8,
+}
+
+/// Data that should have passed before something that did.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    start: i64,
+    end: i64,
+    /// When the segment behind it passed, with its timestamp and identification.
+    noticed: Instant,
+    tsval: u32,
+    id: u16,
+}
+
+/// Data sent again, remembered until it is known whether that was needed.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    start: i64,
+    end: i64,
+    tsval: u32,
+    spurious: bool,
+}
+
+/// What became of one segment of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its label as known now.
+    pub label: Label,
+    /// Bytes of it not seen before.
+    pub unique: u32,
+    /// It was sent again before.
+    pub repeated: bool,
+    /// Nothing was outstanding above it.
+    pub tail: bool,
+    /// It left a hole below it.
+    pub left_hole: bool,
+}
+
+/// What an acknowledgment did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// Bytes newly acknowledged, cumulatively.
+    pub advanced: i64,
+    /// Bytes newly acknowledged selectively.
+    pub sacked: i64,
+    /// From the newest acknowledged segment's passing to now, in nanoseconds; unknown after a retransmission
+    /// (Karn's rule).
+    pub round_trip: Option<i64>,
+    /// From the oldest acknowledged segment's passing to now.
+    pub waited: Option<i64>,
+    /// Acknowledged bytes the capture did not see.
+    pub unseen: i64,
+    /// Retransmissions now known to have been needless.
+    pub spurious: u32,
+    /// DSACK blocks.
+    pub dsacks: u32,
+    /// Selectively acknowledged data was taken back.
+    pub reneged: bool,
+}
+
+/// One direction's outstanding data.
+#[derive(Clone, Debug, Default)]
+pub struct Outstanding {
+    records: VecDeque<Record>,
+    holes: Vec<Hole>,
+    sacked: RangeSet,
+    resent: VecDeque<Retransmission>,
+    una: i64,
+    nxt: i64,
+    started: bool,
+}
+
+/// Records kept where no ACK is ever seen: 4 MiB.
+const MOST_RECORDS: usize = 1 << 17;
+/// Holes kept; the lowest are taken for unseen data beyond it.
+const MOST_HOLES: usize = 1 << 15;
+/// Retransmissions whose need is still open: a DSACK comes within a round trip or two.
+const MOST_RESENT: usize = 1 << 12;
+
+impl Outstanding {
+    /// The lowest offset not acknowledged.
+    pub const fn una(&self) -> i64 {
+        self.una
+    }
+
+    /// The offset after the highest seen.
+    pub const fn nxt(&self) -> i64 {
+        self.nxt
+    }
+
+    /// Whether anything of this direction was seen or acknowledged.
+    pub const fn started(&self) -> bool {
+        self.started
+    }
+
+    /// Bytes outstanding, SACKed ones and holes at the tap left out.
+    pub fn flight(&self) -> i64 {
+        self.nxt - self.una - self.sacked.total()
+    }
+
+    /// Bytes selectively acknowledged above `una`.
+    pub const fn sacked_total(&self) -> i64 {
+        self.sacked.total()
+    }
+
+    /// Whether selectively acknowledged data waits for something below it.
+    pub const fn has_sacked(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
+    /// When the oldest unacknowledged segment last passed.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.records.front().map(|record| record.at)
+    }
+
+    /// How often the oldest unacknowledged segment was sent again.
+    pub fn oldest_again(&self) -> u8 {
+        self.records.front().map_or(0, |record| record.again)
+    }
+
+    /// A segment with payload, SYN or FIN passed. `nearest` is how soon its sender could have reacted to anything
+    /// the tap saw (tap to sender and back), in nanoseconds.
+    pub fn data(&mut self, at: Instant, segment: &Segment, order: &SendOrder, nearest: Option<i64>) -> Placed {
+        let (start, end) = (segment.seq.0, segment.end().0);
+        let record = Record {
+            start,
+            end,
+            at,
+            tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
+            id: segment.ip.id.unwrap_or(0),
+            again: 0,
+        };
+        if !self.started {
+            self.started = true;
+            self.una = start;
+            self.nxt = start;
+        }
+        if start >= self.nxt {
+            let left_hole = start > self.nxt;
+            if left_hole {
+                self.open_hole(start, &record);
+            }
+            self.nxt = end;
+            self.push(record);
+            let unique = (end - start) as u32;
+            return Placed { label: Label::New, unique, repeated: false, tail: true, left_hole };
+        }
+        self.below(record, segment, order, nearest)
+    }
+
+    /// A segment that starts below what was seen.
+    fn below(&mut self, new: Record, segment: &Segment, order: &SendOrder, nearest: Option<i64>) -> Placed {
+        let tail = new.end >= self.nxt;
+        let beyond = (new.end - self.nxt).max(0);
+        if let Some((filled, hole)) = self.fill(new.start, new.end) {
+            self.nxt = self.nxt.max(new.end);
+            let overtaken = Self::was_overtaken(&new, &hole, segment, order, nearest);
+            let place = self.records.partition_point(|record| record.start < new.start);
+            let again = u8::from(!overtaken);
+            self.records.insert(place, Record { again, ..new });
+            let label = if overtaken { Label::OutOfOrder } else { Label::Retransmission };
+            if !overtaken {
+                self.remember(&new);
+            }
+            let unique = (filled + beyond) as u32;
+            return Placed { label, unique, repeated: false, tail, left_hole: false };
+        }
+        let answered = new.end <= self.una || self.sacked.contains(new.start);
+        let first = self.records.partition_point(|record| record.end <= new.start);
+        let before = self.records.get(first).filter(|record| record.start < new.end).copied();
+        if let Some(before) = before
+            && Self::same_frame(&before, &new, segment, order, nearest)
+        {
+            return Placed { label: Label::Duplicate, unique: 0, repeated: false, tail, left_hole: false };
+        }
+        let mut repeated = false;
+        for record in self.records.range_mut(first..) {
+            if record.start >= new.end {
+                break;
+            }
+            repeated |= record.again > 0;
+            record.again = record.again.saturating_add(1);
+            (record.at, record.tsval, record.id) = (new.at, new.tsval, new.id);
+        }
+        if beyond > 0 {
+            self.push(Record { start: self.nxt, again: 1, ..new });
+            self.nxt = new.end;
+        }
+        let label = if answered { Label::Spurious } else { Label::Retransmission };
+        if !answered {
+            self.remember(&new);
+        }
+        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false }
+    }
+
+    /// Whether the segment that filled `hole` was sent before the one that showed the hole.
+    fn was_overtaken(
+        new: &Record,
+        hole: &Hole,
+        segment: &Segment,
+        order: &SendOrder,
+        nearest: Option<i64>,
+    ) -> bool {
+        if segment.ip.id.is_some()
+            && let Some(after) = order.is_after(new.id, hole.id)
+        {
+            return !after;
+        }
+        // RFC 7323, section 4.1: the sender's clock does not run backwards.
+        if segment.timestamps.is_some() && new.tsval != hole.tsval {
+            return (new.tsval.wrapping_sub(hole.tsval) as i32) < 0;
+        }
+        // A retransmission needs word of the loss to reach the sender, and the way back.
+        nearest.is_some_and(|nearest| new.at.nanos_since(hole.noticed) < nearest * 9 / 10)
+    }
+
+    /// Whether `new` is `before` captured twice and not sent twice.
+    fn same_frame(
+        before: &Record,
+        new: &Record,
+        segment: &Segment,
+        order: &SendOrder,
+        nearest: Option<i64>,
+    ) -> bool {
+        if new.start != before.start || new.end != before.end || new.tsval != before.tsval {
+            return false;
+        }
+        match segment.ip.id {
+            Some(id) if id != 0 || order.is_counted() => id == before.id,
+            // Nothing tells two sendings apart but their distance in time.
+            _ => {
+                let soon = nearest.unwrap_or(0).clamp(50_000, 1_000_000);
+                new.at.nanos_since(before.at) < soon
+            }
+        }
+    }
+
+    fn push(&mut self, record: Record) {
+        if self.records.len() == MOST_RECORDS {
+            self.records.pop_front();
+        }
+        self.records.push_back(record);
+    }
+
+    fn open_hole(&mut self, end: i64, behind: &Record) {
+        if self.holes.len() == MOST_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(Hole {
+            start: self.nxt,
+            end,
+            noticed: behind.at,
+            tsval: behind.tsval,
+            id: behind.id,
+        });
+    }
+
+    /// Takes `start..end` out of the holes: how many bytes of it were in one, and the first such hole.
+    fn fill(&mut self, start: i64, end: i64) -> Option<(i64, Hole)> {
+        let mut at = self.holes.partition_point(|hole| hole.end <= start);
+        let mut first = None;
+        let mut filled = 0;
+        while let Some(hole) = self.holes.get(at).copied() {
+            if hole.start >= end {
+                break;
+            }
+            first.get_or_insert(hole);
+            filled += hole.end.min(end) - hole.start.max(start);
+            let (low, high) = (hole.start < start, hole.end > end);
+            if low {
+                self.holes[at].end = start;
+            }
+            match (low, high) {
+                (true, true) => {
+                    self.holes.insert(at + 1, Hole { start: end, ..hole });
+                    break;
+                }
+                (true, false) => at += 1,
+                (false, true) => {
+                    self.holes[at].start = end;
+                    break;
+                }
+                (false, false) => {
+                    self.holes.remove(at);
+                }
+            }
+        }
+        first.map(|hole| (filled, hole))
+    }
+
+    fn remember(&mut self, new: &Record) {
+        if self.resent.len() == MOST_RESENT {
+            self.resent.pop_front();
+        }
+        self.resent.push_back(Retransmission {
+            start: new.start,
+            end: new.end,
+            tsval: new.tsval,
+            spurious: false,
+        });
+    }
+
+    /// The peer acknowledged up to `ack`, with the blocks of `segment`.
+    pub fn ack(&mut self, at: Instant, ack: i64, segment: &Segment) -> Acked {
+        let mut result = Acked::default();
+        if !self.started {
+            self.started = true;
+            self.una = ack;
+            self.nxt = ack;
+            return result;
+        }
+        let blocks = segment.sack.as_slice();
+        if ack > self.una {
+            self.advance(at, ack, segment, &mut result);
+        } else if ack == self.una && blocks.is_empty() && self.has_sacked() && segment.len == 0 {
+            // RFC 2018, section 3: while data is held above the ACK, every ACK says so.
+            result.reneged = true;
+            self.sacked.clear();
+        }
+        if !blocks.is_empty() {
+            self.sack(ack, segment, &mut result);
+        }
+        result
+    }
+
+    fn advance(&mut self, at: Instant, ack: i64, segment: &Segment, result: &mut Acked) {
+        result.advanced = ack - self.una;
+        if ack > self.nxt {
+            result.unseen += ack - self.nxt;
+            self.nxt = ack;
+        }
+        if !self.resent.is_empty() {
+            result.spurious += self.judge_by_timestamp(ack, segment);
+        }
+        let mut newest = None;
+        while let Some(front) = self.records.front_mut() {
+            if front.start >= ack {
+                break;
+            }
+            if result.waited.is_none() {
+                result.waited = Some(at.nanos_since(front.at));
+            }
+            newest = Some(*front);
+            if front.end > ack {
+                front.start = ack;
+                break;
+            }
+            self.records.pop_front();
+        }
+        let sampled = newest.filter(|record| record.again == 0 && self.sacked.is_empty());
+        result.round_trip = sampled.map(|record| at.nanos_since(record.at));
+        self.una = ack;
+        if !self.sacked.is_empty() {
+            // What was SACKED before is not newly delivered.
+            self.sacked.remove_below(ack);
+        }
+        while self.holes.first().is_some_and(|hole| hole.start < ack) {
+            let hole = &mut self.holes[0];
+            result.unseen += hole.end.min(ack) - hole.start;
+            if hole.end > ack {
+                hole.start = ack;
+                break;
+            }
+            self.holes.remove(0);
+        }
+    }
+
+    /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was
+    /// raised by the original. Judged at the lowest unacknowledged segment only: with delayed ACKs a later one's
+    /// ACK may echo an earlier one's timestamp (RFC 7323, section 4.3).
+    fn judge_by_timestamp(&mut self, ack: i64, segment: &Segment) -> u32 {
+        let Some(stamps) = segment.timestamps else { return 0 };
+        let Some(front) = self.records.front() else { return 0 };
+        let older = |tsval: u32| (stamps.ecr.wrapping_sub(tsval) as i32) < 0;
+        if front.again == 0 || stamps.ecr == 0 || !older(front.tsval) {
+            return 0;
+        }
+        let mut spurious = 0;
+        for resent in &mut self.resent {
+            if !resent.spurious && resent.start >= self.una && resent.end <= ack && older(resent.tsval) {
+                resent.spurious = true;
+                spurious += 1;
+            }
+        }
+        spurious
+    }
+
+    fn sack(&mut self, ack: i64, segment: &Segment, result: &mut Acked) {
+        let blocks = segment.sack.as_slice();
+        for (nth, block) in blocks.iter().enumerate() {
+            let (start, end) = (block.start.0, block.end.0);
+            if start >= end {
+                continue;
+            }
+            // RFC 2883, section 4: the first block, below the ACK or inside the second.
+            let inside_second =
+                nth == 0 && blocks.get(1).is_some_and(|outer| outer.start.0 <= start && end <= outer.end.0);
+            if nth == 0 && (end <= ack || inside_second) {
+                result.dsacks += 1;
+                for resent in self.resent.iter_mut().rev() {
+                    if !resent.spurious && resent.start < end && start < resent.end {
+                        resent.spurious = true;
+                        result.spurious += 1;
+                        break;
+                    }
+                }
+            } else if start >= self.una && end <= self.nxt {
+                result.sacked += self.sacked.insert(start, end);
+            }
+        }
+    }
+
+    /// Gives back memory that an idle or finished direction has no use for.
+    pub fn shrink(&mut self) {
+        if self.records.is_empty() {
+            self.records = VecDeque::new();
+        }
+        self.resent = VecDeque::new();
+        if self.holes.is_empty() {
+            self.holes = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::{Event, EventKind};
+
+    /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
+    fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
+        let (mut outstanding, mut order) = (Outstanding::default(), SendOrder::default());
+        for id in 0..20 {
+            order.saw(id);
+        }
+        let (mut labels, mut spurious) = (Vec::new(), 0);
+        for line in lines {
+            let event: Event = line.parse().expect(line);
+            let EventKind::Seen(segment) = event.kind else { panic!("{line}") };
+            match segment.from {
+                slowpath_model::End::A => {
+                    if let Some(id) = segment.ip.id {
+                        order.saw(id);
+                    }
+                    labels.push(outstanding.data(event.at, &segment, &order, Some(10_000_000)).label);
+                }
+                slowpath_model::End::B => {
+                    let ack = segment.ack.expect(line).0;
+                    spurious += outstanding.ack(event.at, ack, &segment).spurious;
+                }
+            }
+        }
+        (labels, spurious, outstanding)
+    }
+
+    #[test]
+    fn behind_a_hole_the_identification_tells_a_retransmission_from_an_overtaken_segment() {
+        let (labels, _, _) = play(&[
+            "0.00 > . 1:1001(1000) ack 1 // id 20",
+            "0.01 > . 2001:3001(1000) ack 1 // id 22",
+            "0.02 > . 1001:2001(1000) ack 1 // id 21",
+            "0.03 > . 4001:5001(1000) ack 1 // id 24",
+            "0.04 > . 3001:4001(1000) ack 1 // id 25",
+        ]);
+        use Label::*;
+        assert_eq!(labels, [New, New, OutOfOrder, New, Retransmission]);
+    }
+
+    #[test]
+    fn without_identification_the_timestamp_tells_and_then_the_time() {
+        let (labels, _, _) = play(&[
+            "0.000 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
+            "0.010 > . 2001:3001(1000) ack 1 <TS val 20 ecr 1>",
+            "0.050 > . 1001:2001(1000) ack 1 <TS val 19 ecr 1>",
+            "0.060 > . 4001:5001(1000) ack 1 <TS val 60 ecr 1>",
+            "0.061 > . 3001:4001(1000) ack 1 <TS val 61 ecr 1>",
+            "0.070 > . 6001:7001(1000) ack 1 <TS val 70 ecr 1>",
+            "0.071 > . 5001:6001(1000) ack 1 <TS val 70 ecr 1>",
+            "0.080 > . 8001:9001(1000) ack 1 <TS val 80 ecr 1>",
+            "0.095 > . 7001:8001(1000) ack 1 <TS val 80 ecr 1>",
+        ]);
+        use Label::*;
+        assert_eq!(
+            labels,
+            [New, New, OutOfOrder, New, Retransmission, New, OutOfOrder, New, Retransmission]
+        );
+    }
+
+    #[test]
+    fn a_frame_captured_twice_is_not_a_retransmission() {
+        let (labels, _, outstanding) = play(&[
+            "0.000 > . 1:1001(1000) ack 1 // id 20",
+            "0.000 > . 1:1001(1000) ack 1 // id 20",
+            "0.300 > . 1:1001(1000) ack 1 // id 21",
+        ]);
+        assert_eq!(labels, [Label::New, Label::Duplicate, Label::Retransmission]);
+        assert_eq!(outstanding.flight(), 1000);
+    }
+
+    #[test]
+    fn a_dsack_makes_a_retransmission_spurious_once() {
+        let (_, spurious, _) = play(&[
+            "0.0 > . 1:1001(1000) ack 1 // id 20",
+            "0.3 > . 1:1001(1000) ack 1 // id 21",
+            "0.4 < . 1:1(0) ack 1001",
+            "0.5 < . 1:1(0) ack 1001 <sack 1:1001>",
+            "0.6 < . 1:1(0) ack 1001 <sack 1:1001>",
+        ]);
+        assert_eq!(spurious, 1);
+    }
+
+    #[test]
+    fn an_ack_that_echoes_the_original_makes_its_retransmission_spurious() {
+        let late = ["0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>", "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>"];
+        let play_ack = |ack: &str| play(&[late[0], late[1], ack]).1;
+        assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 10>"), 1);
+        assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 310>"), 0);
+    }
+
+    #[test]
+    fn a_delayed_ack_for_two_retransmissions_does_not_accuse_the_second() {
+        let (_, spurious, _) = play(&[
+            "0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
+            "0.0 > . 1001:2001(1000) ack 1 <TS val 10 ecr 1>",
+            "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>",
+            "0.3 > . 1001:2001(1000) ack 1 <TS val 311 ecr 1>",
+            "0.4 < . 1:1(0) ack 2001 <TS val 5 ecr 310>",
+        ]);
+        assert_eq!(spurious, 0);
+    }
+
+    #[test]
+    fn an_ack_for_data_never_seen_is_a_gap_of_the_capture() {
+        let mut outstanding = play(&["0.0 > . 1:1001(1000) ack 1", "0.1 > . 2001:3001(1000) ack 1"]).2;
+        let line: Event = "0.2 < . 1:1(0) ack 5001".parse().unwrap();
+        let EventKind::Seen(ack) = line.kind else { panic!() };
+        let acked = outstanding.ack(line.at, 5001, &ack);
+        assert_eq!((acked.unseen, acked.advanced), (3000, 5000));
+        assert_eq!(outstanding.flight(), 0);
+    }
+
+    #[test]
+    fn flight_leaves_out_what_is_sacked() {
+        let outstanding = play(&[
+            "0.0 > . 1:1001(1000) ack 1",
+            "0.0 > . 1001:4001(3000) ack 1",
+            "0.1 < . 1:1(0) ack 1 <sack 2001:4001>",
+        ])
+        .2;
+        assert_eq!(outstanding.flight(), 2000);
+    }
+}

@@ -1,0 +1,243 @@
+//! Round-trip times, and the retransmission timeout Linux makes of them.
+
+use crate::report::RttMeasures;
+use slowpath_model::Instant;
+use std::time::Duration;
+
+/// Nanoseconds in a millisecond.
+const MS: i64 = 1_000_000;
+
+/// Running minimum, mean, maximum and deviation of a round-trip time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttStats {
+    count: u32,
+    min: u32,
+    max: u32,
+    sum: u64,
+    square_sum: f64,
+}
+
+impl RttStats {
+    /// Takes a sample, in nanoseconds. Kept in microseconds (71 minutes at most): a tenth of a kilobyte per flow
+    /// matters where there are a hundred thousand.
+    pub fn sample(&mut self, nanos: i64) {
+        let micros = u32::try_from(nanos.max(0) / 1000).unwrap_or(u32::MAX);
+        if self.count == 0 || micros < self.min {
+            self.min = micros;
+        }
+        self.max = self.max.max(micros);
+        self.count = self.count.saturating_add(1);
+        self.sum += u64::from(micros);
+        self.square_sum += f64::from(micros) * f64::from(micros);
+    }
+
+    /// The smallest sample, in nanoseconds.
+    pub fn min_nanos(&self) -> Option<i64> {
+        (self.count > 0).then_some(i64::from(self.min) * 1000)
+    }
+
+    /// What the samples come to.
+    pub fn measures(&self) -> RttMeasures {
+        if self.count == 0 {
+            return RttMeasures::default();
+        }
+        let count = f64::from(self.count);
+        let mean = self.sum as f64 / count;
+        let variance = (self.square_sum / count - mean * mean).max(0.0);
+        let micros = |m: f64| Some(Duration::from_nanos((m * 1000.0) as u64));
+        RttMeasures {
+            count: u64::from(self.count),
+            min: micros(f64::from(self.min)),
+            mean: micros(mean),
+            max: micros(f64::from(self.max)),
+            deviation: micros(variance.sqrt()),
+        }
+    }
+}
+
+/// The retransmission timer of Linux: `tcp_rtt_estimator` and `tcp_set_rto` (net/ipv4/tcp_input.c, 6.18).
+///
+/// Differs from RFC 6298 in its floor, which is put under RTTVAR and not under the RTO, and in how RTTVAR falls:
+/// at most once per round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinuxRto {
+    /// 8 × SRTT, in microseconds; zero before the first sample.
+    srtt: i64,
+    mdev: i64,
+    mdev_max: i64,
+    rttvar: i64,
+    /// The stream offset that ends the current round trip.
+    round_end: i64,
+}
+
+impl LinuxRto {
+    /// `TCP_RTO_MIN` (HZ/5), in microseconds.
+    const MIN: i64 = 200_000;
+    /// `TCP_RTO_MAX` (120 s), in microseconds.
+    const MAX: i64 = 120_000_000;
+    /// `TCP_TIMEOUT_INIT` (1 s; RFC 6298, section 2.1), in microseconds.
+    const INITIAL: i64 = 1_000_000;
+
+    /// Takes a sample, in nanoseconds, when `una` is acknowledged and `nxt` is the next to send.
+    pub fn sample(&mut self, nanos: i64, una: i64, nxt: i64) {
+        let sample = (nanos / 1000).clamp(1, Self::MAX);
+        if self.srtt == 0 {
+            self.srtt = sample << 3;
+            self.mdev = sample << 1;
+            self.rttvar = self.mdev.max(Self::MIN);
+            self.mdev_max = self.rttvar;
+            self.round_end = nxt;
+            return;
+        }
+        let mut error = sample - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        if error < 0 {
+            error = -error - (self.mdev >> 2);
+            if error > 0 {
+                error >>= 3;
+            }
+        } else {
+            error -= self.mdev >> 2;
+        }
+        self.mdev += error;
+        if self.mdev > self.mdev_max {
+            self.mdev_max = self.mdev;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+        if una > self.round_end {
+            if self.mdev_max < self.rttvar {
+                self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev_max = Self::MIN;
+        }
+    }
+
+    /// The smoothed round trip in nanoseconds; `None` before the first sample.
+    pub fn srtt_nanos(&self) -> Option<i64> {
+        (self.srtt != 0).then_some((self.srtt >> 3) * 1000)
+    }
+
+    /// The timeout in nanoseconds.
+    pub fn rto_nanos(&self) -> i64 {
+        let micros = if self.srtt == 0 { Self::INITIAL } else { (self.srtt >> 3) + self.rttvar };
+        micros.min(Self::MAX) * 1000
+    }
+
+    /// The timeout, where there was a sample.
+    pub fn measured(&self) -> Option<Duration> {
+        (self.srtt != 0).then(|| Duration::from_nanos(self.rto_nanos().unsigned_abs()))
+    }
+}
+
+/// Measures how far one end is from the tap: from a timestamp of the other end passing to its echo.
+///
+/// One timestamp is watched at a time, so the cost per segment is a comparison; that is about one sample per
+/// round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EchoWatch {
+    waiting: Option<(u32, Instant)>,
+    newest: Option<u32>,
+}
+
+impl EchoWatch {
+    /// The other end sent timestamp `val`, in a segment that obliges this end to answer.
+    pub fn sent(&mut self, val: u32, at: Instant) {
+        // A value seen before could be echoed on behalf of its first appearance.
+        if self.newest.is_none_or(|newest| (val.wrapping_sub(newest) as i32) > 0) {
+            self.newest = Some(val);
+            if self.waiting.is_none() {
+                self.waiting = Some((val, at));
+            }
+        }
+    }
+
+    /// This end echoed `ecr`: nanoseconds since it passed, where it was the one watched.
+    pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<i64> {
+        let (val, since) = self.waiting?;
+        let ahead = ecr.wrapping_sub(val) as i32;
+        if ahead < 0 {
+            return None;
+        }
+        self.waiting = None;
+        // A later echo says that this one's was lost or merged: no sample.
+        (ahead == 0).then(|| at.nanos_since(since))
+    }
+}
+
+/// How far an end is from the tap and back, from whatever shows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Distance {
+    min: Option<i64>,
+    recent: i64,
+}
+
+impl Distance {
+    /// Takes a sample in nanoseconds.
+    pub fn sample(&mut self, nanos: i64) {
+        let nanos = nanos.max(0);
+        match &mut self.min {
+            None => (self.min, self.recent) = (Some(nanos), nanos),
+            Some(min) => {
+                *min = nanos.min(*min);
+                self.recent += (nanos - self.recent) / 4;
+            }
+        }
+    }
+
+    /// The shortest, in nanoseconds.
+    pub const fn min(&self) -> Option<i64> {
+        self.min
+    }
+
+    /// The recent ones, smoothed; zero before the first sample.
+    pub const fn recent(&self) -> i64 {
+        self.recent
+    }
+
+    /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms.
+    pub fn is_here(&self) -> bool {
+        self.min.is_some_and(|min| min < MS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_of_linux_has_its_floor_under_the_variance() {
+        let mut rto = LinuxRto::default();
+        assert_eq!(rto.rto_nanos(), 1_000_000_000);
+        for round in 0..100 {
+            rto.sample(50 * MS, round * 100, round * 100 + 99);
+        }
+        // SRTT 50 ms + RTTVAR 200 ms
+        assert_eq!(rto.rto_nanos(), 250 * MS);
+    }
+
+    #[test]
+    fn an_echo_is_measured_from_the_first_time_its_timestamp_passed() {
+        let mut watch = EchoWatch::default();
+        let at = |ms: i64| Instant::from_nanos(ms * MS);
+        watch.sent(100, at(0));
+        watch.sent(100, at(3));
+        assert_eq!(watch.echoed(99, at(4)), None);
+        assert_eq!(watch.echoed(100, at(10)), Some(10 * MS));
+        watch.sent(100, at(11));
+        assert_eq!(watch.echoed(100, at(12)), None);
+        watch.sent(101, at(13));
+        assert_eq!(watch.echoed(105, at(14)), None, "the echo of 101 was lost");
+    }
+
+    #[test]
+    fn deviation() {
+        let mut stats = RttStats::default();
+        for ms in [10, 20, 30, 40] {
+            stats.sample(ms * MS);
+        }
+        let measures = stats.measures();
+        assert_eq!(measures.mean, Some(Duration::from_millis(25)));
+        assert_eq!(measures.deviation.unwrap().as_micros(), 11_180);
+    }
+}

@@ -1,0 +1,139 @@
+//! Pauses far longer than a round trip, told apart as TAPO does.
+//!
+//! Zhou et al., *Demystifying and mitigating TCP stalls at the server side*, CoNEXT 2015: a stall is a time between
+//! two packets of a flow longer than min(2 SRTT, RTO) (section 3.1); its cause follows from what ended it and from
+//! what was outstanding (figure 5).
+
+use crate::label::Label;
+use crate::limits::stretch::Hold;
+use crate::report::{Stall, StallCause};
+use crate::rtt::LinuxRto;
+use slowpath_model::{Instant, Segment};
+use std::time::Duration;
+
+/// How long a silence is a stall, in nanoseconds; never, before the first round trip was measured.
+pub fn threshold(rto: &LinuxRto) -> i64 {
+    rto.srtt_nanos().map_or(i64::MAX, |srtt| (2 * srtt).min(rto.rto_nanos()).max(1_000_000))
+}
+
+/// The state of a direction when a silence ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Holding {
+    pub hold: Hold,
+    /// The other end had asked for something.
+    pub asked: bool,
+    pub flight: i64,
+    /// The receiver's window.
+    pub room: Option<u32>,
+    pub mss: i64,
+    /// How often the oldest outstanding segment was sent again.
+    pub again: u8,
+    /// Something above a hole had arrived.
+    pub sacked: bool,
+}
+
+/// What ended a silence.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    pub at: Instant,
+    pub silence: i64,
+    pub segment: &'a Segment,
+    pub label: Option<Label>,
+}
+
+/// The stalls of one direction: the longest of them, and how many there were.
+#[derive(Clone, Debug, Default)]
+pub struct Stalls {
+    #[expect(clippy::box_collection, reason = "most directions of most flows have none; a pointer is all they pay")]
+    kept: Option<Box<Vec<Stall>>>,
+    count: u64,
+}
+
+impl Stalls {
+    const MOST: usize = 64;
+
+    /// A silence ended while this direction stood as `holding`; `mine` where this direction's sender ended it.
+    pub fn note(&mut self, ended: &Ended<'_>, holding: Option<Holding>, mine: bool, rto: &LinuxRto) {
+        let Some(holding) = holding else { return };
+        if ended.silence <= threshold(rto) {
+            return;
+        }
+        self.count += 1;
+        let lasted = Duration::from_nanos(ended.silence.unsigned_abs());
+        let stall =
+            Stall { from: ended.at - lasted, lasted, cause: cause(ended, &holding, mine), frame: ended.segment.frame };
+        let kept = self.kept.get_or_insert_default();
+        if kept.len() < Self::MOST {
+            kept.push(stall);
+        } else if let Some(shortest) = kept.iter_mut().min_by_key(|stall| stall.lasted)
+            && shortest.lasted < lasted
+        {
+            *shortest = stall;
+        }
+    }
+
+    /// The retransmission that ended the last stall was needless: the data had arrived.
+    pub fn last_was_needless(&mut self) {
+        let last = self.kept.as_mut().and_then(|kept| kept.iter_mut().max_by_key(|stall| stall.from));
+        if let Some(stall) = last
+            && is_for_loss(stall.cause)
+        {
+            stall.cause = StallCause::AckDelayOrLoss;
+        }
+    }
+
+    /// The stalls kept, in order of time, and the count of all.
+    pub fn take(&mut self) -> (Vec<Stall>, u64) {
+        let mut kept = self.kept.take().map(|kept| *kept).unwrap_or_default();
+        kept.sort_unstable_by_key(|stall| stall.from);
+        (kept, self.count)
+    }
+}
+
+const fn is_for_loss(cause: StallCause) -> bool {
+    matches!(
+        cause,
+        StallCause::DoubleRetransmission
+            | StallCause::TailRetransmission
+            | StallCause::SmallCongestionWindow
+            | StallCause::SmallReceiveWindow
+            | StallCause::ContinuousLoss
+    )
+}
+
+fn cause(ended: &Ended<'_>, holding: &Holding, mine: bool) -> StallCause {
+    let again = matches!(ended.label, Some(Label::Retransmission | Label::Spurious));
+    if mine && again {
+        return loss(ended, holding);
+    }
+    match holding.hold {
+        Hold::Idle if mine && !holding.asked => StallCause::ResourceConstraint,
+        Hold::Idle if mine => StallCause::DataUnavailable,
+        Hold::Idle => StallCause::ClientIdle,
+        Hold::Window if holding.room.is_none_or(|room| i64::from(room) < holding.mss) => StallCause::ZeroWindow,
+        Hold::Dry if mine => StallCause::ResourceConstraint,
+        _ if !mine => StallCause::PacketDelay,
+        _ => StallCause::Undetermined,
+    }
+}
+
+/// A silence that a retransmission ended (TAPO, section 4.2).
+fn loss(ended: &Ended<'_>, holding: &Holding) -> StallCause {
+    // Three duplicate ACKs need three segments above the lost one (RFC 5681, section 3.2).
+    let few = holding.flight < 4 * holding.mss;
+    if holding.again > 0 {
+        StallCause::DoubleRetransmission
+    } else if matches!(holding.hold, Hold::Dry) && !holding.sacked && few {
+        StallCause::TailRetransmission
+    } else if few && holding.room.is_some_and(|room| i64::from(room) < 4 * holding.mss) {
+        StallCause::SmallReceiveWindow
+    } else if few {
+        StallCause::SmallCongestionWindow
+    } else if !holding.sacked {
+        StallCause::ContinuousLoss
+    } else if ended.label == Some(Label::Spurious) {
+        StallCause::AckDelayOrLoss
+    } else {
+        StallCause::Undetermined
+    }
+}

@@ -1,0 +1,118 @@
+//! From a watched flow to its report.
+
+use crate::analysis::VantageOverride;
+use crate::findings;
+use crate::flow::{EndState, Flow, WindowStats};
+use crate::limits::classify::{self, Context};
+use crate::report::{DirectionReport, FlowReport, Measures, WindowMeasures};
+use crate::vantage;
+use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate};
+use std::time::Duration;
+
+/// The report of a flow that is over.
+pub fn report(id: FlowId, mut flow: Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
+    let sender = if flow.ends[1].unique_bytes > flow.ends[0].unique_bytes { End::B } else { End::A };
+    let vantage = vantage::infer(&flow, given.map(|given| given.resolve(sender)));
+    let directions = End::BOTH.map(|end| direction(&mut flow, end, &vantage));
+    FlowReport {
+        id,
+        key: flow.key,
+        first: flow.first,
+        last: flow.last,
+        ended,
+        vantage,
+        opening: flow.opening,
+        closing: flow.closing,
+        sender,
+        directions,
+    }
+}
+
+fn direction(flow: &mut Flow, from: End, vantage: &crate::report::VantageReport) -> DirectionReport {
+    let context = context(flow, from);
+    let (first, last) = (flow.first, flow.last);
+    let end = &mut flow.ends[from.index()];
+    let finished = end.track.take().map(|track| track.finish(last.nanos(), &end.distance, &end.rto));
+    let (stalls, stall_count) = end.stalls.take();
+    end.window.close(last.nanos());
+    let mut measures = measures(end);
+    let (mut spells, mut found) = (Vec::new(), Vec::new());
+    if let Some(finished) = &finished {
+        let overview;
+        (spells, overview) = classify::spells(&context, finished);
+        measures.timeouts = u64::from(finished.episodes.timeouts());
+        measures.recoveries = u64::from(finished.episodes.count());
+        let life = crate::analysis::between(first, last);
+        found = findings::findings(&spells, life, &measures, &context, &overview, finished, vantage);
+    }
+    DirectionReport { from, measures, spells, findings: found, stalls, stall_count }
+}
+
+fn context(flow: &Flow, from: End) -> Context {
+    let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
+    let both = me.options.zip(peer.options);
+    let distance = me.distance.min().zip(peer.distance.min()).map(|(a, b)| a + b);
+    Context {
+        first: flow.first.nanos(),
+        last: flow.last.nanos(),
+        opening: flow.opening,
+        scale: peer.scale,
+        scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
+        mss: flow.mss().unwrap_or(me.mss_seen).max(1),
+        answered: peer.packets > 0,
+        base_rtt: distance.map(|nanos| u32::try_from(nanos / 1000).unwrap_or(u32::MAX)),
+    }
+}
+
+fn measures(end: &EndState) -> Measures {
+    let instant = |nanos: Option<i64>| nanos.map(Instant::from_nanos);
+    let busy = end.first_data.map(|first| {
+        let until = end.last_acked.max(end.last_data).unwrap_or(first);
+        Duration::from_nanos((until - first).max(0).unsigned_abs())
+    });
+    let rate = |bytes: u64| busy.and_then(|busy| Rate::of(Bytes::new(bytes), busy));
+    let mean_flight = busy.filter(|busy| !busy.is_zero()).map_or(0.0, |b| end.flight_area / b.as_nanos() as f64);
+    Measures {
+        packets: end.packets,
+        data_packets: end.data_packets,
+        pure_acks: end.pure_acks,
+        bytes: Bytes::new(end.bytes),
+        unique_bytes: Bytes::new(end.unique_bytes),
+        goodput: rate(end.unique_bytes),
+        throughput: rate(end.bytes),
+        first_data: instant(end.first_data),
+        last_data: instant(end.last_data),
+        options: end.options,
+        window_scale: end.scale,
+        mss_seen: end.mss_seen,
+        super_packets: end.super_packets,
+        labels: end.labels,
+        window_full: end.window_full,
+        unseen_bytes: Bytes::new(end.unseen_bytes),
+        unseen_gaps: end.unseen_gaps,
+        holes: end.holes,
+        duplicate_acks: end.duplicate_acks,
+        sack_blocks: end.sack_blocks,
+        dsack_blocks: end.dsack_blocks,
+        window: windows(&end.window),
+        rtt_by_ack: end.rtt_by_ack.measures(),
+        rtt_by_timestamp: end.rtt_by_timestamp.measures(),
+        rto: end.rto.measured(),
+        flight_max: Bytes::new(end.flight_max.max(0).unsigned_abs()),
+        flight_mean: Bytes::new(mean_flight as u64),
+        idle_longest: Duration::from_nanos(end.idle_longest.max(0).unsigned_abs()),
+        timeouts: 0,
+        recoveries: 0,
+    }
+}
+
+fn windows(stats: &WindowStats) -> WindowMeasures {
+    let seen = stats.count > 0;
+    WindowMeasures {
+        min: stats.min.map(|min| Bytes::new(min.into())),
+        max: seen.then(|| Bytes::new(stats.max.into())),
+        mean: seen.then(|| Bytes::new(stats.sum / stats.count)),
+        zero_count: stats.zero_count,
+        zero_time: Duration::from_nanos(stats.zero_time.max(0).unsigned_abs()),
+    }
+}
