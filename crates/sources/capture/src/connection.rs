@@ -1,7 +1,7 @@
 //! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
 
 use crate::tcp::Header;
-use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+use slowpath_model::{End, Flags, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
@@ -92,36 +92,34 @@ impl Connection {
         }
     }
 
-    /// Places `tcp`, sent by `from`, in this connection's streams.
-    #[inline]
-    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
-        let flags = tcp.flags;
+    /// Places `tcp` in this connection's streams and copies what it says into `segment`, which is empty but for
+    /// its sender and flags. Filled in place, since it is large.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, tcp: &Header<'_>, segment: &mut Segment) {
+        let (from, flags) = (segment.from, tcp.flags);
         let stream = &mut self.streams[from.index()];
         if !stream.based {
             stream.base(tcp.seq, 0);
         }
         // A reset's numbers may be anyone's guess; they are placed, but followed no further.
         let reset = flags.has(Flags::RST);
-        let seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
-        let mut segment = Segment::new(from, flags, seq, tcp.payload);
+        segment.seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
+        segment.len = tcp.payload;
         if flags.has(Flags::ACK) {
             segment.ack = Some(self.acknowledge(from, tcp, reset));
         }
         segment.window = tcp.window;
         segment.timestamps = tcp.options.timestamps;
-        segment.ip = ip;
-        segment.frame = frame;
         if flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
-            self.control(from, tcp, &mut segment);
+            self.control(from, tcp, segment);
         }
         self.data |= tcp.payload > 0;
         if !tcp.options.sack.is_empty() {
             segment.sack = self.sack(from, tcp);
         }
-        segment
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, from: End, tcp: &Header<'_>, reset: bool) -> StreamOffset {
         let own = self.streams[from.index()];
         let other = &mut self.streams[(!from).index()];

@@ -1,10 +1,11 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode::{self, Packet, Skip};
+use crate::decode::{Located, Packet, Skip};
 use crate::flows::{Flow, Flows, Pair};
-use crate::link::LinkType;
+use crate::link::{self, LinkType};
 use crate::summary::{Notes, Oddity, StepsBack};
-use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
+use crate::tcp::OptionFault;
+use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Segment, Sink, StreamOffset};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -85,14 +86,29 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             wire = frame.captured;
         }
-        match decode::decode(frame.link, frame.data, wire) {
-            Ok(packet) => {
-                if !packet.oddities.is_empty() {
-                    self.odd(&packet, frame.offset);
-                }
-                self.deliver(at, &packet, frame.offset);
+        // Most frames are decoded without leaving this function, so that no packet is copied.
+        if frame.link == LinkType::ETHERNET
+            && let Some(located) = Located::find(frame.data, wire)
+        {
+            let packet = located.packet();
+            if packet.tcp.options.fault == OptionFault::None {
+                return self.deliver(at, &packet, frame.offset);
             }
-            Err(skip) => self.skip(skip, frame.offset),
+        }
+        self.accept_any(at, frame.link, frame.data, wire, frame.offset);
+    }
+
+    /// The long way for the frames that need it.
+    #[inline(never)]
+    fn accept_any(&mut self, at: Instant, link: LinkType, data: &[u8], wire: u32, offset: u64) {
+        match link::decode(link, data, wire) {
+            Ok(packet) => {
+                for oddity in packet.oddities.iter() {
+                    self.note(oddity, offset);
+                }
+                self.deliver(at, &packet, offset);
+            }
+            Err(skip) => self.skip(skip, offset),
         }
     }
 
@@ -133,7 +149,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         Instant::START
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, at: Instant, packet: &Packet<'_>, offset: u64) {
         let tcp = &packet.tcp;
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
@@ -151,9 +167,16 @@ impl<'s, S: Sink> Frames<'s, S> {
             }
         };
         let frame = self.counts.frames;
-        let segment = flow.connection.place(flow.sender(second), tcp, packet.ip, frame);
+        let from = flow.sender(second);
+        let mut event =
+            Event { at, kind: EventKind::Seen(Segment::new(from, tcp.flags, StreamOffset(0), 0)) };
+        if let EventKind::Seen(segment) = &mut event.kind {
+            segment.ip = packet.ip;
+            segment.frame = frame;
+            flow.connection.place(tcp, segment);
+        }
         self.counts.segments += 1;
-        self.sink.accept(flow.id, &Event { at, kind: EventKind::Seen(segment) });
+        self.sink.accept(flow.id, &event);
     }
 
     /// Opens a flow whose first segment came from the pair's `second` end or its first.
@@ -183,13 +206,6 @@ impl<'s, S: Sink> Frames<'s, S> {
         };
         self.sink.open(id, &pair.key(a_is_second, occurrence));
         true
-    }
-
-    #[cold]
-    fn odd(&mut self, packet: &Packet<'_>, offset: u64) {
-        for oddity in packet.oddities.iter() {
-            self.note(oddity, offset);
-        }
     }
 
     #[cold]

@@ -5,6 +5,7 @@
 use crate::bytes::{be16, be32, be128};
 use crate::decode::{Addresses, Oddities, Packet, Skip};
 use crate::summary::Oddity;
+use crate::tcp::OptionFault;
 use crate::{tcp, tunnel};
 use slowpath_model::{Ecn, IpFacts};
 
@@ -172,6 +173,11 @@ fn payload<'a>(
             6 => {
                 let length = u32::try_from(layer.wire).map_err(|_| Skip::Malformed)?;
                 let tcp = tcp::Header::parse(layer.data, length)?;
+                match tcp.options.fault {
+                    OptionFault::None => {}
+                    OptionFault::Cut => walk.oddities.add(Oddity::OptionsCut),
+                    OptionFault::Malformed => walk.oddities.add(Oddity::MalformedOptions),
+                }
                 let oddities = walk.oddities;
                 return Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, oddities });
             }
