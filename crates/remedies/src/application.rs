@@ -1,7 +1,7 @@
 //! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
 
 use crate::arithmetic;
-use crate::command::{route, socket, sysctl};
+use crate::command::{route, socket, switch};
 use crate::facts::{Facts, time, times};
 use crate::{Advice, Command, Host};
 
@@ -11,9 +11,9 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     });
     let mut advice = vec![
         Advice::new(format!(
-            "The sender's program wrote nothing for {} in all ({}). Neither the network nor a TCP setting holds \
-             the transfer back in this time.{gain} Look at where the program waits: its disk, its CPU, a lock, \
-             another connection that feeds this one.",
+            "The sender's program wrote nothing for {} in all ({}). Neither the network nor a TCP setting \
+             holds the transfer back in this time.{gain} Look at where the program waits: its disk, its \
+             CPU, a lock, another connection that feeds this one.",
             time(facts.finding.lasted),
             times(facts.finding.spells),
         ))
@@ -25,11 +25,12 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
         .with(
             Command::look(
                 Host::Sender,
-                "strace -f -T -e trace=read,pread64,write,writev,sendto,sendmsg,sendfile,splice,futex,poll,epoll_wait -p PID",
-                "shows which system calls take the time (<seconds> at the end of a line); slows the process while \
-                 it runs",
+                "strace -f -T -e \
+                 trace=read,pread64,write,writev,sendto,sendmsg,sendfile,splice,futex,poll,epoll_wait -p PID",
+                "shows which system calls take the time (<seconds> at the end of a line); slows the process \
+                 while it runs",
             )
-            .as_owner(),
+            .by_owner(),
         )
         .with(Command::look(
             Host::Sender,
@@ -47,21 +48,23 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
     let idle = facts.sent().idle_longest;
     (idle > rto).then(|| {
         Advice::new(format!(
-            "After a pause longer than the RTO ({}) Linux halves the congestion window once per RTO of the pause, \
-             down to ten segments (tcp_cwnd_restart, 6.18); the longest pause here was {}. Each burst then begins \
-             with slow start. Where the path's capacity does not change meanwhile, the window can be kept.",
+            "After a pause longer than the RTO ({}) Linux halves the congestion window once per RTO of the \
+             pause, down to ten segments (tcp_cwnd_restart, 6.18); the longest pause here was {}. Each \
+             burst then begins with slow start. Where the path's capacity does not change meanwhile, the \
+             window can be kept.",
             time(rto),
             time(idle),
         ))
-        .with_all(sysctl(
+        .with(switch(
             Host::Sender,
             "net.ipv4.tcp_slow_start_after_idle",
             "0",
+            "1",
             "keeps the congestion window over pauses, for all connections of this host",
         ))
         .caution(
-            "The first burst after a pause then leaves at once, as large as the window was. Pace it, with the fq \
-             queueing discipline or BBR, where the path has small queues.",
+            "The first burst after a pause then leaves at once, as large as the window was. Pace it, with \
+             the fq queueing discipline or BBR, where the path has small queues.",
         )
     })
 }
@@ -81,17 +84,17 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
     let deeper = facts.target_window().zip(per_turn).map_or_else(String::new, |(window, bytes)| {
         let outstanding = window.get().div_ceil(bytes);
         format!(
-            " With {outstanding} requests of this size under way at once instead of one, the {} that {} over this \
-             round trip needs would be outstanding.",
+            " With {outstanding} requests of this size under way at once instead of one, the {} that {} \
+             over this round trip needs would be outstanding.",
             window,
             facts.target().unwrap_or_default(),
         )
     });
     let mut advice = vec![
         Advice::new(format!(
-            "One end asks, the other answers, and while either thinks nothing is under way.{turn} Ask before the \
-             last answer has come (pipelining, several requests at once), ask for more at a time, or use several \
-             connections.{deeper}"
+            "One end asks, the other answers, and while either thinks nothing is under way.{turn} Ask \
+             before the last answer has come (pipelining, several requests at once), ask for more at a \
+             time, or use several connections.{deeper}"
         ))
         .with(socket(Host::Either, facts.receiver(), "shows which process to look at"))
         .caution("A faster network or larger buffers change nothing here."),
@@ -106,11 +109,11 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     });
     vec![
         Advice::new(format!(
-            "A write smaller than a segment waited until the data before it was acknowledged (Nagle's algorithm, \
-             RFC 896), and the receiver put that ACK off, in the hope of an answer to send it with (40 ms at \
-             least in Linux: TCP_DELACK_MIN).{waits} Hand the whole message over in one call (writev(), or \
-             MSG_MORE on all but its last part), or switch Nagle's algorithm off for this socket: \
-             setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sender's program. No sysctl does it."
+            "A write smaller than a segment waited until the data before it was acknowledged (Nagle's \
+             algorithm, RFC 896), and the receiver put that ACK off, in the hope of an answer to send it \
+             with (40 ms at least in Linux: TCP_DELACK_MIN).{waits} Hand the whole message over in one call \
+             (writev(), or MSG_MORE on all but its last part), or switch Nagle's algorithm off for this \
+             socket: setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sender's program. No sysctl does it."
         ))
         .with(
             Command::look(
@@ -118,12 +121,12 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
                 "strace -f -e trace=write,writev,sendto,sendmsg,setsockopt -p PID",
                 "shows the small writes, and whether TCP_NODELAY is set",
             )
-            .as_owner(),
+            .by_owner(),
         )
         .caution("With TCP_NODELAY and many small writes, each becomes a packet: gather them first."),
         Advice::new(
-            "Where the sender's program cannot be changed, the receiver can acknowledge at once to this peer. It \
-             costs an ACK per segment.",
+            "Where the sender's program cannot be changed, the receiver can acknowledge at once to this \
+             peer. It costs an ACK per segment.",
         )
         .with_all(route(
             Host::Receiver,
@@ -134,8 +137,8 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What several connections of the same window would carry; used where one is bound by a window that no setting
-/// of ours can raise.
+/// What several connections of the same window would carry; used where one is bound by a window that no
+/// setting of ours can raise.
 pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
     (each.get() > 0).then(|| target.get().div_ceil(each.get()))
 }

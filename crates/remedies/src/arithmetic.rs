@@ -16,10 +16,19 @@ pub const INITIAL_SEGMENTS: u64 = 10;
 /// The part of a receive buffer that Linux advertises before it has seen data, as a divisor.
 ///
 /// Since 6.6 each socket has a `scaling_ratio`, of which 128/256 is the start and which then follows
-/// `skb->len / skb->truesize` (`tcp_scaling_ratio_init`, `tcp_measure_rcv_mss`, `tcp_win_from_space`, 6.18).
-/// Before, the part was 1 - 1/2^`tcp_adv_win_scale`, whose default of 1 is a half as well (ubik IV-B).
-/// Drivers that fill pages well reach more, so a buffer computed with this is rather too large than too small.
+/// `skb->len / skb->truesize` (`tcp_scaling_ratio_init`, `tcp_measure_rcv_mss`, `tcp_win_from_space`,
+/// 6.18). Before, the part was 1 - 1/2^`tcp_adv_win_scale`, whose default of 1 is a half as well (ubik
+/// IV-B). Drivers that fill pages well reach more, so a buffer computed with this is rather too large than
+/// too small.
 pub const BUFFER_PER_WINDOW: u64 = 2;
+
+/// The third number of `tcp_rmem` that Linux 6.18 starts with where memory allows (`tcp_init`); 6 MiB
+/// before.
+pub const DEFAULT_RECEIVE_LIMIT: Bytes = Bytes::kib(32 << 10);
+
+/// The third number of `tcp_wmem` that Linux starts with where memory allows (`tcp_init`, 6.18), and the
+/// `rmem_max` and `wmem_max` of 6.18.
+pub const DEFAULT_SEND_LIMIT: Bytes = Bytes::kib(4 << 10);
 
 /// The rates of links that a target is chosen from.
 const LINK_RATES: [u64; 9] = [
@@ -41,25 +50,25 @@ pub fn largest_rate(window: Bytes, round_trip: Duration) -> Option<Rate> {
 
 /// The window that `rate` over `round_trip` needs: the bandwidth-delay product, rounded up to a byte.
 pub fn window_for(rate: Rate, round_trip: Duration) -> Bytes {
-    let bits = u128::from(rate.get()) * round_trip.as_nanos();
+    let bits = u128::from(rate.get()).saturating_mul(round_trip.as_nanos());
     Bytes::new(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
 }
 
 /// The third number of `tcp_rmem` under which the window can reach twice `window`.
 ///
-/// Twice, since data that arrives behind a loss stays in the buffer for one more round trip; and autotuning
-/// itself aims at twice what was read in the last round trip (`tcp_rcvbuf_grow`, 6.18: "always one RTT late").
-/// Not more: ubik, table II, found the best rate at 4 MB on a path that holds 5 MB, and less at 8 and 16 MB.
-/// Rounded up to a MiB.
+/// Twice, since data that arrives behind a loss stays in the buffer for one more round trip; and
+/// autotuning itself aims at twice what was read in the last round trip (`tcp_rcvbuf_grow`, 6.18: "always
+/// one RTT late"). Not more: ubik, table II, found the best rate at 4 MB on a path that holds 5 MB, and
+/// less at 8 and 16 MB. Rounded up to a MiB.
 pub fn receive_buffer_for(window: Bytes) -> Bytes {
     up_to_mib(window.get().saturating_mul(2 * BUFFER_PER_WINDOW))
 }
 
 /// The third number of `tcp_wmem` with which `window` can be outstanding and as much again stand ready.
 ///
-/// `tcp_sndbuf_expand` (6.18) aims at twice the congestion window too, since CUBIC sends up to 1.7 windows'
-/// worth in the round trip of a recovery. Memory per byte of payload is near 1 with segmentation offload; where
-/// it is not, the buffer holds less. Rounded up to a MiB.
+/// `tcp_sndbuf_expand` (6.18) aims at twice the congestion window too: fast recovery with CUBIC needs 1.7
+/// times. Memory per byte of payload is near 1 with segmentation offload; where it is not, the buffer
+/// holds less. Rounded up to a MiB.
 pub fn send_buffer_for(window: Bytes) -> Bytes {
     up_to_mib(window.get().saturating_mul(2))
 }
@@ -71,7 +80,8 @@ fn up_to_mib(bytes: u64) -> Bytes {
 
 /// A rate to aim at: the smallest usual link rate of at least twice what was reached.
 ///
-/// An assumption, not a measurement: a capture of a flow that was held back does not show what the path carries.
+/// An assumption, not a measurement: a capture of a flow that was held back does not show what the path
+/// carries.
 pub fn target_for(reached: Rate) -> Rate {
     let wanted = reached.get().saturating_mul(2);
     Rate::bits_per_second(LINK_RATES.into_iter().find(|rate| *rate >= wanted).unwrap_or(wanted))
@@ -89,10 +99,10 @@ pub fn largest_window(shift: u8) -> Bytes {
 
 /// In which range the larger of `tcp_rmem`'s third number and `rmem_max` lies where Linux offered `shift`.
 ///
-/// `tcp_select_initial_window` (6.18) offers `ilog2(space) - 15`, at least 0 and at most 14, where space is that
-/// larger number, limited by the window clamp. With SO_RCVBUF set before the connection opens, the clamp is what
-/// that buffer advertises (`tcp_connect_init`, `tcp_openreq_init_rwin`), and so the range is of the buffer's
-/// window. `None` for 0 and 14, which have an open end.
+/// `tcp_select_initial_window` (6.18) offers `ilog2(space) - 15`, at least 0 and at most 14, where space
+/// is that larger number, limited by the window clamp. With SO_RCVBUF set before the connection opens, the
+/// clamp is what that buffer advertises (`tcp_connect_init`, `tcp_openreq_init_rwin`), and so the range is
+/// of the buffer's window. `None` for 0 and 14, which have an open end.
 pub fn space_behind_shift(shift: u8) -> Option<Range<Bytes>> {
     (1..LARGEST_SHIFT).contains(&shift).then(|| Bytes::new(1 << (shift + 15))..Bytes::new(1 << (shift + 16)))
 }
@@ -113,7 +123,8 @@ pub fn slow_start_rounds(window: Bytes, mss: u32, initial: u64) -> u32 {
     rounds
 }
 
-/// The rate that Reno averages at loss probability `loss` (wu eq. 8, after Mathis et al. 1997, with C = √1.5).
+/// The rate that Reno averages at loss probability `loss` (wu eq. 8, after Mathis et al. 1997, with C =
+/// √1.5).
 pub fn reno_rate(loss: f64, mss: u32, round_trip: Duration) -> Option<Rate> {
     rate_of_window((1.5 / loss).sqrt(), loss, mss, round_trip)
 }
@@ -202,7 +213,7 @@ mod tests {
 
     #[test]
     fn loss_bounds_the_rate() {
-        // RFC 9438, table 2 (RTT 0.1 s, C = 0.4): p = 1e-3 gives 33 segments by the formula, p = 1e-5 1,054.
+        // 1.054 * (0.1 / 1e-5)^0.75 = 1054 segments, where Reno has 387.
         let rate = cubic_rate(1e-5, 1500, Duration::from_millis(100)).map(Rate::get);
         let segments = rate.map(|rate| rate as f64 * 0.1 / 8.0 / 1500.0);
         assert!(segments.is_some_and(|segments| (1050.0..1060.0).contains(&segments)), "{segments:?}");

@@ -19,11 +19,11 @@ impl Command {
         self
     }
 
-    pub(crate) fn as_root(self) -> Self {
+    pub(crate) fn by_root(self) -> Self {
         self.needs(NET_ADMIN)
     }
 
-    pub(crate) fn as_owner(self) -> Self {
+    pub(crate) fn by_owner(self) -> Self {
         self.needs(OWNER)
     }
 
@@ -46,9 +46,16 @@ pub(crate) fn sysctl(host: Host, key: &str, value: &str, changes: &str) -> [Comm
             format!("shows {key} and notes it in {note}, to go back to"),
         ),
         Command::look(host, format!("sysctl -w {key}={value}"), changes)
-            .as_root()
+            .by_root()
             .undone_by(format!("sysctl -p {note}")),
     ]
+}
+
+/// Sets a sysctl that has two values of interest, so that it was `other` if setting it changed anything.
+pub(crate) fn switch(host: Host, key: &str, value: &str, other: &str, changes: &str) -> Command {
+    Command::look(host, format!("sysctl -w {key}={value}"), changes)
+        .by_root()
+        .undone_by(format!("sysctl -w {key}={other}"))
 }
 
 /// Shows the socket of the flow with its buffers, window, RTT and what limited it.
@@ -70,7 +77,8 @@ pub(crate) fn way_to(host: Host, peer: IpAddr) -> Command {
     )
 }
 
-/// A route to this peer alone with an attribute, which new connections to it take; undone by deleting the route.
+/// A route to this peer alone with an attribute, which new connections to it take; undone by deleting the
+/// route.
 pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) -> [Command; 2] {
     let (family, prefix) = match peer {
         IpAddr::V4(_) => ("", 32),
@@ -82,10 +90,11 @@ pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) ->
             host,
             format!("ip{family} route add {peer}/{prefix} via GATEWAY dev IFACE {attribute}"),
             format!(
-                "{changes} (for new connections to this peer; leave out \"via GATEWAY\" where none was shown)"
+                "{changes} (for new connections to this peer; leave out \"via GATEWAY\" where none was \
+                 shown)"
             ),
         )
-        .as_root()
+        .by_root()
         .undone_by(format!("ip{family} route del {peer}/{prefix} via GATEWAY dev IFACE")),
     ]
 }
@@ -95,11 +104,12 @@ pub(crate) fn record(host: Host, peer: &Endpoint, port: u16, file: &str) -> Comm
     Command::look(
         host,
         format!(
-            "tcpdump -i IFACE -s 128 -B 65536 --time-stamp-precision=nano -w {file} 'host {} and tcp port {port}'",
+            "tcpdump -i IFACE -s 128 -B 65536 --time-stamp-precision=nano -w {file} 'host {} and tcp port \
+             {port}'",
             peer.address
         ),
-        "records the headers of both directions, with 64 MiB of room in the kernel; it says at its end how many \
-         packets the kernel dropped, which should be 0",
+        "records the headers of both directions, with 64 MiB of room in the kernel; it says at its end how \
+         many packets the kernel dropped, which should be 0",
     )
     .needs(NET_RAW)
 }

@@ -1,7 +1,7 @@
 //! The sender's congestion window.
 
 use crate::arithmetic;
-use crate::command::{counters, route, socket, sysctl};
+use crate::command::{counters, route, socket, switch, sysctl};
 use crate::facts::{Facts, percent, time};
 use crate::{Advice, Command, Host};
 
@@ -10,37 +10,41 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
     let took = arithmetic::slow_start_rounds(rounds, facts.mss(), arithmetic::INITIAL_SEGMENTS);
     let doubling = facts.round_trip().map_or_else(String::new, |round_trip| {
         format!(
-            " From ten segments to the {rounds} that were outstanding at most it takes {took} round trips of {}, {}.",
+            " From ten segments to the {rounds} that were outstanding at most it takes {took} round trips \
+             of {}, {}.",
             time(round_trip),
-            time(round_trip * took)
+            time(round_trip.saturating_mul(took))
         )
     });
     let text = format!(
-        "The congestion window doubled each round trip and had not reached the path's rate.{doubling} This is paid once \
-         per connection: send more over each, keep connections open."
+        "The congestion window doubled each round trip and had not reached the path's rate.{doubling} This \
+         is paid once per connection: send more over each, keep connections open."
     );
     let mut advice = vec![Advice::new(text)];
     if facts.finding.spells > 1 {
         advice.push(
             Advice::new(
-                "It happened more than once on this connection: after each pause longer than the RTO Linux cuts the \
-                 window down (tcp_cwnd_restart, 6.18).",
+                "It happened more than once on this connection: after each pause longer than the RTO Linux \
+                 cuts the window down (tcp_cwnd_restart, 6.18).",
             )
-            .with_all(sysctl(
+            .with(switch(
                 Host::Sender,
                 "net.ipv4.tcp_slow_start_after_idle",
                 "0",
+                "1",
                 "keeps the congestion window over pauses, for all connections of this host",
             ))
-            .caution("The first burst after a pause then leaves at once: use fq or BBR where queues are small."),
+            .caution(
+                "The first burst after a pause then leaves at once: use fq or BBR where queues are small.",
+            ),
         );
     }
     let initial = 3 * arithmetic::INITIAL_SEGMENTS;
     let saved = took.saturating_sub(arithmetic::slow_start_rounds(rounds, facts.mss(), initial));
     advice.push(
         Advice::new(format!(
-            "Where the path to this peer is known to take it, a larger first flight saves round trips: {initial} segments \
-             instead of 10 saves {saved}. The receiver's first window has to allow it."
+            "Where the path to this peer is known to take it, a larger first flight saves round trips: \
+             {initial} segments instead of 10 saves {saved}. The receiver's first window has to allow it."
         ))
         .with_all(route(
             Host::Sender,
@@ -48,7 +52,10 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
             &format!("initcwnd {initial}"),
             &format!("sends {initial} segments before the first ACK"),
         ))
-        .caution("A first flight larger than the path's queue loses its own tail. Ten is what RFC 6928 found safe."),
+        .caution(
+            "A first flight larger than the path's queue loses its own tail. Ten is what RFC 6928 found \
+             safe.",
+        ),
     );
     advice
 }
@@ -59,6 +66,13 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
         (Some(loss), Some(round_trip)) => {
             let allowed = arithmetic::cubic_rate(loss, mss, round_trip)
                 .map_or_else(String::new, |rate| format!(", at which CUBIC averages about {rate}"));
+            let bursts = match arithmetic::cubic_rate(loss, mss, round_trip).zip(facts.reached()) {
+                Some((allowed, reached)) if allowed < reached => {
+                    " It reached more, so the losses came in bursts, or another congestion control was at \
+                     work."
+                }
+                _ => "",
+            };
             let needed = facts
                 .target()
                 .and_then(|target| Some((target, arithmetic::loss_for(target, mss, round_trip)?)))
@@ -66,8 +80,8 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
                     format!(" For {target} loss has to be below {}.", percent(loss))
                 });
             format!(
-                " {} of the segments were sent again{allowed} with {mss} byte segments over {} (RFC 9438, section 5.1; \
-                 an estimate for evenly spread losses).{needed}",
+                " {} of the segments were sent again{allowed} with {mss} byte segments over {} (RFC 9438, \
+                 section 5.1; an estimate for evenly spread losses).{bursts}{needed}",
                 percent(loss),
                 time(round_trip)
             )
@@ -76,26 +90,32 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
     };
     vec![
         Advice::new(format!(
-            "The window grew back from where a loss had cut it, and the path was not full.{bound} Repair the loss first: \
-             look for it at both hosts' interfaces and at the devices on the way (dirty optics, a duplex mismatch, a \
-             shallow buffer in front of a slower link)."
+            "The window grew back from where a loss had cut it, and the path was not full.{bound} Repair \
+             the loss first: look for it at both hosts' interfaces and at the devices on the way (dirty \
+             optics, a duplex mismatch, a shallow buffer in front of a slower link)."
         ))
         .with(crate::command::way_to(Host::Either, facts.receiver().address))
-        .with(Command::look(Host::Either, "ip -s link show dev IFACE", "shows errors, drops and overruns of an interface"))
-        .with(Command::look(Host::Either, "ethtool -S IFACE", "shows the NIC's own counters, such as CRC errors"))
+        .with(Command::look(
+            Host::Either,
+            "ip -s link show dev IFACE",
+            "shows errors, drops and overruns of an interface",
+        ))
+        .with(Command::look(
+            Host::Either,
+            "ethtool -S IFACE",
+            "shows the NIC's own counters, such as CRC errors",
+        ))
         .with(Command::look(
             Host::Sender,
             "tc -s qdisc show dev IFACE",
             "shows whether the sender's own queue drops",
         )),
-        bbr(
-            facts,
-            "Where the loss cannot be repaired and does not come from a full queue, use a congestion control that does \
-             not take each loss for congestion: BBR sends at the rate it measures.",
-        ),
+        bbr("Where the loss cannot be repaired and does not come from a full queue, use a congestion \
+             control that does not take each loss for congestion: BBR sends at the rate it measures."),
         Advice::new(
-            "Larger segments help in proportion (wu eq. 8: the rate is proportional to the MSS): jumbo frames of 9000 bytes \
-             give six times the rate at the same loss, if every device on the way takes them.",
+            "Larger segments help in proportion (wu eq. 8: the rate is proportional to the MSS): jumbo \
+             frames of 9000 bytes give six times the rate at the same loss, if every device on the way \
+             takes them.",
         )
         .with(Command::look(
             Host::Either,
@@ -106,7 +126,7 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 /// Use BBR.
-pub(crate) fn bbr(_facts: &Facts<'_>, why: &str) -> Advice {
+pub(crate) fn bbr(why: &str) -> Advice {
     Advice::new(why)
         .with(
             Command::look(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
@@ -120,8 +140,8 @@ pub(crate) fn bbr(_facts: &Facts<'_>, why: &str) -> Advice {
             "uses BBR for connections from now on; a program may choose another with TCP_CONGESTION",
         ))
         .caution(
-            "On a shared path BBR and CUBIC do not always share evenly, and BBR's first version can cause much loss where \
-             buffers are shallow. Measure before and after.",
+            "On a shared path BBR and CUBIC do not always share evenly, and BBR's first version can cause \
+             much loss where buffers are shallow. Measure before and after.",
         )
 }
 
@@ -129,9 +149,9 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
     let peer = facts.receiver().address;
     vec![
         Advice::new(
-            "The window stopped doubling though there was neither loss nor a queue. One reason is ssthresh remembered from \
-             an earlier connection to the same peer (ubik IV-E and V). Since 5.6 Linux no longer remembers ssthresh unless \
-             told to (tcp_no_ssthresh_metrics_save = 1).",
+            "The window stopped doubling though there was neither loss nor a queue. One reason is ssthresh \
+             remembered from an earlier connection to the same peer (ubik IV-E and V). Since 5.6 Linux no \
+             longer remembers ssthresh unless told to (tcp_no_ssthresh_metrics_save = 1).",
         )
         .with(Command::look(
             Host::Sender,
@@ -144,21 +164,23 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
                 format!("ip tcp_metrics delete {peer}"),
                 "forgets this peer's values; they are learned again, so there is nothing to put back",
             )
-            .as_root(),
+            .by_root(),
         )
-        .with_all(sysctl(
+        .with(switch(
             Host::Sender,
             "net.ipv4.tcp_no_ssthresh_metrics_save",
             "1",
+            "0",
             "no longer remembers ssthresh, nor uses what is remembered",
         )),
         Advice::new(
-            "Another is HyStart, with which CUBIC leaves slow start when ACKs come later than before (RFC 9406 describes \
-             its successor). Jitter on the way or in the receiver looks the same to it.",
+            "Another is HyStart, with which CUBIC leaves slow start when ACKs come later than before (RFC \
+             9406 describes its successor). Jitter on the way or in the receiver looks the same to it.",
         )
         .with(counters(
             Host::Sender,
-            "TcpExtTCPHystartTrainDetect TcpExtTCPHystartTrainCwnd TcpExtTCPHystartDelayDetect TcpExtTCPHystartDelayCwnd",
+            "TcpExtTCPHystartTrainDetect TcpExtTCPHystartTrainCwnd TcpExtTCPHystartDelayDetect \
+             TcpExtTCPHystartDelayCwnd",
             "shows how often HyStart ended slow start, and the sum of the windows at which it did",
         ))
         .with(
@@ -170,9 +192,13 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
             .needs("root")
             .undone_by("echo 1 > /sys/module/tcp_cubic/parameters/hystart"),
         )
-        .caution("Without HyStart slow start ends by losing up to a window's worth where the path has no large queue."),
+        .caution(
+            "Without HyStart slow start ends by losing up to a window's worth where the path has no large \
+             queue.",
+        ),
         Advice::new(
-            "A third is a limit that someone set: cwnd or ssthresh on the route, or a program with SO_MAX_PACING_RATE.",
+            "A third is a limit that someone set: cwnd or ssthresh on the route, or a program with \
+             SO_MAX_PACING_RATE.",
         )
         .with(Command::look(Host::Sender, format!("ip route get {peer}"), "shows the route's attributes"))
         .with(socket(

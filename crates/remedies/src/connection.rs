@@ -1,6 +1,6 @@
 //! Opening the connection.
 
-use crate::command::{counters, sysctl};
+use crate::command::{counters, switch, sysctl};
 use crate::facts::{Facts, time, times};
 use crate::{Advice, Command, Host};
 use slowpath_model::End;
@@ -14,19 +14,20 @@ pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
     let server = facts.host(End::B);
     vec![
         Advice::new(format!(
-            "Every connection pays {cost} before its first byte. Nothing makes that shorter; pay it less often: \
-             keep connections open and use them again (HTTP keep-alive, a connection pool) instead of opening \
-             one per request."
+            "Every connection pays {cost} before its first byte. Nothing makes that shorter; pay it less \
+             often: keep connections open and use them again (HTTP keep-alive, a connection pool) instead \
+             of opening one per request."
         )),
         Advice::new(
-            "TCP Fast Open (RFC 7413) carries the first data in the SYN, from the second connection to the same \
-             server on. Both programs have to ask for it: the server with TCP_FASTOPEN on its listening socket, \
-             the client with TCP_FASTOPEN_CONNECT or MSG_FASTOPEN.",
+            "TCP Fast Open (RFC 7413) carries the first data in the SYN, from the second connection to the \
+             same server on. Both programs have to ask for it: the server with TCP_FASTOPEN on its \
+             listening socket, the client with TCP_FASTOPEN_CONNECT or MSG_FASTOPEN.",
         )
-        .with_all(sysctl(
+        .with(switch(
             server,
             "net.ipv4.tcp_fastopen",
             "3",
+            "1",
             "lets programs accept (bit 2) as well as send (bit 1, the default) data in a SYN",
         ))
         .with(counters(
@@ -35,8 +36,8 @@ pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
             "shows how often it was used, and how often something on the way did not let it through",
         ))
         .caution(
-            "Data in a SYN can arrive twice: only for requests that may be repeated. Some middleboxes drop such \
-             SYNs, which costs a SYN timeout.",
+            "Data in a SYN can arrive twice: only for requests that may be repeated. Some middleboxes drop \
+             such SYNs, which costs a SYN timeout.",
         ),
     ]
 }
@@ -46,9 +47,10 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
     let again = u64::from(facts.report.opening.retransmitted.max(1));
     vec![
         Advice::new(format!(
-            "A SYN or SYN-ACK was sent again {}. The first timeout is 1 s whatever the round trip is (RFC 6298, \
-             section 2; TCP_TIMEOUT_INIT), so a lost one costs at least that. The usual reason is a listening \
-             socket whose queue is full, since Linux then drops the SYN or the last ACK without a word.",
+            "A SYN or SYN-ACK was sent again {}. The first timeout is 1 s whatever the round trip is (RFC \
+             6298, section 2; TCP_TIMEOUT_INIT), so a lost one costs at least that. The usual reason is a \
+             listening socket whose queue is full, since Linux then drops the SYN or the last ACK without a \
+             word.",
             times(again)
         ))
         .with(counters(
@@ -65,8 +67,8 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             server,
             "net.core.somaxconn",
             "16384",
-            "lets a program ask listen() for a longer queue (default 4096 since 5.4); it takes effect when the \
-             program calls listen() again with a larger backlog",
+            "lets a program ask listen() for a longer queue (default 4096 since 5.4); it takes effect when \
+             the program calls listen() again with a larger backlog",
         ))
         .with_all(sysctl(
             server,
@@ -77,14 +79,13 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
         .caution("A longer queue only carries a burst. A program that accepts too slowly fills any queue."),
         Advice::new(
             "Where the counters stand still, the SYN was lost on the way: a firewall or connection-tracking \
-             table that is full, a rate limit for SYNs, or plain loss, which the data of other flows shows too.",
+             table that is full, a rate limit for SYNs, or plain loss, which the data of other flows shows \
+             too.",
         )
-        .with(
-            Command::look(
-                Host::Either,
-                "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
-                "shows how full the connection-tracking table is, where it is in use",
-            ),
-        ),
+        .with(Command::look(
+            Host::Either,
+            "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+            "shows how full the connection-tracking table is, where it is in use",
+        )),
     ]
 }

@@ -55,11 +55,11 @@ impl<'a> Facts<'a> {
 
     /// The whole path's shortest round trip, by the best way there is of knowing it.
     ///
-    /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was at the
-    /// sender. None of them can be smaller than the path.
+    /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was
+    /// at the sender. None of them can be smaller than the path.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let vantage = &self.report.vantage;
-        let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a + b);
+        let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a.saturating_add(b));
         let at_sender = matches!(vantage.vantage, Vantage::At(end) if end == self.report.sender);
         let by_ack = if at_sender { self.sent().rtt_by_ack.min } else { None };
         [both_sides, self.report.opening.round_trip, by_ack]
@@ -107,8 +107,8 @@ impl<'a> Facts<'a> {
         self.answered().options.and_then(|options| options.mss).map_or(1448, u32::from)
     }
 
-    /// Segments retransmitted over segments sent. Super-packets are counted by their payload over the MSS, so it
-    /// is an estimate.
+    /// Segments retransmitted over segments sent. Super-packets are counted by their payload over the MSS,
+    /// so it is an estimate.
     pub(crate) fn loss(&self) -> Option<f64> {
         let sent = self.sent();
         let segments = sent.bytes.get().div_ceil(u64::from(self.mss().max(1))).max(sent.data_packets);

@@ -1,12 +1,12 @@
 //! From a finding to what would give the time back.
 //!
-//! [`advise`] answers a finding with advice that is specific to the flow: numbers computed from its report, the
-//! commands that change something, where each has to be given, what it changes and how it is put back. It is
-//! pure: it reads no setting and changes none.
+//! [`advise`] answers a finding with advice that is specific to the flow: numbers computed from its
+//! report, the commands that change something, where each has to be given, what it changes and how it is
+//! put back. It is pure: it reads no setting and changes none.
 //!
-//! A capture does not show a host's settings. Where a number rests on an assumption (how much of a receive buffer
-//! Linux advertises, which rate the path could carry), the text says that it is an estimate and the assumption
-//! is named at the arithmetic ([`arithmetic`]).
+//! A capture does not show a host's settings. Where a number rests on an assumption (how much of a receive
+//! buffer Linux advertises, which rate the path could carry), the text says that it is an estimate and the
+//! assumption is named at the arithmetic ([`arithmetic`]).
 //!
 //! Every sysctl named here is in Linux's `Documentation/networking/ip-sysctl.rst` or
 //! `Documentation/admin-guide/sysctl/net.rst` (6.18); `tests/advice.rs` holds the list.
@@ -45,8 +45,9 @@ pub struct Advice {
 
 /// A line for a shell.
 ///
-/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the way to
-/// the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p` prints.
+/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the
+/// way to the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p`
+/// prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Where to give it.
@@ -86,7 +87,8 @@ impl Host {
     }
 }
 
-/// What would give back the time that `finding` took from the main direction of `report`, what helps most first.
+/// What would give back the time that `finding` took from the main direction of `report`, what helps most
+/// first.
 ///
 /// Never empty: where no setting of a host helps, the advice says so and what would.
 pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {

@@ -1,7 +1,7 @@
 //! Loss, or what was taken for it, and its repair.
 
 use crate::arithmetic;
-use crate::command::{counters, route, socket, sysctl, way_to};
+use crate::command::{counters, route, socket, switch, sysctl, way_to};
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, time, times};
 use crate::{Advice, Command, Host};
@@ -21,14 +21,15 @@ fn sack(facts: &Facts<'_>) -> Option<Advice> {
     (!without.is_empty()).then(|| {
         without.iter().fold(
             Advice::new(
-                "SACK was not agreed on, so the sender learns of one loss per round trip and cannot use RACK or tail loss \
-                 probes (RFC 2018, RFC 8985). Both ends have to offer it.",
+                "SACK was not agreed on, so the sender learns of one loss per round trip and cannot use \
+                 RACK or tail loss probes (RFC 2018, RFC 8985). Both ends have to offer it.",
             ),
             |advice, host| {
-                advice.with_all(sysctl(
+                advice.with(switch(
                     *host,
                     "net.ipv4.tcp_sack",
                     "1",
+                    "0",
                     "offers SACK, which is the default, on connections from now on",
                 ))
             },
@@ -55,22 +56,33 @@ fn look_for_loss(facts: &Facts<'_>, advice: Advice) -> Advice {
 /// Spreads packets over the round trip.
 fn pace() -> Advice {
     Advice::new(
-        "Losses in bursts come from bursts: a queueing discipline that paces spreads each window over the round trip. It is \
-         the sender's interface that needs it.",
+        "Losses in bursts come from bursts: a queueing discipline that paces spreads each window over the \
+         round trip. It is the sender's interface that needs it.",
     )
-    .with(Command::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"))
+    .with(Command::look(
+        Host::Sender,
+        "tc qdisc show dev IFACE",
+        "shows the queueing discipline to go back to",
+    ))
     .with(
-        Command::look(Host::Sender, "tc qdisc replace dev IFACE root fq", "paces every TCP flow that leaves there")
-            .as_root()
-            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+        Command::look(
+            Host::Sender,
+            "tc qdisc replace dev IFACE root fq",
+            "paces every TCP flow that leaves there",
+        )
+        .by_root()
+        .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     )
-    .caution("On an interface with several queues the default is mq: replace the disciplines below it, one per queue.")
+    .caution(
+        "On an interface with several queues the default is mq: replace the disciplines below it, one per \
+         queue.",
+    )
 }
 
 pub(crate) fn fast_recovery(facts: &Facts<'_>) -> Vec<Advice> {
     let text = format!(
-        "Losses were repaired as fast as TCP can, within about a round trip each, in {} episodes.{} Better recovery gives \
-         nothing back; less loss does. Find where packets go missing.",
+        "Losses were repaired as fast as TCP can, within about a round trip each, in {} episodes.{} Better \
+         recovery gives nothing back; less loss does. Find where packets go missing.",
         facts.sent().recoveries.max(1),
         lost(facts)
     );
@@ -82,15 +94,16 @@ pub(crate) fn fast_recovery(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn timeout(facts: &Facts<'_>) -> Vec<Advice> {
     let each = facts.spell().map_or_else(String::new, |spell| format!(", {} each on average", time(spell)));
     let text = format!(
-        "The sender fell silent until its retransmission timer ran out: {}{each}.{} That happens where too few segments \
-         follow a lost one to tell of it, where a whole flight is lost, or where recovery is switched off.",
+        "The sender fell silent until its retransmission timer ran out: {}{each}.{} That happens where too \
+         few segments follow a lost one to tell of it, where a whole flight is lost, or where recovery is \
+         switched off.",
         times(facts.sent().timeouts.max(facts.finding.spells)),
         lost(facts)
     );
     let mut advice = vec![
         look_for_loss(facts, Advice::new(text)),
         rack_and_probes(
-            "Without a tail loss probe a lost tail always waits for the timer. Both are on by default.",
+            "RACK and tail loss probes spare most timeouts. Both are on by default: see that they are.",
         ),
     ];
     advice.extend(sack(facts));
@@ -102,20 +115,16 @@ fn rack_and_probes(text: &str) -> Advice {
     Advice::new(text)
         .with(Command::look(
             Host::Sender,
-            "sysctl net.ipv4.tcp_early_retrans net.ipv4.tcp_recovery net.ipv4.tcp_sack net.ipv4.tcp_timestamps",
+            "sysctl net.ipv4.tcp_early_retrans net.ipv4.tcp_recovery net.ipv4.tcp_sack \
+             net.ipv4.tcp_timestamps",
             "should show 3, 1, 1 and 1",
         ))
-        .with_all(sysctl(
+        .with(switch(
             Host::Sender,
             "net.ipv4.tcp_early_retrans",
             "3",
+            "0",
             "sends a tail loss probe after about two round trips of silence (RFC 8985)",
-        ))
-        .with_all(sysctl(
-            Host::Sender,
-            "net.ipv4.tcp_recovery",
-            "1",
-            "detects loss by time (RACK), lost retransmissions as well",
         ))
         .with(counters(
             Host::Sender,
@@ -129,8 +138,9 @@ fn shorter_timer(facts: &Facts<'_>) -> Option<Advice> {
     let round_trip = facts.round_trip()?;
     (round_trip < Duration::from_millis(20)).then(|| {
         Advice::new(format!(
-            "The round trip is {}, but Linux adds 200 ms at least to it for the timeout (TCP_RTO_MIN). Within one data \
-             centre it can be less, if the receivers there delay ACKs no longer: 40 ms and more is usual.",
+            "The round trip is {}, but Linux adds 200 ms at least to it for the timeout (TCP_RTO_MIN). \
+             Within one data centre it can be less, if the receivers there delay ACKs no longer: 40 ms and \
+             more is usual.",
             time(round_trip)
         ))
         .with_all(route(
@@ -139,8 +149,16 @@ fn shorter_timer(facts: &Facts<'_>) -> Option<Advice> {
             "rto_min 50ms",
             "times out after a round trip and 50 ms",
         ))
-        .caution("Below what receivers delay ACKs by, timeouts become spurious. tcp_rto_min_us does it for all peers (6.11).")
+        .caution(
+            "Below what receivers delay ACKs by, timeouts become spurious. tcp_rto_min_us does it for all \
+             peers (6.11).",
+        )
     })
+}
+
+/// The next multiple of 100 ms above `late`; at most the largest timeout Linux has, 120 s (`TCP_RTO_MAX`).
+fn up_to_100_ms(late: Duration) -> Duration {
+    Duration::from_millis(100 * (late.min(Duration::from_secs(119)).as_millis() as u64 / 100 + 1))
 }
 
 pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
@@ -148,12 +166,13 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
     let spread = rtt.min.zip(rtt.max).map_or_else(String::new, |(min, max)| {
         format!(" Round trips were {} to {} long.", time(min), time(max))
     });
-    let mut advice = vec![
+    let mut advice =
+        vec![
         Advice::new(format!(
-            "The retransmission timer ran out though nothing was lost: data or ACKs were late, by more than the timer \
-             allows for.{spread} Look for what holds them: a receiver whose CPU does not come to the packets (wu 4: a \
-             receiver under load made its sender time out on a network that lost nothing), a wireless link or modem that \
-             repeats or sleeps, a route that changes.",
+            "The retransmission timer ran out though nothing was lost: data or ACKs were late, by more than \
+             the timer allows for.{spread} Look for what holds them: a receiver whose CPU does not come to \
+             the packets (wu 4: a receiver under load made its sender time out on a network that lost \
+             nothing), a wireless link or modem that repeats or sleeps, a route that changes.",
         ))
         .with(counters(
             Host::Sender,
@@ -166,21 +185,22 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
             "shows per CPU, in hexadecimal, in the third column the rounds that ran out of budget",
         )),
         Advice::new(
-            "The sender can undo the harm where it can tell: F-RTO (RFC 5682), timestamps (RFC 4015) and DSACK (RFC 2883) \
-             let it put the congestion window back. All are on by default, on both ends.",
+            "The sender can undo the harm where it can tell: F-RTO (RFC 5682), timestamps (RFC 4015) and \
+             DSACK (RFC 2883) let it put the congestion window back. All are on by default, on both ends.",
         )
-        .with_all(sysctl(Host::Either, "net.ipv4.tcp_timestamps", "1", "offers timestamps on connections from now on"))
-        .with_all(sysctl(Host::Sender, "net.ipv4.tcp_frto", "2", "uses F-RTO"))
-        .with_all(sysctl(Host::Receiver, "net.ipv4.tcp_dsack", "1", "reports duplicates to the sender")),
+        .with(switch(Host::Either, "net.ipv4.tcp_timestamps", "1", "0", "offers timestamps on connections \
+             from now on"))
+        .with(switch(Host::Sender, "net.ipv4.tcp_frto", "2", "0", "uses F-RTO"))
+        .with(switch(Host::Receiver, "net.ipv4.tcp_dsack", "1", "0", "reports duplicates to the sender")),
     ];
     if let Some((mean, max)) = rtt.mean.zip(rtt.max) {
         let late = max.saturating_sub(mean);
-        let least = Duration::from_millis((late.as_millis() as u64).div_ceil(100) * 100 + 100);
+        let least = up_to_100_ms(late);
         if least > Duration::from_millis(200) {
             advice.push(
                 Advice::new(format!(
-                    "Where the delays belong to the path, a longer smallest timeout outlasts them: ACKs here came up to {} \
-                     later than the mean.",
+                    "Where the delays belong to the path, a longer smallest timeout outlasts them: ACKs \
+                     here came up to {} later than the mean.",
                     time(late)
                 ))
                 .with_all(route(
@@ -197,25 +217,26 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn tail_loss(facts: &Facts<'_>) -> Vec<Advice> {
-    let cost = facts.spell().map_or_else(String::new, |spell| format!(" and cost {} each", time(spell)));
+    let cost = facts.spell().map_or_else(String::new, |spell| format!(", which cost {} each", time(spell)));
     let probe = facts.round_trip().map_or_else(String::new, |round_trip| {
         format!(
-            " A tail loss probe asks after two round trips, {} here (with a single segment outstanding it allows for a \
-             delayed ACK, up to 200 ms, too).",
-            time(round_trip * 2)
+            " A tail loss probe asks after two round trips, {} here (with a single segment outstanding it \
+             allows for a delayed ACK, up to 200 ms, too).",
+            time(round_trip.saturating_mul(2))
         )
     });
     let mut advice = vec![
         rack_and_probes(&format!(
-            "The last segments of a burst were lost, with nothing behind them to tell of it: {}{cost}.{}{probe}",
+            "The last segments of a burst were lost, with nothing behind them to tell of it: \
+             {}{cost}.{}{probe}",
             times(facts.finding.spells),
             lost(facts)
         )),
         look_for_loss(
             facts,
             Advice::new(
-                "Tails are lost where a burst overruns a queue: its end is what no longer fits. Write in larger pieces and \
-                 less often, or pace, so that bursts are smaller.",
+                "Tails are lost where a burst overruns a queue: its end is what no longer fits. Write in \
+                 larger pieces and less often, or pace, so that bursts are smaller.",
             ),
         ),
         pace(),
@@ -228,8 +249,9 @@ pub(crate) fn tail_loss(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
     let mut advice = vec![
         Advice::new(format!(
-            "Retransmissions were lost again.{} Loss by chance seldom hits the same segment twice: rather something keeps \
-             dropping for a while, such as a policer whose bucket is empty or a queue that stays full.",
+            "Retransmissions were lost again.{} Loss by chance seldom hits the same segment twice: rather \
+             something keeps dropping for a while, such as a policer whose bucket is empty or a queue that \
+             stays full.",
             lost(facts)
         ))
         .with(counters(
@@ -239,10 +261,10 @@ pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
         )),
         pace(),
         rack_and_probes(
-            "RACK finds a lost retransmission by time; without SACK and timestamps it takes a timeout, and each further one \
-             takes twice as long.",
+            "RACK finds a lost retransmission by time; without SACK and timestamps it takes a timeout, and \
+             each further one takes twice as long.",
         ),
-        bbr(facts, "BBR sends at the rate it measures and does not drive a queue to overflow for long."),
+        bbr("BBR sends at the rate it measures and does not drive a queue to overflow for long."),
     ];
     advice.extend(sack(facts));
     advice
@@ -250,13 +272,15 @@ pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
     let advice = Advice::new(
-        "The receiver took back data it had acknowledged selectively: it ran out of room and threw away what it had received \
-         out of order (tcp_prune_ofo_queue, 6.18). The sender has to treat all of it as lost. leith 1.3 found it surprisingly \
-         common at high rates, under pressure on the receiver. Give the receiver room.",
+        "The receiver took back data it had acknowledged selectively: it ran out of room and threw away \
+         what it had received out of order (tcp_prune_ofo_queue, 6.18). The sender has to treat all of it \
+         as lost. leith 1.3 found it common at high rates, under pressure on the receiver. Give the \
+         receiver room.",
     )
     .with(counters(
         Host::Receiver,
-        "TcpExtOfoPruned TcpExtRcvPruned TcpExtPruneCalled TcpExtTCPRcvCollapsed TcpExtTCPOFODrop TcpExtTCPMemoryPressures",
+        "TcpExtOfoPruned TcpExtRcvPruned TcpExtPruneCalled TcpExtTCPRcvCollapsed TcpExtTCPOFODrop \
+         TcpExtTCPMemoryPressures",
         "shows out-of-order data thrown away, and memory pressure",
     ))
     .with(counters(Host::Sender, "TcpExtTCPSACKReneging", "shows how often the sender noticed"))
@@ -266,7 +290,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
         "shows pages that all TCP sockets take (mem), against the limits",
     ));
     let room = facts.sent().flight_max.max(facts.target_window().unwrap_or_default());
-    let buffer = arithmetic::receive_buffer_for(room);
+    let buffer = arithmetic::receive_buffer_for(room).max(arithmetic::DEFAULT_RECEIVE_LIMIT);
     vec![
         advice
             .with_all(sysctl(
@@ -276,8 +300,8 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
                 "lets a receive buffer hold a window that has come out of order, and another",
             ))
             .caution(
-                "Where the counters at the receiver stand still it did not renege: a middlebox that rewrites sequence numbers \
-                 but not SACK blocks looks the same.",
+                "Where the counters at the receiver stand still it did not renege: a middlebox that \
+                 rewrites sequence numbers but not SACK blocks looks the same.",
             ),
     ]
 }
@@ -290,24 +314,26 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
     );
     vec![
         Advice::new(format!(
-            "Segments overtook each other and the sender took that for loss.{seen} Find what sends one flow over two ways: a \
-             bond in mode balance-rr, a link group or ECMP that spreads packet by packet, a router with several engines (leith \
-             1.4), or a sender whose flow moves between NIC queues.",
+            "Segments overtook each other and the sender took that for loss.{seen} Find what sends one flow \
+             over two ways: a bond in mode balance-rr, a link group or ECMP that spreads packet by packet, \
+             a router with several engines (leith 1.4), or a sender whose flow moves between NIC queues.",
         ))
         .with(Command::look(
             Host::Either,
             "cat /proc/net/bonding/bond0",
-            "shows the mode and hash policy of a bond; it should be 802.3ad or balance-xor with a layer3+4 policy",
+            "shows the mode and hash policy of a bond; it should be 802.3ad or balance-xor with a layer3+4 \
+             policy",
         ))
         .with(counters(
             Host::Sender,
-            "TcpExtTCPSACKReorder TcpExtTCPTSReorder TcpExtTCPDSACKRecv TcpExtTCPDSACKUndo TcpExtTCPFullUndo TcpExtTCPPartialUndo",
+            "TcpExtTCPSACKReorder TcpExtTCPTSReorder TcpExtTCPDSACKRecv TcpExtTCPDSACKUndo \
+             TcpExtTCPFullUndo TcpExtTCPPartialUndo",
             "shows reordering noticed, and recoveries undone",
         )),
         Advice::new(
-            "Linux learns how far segments are displaced, up to tcp_max_reordering segments (tcp_check_sack_reordering, 6.18), \
-             and RACK waits up to a quarter of the round trip longer, up to a whole one. It has to be learned anew by each \
-             connection, unless it is told.",
+            "Linux learns how far segments are displaced, up to tcp_max_reordering segments \
+             (tcp_check_sack_reordering, 6.18), and RACK waits up to a quarter of the round trip longer, up \
+             to a whole one. It has to be learned anew by each connection, unless it is told.",
         )
         .with_all(route(
             Host::Sender,
@@ -324,7 +350,13 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
         .with(socket(Host::Sender, facts.receiver(), "shows reordering and reord_seen of this connection"))
         .caution("The more displacement is allowed for, the later real loss is noticed."),
         Advice::new("Undo needs DSACK from the receiver or timestamps from both; both are on by default.")
-            .with_all(sysctl(Host::Receiver, "net.ipv4.tcp_dsack", "1", "reports duplicates to the sender"))
-            .with_all(sysctl(Host::Either, "net.ipv4.tcp_timestamps", "1", "offers timestamps on connections from now on")),
+            .with(switch(Host::Receiver, "net.ipv4.tcp_dsack", "1", "0", "reports duplicates to the sender"))
+            .with(switch(
+                Host::Either,
+                "net.ipv4.tcp_timestamps",
+                "1",
+                "0",
+                "offers timestamps on connections from now on",
+            )),
     ]
 }

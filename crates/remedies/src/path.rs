@@ -27,7 +27,7 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Command; 3] {
             format!("tc qdisc replace dev IFACE root fq maxrate {}", tc_rate(rate)),
             format!("lets no single flow that leaves there exceed {rate}"),
         )
-        .as_root()
+        .by_root()
         .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     ]
 }
@@ -36,13 +36,18 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
     vec![
         Advice::new(format!(
-            "The bottleneck was busy: the path gave what it has. This is how it should be, and no setting of the hosts \
-             changes it.{rate} More needs a faster link at the bottleneck, less traffic beside this flow, or fewer bytes \
-             (compression, not sending what the other end has). If this is less than the link should carry, ask what else \
-             uses it: two hosts' NICs at a lower speed than believed are a common reason."
+            "The bottleneck was busy: the path gave what it has. This is how it should be, and no setting \
+             of the hosts changes it.{rate} More needs a faster link at the bottleneck, less traffic beside \
+             this flow, or fewer bytes (compression, not sending what the other end has). If this is less \
+             than the link should carry, ask what else uses it: two hosts' NICs at a lower speed than \
+             believed are a common reason."
         ))
         .with(way_to(Host::Either, facts.receiver().address))
-        .with(Command::look(Host::Either, "ethtool IFACE", "shows the speed that the NIC agreed on")),
+        .with(Command::look(
+            Host::Either,
+            "ethtool IFACE",
+            "shows the speed that the NIC agreed on",
+        )),
     ]
 }
 
@@ -58,12 +63,12 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
     });
     let mut advice = vec![
         Advice::new(format!(
-            "The bottleneck was busy, behind a queue longer than the path itself.{queue} The rate cannot get better, the \
-             delay can, for this flow and all that share the queue. The place to do it is the device in front of the \
-             bottleneck: a queue that is managed (fq_codel, RFC 8290, or CAKE) and made the bottleneck by shaping to a \
-             little less than the link."
+            "The bottleneck was busy, behind a queue longer than the path itself.{queue} The rate cannot \
+             get better, the delay can, for this flow and all that share the queue. The place to do it is \
+             the device in front of the bottleneck: a queue that is managed (fq_codel, RFC 8290, or CAKE) \
+             and made the bottleneck by shaping to a little less than the link."
         )),
-        bbr(facts, "Where that device is not yours, a sender that does not fill the queue helps: BBR."),
+        bbr("Where that device is not yours, a sender that does not fill the queue helps: BBR."),
     ];
     if let Some(rate) = facts.reached() {
         let limit = just_below(rate);
@@ -71,40 +76,51 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
             Command::look(
                 Host::Path,
                 format!("tc qdisc replace dev IFACE root cake bandwidth {}", tc_rate(limit)),
-                format!("shapes to {limit}, 95 % of what this flow got, and manages the queue (where Linux routes there)"),
+                format!(
+                    "shapes to {limit}, 95 % of what this flow got, and manages the queue (where Linux \
+                     routes there)"
+                ),
             )
             .needs("root (CAP_NET_ADMIN)")
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
         );
         advice[0].caution = Some(format!(
-            "{limit} is computed from this flow alone: with other traffic on the link take 95 % of the link's rate."
+            "{limit} is computed from this flow alone: with other traffic on the link take 95 % of the \
+             link's rate."
         ));
         advice.push(
             Advice::new(format!(
-                "Or hold the flow itself just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) in the sender's \
-                 program, in bytes per second ({}), or fq for all flows of the interface.",
+                "Or hold the flow itself just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) \
+                 in the sender's program, in bytes per second ({}), or fq for all flows of the interface.",
                 limit.get() / 8
             ))
             .with_all(pace_to(facts, limit))
-            .caution("A fixed rate is right only while this flow is alone on the bottleneck and the bottleneck does not change."),
+            .caution(
+                "A fixed rate is right only while this flow is alone on the bottleneck and the bottleneck \
+                 does not change.",
+            ),
         );
         if let Some(round_trip) = facts.round_trip() {
             let window = arithmetic::window_for(rate, round_trip);
             let buffer = arithmetic::receive_buffer_for(window);
             advice.push(
                 Advice::new(format!(
-                    "Or let the receiver's window bound it: at {rate} the empty path holds {window}. ubik V recommends a window \
-                     only slightly larger: with 8 and 16 MB on a path that holds 5 MB, round trips rose from 40 to 120 ms and the \
-                     rate fell."
+                    "Or let the receiver's window bound it: at {rate} the empty path holds {window}. ubik V \
+                     recommends a window only slightly larger: with 8 and 16 MB on a path that holds 5 MB, \
+                     round trips rose from 40 to 120 ms and the rate fell."
                 ))
                 .with_all(sysctl(
                     Host::Receiver,
                     "net.ipv4.tcp_rmem",
                     &format!("4096 131072 {}", buffer.get()),
-                    "lets no connection's window exceed about twice what this path holds",
+                    "lets no connection's window exceed about half of this",
                 ))
                 .caution("It bounds every connection of the receiver, those over longer paths too.")
-                .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem")),
+                .with(socket(
+                    Host::Receiver,
+                    facts.sender(),
+                    "shows the buffer as rb in skmem",
+                )),
             );
         }
     }
@@ -112,27 +128,25 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn policer(facts: &Facts<'_>) -> Vec<Advice> {
-    let text = "A policer drops what exceeds its rate instead of queueing it. No setting of a host raises that rate; ask whoever \
-                runs it for more, for a larger burst, or for shaping (a queue) in place of policing. What a host can do is not to \
-                run into it: sent just below its rate, nothing is lost and nothing is sent twice.";
+    let text = "A policer drops what exceeds its rate instead of queueing it. No setting of a host raises \
+                that rate; ask whoever runs it for more, for a larger burst, or for shaping (a queue) in \
+                place of policing. What a host can do is not to run into it: sent just below its rate, \
+                nothing is lost and nothing is sent twice.";
     let mut first = Advice::new(text);
     if let Some(rate) = facts.reached() {
         let limit = just_below(rate);
         first = Advice::new(format!(
-            "{text} The rate it lets through is about {rate} by this flow's goodput (an estimate: it may be more where the flow \
-             also lost time to other limits); {limit} is 95 % of it. In a program: setsockopt(SO_MAX_PACING_RATE, {}), in bytes \
-             per second.",
+            "{text} The rate it lets through is about {rate} by this flow's goodput (an estimate: it may be \
+             more where the flow also lost time to other limits); {limit} is 95 % of it. In a program: \
+             setsockopt(SO_MAX_PACING_RATE, {}), in bytes per second.",
             limit.get() / 8
         ))
         .with_all(pace_to(facts, limit))
-        .caution("It bounds every flow that leaves the interface, also to peers behind no policer. Look at the rate again when the contract changes.");
+        .caution("It bounds every flow that leaves the interface, also to peers behind no policer.");
     }
     vec![
         first,
-        bbr(
-            facts,
-            "BBR finds a policer's rate by itself and keeps to it better than CUBIC, which takes every drop for a full queue and \
-             then climbs into the next.",
-        ),
+        bbr("BBR looks for a policer and then keeps to its rate (lt_bw in tcp_bbr.c), where CUBIC takes \
+             every drop for a full queue and climbs into the next."),
     ]
 }

@@ -16,35 +16,37 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
         .map_or_else(String::new, |(min, max)| format!(" ACKs took {} to {}.", time(min), time(max)));
     vec![
         Advice::new(format!(
-            "ACKs for data that had arrived came far later than a delayed ACK may.{late}{spread} Packets wait where \
-             the receiver's CPU does not come to them: in the NIC's ring, for the softirq, or on the socket's backlog \
-             while the reader holds the socket and is off the CPU (wu 3). See which queue it is."
+            "ACKs for data that had arrived came far later than a delayed ACK may.{late}{spread} Packets \
+             wait where the receiver's CPU does not come to them: in the NIC's ring, for the softirq, or on \
+             the socket's backlog while the reader holds the socket and is off the CPU (wu 3). See which \
+             queue it is."
         ))
         .with(Command::look(
             Host::Receiver,
             "cat /proc/net/softnet_stat",
-            "shows per CPU, in hexadecimal: packets, dropped because the backlog was full, and rounds that ran out of \
-             budget (time_squeeze, third column)",
+            "shows per CPU, in hexadecimal: packets, dropped because the backlog was full, and rounds that \
+             ran out of budget (time_squeeze, third column)",
         ))
         .with(counters(
             Host::Receiver,
             "TcpExtTCPBacklogDrop TcpExtTCPRcvQDrop TcpExtTCPRcvCollapsed TcpExtDelayedACKLocked",
-            "shows packets dropped on a socket's backlog or queue, and delayed ACKs put off because the socket was in \
-             use",
+            "shows packets dropped on a socket's backlog or queue, and delayed ACKs put off because the \
+             socket was in use",
         ))
         .with(crate::command::way_to(Host::Receiver, facts.sender().address))
         .with(Command::look(
             Host::Receiver,
             "ethtool -S IFACE",
-            "shows the NIC's counters; those with miss, drop, no_buf or discard in their name mean a full ring",
+            "shows the NIC's counters; those with miss, drop, no_buf or discard in their name mean a full \
+             ring",
         )),
         off_cpu(
-            "A reader that shares its CPU: with ten compile jobs beside it, wu's receiver fell from 504 to 72 Mbit/s, and \
-             75 packets waited more than a second (wu, tables III and IV).",
+            "A reader that shares its CPU: with ten compile jobs beside it, wu's receiver fell from 504 to \
+             72 Mbit/s, and 75 packets waited more than a second (wu, tables III and IV).",
         ),
         Advice::new(
-            "Where time_squeeze or the NIC's counters grow, give the softirq more to work with at a time, and the ring \
-             more room.",
+            "Where time_squeeze or the NIC's counters grow, give the softirq more to work with at a time, \
+             and the ring more room.",
         )
         .with_all(sysctl(
             Host::Receiver,
@@ -56,21 +58,23 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
             Host::Receiver,
             "net.core.netdev_budget_usecs",
             "16000",
-            "lets one softirq round take 16 ms; the default is two ticks, 8 ms where the kernel has 250 a second",
+            "lets one softirq round take 16 ms; the default is two ticks, 8 ms where the kernel has 250 a \
+             second",
         ))
         .with(Command::look(
             Host::Receiver,
             "ethtool -g IFACE; ethtool -c IFACE",
-            "shows size and largest size of the ring, and for how long the NIC gathers packets before it interrupts",
+            "shows size and largest size of the ring, and for how long the NIC gathers packets before it \
+             interrupts",
         ))
         .with(
             Command::look(Host::Receiver, "ethtool -G IFACE rx 4096", "gives the ring this many entries")
-                .as_root()
+                .by_root()
                 .undone_by("ethtool -G IFACE rx N, with the N that ethtool -g showed as current"),
         )
         .caution(
-            "Longer rounds make all else on that CPU wait. Resizing a ring takes the link down for a moment on some \
-             NICs.",
+            "Longer rounds make all else on that CPU wait. Resizing a ring takes the link down for a moment \
+             on some NICs.",
         ),
     ]
 }

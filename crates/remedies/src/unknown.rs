@@ -27,10 +27,11 @@ pub(crate) fn capture_gap(facts: &Facts<'_>) -> Vec<Advice> {
     vec![both_ends(
         facts,
         Advice::new(format!(
-            "The capture lost packets here ({} acknowledged but never seen, in {} gaps), so what bound the flow in this time is \
-             not known. Record headers only, with more room in the kernel, to a fast disk, and filter for this one conversation. \
-             tcpdump says at its end how many packets were dropped by the kernel; on a mirror port the switch may drop too, and \
-             says so only in its own counters.",
+            "The capture lost packets here ({} acknowledged but never seen, in {} gaps), so what bound the \
+             flow in this time is not known. Record headers only, with more room in the kernel, to a fast \
+             disk, and filter for this one conversation. tcpdump says at its end how many packets were \
+             dropped by the kernel; on a mirror port the switch may drop too, and says so only in its own \
+             counters.",
             sent.unseen_bytes, sent.unseen_gaps
         )),
     )]
@@ -45,9 +46,9 @@ pub(crate) fn one_direction(facts: &Facts<'_>) -> Vec<Advice> {
     vec![both_ends(
         facts,
         Advice::new(format!(
-            "Only one direction was captured; {missing} is missing, and with it windows or data. Do not filter by direction (-Q \
-             in, src or dst alone). On a mirror port mirror both directions; on a router the way back may be another: record at \
-             the hosts."
+            "Only one direction was captured; {missing} is missing, and with it windows or data. Do not \
+             filter by direction (-Q in, src or dst alone). On a mirror port mirror both directions; on a \
+             router the way back may be another: record at the hosts."
         )),
     )]
 }
@@ -57,18 +58,20 @@ pub(crate) fn undetermined(facts: &Facts<'_>) -> Vec<Advice> {
         both_ends(
             facts,
             Advice::new(
-                "Several limits fit what this capture shows. Recorded at the sender, one sees when data was ready and what was \
-                 outstanding; at the receiver, when it arrived and when it was read. With both, what happens between is known as \
-                 well.",
+                "Several limits fit what this capture shows. Recorded at the sender, one sees when data was \
+                 ready and what was outstanding; at the receiver, when it arrived and when it was read. \
+                 With both, what happens between is known as well.",
             ),
         ),
-        Advice::new("The sending kernel itself counts for how long it was held back, and by what; ask it during the transfer.").with(
-            Command::look(
-                Host::Sender,
-                format!("ss -tin dst {}", facts.receiver()),
-                "shows busy, rwnd_limited and sndbuf_limited: time with data to send, and of it that spent on a full receive \
-                 window and on a full send buffer",
-            ),
-        ),
+        Advice::new(
+            "The sending kernel itself counts for how long it was held back, and by what; ask it during the \
+             transfer.",
+        )
+        .with(Command::look(
+            Host::Sender,
+            format!("ss -tin dst {}", facts.receiver()),
+            "shows busy, rwnd_limited and sndbuf_limited: time with data to send, and of it that spent on a \
+             full receive window and on a full send buffer",
+        )),
     ]
 }

@@ -1,0 +1,328 @@
+//! The advice of every cause on a representative flow, and what holds for all of it.
+
+mod sample;
+
+use sample::{finding, report, report_of};
+use slowpath_analyses::report::{FlowReport, Measures};
+use slowpath_analyses::{Cause, Limit};
+use slowpath_model::{Bytes, End, Rate, Vantage};
+use slowpath_remedies::{Advice, Command, advise};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
+/// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
+/// Linux 6.18 have them.
+const SYSCTLS: [&str; 26] = [
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_dsack",
+    "net.ipv4.tcp_early_retrans",
+    "net.ipv4.tcp_fastopen",
+    "net.ipv4.tcp_frto",
+    "net.ipv4.tcp_max_reordering",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_no_ssthresh_metrics_save",
+    "net.ipv4.tcp_recovery",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_rto_min_us",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+    "net.netfilter.nf_conntrack_count",
+    "net.netfilter.nf_conntrack_max",
+    "net.ipv4.tcp_frto",
+];
+
+/// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`, `snmp4_net_list`).
+const COUNTERS: [&str; 38] = [
+    "TcpExtDelayedACKLocked",
+    "TcpExtListenDrops",
+    "TcpExtListenOverflows",
+    "TcpExtOfoPruned",
+    "TcpExtPruneCalled",
+    "TcpExtRcvPruned",
+    "TcpExtSyncookiesRecv",
+    "TcpExtSyncookiesSent",
+    "TcpExtTCPBacklogDrop",
+    "TcpExtTCPDSACKRecv",
+    "TcpExtTCPDSACKUndo",
+    "TcpExtTCPFastOpenActive",
+    "TcpExtTCPFastOpenActiveFail",
+    "TcpExtTCPFullUndo",
+    "TcpExtTCPHystartDelayCwnd",
+    "TcpExtTCPHystartDelayDetect",
+    "TcpExtTCPHystartTrainCwnd",
+    "TcpExtTCPHystartTrainDetect",
+    "TcpExtTCPLossProbeRecovery",
+    "TcpExtTCPLossProbes",
+    "TcpExtTCPLossUndo",
+    "TcpExtTCPLostRetransmit",
+    "TcpExtTCPMemoryPressures",
+    "TcpExtTCPOFODrop",
+    "TcpExtTCPPartialUndo",
+    "TcpExtTCPRcvCollapsed",
+    "TcpExtTCPRcvQDrop",
+    "TcpExtTCPReqQFullDoCookies",
+    "TcpExtTCPReqQFullDrop",
+    "TcpExtTCPRetransFail",
+    "TcpExtTCPSACKReneging",
+    "TcpExtTCPSACKReorder",
+    "TcpExtTCPSpuriousRTOs",
+    "TcpExtTCPTSReorder",
+    "TcpExtTCPTimeouts",
+    "TcpExtTCPToZeroWindowAdv",
+    "TcpExtTCPFromZeroWindowAdv",
+    "TcpExtTCPWantZeroWindowAdv",
+];
+
+fn shown(advice: &[Advice]) -> String {
+    let mut text = String::new();
+    for piece in advice {
+        writeln!(text, "- {}", piece.text).expect("written");
+        for Command { host, line, changes, needs, reverts } in &piece.commands {
+            writeln!(text, "    [{}] $ {line}", host.slug()).expect("written");
+            writeln!(text, "        {changes}").expect("written");
+            if let Some(needs) = needs {
+                writeln!(text, "        needs {needs}").expect("written");
+            }
+            if let Some(reverts) = reverts {
+                writeln!(text, "        undo: {reverts}").expect("written");
+            }
+        }
+        if let Some(caution) = &piece.caution {
+            writeln!(text, "    caution: {caution}").expect("written");
+        }
+    }
+    text
+}
+
+fn everything() -> impl Iterator<Item = (Cause, FlowReport, Vec<Advice>)> {
+    Cause::ALL.iter().map(|cause| {
+        let report = report_of(*cause);
+        let advice = advise(&finding(*cause), &report);
+        (*cause, report, advice)
+    })
+}
+
+#[test]
+fn advice_of_every_cause() {
+    for limit in Limit::ALL {
+        let mut text = String::new();
+        for (cause, _, advice) in everything().filter(|(cause, ..)| cause.limit() == limit) {
+            writeln!(text, "== {cause}\n{}", shown(&advice)).expect("written");
+        }
+        insta::assert_snapshot!(limit.slug(), text);
+    }
+}
+
+#[test]
+fn only_sysctls_and_counters_that_exist() {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_'))
+            .map(|word| word.trim_matches('.').to_owned())
+            .collect()
+    };
+    for (cause, _, advice) in everything() {
+        for word in words(&shown(&advice)) {
+            if word.starts_with("net.") {
+                assert!(SYSCTLS.contains(&word.as_str()), "{cause}: {word}");
+            }
+            if word.starts_with("TcpExt") {
+                assert!(COUNTERS.contains(&word.as_str()), "{cause}: {word}");
+            }
+            if word.starts_with("tcp_") && word.contains("mem") {
+                assert!(
+                    ["tcp_rmem", "tcp_wmem", "tcp_mem", "tcp_rmem.before", "tcp_wmem.before"]
+                        .contains(&word.as_str()),
+                    "{cause}: {word}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
+    const SETTERS: [&str; 9] = [
+        "sysctl -w",
+        "route add",
+        "tc qdisc replace",
+        "ethtool -G",
+        "modprobe",
+        "renice",
+        "kill",
+        "echo",
+        "tcp_metrics delete",
+    ];
+    for (cause, _, advice) in everything() {
+        assert!(!advice.is_empty(), "{cause}");
+        for command in advice.iter().flat_map(|piece| &piece.commands) {
+            let sets = SETTERS.iter().any(|setter| command.line.contains(setter));
+            let deletes = command.line.contains("tcp_metrics delete");
+            assert!(!sets || command.needs.is_some(), "{cause}: {}", command.line);
+            assert_eq!(sets && !deletes, command.reverts.is_some(), "{cause}: {}", command.line);
+            assert!(!command.changes.is_empty(), "{cause}: {}", command.line);
+        }
+    }
+}
+
+#[test]
+fn a_set_sysctl_is_noted_before_unless_its_other_value_is_known() {
+    for (cause, _, advice) in everything() {
+        for piece in &advice {
+            for (index, command) in piece.commands.iter().enumerate() {
+                let Some(file) = command.reverts.as_deref().and_then(|line| line.strip_prefix("sysctl -p "))
+                else {
+                    continue;
+                };
+                let noted = index.checked_sub(1).map(|before| piece.commands[before].line.as_str());
+                assert!(
+                    noted.is_some_and(|line| line.ends_with(&format!("| tee {file}"))),
+                    "{cause}: {command:?}"
+                );
+            }
+        }
+    }
+}
+
+fn with_receiver(scale: u8, window: Bytes) -> FlowReport {
+    let mut report = report();
+    let measures = &mut report.directions[End::A.index()].measures;
+    measures.window.max = Some(window);
+    if let Some(options) = &mut measures.options {
+        options.window_scale = Some(scale);
+    }
+    report
+}
+
+/// 3 MiB per 40 ms are 629 Mbit/s; 2.5 Gbit/s is the link rate above twice 600; that is 12.5 MB per 40 ms,
+/// of which four times is 47.7 MiB.
+#[test]
+fn receive_buffer_by_hand() {
+    let mut report = with_receiver(7, Bytes::kib(3 << 10));
+    report.directions[End::B.index()].measures.goodput = Some(Rate::mbit(600));
+    let text = shown(&advise(&finding(Cause::ReceiveBufferTooSmall), &report));
+    for part in [
+        "3 MiB per round trip of 40 ms is at most 629 Mbit/s",
+        "For 2.5 Gbit/s it has to be 11.9 MiB",
+        "at least 48 MiB",
+        "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 50331648\"",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// What holds a window down shows in the scale (`tcp_select_initial_window`): of 32 MiB, for which the
+/// scale is 10, half would be advertised, and 208 KiB is not near; a scale of 2 is chosen for 128 to 256
+/// KiB, and where all 208 KiB of it are advertised it was the buffer's own size; a scale of 7 stands for 4
+/// to 8 MiB, of which 3 MiB may be all there is.
+#[test]
+fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
+    let first = |scale, window| {
+        let advice = advise(&finding(Cause::ReceiveBufferTooSmall), &with_receiver(scale, window));
+        (advice[0].text.clone(), advice.len())
+    };
+    let (text, pieces) = first(10, Bytes::kib(208));
+    assert!(text.contains("holds this window down") && text.contains("between 32 MiB and 64 MiB"), "{text}");
+    assert_eq!(pieces, 1, "the host's limit suffices");
+    assert!(first(2, Bytes::kib(208)).0.contains("Probably the receiver's program fixed this buffer"));
+    assert!(first(0, Bytes::kib(60)).0.contains("Probably the receiver's program fixed this buffer"));
+    let (text, pieces) = first(7, Bytes::kib(3 << 10));
+    assert!(text.starts_with("The receiver's window stood at its largest"), "{text}");
+    assert_eq!(pieces, 2);
+}
+
+/// A host whose limits are the kernel's own is never told to lower them, but for a standing queue, on
+/// purpose.
+#[test]
+fn limits_are_not_lowered() {
+    for (cause, _, advice) in everything().filter(|(cause, ..)| *cause != Cause::StandingQueue) {
+        for command in advice.iter().flat_map(|piece| &piece.commands) {
+            for (key, default) in [("tcp_rmem", 32 << 20), ("tcp_wmem", 4 << 20), ("mem_max", 4 << 20)] {
+                if command.line.contains("sysctl -w") && command.line.contains(key) {
+                    let value = command.line.rsplit(['=', ' ']).next().unwrap_or_default();
+                    let value: u64 = value.trim_matches('"').parse().expect("a number");
+                    assert!(value >= default, "{cause}: {}", command.line);
+                }
+            }
+        }
+    }
+}
+
+/// No number is made up: without round trip and goodput the advice is there and names no rate.
+#[test]
+fn what_is_unknown_is_not_computed_with() {
+    for cause in Cause::ALL {
+        let mut report = report_of(*cause);
+        report.opening.round_trip = None;
+        report.vantage.vantage = Vantage::Unknown;
+        report.vantage.to_a = None;
+        for direction in &mut report.directions {
+            direction.measures = Measures::default();
+        }
+        let text = shown(&advise(&finding(*cause), &report));
+        assert!(!text.is_empty(), "{cause}");
+        for unit in [" Mbit/s", " kbit/s"] {
+            for quoted in text.split(unit).skip(1) {
+                let known = [
+                    "with 4 MB",
+                    " with 16 MB",
+                    " to 72",
+                    ", and",
+                    " with",
+                    ", with one 265",
+                    ", and 75",
+                    ").",
+                ];
+                assert!(
+                    known.iter().any(|known| quoted.starts_with(known)),
+                    "{cause}: a rate before \"{}\"",
+                    &quoted[..quoted.len().min(40)]
+                );
+            }
+        }
+        assert!(!text.contains("0 B per round trip"), "{cause}: {text}");
+    }
+}
+
+/// Extreme values neither panic nor overflow.
+#[test]
+fn extremes() {
+    for cause in Cause::ALL {
+        for (goodput, round_trip, share, spells) in [
+            (u64::MAX, Duration::MAX, 1.0, u64::MAX),
+            (1, Duration::from_nanos(1), 0.0, 0),
+            (0, Duration::ZERO, f64::NAN, 1),
+        ] {
+            let mut report = report_of(*cause);
+            report.opening.round_trip = Some(round_trip);
+            report.vantage.to_a = None;
+            report.vantage.vantage = Vantage::Between;
+            for direction in &mut report.directions {
+                let measures = &mut direction.measures;
+                measures.goodput = Some(Rate::bits_per_second(goodput));
+                measures.flight_max = Bytes::new(goodput);
+                measures.window.max = Some(Bytes::new(goodput));
+                measures.bytes = Bytes::new(goodput);
+                measures.labels.retransmission = goodput;
+                measures.rtt_by_ack.min = Some(round_trip);
+                measures.rtt_by_ack.mean = Some(round_trip);
+                measures.rtt_by_ack.max = Some(Duration::MAX);
+            }
+            let mut finding = finding(*cause);
+            finding.share = share;
+            finding.spells = spells;
+            finding.lasted = round_trip;
+            assert!(!advise(&finding, &report).is_empty());
+        }
+    }
+}
