@@ -142,6 +142,7 @@ fn request_response(set: Set) -> Vec<Case> {
         .variant(format!("{rate}mbit-{rtt}ms-{response}b-think-{think}ms{}", suffix(offload)))
         .about("The client thinks before each next request; the server has nothing to send meanwhile.")
         .offload(offload)
+        .queue(200)
         .share_at_least(ShareBasis::Idle, 0.5)
         .check(Check::NothingDropped)
     };
@@ -174,6 +175,7 @@ fn slow_server(set: Set) -> Vec<Case> {
         .variant(format!("{rate}mbit-{rtt}ms-{response}b-server-{server}ms"))
         .about("The server takes its time before each answer; requests follow answers at once.")
         .or("application/think-time")
+        .queue(200)
         .share_at_least(ShareBasis::Idle, 0.4)
         .check(Check::NothingDropped)
     };

@@ -258,15 +258,15 @@ fn reordering(set: Set) -> Vec<Case> {
     let rows = rows(
         set,
         &[
-            Row(50, 40, 20_000, 15, 0, Nothing),
             Row(50, 30, 10_000, 40, 0, Nothing),
-            Row(30, 40, 10_000, 8, 0, Timestamps),
-            Row(30, 40, 20_000, 15, 0, Sack),
+            Row(30, 20, 20_000, 60, 0, Nothing),
+            Row(20, 40, 20_000, 60, 0, Timestamps),
+            Row(30, 40, 20_000, 70, 0, Sack),
             Row(30, 40, 10_000, 10, 5000, Nothing),
         ],
         &[
-            Row(40, 50, 15_000, 20, 0, Nothing),
-            Row(60, 25, 25_000, 12, 0, Timestamps),
+            Row(40, 25, 15_000, 50, 0, Nothing),
+            Row(25, 30, 25_000, 45, 0, Timestamps),
             Row(25, 35, 15_000, 9, 7000, Nothing),
         ],
     );

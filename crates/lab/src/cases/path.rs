@@ -2,11 +2,12 @@
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
 use crate::case::{Case, Check, Set};
+use crate::path::ReorderConfig;
 use crate::path::policer::PolicerConfig;
 use crate::workload::{Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<Case> {
-    [full_link(set), bufferbloat(set), policer(set), duplicates(set)].concat()
+    [full_link(set), bufferbloat(set), policer(set), duplicates(set), reordering_harmless(set)].concat()
 }
 
 fn bulk(seconds: u64) -> Workload {
@@ -70,6 +71,23 @@ fn policer(set: Set) -> Vec<Case> {
             })
             .check(Check::Dropped(10))
             .check(Check::Retransmitted(10))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+/// Reordering that the sender learns to wait for (RACK's window and the reordering degree, RFC 8985): the
+/// link stays full.
+fn reordering_harmless(set: Set) -> Vec<Case> {
+    let rows = rows(set, &[(8, 40, 20_000, 10), (6, 60, 10_000, 8)], &[(9, 50, 15_000, 12)]);
+    let case = |(rate, rtt, ppm, extra)| {
+        Case::new(set, "reordering-harmless", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(5))
+            .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-by-{extra}ms"))
+            .about("Some packets are overtaken, but the sender copes with it; the link is what binds.")
+            .or("path/standing-queue")
+            .queue(300)
+            .forward(|p| p.reorder = Some(ReorderConfig { probability_ppm: ppm, extra_ns: ms(extra) }))
+            .check(Check::HeldBack(8))
+            .check(Check::LinkUsed(0.8))
     };
     rows.into_iter().map(case).collect()
 }

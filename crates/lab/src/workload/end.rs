@@ -48,6 +48,10 @@ pub struct EndRecord {
     pub info_ns: Option<u64>,
     /// What the kernel said then.
     pub info: Option<TcpInfo>,
+    /// Size of the send buffer then, as `SO_SNDBUF` reads back: what the kernel allows, its overhead included.
+    pub sndbuf_bytes: Option<u64>,
+    /// Size of the receive buffer then, as `SO_RCVBUF` reads back.
+    pub rcvbuf_bytes: Option<u64>,
 }
 
 /// What both ends need to know while they run.
@@ -134,6 +138,8 @@ impl End {
             stops_ns: Vec::new(),
             info_ns: None,
             info: None,
+            sndbuf_bytes: None,
+            rcvbuf_bytes: None,
         };
         Ok(Self { socket, record })
     }
@@ -329,6 +335,8 @@ impl End {
     pub fn inquire(&mut self) -> Result<(), LabError> {
         self.record.info = Some(TcpInfo::of(&self.socket)?);
         self.record.info_ns = Some(clock::realtime_ns());
+        self.record.sndbuf_bytes = self.socket.send_buffer_size().ok().map(|n| n as u64);
+        self.record.rcvbuf_bytes = self.socket.recv_buffer_size().ok().map(|n| n as u64);
         Ok(())
     }
 }
