@@ -159,8 +159,11 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
     if zero && stretch.lasted() >= 400_000_000 && stretch.under(Hold::Window) * 10 >= stretch.lasted() * 9 {
         return Cause::ReaderStopped;
     }
-    let largest_before = stretches[..at].iter().rev().take(64).map(|s| s.window_max).max().unwrap_or(0);
-    if zero || stretch.window_min < largest_before / 2 {
+    let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
+    let shrunk = stretch.window_max < largest(&stretches[..at]) / 4 * 3;
+    // The receiver answers when its reader makes room, not when the data comes.
+    let held = queueing(overview, stretch) && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
+    if zero || shrunk || held || stretch.window_min < stretch.window_max / 4 {
         return Cause::SlowReader;
     }
     if context.scaling == Some(false) && stretch.window_max > 32_000 && stretch.marks.has(Marks::FIELD_FULL) {
@@ -169,7 +172,7 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
     if stretch.marks.has(Marks::FIELD_FULL) && matches!(context.scale, ScaleKnown::Agreed(_)) {
         return Cause::WindowScaleTooSmall;
     }
-    if stretch.window_max < overview.window_max / 4 * 3 {
+    if stretch.window_max < largest(&stretches[at..]) / 4 * 3 {
         return Cause::AutotuningLag;
     }
     Cause::ReceiveBufferTooSmall
@@ -205,6 +208,10 @@ fn open(overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
             return Cause::StandingQueue;
         }
         return Cause::BottleneckFull;
+    }
+    // Neither ACKs nor a window made the sender send when it did: its application did.
+    if stretch.open_free > 2 * stretch.open_clocked {
+        return Cause::SenderIdle;
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
         let grows = |earlier: &Stretch, later: &Stretch| later.flight_max >= earlier.flight_max / 5 * 6;

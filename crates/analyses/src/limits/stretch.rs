@@ -80,6 +80,10 @@ pub struct Stretch {
     pub dry_clocked: u32,
     /// Waits while dry that ended by themselves: the application wrote.
     pub dry_free: u32,
+    /// The same for waits with more to send: ended by an ACK.
+    pub open_clocked: u32,
+    /// Ended by themselves.
+    pub open_free: u32,
     /// The largest and smallest amount outstanding right after such a wait ended.
     pub peak_max: u32,
     /// The smallest.
@@ -104,6 +108,8 @@ impl Stretch {
             rtt_min: u32::MAX,
             dry_clocked: 0,
             dry_free: 0,
+            open_clocked: 0,
+            open_free: 0,
             peak_max: 0,
             peak_min: u32::MAX,
             gap_max: 0,
@@ -156,6 +162,8 @@ impl Stretch {
         self.rtt_min = self.rtt_min.min(next.rtt_min);
         self.dry_clocked += next.dry_clocked;
         self.dry_free += next.dry_free;
+        self.open_clocked += next.open_clocked;
+        self.open_free += next.open_free;
         self.peak_max = self.peak_max.max(next.peak_max);
         self.peak_min = self.peak_min.min(next.peak_min);
         self.gap_max = self.gap_max.max(next.gap_max);

@@ -10,7 +10,7 @@ use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Flags, Segment};
+use slowpath_model::Segment;
 use std::collections::VecDeque;
 
 /// What the receiver has told.
@@ -50,6 +50,10 @@ pub struct Track {
     nxt: i64,
     round_end: i64,
     dry: bool,
+    /// Delivered since data was last sent, what was outstanding then, and the time under [`Hold::Open`] since.
+    unanswered: i64,
+    flight_sent: i64,
+    open_since_sent: i64,
     /// The other end sent payload since this one last did.
     asked: bool,
     /// When the sender last learnt something, and last sent data.
@@ -77,6 +81,9 @@ impl Track {
             nxt: una,
             round_end: una,
             dry: true,
+            unanswered: 0,
+            flight_sent: 0,
+            open_since_sent: 0,
             asked: false,
             learnt: from,
             sent: from,
@@ -106,9 +113,8 @@ impl Track {
             return Hold::Recovery;
         }
         let room = self.known.edge.map(|edge| edge - self.nxt);
-        // Linux sends a short segment into a window smaller than an MSS only from its probe timer.
-        let full = room.is_some_and(|room| room < i64::from(self.mss));
-        if full && (self.known.una < self.nxt || room.is_some_and(|room| room <= i64::from(self.mss) / 2)) {
+        // RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a full segment.
+        if room.is_some_and(|room| room < i64::from(self.mss)) {
             Hold::Window
         } else if self.known.una >= self.nxt {
             Hold::Idle
@@ -126,6 +132,9 @@ impl Track {
             return;
         }
         self.last = at;
+        if hold == Hold::Open {
+            self.open_since_sent += lasted;
+        }
         let mut marks = Marks::default();
         if hold == Hold::Window {
             marks.set(Marks::TOUCHED);
@@ -170,6 +179,7 @@ impl Track {
             self.log.push(self.current);
         }
         self.current = Stretch::at(self.last);
+        self.open_since_sent = 0;
         self.round_end = self.nxt;
     }
 
@@ -194,7 +204,9 @@ impl Track {
                 break;
             }
             self.pending.pop_front();
-            self.learn(due.min(at).max(self.last), answer, rto);
+            // Whenever it shows, the sender learnt it when it arrived there.
+            let arrived = (answer.at + near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
+            self.learn(arrived, answer, rto);
         }
     }
 
@@ -218,6 +230,16 @@ impl Track {
     fn learn(&mut self, at: i64, answer: Answer, rto: &LinuxRto) {
         let hold = self.hold();
         self.account(at, hold, rto);
+        self.unanswered += answer.delivered;
+        if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
+            // What is outstanding fell to half, and nothing followed: there was nothing to follow.
+            self.dry = true;
+            let [open, dry] = [Hold::Open as usize, Hold::Dry as usize];
+            let since = self.open_since_sent.min(self.current.held[open]);
+            self.current.held[open] -= since;
+            self.current.held[dry] += since;
+            self.open_since_sent = 0;
+        }
         if answer.delivered > 0 {
             let gap = u32::try_from((at - self.learnt) / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
@@ -261,8 +283,16 @@ impl Track {
             Label::New | Label::OutOfOrder => {
                 let hold = self.hold();
                 self.account(at, hold, rto);
-                if hold == Hold::Dry || hold == Hold::Idle {
-                    self.end_of_wait(at, segment, near);
+                match hold {
+                    Hold::Dry | Hold::Idle => self.end_of_wait(at, segment, near),
+                    Hold::Open if at - self.sent > 1_000_000 => {
+                        if self.is_clocked(at, near) {
+                            self.current.open_clocked += 1;
+                        } else {
+                            self.current.open_free += 1;
+                        }
+                    }
+                    _ => {}
                 }
                 self.asked = false;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
@@ -274,19 +304,24 @@ impl Track {
         self.sent = at;
         let flight = (self.nxt - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
         self.current.flight_max = self.current.flight_max.max(flight);
+        self.unanswered = 0;
+        self.open_since_sent = 0;
+        self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
-            // RFC 9293, section 3.9.1: the push flag says that the send queue is empty behind this segment.
-            let short = segment.len > 0 && !segment.len.is_multiple_of(self.mss);
-            self.dry = short || segment.flags.has(Flags::PSH);
+            self.dry = self.emptied_the_queue(segment);
         }
+    }
+
+    /// Whether nothing was left to send behind `segment`: it is no multiple of the MSS, which Nagle's algorithm
+    /// allows at the end of a queue only. A push flag says so too (RFC 9293, section 3.9.1), but Linux sets it on
+    /// every super-packet (`__tcp_transmit_skb`, since 5.5), and once segmented those cannot be told.
+    const fn emptied_the_queue(&self, segment: &Segment) -> bool {
+        segment.len > 0 && !segment.len.is_multiple_of(self.mss)
     }
 
     /// The application wrote, or was let in to write, after the queue had run dry.
     fn end_of_wait(&mut self, at: i64, segment: &Segment, near: &Distance) {
-        // A writer that an ACK lets in needs to be woken and to run: well within a millisecond or a few.
-        const WAKE_UP: i64 = 3_000_000;
-        let clocked = at - self.learnt - self.lag(near) <= WAKE_UP;
-        if clocked {
+        if self.is_clocked(at, near) {
             // RFC 1122, section 4.2.3.2: an ACK may be delayed by up to 500 ms; Linux starts at 40 ms.
             let late = self.known.round_trip.is_some_and(|took| took > self.shortest + 25_000_000);
             if late && self.known.una >= self.nxt && !segment.len.is_multiple_of(self.mss) {
@@ -299,6 +334,13 @@ impl Track {
         let flight = (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
         self.current.peak_min = self.current.peak_min.min(flight);
+    }
+
+    /// Whether an ACK, and not the application, made the sender send now.
+    fn is_clocked(&self, at: i64, near: &Distance) -> bool {
+        // A writer that an ACK lets in needs to be woken and to run.
+        const WAKE_UP: i64 = 1_500_000;
+        at - self.learnt - self.lag(near) <= WAKE_UP
     }
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
