@@ -1,3 +1,69 @@
-//! Where does a Linux TCP transfer lose its time, and what would give it back?.
+//! `slowpath`: where a TCP transfer loses its time, and what would give it back.
+//!
+//! Arguments and wiring only; what is known is in the crates behind.
 
-fn main() {}
+mod args;
+mod causes;
+mod console;
+mod diagnose;
+mod flows;
+mod recording;
+mod show;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use console::Console;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How it went, where something came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of the input was used, or all that matters.
+    Whole,
+    /// The input was damaged, or a part that matters was skipped.
+    Partial,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::new(&cli.output);
+    match run(cli.command, &console) {
+        Ok(Outcome::Whole) => ExitCode::SUCCESS,
+        Ok(Outcome::Partial) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where standard error is gone too, there is nobody to tell.
+            let _ = writeln!(io::stderr(), "slowpath: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Diagnose(args) => diagnose::run(&args, console),
+        Command::Show(args) => show::run(&args, console),
+        Command::Flows(args) => flows::run(&args, console),
+        Command::Causes(args) => causes::run(&args, console),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
+            console::print(&text)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut text)?;
+            console::print(&text)
+        }
+    }
+}
+
+/// Whether the reader of the output went away, as `head` does: no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(io::ErrorKind::BrokenPipe)
+    })
+}

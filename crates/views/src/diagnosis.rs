@@ -2,6 +2,7 @@
 
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_model::Instant;
+use slowpath_remedies::Advice;
 
 /// The result of one run: what was read, what was found, and who knows what to do about it.
 pub struct Diagnosis<'a> {
@@ -12,8 +13,11 @@ pub struct Diagnosis<'a> {
     /// Flows that were seen and of which no report was kept, for want of memory.
     pub flows_not_kept: u64,
     /// Knows what would give the time of a finding back.
-    pub advise: &'a dyn Fn(&Finding, &FlowReport) -> Vec<Advice>,
+    pub advise: &'a Advise,
 }
+
+/// Who knows what would help: `slowpath_remedies::advise`, but for tests.
+pub type Advise = dyn Fn(&Finding, &FlowReport) -> Vec<Advice>;
 
 /// What was read from one file or stream.
 #[derive(Clone, Debug, Default)]
@@ -47,24 +51,4 @@ pub struct Skipped {
     pub what: String,
     /// Whether the results may be wrong or partial because of it, so that the exit code says so.
     pub matters: bool,
-}
-
-/// What would give the time of a finding back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Advice {
-    /// A sentence.
-    pub text: String,
-    /// How, in the order of doing.
-    pub commands: Vec<Command>,
-    /// What to know before.
-    pub caution: Option<String>,
-}
-
-/// A command line, and where to run it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Where: `on the receiver`; `None` where it does not matter or the text says it.
-    pub place: Option<String>,
-    /// The line.
-    pub line: String,
 }

@@ -11,9 +11,10 @@
 //! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
 
 pub mod diagnosis;
+pub mod json;
 pub mod quantity;
 pub mod rank;
 pub mod terminal;
 pub mod words;
 
-pub use diagnosis::{Advice, Command, Diagnosis, Recording, Skipped};
+pub use diagnosis::{Advise, Diagnosis, Recording, Skipped};

@@ -6,15 +6,6 @@ use anstyle::Style;
 use slowpath_analyses::{Cause, Limit};
 use std::io;
 
-/// What there is to read about a cause.
-#[derive(Clone, Copy, Debug)]
-pub struct CauseText {
-    /// The cause.
-    pub cause: Cause,
-    /// Its page in the handbook, as Markdown.
-    pub page: &'static str,
-}
-
 /// Writes all causes, by limit.
 ///
 /// # Errors
@@ -33,17 +24,17 @@ pub fn cause_catalogue(look: &Look, out: &mut impl io::Write) -> io::Result<()> 
     look.paragraph(out, "", "What a cause is, how it shows and what to do about it: slowpath causes CAUSE")
 }
 
-/// Writes what the handbook has on one cause.
+/// Writes what the handbook has on one cause: `page`, in Markdown.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn cause_page(text: &CauseText, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    let style = Style::new().fg_color(Some(colour(text.cause.limit()))).bold();
-    writeln!(out, "{}", look.paint(style, &text.cause.to_string()))?;
+pub fn cause_page(cause: Cause, page: &str, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let style = Style::new().fg_color(Some(colour(cause.limit()))).bold();
+    writeln!(out, "{}", look.paint(style, &cause.to_string()))?;
     writeln!(out)?;
     let mut code = false;
-    for line in text.page.lines() {
+    for line in page.lines() {
         if line.starts_with("```") {
             code = !code;
         } else if code {

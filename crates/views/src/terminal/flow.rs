@@ -3,12 +3,13 @@
 use super::look::{Look, columns, wrap};
 use super::palette::colour;
 use super::{bar, header};
-use crate::diagnosis::{Advice, Diagnosis};
+use crate::diagnosis::Diagnosis;
 use crate::quantity::{counted, duration, from_argument, share};
 use crate::rank::is_loss;
 use crate::words;
 use anstyle::{AnsiColor, Style};
 use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_remedies::{Advice, Host};
 use std::io;
 
 /// Findings below this share are counted, not shown.
@@ -114,37 +115,62 @@ fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<(
     Ok(())
 }
 
-fn advice(
-    diagnosis: &Diagnosis<'_>,
-    flow: &FlowReport,
-    look: &Look,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
+/// Findings that get advice, at most.
+const MOST_ADVISED: usize = 3;
+
+fn advice(diagnosis: &Diagnosis<'_>, flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let worth = |place: usize, finding: &Finding| {
+        place == 0 || finding.share >= WORTH_A_LOOK && is_loss(finding.cause)
+    };
+    let advised = flow.main().findings.iter().enumerate().filter(|(place, finding)| worth(*place, finding));
     let mut told: Vec<Advice> = Vec::new();
-    for finding in flow.main().findings.iter().filter(|finding| finding.share >= WORTH_A_ROW) {
-        for advice in (diagnosis.advise)(finding, flow) {
-            if told.contains(&advice) {
-                continue;
-            }
-            if told.is_empty() {
-                writeln!(out)?;
-                let title = if is_loss(finding.cause) { "What would give it back" } else { "What to do" };
-                writeln!(out, "{}", look.strong(title))?;
-            }
-            look.paragraph(out, "  • ", &advice.text)?;
-            for command in &advice.commands {
-                if let Some(place) = &command.place {
-                    look.styled_paragraph(out, "    ", &format!("{place}:"), Style::new().dimmed())?;
-                }
-                writeln!(out, "      {}", look.paint(AnsiColor::Cyan.on_default(), &command.line))?;
-            }
-            if let Some(caution) = &advice.caution {
-                look.styled_paragraph(out, "    ! ", caution, header::WARNING)?;
-            }
-            told.push(advice);
+    for (place, finding) in advised.take(MOST_ADVISED) {
+        let mut advices = (diagnosis.advise)(finding, flow);
+        // All of it for what bound most, and the most helpful for the others.
+        advices.truncate(if place == 0 { advices.len() } else { 1 });
+        advices.retain(|advice| !told.contains(advice));
+        if advices.is_empty() {
+            continue;
         }
+        writeln!(out)?;
+        let about = format!("Against {} ({})", finding.cause.title(), share(finding.share));
+        let title = if is_loss(finding.cause) { about } else { format!("About {}", finding.cause.title()) };
+        look.styled_paragraph(out, "", &title, Style::new().bold())?;
+        for advice in &advices {
+            one_advice(advice, look, out)?;
+        }
+        let more = format!("Explained by: slowpath causes {}", finding.cause);
+        look.styled_paragraph(out, "  ", &more, Style::new().dimmed())?;
+        told.extend(advices);
     }
     Ok(())
+}
+
+fn one_advice(advice: &Advice, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    look.paragraph(out, "  • ", &advice.text)?;
+    let mut before = None;
+    for command in &advice.commands {
+        let place = (command.host, command.needs);
+        if before.replace(place) != Some(place) {
+            let whose = match command.host {
+                Host::Sender => "on the sender",
+                Host::Receiver => "on the receiver",
+                Host::Path => "on the device in front of the bottleneck",
+                Host::Either => "on either end",
+            };
+            let needs = command.needs.map_or_else(String::new, |needs| format!(", as {needs}"));
+            look.styled_paragraph(out, "    ", &format!("{whose}{needs}:"), Style::new().dimmed())?;
+        }
+        writeln!(out, "      {}", look.paint(AnsiColor::Cyan.on_default(), &command.line))?;
+        look.styled_paragraph(out, "        # ", &command.changes, Style::new().dimmed())?;
+        if let Some(reverts) = &command.reverts {
+            writeln!(out, "        {}", look.faint(&format!("# undo: {reverts}")))?;
+        }
+    }
+    match &advice.caution {
+        Some(caution) => look.styled_paragraph(out, "    ! ", caution, header::WARNING),
+        None => Ok(()),
+    }
 }
 
 fn blind_spots(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ mod header;
 mod look;
 mod palette;
 
-pub use causes::{CauseText, cause_catalogue, cause_page};
+pub use causes::{cause_catalogue, cause_page};
 pub use flows::{flows_long, flows_table};
 pub use look::Look;
 

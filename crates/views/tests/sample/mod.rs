@@ -4,7 +4,8 @@
 use slowpath_analyses::report::*;
 use slowpath_analyses::{Cause, Confidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
-use slowpath_views::{Advice, Command, Diagnosis, Recording, Skipped};
+use slowpath_remedies::{Advice, Command, Host};
+use slowpath_views::{Diagnosis, Recording, Skipped};
 use std::time::Duration;
 
 pub fn at(millis: i64) -> Instant {
@@ -219,8 +220,11 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
                 "Let the receive buffer grow to twice what the path holds: 6 MiB for 1 Gbit/s over 20.1 ms."
                     .to_owned(),
             commands: vec![Command {
-                place: Some("on the receiver".to_owned()),
+                host: Host::Receiver,
                 line: "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'".to_owned(),
+                changes: "how far the kernel lets a receive buffer grow".to_owned(),
+                needs: Some("root"),
+                reverts: Some("sysctl -w net.ipv4.tcp_rmem='4096 131072 4194304'".to_owned()),
             }],
             caution: Some(
                 "An application that sets SO_RCVBUF switches this off; it must stop doing so.".to_owned(),
@@ -229,8 +233,11 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
         Cause::AfterLoss => vec![Advice {
             text: "Use a congestion control that does not take every loss for a full queue.".to_owned(),
             commands: vec![Command {
-                place: Some("on the sender".to_owned()),
+                host: Host::Sender,
                 line: "sysctl -w net.ipv4.tcp_congestion_control=bbr".to_owned(),
+                changes: "the congestion control of new connections".to_owned(),
+                needs: None,
+                reverts: None,
             }],
             caution: None,
         }],

@@ -1,0 +1,27 @@
+//! `slowpath causes`: what a verdict can name.
+
+use crate::Outcome;
+use crate::args::Causes;
+use crate::console::{self, Console};
+use slowpath_analyses::Cause;
+use slowpath_remedies::handbook_page;
+use slowpath_views::{json, terminal};
+use std::io::Write;
+
+pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
+    let asked: Vec<Cause> = match &args.cause {
+        Some(name) => Cause::ALL.iter().copied().filter(|cause| cause.to_string() == *name).collect(),
+        None => Cause::ALL.to_vec(),
+    };
+    let mut out = console::stdout();
+    match (&args.cause, asked.as_slice()) {
+        _ if args.json => {
+            serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_page))?;
+            writeln!(out)?;
+        }
+        (Some(_), [cause]) => terminal::cause_page(*cause, handbook_page(*cause), &console.look(), &mut out)?,
+        _ => terminal::cause_catalogue(&console.look(), &mut out)?,
+    }
+    out.flush()?;
+    Ok(Outcome::Whole)
+}

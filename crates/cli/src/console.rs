@@ -1,0 +1,85 @@
+//! Standard output and standard error: colour, width, progress.
+
+use crate::Outcome;
+use crate::args::{Output, When};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slowpath_views::terminal::Look;
+use std::ffi::OsStr;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+/// What output goes to.
+pub struct Console {
+    colour: bool,
+    progress: bool,
+    /// Columns of the terminal; `None` for a pipe or a file.
+    width: Option<usize>,
+}
+
+/// What a pipe or a file gets.
+const PIPE_WIDTH: usize = 80;
+
+impl Console {
+    pub fn new(output: &Output) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let plain = set("NO_COLOR").is_some() || set("TERM").as_deref() == Some(OsStr::new("dumb"));
+        let wanted = |when: When, auto: bool| match when {
+            When::Auto => auto,
+            When::Always => true,
+            When::Never => false,
+        };
+        Self {
+            colour: wanted(output.color, terminal && !plain),
+            progress: wanted(output.progress, io::stderr().is_terminal()),
+            width: terminal
+                .then(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+                .flatten(),
+        }
+    }
+
+    /// How to lay out text.
+    pub fn look(&self) -> Look {
+        Look::new(self.colour, self.width.unwrap_or(PIPE_WIDTH))
+    }
+
+    /// How to lay out a table: in a pipe each row is one line, however long, for programs that read lines.
+    pub fn table_look(&self) -> Look {
+        Look::new(self.colour, self.width.unwrap_or(usize::MAX / 2))
+    }
+
+    /// A bar on standard error for reading `name`, or none.
+    pub fn bar(&self, name: &str) -> Option<ProgressBar> {
+        if !self.progress {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        bar.set_message(name.to_owned());
+        bar.set_style(ProgressStyle::with_template("{msg} {bytes} read, {bytes_per_sec}").ok()?);
+        Some(bar)
+    }
+}
+
+/// The style of a bar whose end is known.
+pub fn known_length() -> ProgressStyle {
+    ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Standard output, buffered.
+pub fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Prints `text` whole.
+pub fn print(text: &[u8]) -> anyhow::Result<Outcome> {
+    let mut out = stdout();
+    out.write_all(text)?;
+    out.flush()?;
+    Ok(Outcome::Whole)
+}
+
+/// Says something on standard error that is not part of the result.
+pub fn warn(text: &str) {
+    // Where standard error is gone, there is nobody to tell.
+    let _ = writeln!(io::stderr(), "slowpath: {text}");
+}

@@ -1,0 +1,44 @@
+//! The causes that a verdict can name.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::Cause;
+
+/// What `slowpath causes --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/causes/1")]
+pub struct Causes {
+    /// `slowpath/causes/1`.
+    schema: &'static str,
+    /// The causes, by limit.
+    causes: Vec<CauseEntry>,
+}
+
+/// One cause.
+#[derive(Serialize, JsonSchema)]
+pub struct CauseEntry {
+    /// Its name: the limit, a slash and the case of it.
+    cause: String,
+    /// The limit alone.
+    limit: &'static str,
+    /// For people.
+    title: &'static str,
+    /// Whether time under it could be had back.
+    is_loss: bool,
+    /// Its page in the handbook, as Markdown.
+    page: &'static str,
+}
+
+impl Causes {
+    /// Those of `causes`, with what the handbook says of each.
+    pub fn of(causes: &[Cause], page: impl Fn(Cause) -> &'static str) -> Self {
+        let entry = |cause: &Cause| CauseEntry {
+            cause: cause.to_string(),
+            limit: cause.limit().slug(),
+            title: cause.title(),
+            is_loss: crate::rank::is_loss(*cause),
+            page: page(*cause),
+        };
+        Self { schema: "slowpath/causes/1", causes: causes.iter().map(entry).collect() }
+    }
+}

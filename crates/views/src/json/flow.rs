@@ -1,0 +1,186 @@
+//! One flow.
+
+use super::finding::{Finding, Spell, Stall};
+use super::measures::Measures;
+use super::{end, nanos};
+use crate::diagnosis::Advise;
+use crate::rank::{main_finding, time_lost};
+use crate::words;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::report::{self, DirectionReport, FlowReport};
+use slowpath_model::{End, FlowEnd};
+
+/// One connection, from its first packet in the recording to its last.
+#[derive(Serialize, JsonSchema)]
+pub struct Flow {
+    /// Its number in the recording, from 1: what `--flow` takes.
+    flow: u32,
+    /// Address and port of the end that opened it (where the start was not recorded: that sent the first packet).
+    a: String,
+    /// Address and port of the other end.
+    b: String,
+    /// How many connections between the same addresses and ports the recording saw before.
+    occurrence: u32,
+    /// When its first packet was recorded.
+    first_ns: i64,
+    /// When its last packet was recorded.
+    last_ns: i64,
+    /// From the first packet to the last.
+    lasted_ns: u64,
+    /// Why no more of it was seen: `end-of-recording`, `replaced` by another connection of the same ports, or
+    /// `evicted` to save memory.
+    ended: &'static str,
+    /// Where it was recorded.
+    vantage: Vantage,
+    /// How it opened.
+    opening: Opening,
+    /// How it closed.
+    closing: Closing,
+    /// The end that sent more data, `a` or `b`: the verdict is about this direction.
+    sender: &'static str,
+    /// The verdict in words.
+    verdict: String,
+    /// What bound the sender for most of the time; `null` where there was no data.
+    #[schemars(extend("enum" = super::finding::cause_names_or_null()))]
+    main_cause: Option<String>,
+    /// The time that could be had back: bound by anything but the application, the path's capacity or the unknown.
+    lost_ns: u64,
+    /// What A sent, then what B sent.
+    directions: Vec<Direction>,
+}
+
+/// Where a flow was recorded, and how that is known.
+#[derive(Serialize, JsonSchema)]
+pub struct Vantage {
+    /// `at-a`, `at-b`, `between` or `unknown`.
+    place: &'static str,
+    /// `low`, `medium` or `high`.
+    confidence: &'static str,
+    /// From the place of recording to A and back, at its shortest.
+    to_a_ns: Option<u64>,
+    /// From the place of recording to B and back, at its shortest.
+    to_b_ns: Option<u64>,
+    /// What it was inferred from.
+    evidence: String,
+}
+
+/// How a connection opened.
+#[derive(Serialize, JsonSchema)]
+pub struct Opening {
+    /// When A's first SYN passed; `null` for a flow whose start was not recorded.
+    syn_ns: Option<i64>,
+    /// When B's first SYN-ACK passed.
+    syn_ack_ns: Option<i64>,
+    /// When the handshake's last ACK passed.
+    established_ns: Option<i64>,
+    /// SYNs and SYN-ACKs sent again.
+    retransmitted: u32,
+    /// From SYN to the last ACK, where no SYN was sent again.
+    round_trip_ns: Option<u64>,
+}
+
+/// How a connection closed.
+#[derive(Serialize, JsonSchema)]
+pub struct Closing {
+    /// Which ends sent FIN.
+    fin: Vec<&'static str>,
+    /// Which ends sent RST.
+    rst: Vec<&'static str>,
+}
+
+/// What one end sent, and what bound it.
+#[derive(Serialize, JsonSchema)]
+pub struct Direction {
+    /// The end that sent, `a` or `b`.
+    from: &'static str,
+    /// What was counted and measured.
+    measures: Measures,
+    /// What bound it when: without gaps or overlap from the flow's first packet to its last. Empty where it sent no
+    /// data.
+    spells: Vec<Spell>,
+    /// What the spells come to, most time first.
+    findings: Vec<Finding>,
+    /// Pauses longer than min(2 SRTT, RTO), the longest 64 of them.
+    stalls: Vec<Stall>,
+    /// How many such pauses there were.
+    stall_count: u64,
+}
+
+impl Flow {
+    pub(super) fn of(flow: &FlowReport, advise: Option<&Advise>) -> Self {
+        Self {
+            flow: flow.id.0,
+            a: flow.key.a.to_string(),
+            b: flow.key.b.to_string(),
+            occurrence: flow.key.occurrence,
+            first_ns: flow.first.nanos(),
+            last_ns: flow.last.nanos(),
+            lasted_ns: nanos(flow.lasted()),
+            ended: match flow.ended {
+                FlowEnd::EndOfRecording => "end-of-recording",
+                FlowEnd::Replaced => "replaced",
+                FlowEnd::Evicted => "evicted",
+            },
+            vantage: Vantage::of(&flow.vantage),
+            opening: Opening::of(&flow.opening),
+            closing: Closing { fin: ends(flow.closing.fin), rst: ends(flow.closing.rst) },
+            sender: end(flow.sender),
+            verdict: words::verdict(flow),
+            main_cause: main_finding(flow).map(|finding| finding.cause.to_string()),
+            lost_ns: nanos(time_lost(flow)),
+            directions: flow
+                .directions
+                .iter()
+                // Advice is about the direction the verdict is about.
+                .map(|direction| Direction::of(direction, flow, advise.filter(|_| direction.from == flow.sender)))
+                .collect(),
+        }
+    }
+}
+
+fn ends(which: [bool; 2]) -> Vec<&'static str> {
+    End::BOTH.into_iter().filter(|other| which[other.index()]).map(end).collect()
+}
+
+impl Vantage {
+    fn of(vantage: &report::VantageReport) -> Self {
+        Self {
+            place: match vantage.vantage {
+                slowpath_model::Vantage::At(End::A) => "at-a",
+                slowpath_model::Vantage::At(End::B) => "at-b",
+                slowpath_model::Vantage::Between => "between",
+                slowpath_model::Vantage::Unknown => "unknown",
+            },
+            confidence: vantage.confidence.slug(),
+            to_a_ns: vantage.to_a.map(nanos),
+            to_b_ns: vantage.to_b.map(nanos),
+            evidence: vantage.evidence.clone(),
+        }
+    }
+}
+
+impl Opening {
+    fn of(opening: &report::Opening) -> Self {
+        Self {
+            syn_ns: opening.syn.map(slowpath_model::Instant::nanos),
+            syn_ack_ns: opening.syn_ack.map(slowpath_model::Instant::nanos),
+            established_ns: opening.established.map(slowpath_model::Instant::nanos),
+            retransmitted: opening.retransmitted,
+            round_trip_ns: opening.round_trip.map(nanos),
+        }
+    }
+}
+
+impl Direction {
+    fn of(direction: &DirectionReport, flow: &FlowReport, advise: Option<&Advise>) -> Self {
+        Self {
+            from: end(direction.from),
+            measures: Measures::of(&direction.measures),
+            spells: direction.spells.iter().map(Spell::of).collect(),
+            findings: direction.findings.iter().map(|finding| Finding::of(finding, flow, advise)).collect(),
+            stalls: direction.stalls.iter().map(Stall::of).collect(),
+            stall_count: direction.stall_count,
+        }
+    }
+}

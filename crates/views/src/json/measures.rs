@@ -1,0 +1,222 @@
+//! What was counted and measured in one direction.
+
+use super::nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::report::{self, ScaleKnown};
+use slowpath_model::{Bytes, Instant, Rate};
+
+/// What was counted and measured in one direction.
+#[derive(Serialize, JsonSchema)]
+pub struct Measures {
+    /// Segments of any kind.
+    packets: u64,
+    /// Segments with payload.
+    data_packets: u64,
+    /// Segments with neither payload, SYN, FIN nor RST.
+    pure_acks: u64,
+    /// Segments longer than the MSS: TSO on the way out or GRO on the way in.
+    super_packets: u64,
+    /// Payload, all of it.
+    payload_bytes: u64,
+    /// Payload without what was seen before.
+    unique_bytes: u64,
+    /// Unique payload over the time from the first data segment to the last acknowledgment of data.
+    goodput_bits_per_second: Option<u64>,
+    /// All payload over the same time.
+    throughput_bits_per_second: Option<u64>,
+    /// The first segment with payload.
+    first_data_ns: Option<i64>,
+    /// The last segment with payload.
+    last_data_ns: Option<i64>,
+    /// The longest time without a data segment between these.
+    idle_longest_ns: u64,
+    /// Options of this end's SYN; `null` where it was not recorded.
+    options: Option<SynOptions>,
+    /// How this end's window field is scaled.
+    window_scale: WindowScale,
+    /// The largest payload of a segment, not counting super-packets where the MSS is known.
+    mss_seen_bytes: u32,
+    /// What the segments with payload were.
+    labels: Labels,
+    /// Data segments that used up the advertised window.
+    window_full: u64,
+    /// Payload that was acknowledged and not recorded.
+    unseen_bytes: u64,
+    /// How often such a gap was noticed.
+    unseen_gaps: u64,
+    /// Holes in this direction's data at the place of recording that were filled in later.
+    holes: u64,
+    /// Duplicate ACKs this end sent (RFC 5681, section 2).
+    duplicate_acks: u64,
+    /// SACK blocks this end sent.
+    sack_blocks: u64,
+    /// DSACK blocks this end sent (RFC 2883).
+    dsack_blocks: u64,
+    /// The window this end advertised.
+    window: Window,
+    /// Round trips from a data segment at the place of recording to its ACK there.
+    rtt_by_ack: RoundTrips,
+    /// Round trips by echoed timestamp.
+    rtt_by_timestamp: RoundTrips,
+    /// The retransmission timeout Linux would have at the end.
+    rto_ns: Option<u64>,
+    /// The largest amount outstanding, SACKed data left out.
+    flight_max_bytes: u64,
+    /// Outstanding data averaged over time.
+    flight_mean_bytes: u64,
+    /// Times when the sender fell silent until its retransmission timer ran out.
+    timeouts: u64,
+    /// Episodes of loss recovery.
+    recoveries: u64,
+}
+
+/// Options of a SYN or SYN-ACK.
+#[derive(Serialize, JsonSchema)]
+pub struct SynOptions {
+    /// MSS; `null` where absent, which means 536.
+    mss_bytes: Option<u16>,
+    /// Window scale as sent; `null` where absent.
+    window_scale: Option<u8>,
+    /// SACK permitted.
+    sack_permitted: bool,
+    /// Timestamps.
+    timestamps: bool,
+}
+
+/// How far the window field is shifted.
+#[derive(Serialize, JsonSchema)]
+pub struct WindowScale {
+    /// The shift; `null` where nothing is known.
+    shift: Option<u8>,
+    /// `agreed` in the handshake, `at-least` this by what was outstanding, or `unknown`.
+    known: &'static str,
+}
+
+/// How many data segments were what; they add up to `data_packets`.
+#[derive(Serialize, JsonSchema)]
+pub struct Labels {
+    /// Data never seen before.
+    new: u64,
+    /// Sent again because it was lost, or taken to be.
+    retransmission: u64,
+    /// Sent again though it had arrived.
+    spurious_retransmission: u64,
+    /// Overtaken on the way.
+    out_of_order: u64,
+    /// The same frame recorded, or delivered, twice.
+    duplicate_frame: u64,
+    /// Keep-alives.
+    keep_alive: u64,
+    /// Sent against a closed window.
+    window_probe: u64,
+}
+
+/// An advertised window over the life of a flow.
+#[derive(Serialize, JsonSchema)]
+pub struct Window {
+    /// The smallest above zero.
+    min_bytes: Option<u64>,
+    /// The mean over segments.
+    mean_bytes: Option<u64>,
+    /// The largest.
+    max_bytes: Option<u64>,
+    /// How often it closed.
+    zero_count: u64,
+    /// How long it was closed.
+    zero_ns: u64,
+}
+
+/// Round-trip times.
+#[derive(Serialize, JsonSchema)]
+pub struct RoundTrips {
+    /// Samples.
+    count: u64,
+    /// The smallest.
+    min_ns: Option<u64>,
+    /// The mean.
+    mean_ns: Option<u64>,
+    /// The largest.
+    max_ns: Option<u64>,
+    /// The standard deviation.
+    deviation_ns: Option<u64>,
+}
+
+impl Measures {
+    pub(super) fn of(measures: &report::Measures) -> Self {
+        let labels = &measures.labels;
+        Self {
+            packets: measures.packets,
+            data_packets: measures.data_packets,
+            pure_acks: measures.pure_acks,
+            super_packets: measures.super_packets,
+            payload_bytes: measures.bytes.get(),
+            unique_bytes: measures.unique_bytes.get(),
+            goodput_bits_per_second: measures.goodput.map(Rate::get),
+            throughput_bits_per_second: measures.throughput.map(Rate::get),
+            first_data_ns: measures.first_data.map(Instant::nanos),
+            last_data_ns: measures.last_data.map(Instant::nanos),
+            idle_longest_ns: nanos(measures.idle_longest),
+            options: measures.options.map(|options| SynOptions {
+                mss_bytes: options.mss,
+                window_scale: options.window_scale,
+                sack_permitted: options.sack_permitted,
+                timestamps: options.timestamps,
+            }),
+            window_scale: WindowScale::of(measures.window_scale),
+            mss_seen_bytes: measures.mss_seen,
+            labels: Labels {
+                new: labels.new,
+                retransmission: labels.retransmission,
+                spurious_retransmission: labels.spurious,
+                out_of_order: labels.out_of_order,
+                duplicate_frame: labels.duplicate,
+                keep_alive: labels.keep_alive,
+                window_probe: labels.window_probe,
+            },
+            window_full: measures.window_full,
+            unseen_bytes: measures.unseen_bytes.get(),
+            unseen_gaps: measures.unseen_gaps,
+            holes: measures.holes,
+            duplicate_acks: measures.duplicate_acks,
+            sack_blocks: measures.sack_blocks,
+            dsack_blocks: measures.dsack_blocks,
+            window: Window {
+                min_bytes: measures.window.min.map(Bytes::get),
+                mean_bytes: measures.window.mean.map(Bytes::get),
+                max_bytes: measures.window.max.map(Bytes::get),
+                zero_count: measures.window.zero_count,
+                zero_ns: nanos(measures.window.zero_time),
+            },
+            rtt_by_ack: RoundTrips::of(&measures.rtt_by_ack),
+            rtt_by_timestamp: RoundTrips::of(&measures.rtt_by_timestamp),
+            rto_ns: measures.rto.map(nanos),
+            flight_max_bytes: measures.flight_max.get(),
+            flight_mean_bytes: measures.flight_mean.get(),
+            timeouts: measures.timeouts,
+            recoveries: measures.recoveries,
+        }
+    }
+}
+
+impl WindowScale {
+    const fn of(scale: ScaleKnown) -> Self {
+        match scale {
+            ScaleKnown::Agreed(shift) => Self { shift: Some(shift), known: "agreed" },
+            ScaleKnown::AtLeast(shift) => Self { shift: Some(shift), known: "at-least" },
+            ScaleKnown::Unknown => Self { shift: None, known: "unknown" },
+        }
+    }
+}
+
+impl RoundTrips {
+    fn of(rtt: &report::RttMeasures) -> Self {
+        Self {
+            count: rtt.count,
+            min_ns: rtt.min.map(nanos),
+            mean_ns: rtt.mean.map(nanos),
+            max_ns: rtt.max.map(nanos),
+            deviation_ns: rtt.deviation.map(nanos),
+        }
+    }
+}

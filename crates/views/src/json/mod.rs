@@ -1,0 +1,116 @@
+//! Results for programs: JSON whose fields are a contract.
+//!
+//! The structs here are apart from those of the analyses, so that these can change without breaking anybody. Each
+//! document names its schema and version in `schema`; a version only ever gains fields. Field names end in their
+//! unit (`_ns`, `_bytes`, `_bits_per_second`), instants are nanoseconds since the recording's first frame, and
+//! what is not known is `null`, never 0. `schema/*.json` in this crate describes each document and is generated
+//! from these structs.
+
+mod catalogue;
+mod event;
+mod finding;
+mod flow;
+mod measures;
+mod recording;
+
+pub use catalogue::{CauseEntry, Causes};
+pub use event::EventLine;
+pub use finding::{Advice, Command, Finding, Spell, Stall};
+pub use flow::{Closing, Direction, Flow, Opening, Vantage};
+pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale};
+pub use recording::{Recording, Skipped};
+
+use crate::diagnosis;
+use crate::rank::{Selection, in_order};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use slowpath_analyses::report::FlowReport;
+
+/// What `slowpath diagnose --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/diagnosis/1")]
+pub struct Diagnosis<'a> {
+    /// `slowpath/diagnosis/1`.
+    schema: &'static str,
+    /// What was read, one per file.
+    recordings: Vec<Recording>,
+    /// Flows that were seen and of which no report was kept, for want of memory.
+    flows_not_kept: u64,
+    /// The flows that were asked for, those that lost most time first.
+    #[serde(serialize_with = "diagnosed")]
+    #[schemars(with = "Vec<Flow>")]
+    flows: Flows<'a>,
+}
+
+impl<'a> Diagnosis<'a> {
+    /// Of those flows that `selection` takes.
+    pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>, selection: &Selection) -> Self {
+        Self {
+            schema: "slowpath/diagnosis/1",
+            recordings: diagnosis.recordings.iter().map(Recording::of).collect(),
+            flows_not_kept: diagnosis.flows_not_kept,
+            flows: Flows { reports: in_order(diagnosis.flows, selection), advise: Some(diagnosis.advise) },
+        }
+    }
+}
+
+/// What `slowpath flows --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/flows/1")]
+pub struct FlowList<'a> {
+    /// `slowpath/flows/1`.
+    schema: &'static str,
+    /// What was read.
+    recordings: Vec<Recording>,
+    /// Flows that were seen and of which no report was kept, for want of memory.
+    flows_not_kept: u64,
+    /// The flows that were asked for, in the order of their numbers. Findings have no advice here.
+    #[serde(serialize_with = "diagnosed")]
+    #[schemars(with = "Vec<Flow>")]
+    flows: Flows<'a>,
+}
+
+impl<'a> FlowList<'a> {
+    /// Of `flows`, in their order.
+    pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>, flows: Vec<&'a FlowReport>) -> Self {
+        Self {
+            schema: "slowpath/flows/1",
+            recordings: diagnosis.recordings.iter().map(Recording::of).collect(),
+            flows_not_kept: diagnosis.flows_not_kept,
+            flows: Flows { reports: flows, advise: None },
+        }
+    }
+}
+
+/// Flows that become JSON one at a time, since there can be hundreds of thousands.
+struct Flows<'a> {
+    reports: Vec<&'a FlowReport>,
+    advise: Option<&'a diagnosis::Advise>,
+}
+
+fn diagnosed<S: Serializer>(flows: &Flows<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.advise)))
+}
+
+/// The schema of every document, with the name of its file.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    vec![
+        ("diagnosis-1", schemars::schema_for!(Diagnosis<'static>)),
+        ("flows-1", schemars::schema_for!(FlowList<'static>)),
+        ("event-1", schemars::schema_for!(EventLine)),
+        ("causes-1", schemars::schema_for!(Causes)),
+    ]
+}
+
+/// Nanoseconds of a duration; those beyond 584 years count as that.
+pub(crate) fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// `a` or `b`.
+pub(crate) const fn end(end: slowpath_model::End) -> &'static str {
+    match end {
+        slowpath_model::End::A => "a",
+        slowpath_model::End::B => "b",
+    }
+}

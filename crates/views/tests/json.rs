@@ -1,0 +1,43 @@
+//! The JSON documents, whole, and the schemas beside them.
+
+mod sample;
+
+use slowpath_model::{End, Event, EventKind, FlowId, Flags, Segment, StreamOffset};
+use slowpath_views::json;
+use slowpath_views::rank::Selection;
+use std::path::PathBuf;
+
+#[test]
+fn diagnosis() {
+    let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
+    let diagnosis = sample::diagnosis(&flows);
+    let document = json::Diagnosis::of(&diagnosis, &Selection::default());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("plain data"));
+}
+
+#[test]
+fn event() {
+    let mut segment = Segment::new(End::A, Flags::SYN, StreamOffset(0), 0);
+    segment.mss = Some(1460);
+    let seen = Event { at: sample::at(12), kind: EventKind::Seen(segment) };
+    let missed = Event { at: sample::at(13), kind: EventKind::Missed { events: 4 } };
+    let lines = [seen, missed].map(|event| {
+        serde_json::to_string(&json::EventLine::of(FlowId(1), &event)).expect("plain data")
+    });
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// The schemas are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
+#[test]
+fn checked_in_schemas_are_those_of_the_code() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
+    for (name, schema) in json::schemas() {
+        let path = folder.join(format!("{name}.json"));
+        let wanted = serde_json::to_string_pretty(&schema).expect("plain data") + "\n";
+        if std::env::var_os("SLOWPATH_UPDATE").is_some() {
+            std::fs::write(&path, &wanted).expect("the folder is there");
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == wanted, "{} is not that of the code; run with SLOWPATH_UPDATE=1", path.display());
+    }
+}
