@@ -5,7 +5,7 @@ use crate::label::Label;
 use crate::limits::stretch::Marks;
 use crate::limits::track::{Answer, Track};
 use crate::order::SendOrder;
-use crate::outstanding::{Acked, Outstanding};
+use crate::outstanding::{Acked, Missing, Outstanding};
 use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
 use crate::stalls::{self, Holding, Stalls};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats};
@@ -163,16 +163,18 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
-        if let Some(id) = segment.ip.id {
-            me.order.saw(id);
-        }
+        let mss = effective_mss_of(me, peer).unwrap_or(me.mss_seen).max(1);
+        let missing = segment.ip.id.map_or(0, |id| {
+            let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };
+            me.order.saw(id, u16::try_from(packets).unwrap_or(u16::MAX))
+        });
         me.ttl_max = me.ttl_max.max(segment.ip.ttl);
         let now = at.nanos();
         measure_distance(now, segment, me, peer);
         let stalled = silence > stalls::threshold(&me.rto).min(stalls::threshold(&peer.rto));
         let held = stalled.then(|| [me.holding(), peer.holding()]);
         if segment.sequence_len() > 0 {
-            judged.label = me.sends(at, segment, peer, &self.opening, self.first);
+            judged.label = me.sends(at, segment, missing, mss, peer, &self.opening, self.first);
         } else if segment.ack.is_some() {
             judged.label = me.sends_nothing(segment, peer);
         }
@@ -228,15 +230,12 @@ impl Flow {
 
     /// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
     pub fn mss(&self) -> Option<u32> {
-        effective_mss(&self.ends)
+        effective_mss_of(&self.ends[0], &self.ends[1])
     }
 }
 
-fn effective_mss(ends: &[EndState; 2]) -> Option<u32> {
-    payload_mss(ends[0].options?, ends[1].options?)
-}
-
-fn payload_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
+fn effective_mss_of(one: &EndState, other: &EndState) -> Option<u32> {
+    let (a, b) = (one.options?, other.options?);
     let stamped = a.timestamps && b.timestamps;
     let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
     mss.checked_sub(if stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
@@ -264,6 +263,8 @@ impl EndState {
         &mut self,
         at: Instant,
         segment: &Segment,
+        missing: u16,
+        mss: u32,
         peer: &EndState,
         opening: &Opening,
         first: Instant,
@@ -276,7 +277,13 @@ impl EndState {
             return Some(probe);
         }
         self.integrate_flight(now);
-        let placed = self.outstanding.data(at, segment, &self.order, self.distance.min());
+        let silence = now - self.last_data.unwrap_or(now);
+        let missing = Missing {
+            packets: missing,
+            mss,
+            after_silence: silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
+        };
+        let placed = self.outstanding.data(at, segment, missing, &self.order, self.distance.min());
         if segment.len == 0 {
             return None;
         }
@@ -297,14 +304,13 @@ impl EndState {
         }
         self.last_data = Some(now);
         self.flight_max = self.flight_max.max(self.outstanding.flight());
-        let options = self.options.zip(peer.options);
-        let agreed = options.and_then(|(a, b)| payload_mss(a, b));
-        if agreed.is_some_and(|mss| segment.len > mss) {
+        let agreed = effective_mss_of(self, peer).is_some();
+        if agreed && segment.len > mss {
             self.super_packets += 1;
         } else {
             self.mss_seen = self.mss_seen.max(segment.len);
         }
-        let mss = agreed.unwrap_or(self.mss_seen);
+        let mss = if agreed { mss } else { self.mss_seen };
         let track = self.track.get_or_insert_with(|| {
             let begin = opening.established.or(opening.syn_ack).unwrap_or(first).nanos();
             let mut track = Track::new(begin, segment.seq.0);

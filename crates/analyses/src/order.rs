@@ -8,6 +8,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendOrder {
     last: Option<u16>,
+    /// Packets on the wire that the last segment stands for.
+    last_packets: u16,
     counted: u16,
     strayed: u16,
 }
@@ -16,17 +18,22 @@ impl SendOrder {
     /// As many packets as one step may leave out: a super-packet of 64 KB holds 45, BIG TCP more.
     const LONGEST_STEP: i16 = 400;
 
-    /// The end's next packet carries `id`.
-    pub fn saw(&mut self, id: u16) {
+    /// The end's next segment carries `id` and stands for `packets` on the wire (a super-packet for several).
+    /// Returns how many packets between it and the one before did not pass, where that can be told.
+    pub fn saw(&mut self, id: u16, packets: u16) -> u16 {
+        let mut missing = 0;
         if let Some(last) = self.last {
             let step = id.wrapping_sub(last) as i16;
             // A frame captured twice says nothing.
             if step == 0 {
-                return;
+                return 0;
             }
             let steady = step > 0 && step <= Self::LONGEST_STEP;
             // Old steps fade, so that a verdict follows the last few hundred.
             if steady {
+                if self.is_counted() {
+                    missing = (step.unsigned_abs()).saturating_sub(self.last_packets);
+                }
                 self.counted = if self.counted >= 512 { 256 } else { self.counted + 1 };
             } else {
                 self.strayed = if self.strayed >= 512 { 256 } else { self.strayed + 1 };
@@ -35,7 +42,12 @@ impl SendOrder {
                 self.strayed /= 2;
             }
         }
-        self.last = Some(id);
+        // What was overtaken does not move the counter back.
+        if self.last.is_none_or(|last| id.wrapping_sub(last) as i16 > 0) || !self.is_counted() {
+            self.last = Some(id);
+            self.last_packets = packets;
+        }
+        missing
     }
 
     /// Whether identifications tell the order: at least 8 steps, 3 in 4 of them a count up. (Real reordering
@@ -57,7 +69,7 @@ mod tests {
 
     fn learnt(ids: impl IntoIterator<Item = u16>) -> SendOrder {
         ids.into_iter().fold(SendOrder::default(), |mut order, id| {
-            order.saw(id);
+            order.saw(id, 1);
             order
         })
     }
@@ -67,6 +79,14 @@ mod tests {
         let order = learnt((65_500..=65_535).chain(0..100));
         assert_eq!(order.is_after(3, 65_530), Some(true));
         assert_eq!(order.is_after(65_530, 3), Some(false));
+    }
+
+    #[test]
+    fn a_lost_packet_leaves_a_gap_and_a_super_packet_does_not() {
+        let mut order = learnt(0..20);
+        assert_eq!(order.saw(20, 3), 0);
+        assert_eq!(order.saw(23, 1), 0);
+        assert_eq!(order.saw(26, 1), 2);
     }
 
     #[test]

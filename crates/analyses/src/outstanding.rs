@@ -42,6 +42,17 @@ struct Retransmission {
     spurious: bool,
 }
 
+/// Packets of one end that did not pass the tap though they were sent, as its IP identifications tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Missing {
+    /// How many right before the present segment.
+    pub packets: u16,
+    /// As large as they may have been.
+    pub mss: u32,
+    /// The end had sent nothing for longer than a burst of losses lasts.
+    pub after_silence: bool,
+}
+
 /// What became of one segment of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
@@ -139,9 +150,16 @@ impl Outstanding {
         self.records.front().map_or(0, |record| record.again)
     }
 
-    /// A segment with payload, SYN or FIN passed. `nearest` is how soon its sender could have reacted to anything
+    /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not. `nearest` is how soon its sender could have reacted to anything
     /// the tap saw (tap to sender and back), in nanoseconds.
-    pub fn data(&mut self, at: Instant, segment: &Segment, order: &SendOrder, nearest: Option<i64>) -> Placed {
+    pub fn data(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        missing: Missing,
+        order: &SendOrder,
+        nearest: Option<i64>,
+    ) -> Placed {
         let (start, end) = (segment.seq.0, segment.end().0);
         let record = Record {
             start,
@@ -157,14 +175,21 @@ impl Outstanding {
             self.nxt = start;
         }
         if start >= self.nxt {
-            let left_hole = start > self.nxt;
-            if left_hole {
+            let hole = start - self.nxt;
+            if hole > 0 {
                 self.open_hole(start, &record);
             }
             self.nxt = end;
-            self.push(record);
+            // More was lost before it than the hole it leaves can account for: it was sent before, and lost.
+            let again = missing.after_silence
+                && i64::from(missing.packets) > (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
+            self.push(Record { again: u8::from(again), ..record });
             let unique = (end - start) as u32;
-            return Placed { label: Label::New, unique, repeated: false, tail: true, left_hole };
+            let label = if again { Label::Retransmission } else { Label::New };
+            if again {
+                self.remember(&record);
+            }
+            return Placed { label, unique, repeated: false, tail: true, left_hole: hole > 0 };
         }
         self.below(record, segment, order, nearest)
     }
@@ -448,11 +473,13 @@ mod tests {
     use super::*;
     use slowpath_model::{Event, EventKind};
 
+    const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false };
+
     /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
     fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
         let (mut outstanding, mut order) = (Outstanding::default(), SendOrder::default());
         for id in 0..20 {
-            order.saw(id);
+            order.saw(id, 1);
         }
         let (mut labels, mut spurious) = (Vec::new(), 0);
         for line in lines {
@@ -461,9 +488,9 @@ mod tests {
             match segment.from {
                 slowpath_model::End::A => {
                     if let Some(id) = segment.ip.id {
-                        order.saw(id);
+                        order.saw(id, 1);
                     }
-                    labels.push(outstanding.data(event.at, &segment, &order, Some(10_000_000)).label);
+                    labels.push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
                 }
                 slowpath_model::End::B => {
                     let ack = segment.ack.expect(line).0;

@@ -35,7 +35,13 @@ fn main() -> Result<()> {
         runs.sort();
         for run in runs.iter().filter(|run| run.join("truth.json").exists()) {
             let truth = truth(run)?;
+            if std::env::var("ONLY").is_ok_and(|only| !run.to_string_lossy().contains(&only)) {
+                continue;
+            }
             for side in ["sender", "receiver"] {
+                if std::env::var("SIDE").is_ok_and(|only| only != side) {
+                    continue;
+                }
                 let Some(file) = capture_file(run, side) else { continue };
                 let shares = shares(&file, &truth)?;
                 let ours: f64 = shares

@@ -55,6 +55,13 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
         let before = causes.last().copied();
         causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
     }
+    if std::env::var_os("DBG").is_some() {
+        eprintln!("{overview:?} {context:?}");
+        for (s, c) in stretches.iter().zip(&causes) {
+            let h: Vec<i64> = s.held.iter().map(|h| h / 1000).collect();
+            eprintln!("{:.4}-{:.4} {c} iwrdo {h:?} del {} fl {} win {}..{} rtt {} gap {} dry {}c/{}f open {}c/{}f {:?} rate {:.2}", s.from as f64/1e9, s.to as f64/1e9, s.delivered, s.flight_max, s.window_min, s.window_max, s.rtt_min as i32, s.gap_max, s.dry_clocked, s.dry_free, s.open_clocked, s.open_free, s.marks, s.rate().unwrap_or(0.0)/1e6);
+        }
+    }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     for (stretch, cause) in stretches.iter().zip(&causes) {
         spells.add(stretch.from, stretch.to, *cause);
@@ -147,7 +154,7 @@ fn cause(
             let middle = stretch.from + stretch.lasted() / 2;
             episodes.around(middle).map_or(Cause::FastRecovery, |episode| episode.cause())
         }
-        Hold::Dry => dry(stretch, before),
+        Hold::Dry => dry(context, stretch, before),
         Hold::Open if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
         Hold::Open => open(overview, stretches, at),
     }
@@ -163,7 +170,9 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
     let shrunk = stretch.window_max < largest(&stretches[..at]) / 4 * 3;
     // The receiver answers when its reader makes room, not when the data comes.
     let held = queueing(overview, stretch) && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
-    if zero || shrunk || held || stretch.window_min < stretch.window_max / 4 {
+    let around = &stretches[at.saturating_sub(2)..(at + 3).min(stretches.len())];
+    let closing = around.iter().any(|s| s.under(Hold::Window) > 0 && s.window_min < stretch.window_max / 4);
+    if zero || shrunk || held || closing {
         return Cause::SlowReader;
     }
     if context.scaling == Some(false) && stretch.window_max > 32_000 && stretch.marks.has(Marks::FIELD_FULL) {
@@ -179,7 +188,7 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
 }
 
 /// The queue was empty behind what was sent last.
-fn dry(stretch: &Stretch, before: Option<Cause>) -> Cause {
+fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
     if stretch.marks.has(Marks::NAGLE) && stretch.dry_clocked >= stretch.dry_free {
         return Cause::NagleDelayedAck;
     }
@@ -191,7 +200,8 @@ fn dry(stretch: &Stretch, before: Option<Cause>) -> Cause {
         };
     }
     // What a full buffer holds is the same each time; what an application writes is not tied to ACKs.
-    if stretch.dry_clocked * 10 >= waits * 7 {
+    // No buffer is so small that it holds less than two segments (SOCK_MIN_SNDBUF, 6.18).
+    if stretch.dry_clocked * 10 >= waits * 7 && stretch.peak_max >= 2 * context.mss {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }

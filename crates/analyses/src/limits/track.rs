@@ -131,10 +131,6 @@ impl Track {
         if lasted <= 0 {
             return;
         }
-        self.last = at;
-        if hold == Hold::Open {
-            self.open_since_sent += lasted;
-        }
         let mut marks = Marks::default();
         if hold == Hold::Window {
             marks.set(Marks::TOUCHED);
@@ -145,6 +141,7 @@ impl Track {
         let long = rto.srtt_nanos().unwrap_or(0).max(2_000_000);
         if lasted >= long {
             self.cut();
+            self.last = at;
             self.current.extend(at, hold);
             self.current.marks.set(marks);
             self.fill_in();
@@ -152,8 +149,12 @@ impl Track {
                 self.cut();
             }
         } else {
+            self.last = at;
             self.current.extend(at, hold);
             self.current.marks.set(marks);
+        }
+        if hold == Hold::Open {
+            self.open_since_sent += lasted;
         }
     }
 
@@ -345,7 +346,7 @@ impl Track {
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
     fn lag(&self, near: &Distance) -> i64 {
-        if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 20_000_000) }
+        if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 5_000_000) }
     }
 
     /// The other end sent payload: the ends take turns.
