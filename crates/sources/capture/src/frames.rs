@@ -90,7 +90,8 @@ impl<'s, S: Sink> Frames<'s, S> {
         if frame.link == LinkType::ETHERNET
             && let Some(located) = Located::find(frame.data, wire)
         {
-            let packet = located.packet();
+            let mut packet = located.without_options();
+            located.options(&mut packet);
             if packet.tcp.options.fault == OptionFault::None {
                 return self.deliver(at, &packet, frame.offset);
             }

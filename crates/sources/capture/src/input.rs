@@ -182,11 +182,19 @@ impl Input {
     /// Where and why reading ends when the next `want` bytes, of `what`, are not there; `None` at the proper end.
     pub(crate) fn broken_off(&self, what: &str, want: usize) -> Option<Stop> {
         let here = self.available().len();
+        match &self.ending {
+            Some(Ending::Failed(_)) => Some(self.broken_off_inside(what, self.offset(), here, want)),
+            _ if here == 0 => None,
+            _ => Some(self.broken_off_inside(what, self.offset(), here, want)),
+        }
+    }
+
+    /// The same, `here` bytes into the `want` bytes of `what` at `offset`.
+    pub(crate) fn broken_off_inside(&self, what: &str, offset: u64, here: usize, want: usize) -> Stop {
         let reason = match &self.ending {
             Some(Ending::Failed(reason)) => reason.clone(),
-            _ if here == 0 => return None,
             _ => format!("the capture ends inside {what}, {here} bytes into {want}"),
         };
-        Some(Stop { offset: self.offset(), reason })
+        Stop { offset, reason }
     }
 }

@@ -132,7 +132,8 @@ fn large<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>)
     frames.accept(frame);
     frames.note(Oddity::LargeRecord, offset);
     if !input.skip((record + captured as usize) as u64) {
-        return Some(Stop { offset, ..input.broken_off("a record", captured as usize)? });
+        let here = (input.offset() - offset) as usize;
+        return Some(input.broken_off_inside("a record", offset, here, record + captured as usize));
     }
     None
 }

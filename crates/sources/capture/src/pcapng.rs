@@ -111,7 +111,8 @@ fn large<S: Sink>(
         frames.note(Oddity::LargeRecord, offset);
     }
     if !input.skip(length as u64) {
-        return Some(Stop { offset, ..input.broken_off("a block", length)? });
+        let here = (input.offset() - offset) as usize;
+        return Some(input.broken_off_inside("a block", offset, here, length));
     }
     None
 }

@@ -77,17 +77,19 @@ impl<'a> Header<'a> {
             return Err(if length < HEADER as u32 { Skip::Malformed } else { Skip::Truncated });
         };
         match header_length(fixed, length) {
-            Some(header) => Ok(Self::read(fixed, data, header, length)),
+            Some(header) => {
+                let mut tcp = Self::without_options(fixed, length - header as u32);
+                tcp.options.read(data, header);
+                Ok(tcp)
+            }
             None => Err(Skip::Malformed),
         }
     }
 
-    /// Reads a header that is known to be `header` bytes long.
-    ///
-    /// Inlined, so that the many fields are written once and not moved.
+    /// The fixed part of a header.
     #[inline(always)]
-    pub(crate) fn read(fixed: &[u8; HEADER], data: &'a [u8], header: usize, length: u32) -> Self {
-        let mut tcp = Self {
+    pub(crate) fn without_options(fixed: &[u8; HEADER], payload: u32) -> Self {
+        Self {
             source: be16(fixed, 0),
             destination: be16(fixed, 2),
             seq: be32(fixed, 4),
@@ -95,20 +97,9 @@ impl<'a> Header<'a> {
             // The low nine bits: RFC 9293 and AE of RFC 9768; the three above are reserved.
             flags: Flags(be16(fixed, 12) & 0x1ff),
             window: be16(fixed, 14),
-            payload: length - header as u32,
+            payload,
             options: Options::default(),
-        };
-        match data.get(HEADER..header) {
-            Some([]) => {}
-            // Nearly every segment of an established connection (RFC 7323, appendix A; Linux
-            // `TCPOLEN_TSTAMP_ALIGNED`).
-            Some(&[NOP, NOP, TIMESTAMPS, 10, ref stamps @ ..]) if stamps.len() == 8 => {
-                tcp.options.timestamps = Some(Timestamps { val: be32(stamps, 0), ecr: be32(stamps, 4) });
-            }
-            Some(bytes) => tcp.options.walk(bytes, false),
-            None => tcp.options.walk(data.get(HEADER..).unwrap_or_default(), true),
         }
-        tcp
     }
 }
 
@@ -125,6 +116,21 @@ impl<'a> Options<'a> {
         let mut options = Self::default();
         options.walk(bytes, cut);
         options
+    }
+
+    /// Reads the options of a header of `header` bytes at the start of `data`.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, data: &'a [u8], header: usize) {
+        match data.get(HEADER..header) {
+            Some([]) => {}
+            // Nearly every segment of an established connection (RFC 7323, appendix A; Linux
+            // `TCPOLEN_TSTAMP_ALIGNED`).
+            Some(&[NOP, NOP, TIMESTAMPS, 10, ref stamps @ ..]) if stamps.len() == 8 => {
+                self.timestamps = Some(Timestamps { val: be32(stamps, 0), ecr: be32(stamps, 4) });
+            }
+            Some(bytes) => self.walk(bytes, false),
+            None => self.walk(data.get(HEADER..).unwrap_or_default(), true),
+        }
     }
 
     /// Takes the options one by one, whatever their layout.

@@ -99,10 +99,10 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>,
     }
 }
 
-/// PPP, with or without HDLC's address and control, its protocol in one byte or two (RFC 1661, sections 2 and 6.5).
+/// PPP, with or without HDLC's address (0xff, which no protocol starts with) and control, its protocol in one byte or two (RFC 1661, sections 2 and 6.5).
 pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
     walk.deeper()?;
-    let layer = if layer.data.starts_with(&[0xff, 0x03]) { layer.after(2)? } else { layer };
+    let layer = if layer.need(1)?[0] == 0xff { layer.after(2)? } else { layer };
     let (protocol, layer) = match layer.need(1)?[0] {
         odd if odd & 1 == 1 => (u16::from(odd), layer.after(1)?),
         _ => (be16(layer.need(2)?, 0), layer.after(2)?),

@@ -1,0 +1,378 @@
+//! Flows: which segments belong together, which end is which, and where their bytes lie.
+
+mod build;
+
+use build::{ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record};
+use proptest::prelude::*;
+use slowpath_capture::{Capture, Summary};
+use slowpath_model::{
+    Ecn, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, Segment, Sink,
+    StreamOffset, Timestamps,
+};
+use std::io::{self, Cursor, Read};
+
+/// What was told, without times and remarks.
+fn short(told: &Told) -> Vec<String> {
+    let shorten = |line: &String| {
+        let line = line.split(" // ").next().unwrap().replace("10.0.0.1:40000", "client");
+        let line = line.replace("10.0.0.2:80", "server").replace(" win 1000", "");
+        let mut words = line.split(' ').filter(|word| !word.starts_with("0.0"));
+        words.by_ref().collect::<Vec<_>>().join(" ")
+    };
+    told.lines.iter().map(shorten).collect()
+}
+
+fn told(segments: &[Tcp]) -> Vec<String> {
+    let frames: Vec<_> = segments.iter().map(Tcp::frame).collect();
+    short(&build::frames(&frames).1)
+}
+
+#[test]
+fn the_syn_tells_who_is_a_and_so_does_the_answer_to_it() {
+    let answer_first =
+        told(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 5)]);
+    assert_eq!(
+        answer_first,
+        [
+            "1: open client > server",
+            "1: < S. 0:0(0) ack 1",
+            "1: > S 0:0(0)",
+            "1: > . 1:6(5) ack 1",
+            "1: close EndOfRecording"
+        ]
+    );
+    let from_the_server = told(&[Tcp::new(SYN, 99, 0, 0).back()]);
+    assert_eq!(from_the_server[0], "1: open server > client");
+}
+
+#[test]
+fn from_the_middle_zero_is_the_first_number_seen_in_each_direction() {
+    let lines = told(&[
+        Tcp::new(ACK, 1000, 5000, 100),
+        Tcp::new(ACK, 5000, 1100, 200).back(),
+        Tcp::new(ACK, 900, 5200, 100),
+        Tcp::new(SYN, 999, 0, 0),
+        Tcp::new(SYN, 12_345, 0, 0),
+    ]);
+    assert_eq!(
+        lines[..5],
+        [
+            "1: open client > server",
+            "1: > . 0:100(100) ack 0",
+            "1: < . 0:200(200) ack 100",
+            "1: > . -100:0(100) ack 200",
+            "1: > S -1:-1(0)",
+        ],
+        "a late SYN of the same connection"
+    );
+    assert_eq!(
+        lines[5..],
+        ["1: close Replaced", "2: open client > server (2nd)", "2: > S 0:0(0)", "2: close EndOfRecording"]
+    );
+}
+
+#[test]
+fn one_direction_alone() {
+    // The third step of the handshake tells where the other direction's SYN was.
+    let sender = told(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 0), Tcp::new(ACK, 100, 700, 9)]);
+    assert_eq!(sender[1..4], ["1: > S 0:0(0)", "1: > . 1:1(0) ack 1", "1: > . 1:10(9) ack 201"]);
+    let receiver = told(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 500, 300, 0).back()]);
+    assert_eq!(receiver[1..3], ["1: < S. 0:0(0) ack 1", "1: < . 1:1(0) ack 201"]);
+    // 6 GiB acknowledged, though no byte of them was captured.
+    let acks: Vec<_> = (0..=12).map(|n: u32| Tcp::new(ACK, 1, n.wrapping_mul(1 << 29), 0)).collect();
+    assert!(told(&acks)[13].ends_with(" ack 6442450944"));
+}
+
+#[test]
+fn ports_used_again() {
+    let open = [Tcp::new(SYN, 99, 0, 0), Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 100, 500, 7)];
+    let flows = |more: &[Tcp]| {
+        let segments: Vec<_> = open.iter().chain(more).cloned().collect();
+        told(&segments).iter().filter(|line| line.contains("open")).count()
+    };
+    let fin = Tcp::new(FIN | ACK, 107, 500, 0);
+    let fin_back = Tcp::new(FIN | ACK, 500, 108, 0).back();
+    let reset = Tcp::new(RST, 107, 0, 0);
+    let same = Tcp::new(SYN, 99, 0, 0);
+    let other = Tcp::new(SYN, 77_777, 0, 0);
+    let backwards = Tcp::new(SYN, 4_444, 0, 0).back();
+    assert_eq!(flows(&[]), 1);
+    assert_eq!(flows(&[same.clone()]), 1, "a late retransmission");
+    assert_eq!(flows(&[other.clone()]), 2, "after data");
+    assert_eq!(flows(&[reset.clone(), other.clone()]), 2);
+    assert_eq!(flows(&[reset.clone(), same.clone()]), 1, "refused, and tried again");
+    assert_eq!(flows(&[fin.clone(), other.clone()]), 2);
+    assert_eq!(flows(&[fin.clone(), fin_back.clone(), same]), 2, "a generator that always starts at 99");
+    assert_eq!(flows(&[fin.clone(), fin_back.clone(), Tcp::new(ACK, 108, 501, 0)]), 1, "the last ACK");
+    assert_eq!(flows(&[backwards.clone()]), 2);
+    assert_eq!(flows(&[fin, fin_back, backwards, other.clone()]), 2, "both at once");
+    assert_eq!(flows(&[reset, Tcp::new(SYN | ACK, 888, 78_000, 0).back()]), 2, "its SYN was not captured");
+    assert_eq!(flows(&[Tcp::new(SYN | ACK, 499, 100, 0).back()]), 1, "a late retransmission");
+
+    let again: Vec<_> =
+        open.iter().cloned().chain([other, Tcp::new(SYN | ACK, 1, 77_778, 0).back()]).collect();
+    let lines = told(&again);
+    assert_eq!(
+        lines[4..8],
+        ["1: close Replaced", "2: open client > server (2nd)", "2: > S 0:0(0)", "2: < S. 0:0(0) ack 1",]
+    );
+}
+
+#[test]
+fn simultaneous_open_and_probes() {
+    let lines = told(&[
+        Tcp::new(SYN, 99, 0, 0),
+        Tcp::new(SYN, 499, 0, 0).back(),
+        Tcp::new(SYN | ACK, 99, 500, 0),
+        Tcp::new(SYN | ACK, 499, 100, 0).back(),
+    ]);
+    assert_eq!(
+        lines[1..5],
+        ["1: > S 0:0(0)", "1: < S 0:0(0)", "1: > S. 0:0(0) ack 1", "1: < S. 0:0(0) ack 1"]
+    );
+    let refused = told(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(RST | ACK, 0, 100, 0).back()]);
+    assert_eq!(refused[1..3], ["1: > S 0:0(0)", "1: < R. 0:0(0) ack 1"]);
+    let alone = told(&[Tcp::new(RST, 5, 0, 0), Tcp::new(RST, 5, 0, 0)]);
+    assert_eq!(alone[1..3], ["1: > R 0:0(0)", "1: > R 0:0(0)"]);
+}
+
+#[test]
+fn numbers_that_wrap_and_numbers_that_stray() {
+    let isn = u32::MAX - 100;
+    let sack = |start: u32, end: u32| {
+        let edges = [start.to_be_bytes(), end.to_be_bytes()].concat();
+        [&[1, 1, 5, 10], edges.as_slice()].concat()
+    };
+    let lines = told(&[
+        Tcp::new(SYN, isn, 0, 0),
+        Tcp::new(SYN | ACK, 7, isn.wrapping_add(1), 0).back(),
+        Tcp::new(ACK, isn.wrapping_add(1), 8, 1000),
+        Tcp::new(ACK, 8, isn.wrapping_add(1), 0).back().options(&sack(isn.wrapping_add(51), 400)),
+        Tcp::new(ACK, 8, isn.wrapping_add(1), 0).back().options(&sack(isn.wrapping_add(1 << 30), 9)),
+    ]);
+    assert!(lines[4].ends_with("<sack 51:501>"), "{lines:?}");
+    assert!(lines[5].ends_with("<sack 1073741824:110>"), "absurd, but placed: {lines:?}");
+
+    // One stray number, 1.5 GiB ahead, moves nothing; neither does a reset's.
+    let ahead = 3 << 29;
+    let stray = [
+        Tcp::new(SYN, 0, 0, 0),
+        Tcp::new(ACK, ahead, 1, 10),
+        Tcp::new(ACK, 1, 1, 10),
+        Tcp::new(RST, 1 << 31, 0, 0),
+        Tcp::new(ACK, 11, 1, 10),
+        Tcp::new(ACK, 2 * ahead, 1, 10),
+        Tcp::new(ACK, 21, 1, 10),
+    ];
+    let lines = told(&stray);
+    assert_eq!(lines[3], "1: > . 1:11(10) ack 0");
+    assert_eq!(lines[5], "1: > . 11:21(10) ack 0");
+    assert_eq!(lines[7], "1: > . 21:31(10) ack 0");
+    // Twice in a row it is a gap in the capture, and followed: 6 GiB in steps of 1.5.
+    let gaps: Vec<_> = (0..=4u32)
+        .flat_map(|n| {
+            [Tcp::new(PSH, n.wrapping_mul(ahead), 0, 1), Tcp::new(PSH, n.wrapping_mul(ahead) + 1, 0, 1)]
+        })
+        .collect();
+    assert!(told(&gaps)[10].contains(" 6442450945:"), "{:?}", told(&gaps));
+}
+
+#[test]
+fn tunnelled_and_outer_segments_of_one_connection_are_one_flow() {
+    let (summary, told) = frames(&[
+        Tcp::new(SYN, 99, 0, 0).frame(),
+        ethernet(0x0800, &ipv4(4, 1, 2, &Tcp::new(SYN | ACK, 499, 100, 0).back().v4())),
+        ethernet(0x86dd, &Tcp::new(SYN, 99, 0, 0).v6()),
+    ]);
+    assert_eq!((summary.flows, summary.segments), (2, 3));
+    assert!(told.lines.iter().any(|line| line == "2: open [fd00::1]:40000 > [fd00::2]:80"), "{told:?}");
+}
+
+/// Half-open flows without end, between which a transfer goes on.
+struct Flood {
+    left: u32,
+    pending: Cursor<Vec<u8>>,
+}
+
+impl Read for Flood {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.pending.position() == self.pending.get_ref().len() as u64 {
+            if self.left == 0 {
+                return Ok(0);
+            }
+            let mut bytes = Vec::new();
+            for _ in 0..100 {
+                self.left -= 1;
+                let syn = Tcp { source: 1, ..Tcp::new(SYN, 0, 0, 0) };
+                let frame = ethernet(0x0800, &ipv4(6, self.left + (1 << 30), SERVER.0, &syn.bytes()));
+                bytes.extend(record(0, 0, &frame, frame.len()));
+            }
+            let transfer = Tcp::new(ACK, 1, 1, 10).frame();
+            bytes.extend(record(0, 0, &transfer, transfer.len()));
+            self.pending = Cursor::new(bytes);
+        }
+        self.pending.read(buffer)
+    }
+}
+
+/// Keeps only what stays small: how many flows are open.
+#[derive(Default)]
+struct Open {
+    now: usize,
+    most: usize,
+    evicted: u64,
+    transfer: Vec<FlowId>,
+    transfer_evicted: bool,
+}
+
+impl Sink for Open {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.now += 1;
+        self.most = self.most.max(self.now);
+        if key.a.port == CLIENT.1 {
+            self.transfer.push(flow);
+        }
+    }
+    fn accept(&mut self, _: FlowId, _: &Event) {}
+    fn close(&mut self, flow: FlowId, end: FlowEnd) {
+        self.now -= 1;
+        self.evicted += u64::from(end == FlowEnd::Evicted);
+        assert!(
+            end == FlowEnd::EndOfRecording || !self.transfer.contains(&flow),
+            "the transfer is not silent"
+        );
+    }
+}
+
+fn flood(flows: u32, most: usize) -> (Summary, Open) {
+    let reader = Flood { left: flows, pending: Cursor::new(pcap(1, &[])) };
+    let mut open = Open::default();
+    let summary = Capture::from_reader("flood", reader).max_live_flows(most).run(&mut open).unwrap();
+    (summary, open)
+}
+
+#[test]
+fn millions_of_half_open_flows_push_out_each_other_and_not_the_transfer() {
+    let (summary, open) = flood(2_000_000, 10_000);
+    assert_eq!((summary.flows, summary.evicted_flows), (2_000_001, 2_000_001 - 10_000));
+    assert_eq!((open.most, open.now, open.evicted), (10_000, 0, summary.evicted_flows));
+    assert!(open.transfer.len() == 1 && !open.transfer_evicted, "it was not silent");
+    let (summary, open) = flood(1000, 0);
+    assert_eq!((summary.evicted_flows, open.most), (summary.flows - 1, 1), "at least one flow is watched");
+}
+
+fn wire(isn: u32, offset: StreamOffset) -> u32 {
+    isn.wrapping_add(offset.0 as u32)
+}
+
+/// The frame of a segment of the connection whose initial sequence numbers are `isn`.
+fn write(segment: &Segment, isn: [u32; 2]) -> Vec<u8> {
+    let (own, other) = (isn[segment.from.index()], isn[(!segment.from).index()]);
+    let mut options = Vec::new();
+    if let Some(mss) = segment.mss {
+        options.extend([2, 4]);
+        options.extend(mss.to_be_bytes());
+    }
+    if let Some(shift) = segment.window_scale {
+        options.extend([3, 3, shift]);
+    }
+    if segment.sack_permitted {
+        options.extend([4, 2]);
+    }
+    if let Some(Timestamps { val, ecr }) = segment.timestamps {
+        options.extend([1, 1, 8, 10]);
+        options.extend(val.to_be_bytes());
+        options.extend(ecr.to_be_bytes());
+    }
+    if !segment.sack.is_empty() {
+        options.extend([5, 2 + 8 * segment.sack.as_slice().len() as u8]);
+        for block in segment.sack.as_slice() {
+            options.extend(wire(other, block.start).to_be_bytes());
+            options.extend(wire(other, block.end).to_be_bytes());
+        }
+    }
+    options.resize(options.len().next_multiple_of(4), 0);
+    let mut tcp = Tcp::new(
+        segment.flags.0,
+        wire(own, segment.seq),
+        segment.ack.map_or(0, |ack| wire(other, ack)),
+        segment.len as usize,
+    )
+    .options(&options);
+    tcp.window = segment.window;
+    let mut frame = if segment.from == End::A { tcp } else { tcp.back() }.frame();
+    frame[15] = match segment.ip.ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    };
+    frame[18..20].copy_from_slice(&segment.ip.id.unwrap().to_be_bytes());
+    frame[22] = segment.ip.ttl;
+    frame
+}
+
+fn segments() -> impl Strategy<Value = Vec<Segment>> {
+    let one = (
+        (any::<bool>(), 0u16..512, -50_000i64..100_000, 0u32..1400, -50_000i64..100_000),
+        (any::<u16>(), any::<Option<(u32, u32)>>(), any::<u16>(), any::<u8>(), 0u8..4),
+        prop::collection::vec((-50_000i64..100_000, 1i64..100_000), 0..=2),
+    );
+    prop::collection::vec(one, 0..30).prop_map(|all| {
+        let mut far = [1i64, 1];
+        let mut segments = Vec::new();
+        for ((a, bits, step, len, back), (window, stamps, id, ttl, ecn), blocks) in all {
+            let from = if a { End::A } else { End::B };
+            let (own, other) = (from.index(), (!from).index());
+            // No second SYN, and no end: they would be another connection's.
+            let flags = Flags(bits & !(SYN | FIN | RST));
+            let seq = far[own] + step;
+            far[own] = far[own].max(seq);
+            let mut segment = Segment::new(from, flags, StreamOffset(seq), len);
+            if flags.has(Flags::ACK) {
+                segment.ack = Some(StreamOffset(far[other] + back));
+                far[other] = far[other].max(far[other] + back);
+            }
+            for (start, length) in blocks {
+                let start = far[other] + start;
+                let (start, end) = (StreamOffset(start), StreamOffset(start + length));
+                segment.sack.push(SackBlock { start, end });
+            }
+            segment.window = window;
+            segment.timestamps = stamps.map(|(val, ecr)| Timestamps { val, ecr });
+            segment.ip = IpFacts { id: Some(id), ttl, ecn: Ecn::from_bits(ecn) };
+            segments.push(segment);
+        }
+        segments
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Segments written as frames are read back as they were, wherever the sequence numbers wrap.
+    #[test]
+    fn written_and_read_back(isn: [u32; 2], mss: Option<u16>, shift: Option<u8>, permitted: bool, rest in segments()) {
+        let mut syn = Segment::new(End::A, Flags::SYN, StreamOffset(0), 0);
+        (syn.mss, syn.window_scale, syn.sack_permitted) = (mss, shift, permitted);
+        let mut answer = Segment::new(End::B, Flags::SYN.with(Flags::ACK), StreamOffset(0), 0);
+        answer.ack = Some(StreamOffset(1));
+        let mut expected: Vec<_> = [syn, answer].into_iter().chain(rest).collect();
+        for (n, segment) in expected.iter_mut().enumerate() {
+            segment.frame = n as u64 + 1;
+            segment.ip.id.get_or_insert(9);
+        }
+        let frames: Vec<_> = expected.iter().map(|segment| write(segment, isn)).collect();
+        let (summary, told) = build::frames(&frames);
+        let read: Vec<_> = told.events.iter().map(|(_, event)| match event.kind {
+            EventKind::Seen(segment) => segment,
+            other => panic!("{other:?}"),
+        }).collect();
+        prop_assert_eq!(read, expected);
+        prop_assert_eq!(summary.flows, 1);
+        // The notation carries all of it.
+        for (_, event) in &told.events {
+            prop_assert_eq!(&event.to_string().parse::<Event>().unwrap(), event);
+        }
+    }
+}
