@@ -292,6 +292,9 @@ impl EndState {
         self.unique_bytes += u64::from(placed.unique.min(segment.len));
         self.holes += u64::from(placed.left_hole);
         *self.labels.of(placed.label) += 1;
+        if placed.needless {
+            self.found_needless(1);
+        }
         if placed.label == Label::Duplicate {
             return Some(placed.label);
         }
@@ -384,9 +387,7 @@ impl EndState {
             self.unseen_gaps += 1;
         }
         if acked.spurious > 0 {
-            let moved = u64::from(acked.spurious).min(self.labels.retransmission);
-            self.labels.retransmission -= moved;
-            self.labels.spurious += moved;
+            self.found_needless(acked.spurious);
         }
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(now);
@@ -399,10 +400,6 @@ impl EndState {
             whole
         });
         let Some(track) = &mut self.track else { return acked.spurious };
-        if acked.spurious > 0 {
-            track.needless(acked.spurious);
-            self.stalls.last_was_needless();
-        }
         if acked.reneged {
             track.reneged();
         }
@@ -433,6 +430,17 @@ impl EndState {
         };
         track.answered(answer, &self.distance, &self.rto);
         acked.spurious
+    }
+
+    /// Retransmissions of this end turned out to be needless.
+    fn found_needless(&mut self, count: u32) {
+        let moved = u64::from(count).min(self.labels.retransmission);
+        self.labels.retransmission -= moved;
+        self.labels.spurious += moved;
+        if let Some(track) = &mut self.track {
+            track.needless(count);
+            self.stalls.last_was_needless();
+        }
     }
 
     /// The window that `segment` of `me` opens to this end, scaled as far as known.

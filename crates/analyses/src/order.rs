@@ -56,6 +56,11 @@ impl SendOrder {
         self.counted >= 8 && self.counted >= 3 * self.strayed
     }
 
+    /// Whether a packet sent after the one with `id` has passed already. False where that cannot be told.
+    pub fn is_behind(&self, id: u16) -> bool {
+        self.last.and_then(|last| self.is_after(last, id)).unwrap_or(false)
+    }
+
     /// Whether the packet with `id` was sent after the one with `other`; `None` where that cannot be told.
     pub fn is_after(&self, id: u16, other: u16) -> Option<bool> {
         let step = id.wrapping_sub(other) as i16;

@@ -66,6 +66,8 @@ pub struct Placed {
     pub tail: bool,
     /// It left a hole below it.
     pub left_hole: bool,
+    /// It shows an earlier retransmission to have been needless.
+    pub needless: bool,
 }
 
 /// What an acknowledgment did.
@@ -100,6 +102,8 @@ pub struct Outstanding {
     una: i64,
     nxt: i64,
     started: bool,
+    /// Segments behind a retransmission that were lost with it, unseen: the next ones are sent again too.
+    lost_unseen: u16,
 }
 
 /// Records kept where no ACK is ever seen: 4 MiB.
@@ -181,15 +185,23 @@ impl Outstanding {
             }
             self.nxt = end;
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost.
-            let again = missing.after_silence
-                && i64::from(missing.packets) > (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
+            let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
+            let unaccounted = i64::from(missing.packets) - in_hole;
+            let again = if missing.after_silence && unaccounted > 0 {
+                self.lost_unseen = (unaccounted - 1) as u16;
+                true
+            } else {
+                let left = self.lost_unseen;
+                self.lost_unseen = if hole == 0 { left.saturating_sub(1) } else { 0 };
+                left > 0 && hole == 0
+            };
             self.push(Record { again: u8::from(again), ..record });
             let unique = (end - start) as u32;
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
                 self.remember(&record);
             }
-            return Placed { label, unique, repeated: false, tail: true, left_hole: hole > 0 };
+            return Placed { label, unique, repeated: false, tail: true, left_hole: hole > 0, needless: false };
         }
         self.below(record, segment, order, nearest)
     }
@@ -209,7 +221,7 @@ impl Outstanding {
                 self.remember(&new);
             }
             let unique = (filled + beyond) as u32;
-            return Placed { label, unique, repeated: false, tail, left_hole: false };
+            return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
@@ -217,7 +229,15 @@ impl Outstanding {
         if let Some(before) = before
             && Self::same_frame(&before, &new, segment, order, nearest)
         {
-            return Placed { label: Label::Duplicate, unique: 0, repeated: false, tail, left_hole: false };
+            return Placed { label: Label::Duplicate, unique: 0, repeated: false, tail, left_hole: false, needless: false };
+        }
+        if Self::is_late_original(before.as_ref(), &new, segment, order) {
+            // The original comes after its retransmission, which was not needed.
+            let resent = self.resent.iter_mut().rev();
+            let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
+            let needless = needless.map(|resent| resent.spurious = true).is_some();
+            let label = Label::OutOfOrder;
+            return Placed { label, unique: 0, repeated: false, tail, left_hole: false, needless };
         }
         let mut repeated = false;
         for record in self.records.range_mut(first..) {
@@ -236,7 +256,7 @@ impl Outstanding {
         if !answered {
             self.remember(&new);
         }
-        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false }
+        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -258,6 +278,15 @@ impl Outstanding {
         }
         // A retransmission needs word of the loss to reach the sender, and the way back.
         nearest.is_some_and(|nearest| new.at.nanos_since(hole.noticed) < nearest * 9 / 10)
+    }
+
+    /// Whether `new` left its sender before what was seen of the same bytes, `before`, where that is still known.
+    fn is_late_original(before: Option<&Record>, new: &Record, segment: &Segment, order: &SendOrder) -> bool {
+        if segment.ip.id.is_some() && order.is_counted() {
+            return order.is_behind(new.id);
+        }
+        let older = |before: &Record| (new.tsval.wrapping_sub(before.tsval) as i32) < 0;
+        segment.timestamps.is_some() && before.is_some_and(older)
     }
 
     /// Whether `new` is `before` captured twice and not sent twice.
