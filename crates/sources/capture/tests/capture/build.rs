@@ -1,6 +1,4 @@
 //! Frames and files made by hand, and a sink that writes down what it is told.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(clippy::allow_attributes, reason = "an expectation would not hold in every test binary")]
 
 use slowpath_capture::{Capture, CaptureError, Summary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};

@@ -1,8 +1,8 @@
 //! Flows: which segments belong together, which end is which, and where their bytes lie.
 
-mod build;
-
-use build::{ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record};
+use crate::build::{
+    self, ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record,
+};
 use proptest::prelude::*;
 use slowpath_capture::{Capture, Summary};
 use slowpath_model::{
@@ -86,8 +86,8 @@ fn one_direction_alone() {
 #[test]
 fn ports_used_again() {
     let open = [Tcp::new(SYN, 99, 0, 0), Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 100, 500, 7)];
-    let flows = |more: &[Tcp]| {
-        let segments: Vec<_> = open.iter().chain(more).cloned().collect();
+    let flows = |more: &[&Tcp]| {
+        let segments: Vec<_> = open.iter().chain(more.iter().copied()).cloned().collect();
         told(&segments).iter().filter(|line| line.contains("open")).count()
     };
     let fin = Tcp::new(FIN | ACK, 107, 500, 0);
@@ -97,17 +97,17 @@ fn ports_used_again() {
     let other = Tcp::new(SYN, 77_777, 0, 0);
     let backwards = Tcp::new(SYN, 4_444, 0, 0).back();
     assert_eq!(flows(&[]), 1);
-    assert_eq!(flows(&[same.clone()]), 1, "a late retransmission");
-    assert_eq!(flows(&[other.clone()]), 2, "after data");
-    assert_eq!(flows(&[reset.clone(), other.clone()]), 2);
-    assert_eq!(flows(&[reset.clone(), same.clone()]), 1, "refused, and tried again");
-    assert_eq!(flows(&[fin.clone(), other.clone()]), 2);
-    assert_eq!(flows(&[fin.clone(), fin_back.clone(), same]), 2, "a generator that always starts at 99");
-    assert_eq!(flows(&[fin.clone(), fin_back.clone(), Tcp::new(ACK, 108, 501, 0)]), 1, "the last ACK");
-    assert_eq!(flows(&[backwards.clone()]), 2);
-    assert_eq!(flows(&[fin, fin_back, backwards, other.clone()]), 2, "both at once");
-    assert_eq!(flows(&[reset, Tcp::new(SYN | ACK, 888, 78_000, 0).back()]), 2, "its SYN was not captured");
-    assert_eq!(flows(&[Tcp::new(SYN | ACK, 499, 100, 0).back()]), 1, "a late retransmission");
+    assert_eq!(flows(&[&same]), 1, "a late retransmission");
+    assert_eq!(flows(&[&other]), 2, "after data");
+    assert_eq!(flows(&[&reset, &other]), 2);
+    assert_eq!(flows(&[&reset, &same]), 1, "refused, and tried again");
+    assert_eq!(flows(&[&fin, &other]), 2);
+    assert_eq!(flows(&[&fin, &fin_back, &same]), 2, "a generator that always starts at 99");
+    assert_eq!(flows(&[&fin, &fin_back, &Tcp::new(ACK, 108, 501, 0)]), 1, "the last ACK");
+    assert_eq!(flows(&[&backwards]), 2);
+    assert_eq!(flows(&[&fin, &fin_back, &backwards, &other]), 2, "both at once");
+    assert_eq!(flows(&[&reset, &Tcp::new(SYN | ACK, 888, 78_000, 0).back()]), 2, "its SYN was not captured");
+    assert_eq!(flows(&[&Tcp::new(SYN | ACK, 499, 100, 0).back()]), 1, "a late retransmission");
 
     let again: Vec<_> =
         open.iter().cloned().chain([other, Tcp::new(SYN | ACK, 1, 77_778, 0).back()]).collect();
@@ -237,10 +237,7 @@ impl Sink for Open {
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
         self.now -= 1;
         self.evicted += u64::from(end == FlowEnd::Evicted);
-        assert!(
-            end == FlowEnd::EndOfRecording || !self.transfer.contains(&flow),
-            "the transfer is not silent"
-        );
+        self.transfer_evicted |= end == FlowEnd::Evicted && self.transfer.contains(&flow);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Frames: every link type, tunnel and header, and the short way against the long way.
 
-mod build;
-
-use build::{ACK, CLIENT, PSH, SERVER, SYN, Tcp, ethernet, frames, ipv4, ipv6, pcap, read, udp};
+use crate::build::{ACK, CLIENT, PSH, SERVER, SYN, Tcp, ethernet, frames, ipv4, ipv6, pcap, read, udp};
 use proptest::prelude::*;
 use slowpath_capture::decode::{self, Packet, Skip};
 use slowpath_capture::{LinkType, Oddity, link};

@@ -1,8 +1,8 @@
 //! Files: every variant of the formats, what is cut off, and what is a lie.
 
-mod build;
-
-use build::{ACK, SYN, Tcp, block, gzip, interface, packet, pcap, pcap_header, read, record, section, zstd};
+use crate::build::{
+    self, ACK, SYN, Tcp, block, gzip, interface, packet, pcap, pcap_header, read, record, section, zstd,
+};
 use slowpath_capture::{Capture, CaptureError, Compression, Format, Oddity, Summary};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,6 @@
+//! Captures made by hand, and what is read of them.
+
+mod build;
+mod flows;
+mod formats;
+mod headers;
