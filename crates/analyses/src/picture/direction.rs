@@ -1,0 +1,129 @@
+//! What one end sent, and how it was answered.
+
+use super::thinned::Thinned;
+use super::{Answer, Picture, RoundTrip, SackMark, Stroke};
+use crate::label::Label;
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Segments whose ACK is waited for, to measure round trips; those beyond are not measured.
+const MOST_AWAITED: usize = 4096;
+
+/// The marks of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Direction {
+    fresh: Thinned<Stroke>,
+    again: Thinned<Stroke>,
+    answers: Thinned<Answer>,
+    sacks: Thinned<SackMark>,
+    round_trips: Thinned<RoundTrip>,
+    /// First and last data.
+    data: Option<(Instant, Instant)>,
+    /// The latest time met: a clock that steps back does not take the picture with it.
+    last: Option<Instant>,
+    /// Ends of new segments and when they were sent. Emptied when anything is sent again (Karn's rule).
+    awaited: VecDeque<(StreamOffset, Instant)>,
+    acknowledged: Option<StreamOffset>,
+}
+
+impl Direction {
+    /// How long its data spans.
+    pub fn span(&self) -> Duration {
+        self.data.and_then(|(first, last)| last.since(first)).unwrap_or_default()
+    }
+
+    /// The marks so far.
+    pub fn picture(&self) -> Picture {
+        let mut picture = Picture {
+            fresh: self.fresh.marks().to_vec(),
+            again: self.again.marks().to_vec(),
+            answers: self.answers.marks().to_vec(),
+            sacks: self.sacks.marks().to_vec(),
+            round_trips: self.round_trips.marks().to_vec(),
+            merged: 0,
+        };
+        picture.count_merged();
+        picture
+    }
+
+    fn forward(&mut self, at: Instant) -> Instant {
+        let at = self.last.map_or(at, |last| last.max(at));
+        self.last = Some(at);
+        at
+    }
+
+    /// This end sent data.
+    pub fn sent(&mut self, at: Instant, segment: &Segment, label: Label, most: usize) {
+        let at = self.forward(at);
+        // The SYN takes a sequence number before the data it may carry (RFC 7413).
+        let low = segment.seq + u32::from(segment.flags.has(Flags::SYN));
+        let high = low + segment.len;
+        let stroke = Stroke { from: at, to: at, low, high, count: 1, label };
+        self.data = Some((self.data.map_or(at, |(first, _)| first), at));
+        if label == Label::New {
+            self.fresh.push(stroke, most);
+            if self.awaited.len() < MOST_AWAITED {
+                self.awaited.push_back((high, at));
+            }
+        } else {
+            self.again.push(stroke, most);
+            self.awaited.clear();
+        }
+    }
+
+    /// The other end sent a segment, which may acknowledge.
+    pub fn answered(&mut self, at: Instant, segment: &Segment, most: usize) {
+        let Some(ack) = segment.ack else { return };
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        let at = self.forward(at);
+        let window = u32::from(segment.window);
+        let answer = Answer {
+            from: at,
+            to: at,
+            first: ack,
+            highest: ack,
+            window,
+            window_min: window,
+            window_max: window,
+            unscaled: segment.flags.has(Flags::SYN),
+            count: 1,
+        };
+        // An answer that says nothing new would only take the place of one that does.
+        let news = self.answers.marks().last().is_none_or(|last| {
+            last.highest != ack || last.window != window || last.unscaled != answer.unscaled
+        });
+        if news {
+            self.answers.push(answer, most);
+        }
+        if let Some(block) = segment.sack.as_slice().first() {
+            // The first block tells what came last, or came twice (RFC 2018, section 4; RFC 2883, section 4).
+            let inside = segment.sack.as_slice().get(1);
+            let twice = block.end <= ack
+                || inside.is_some_and(|outer| outer.start <= block.start && block.end <= outer.end);
+            let mark = SackMark { from: at, to: at, low: block.start, high: block.end, twice, count: 1 };
+            self.sacks.push(mark, most);
+        }
+        self.measure(at, ack, most);
+    }
+
+    fn measure(&mut self, at: Instant, ack: StreamOffset, most: usize) {
+        if self.acknowledged.is_some_and(|before| ack <= before) {
+            return;
+        }
+        self.acknowledged = Some(ack);
+        let mut newest = None;
+        while let Some((end, sent)) = self.awaited.front().copied().filter(|(end, _)| *end <= ack) {
+            self.awaited.pop_front();
+            newest = Some((end, sent));
+        }
+        // Only the segment that brought the ACK about: those before it may have waited for a delayed ACK.
+        let Some((_, sent)) = newest.filter(|(end, _)| *end == ack) else { return };
+        if let Some(time) = at.since(sent) {
+            let trip = RoundTrip { from: at, to: at, min: time, max: time, count: 1 };
+            self.round_trips.push(trip, most);
+        }
+    }
+}
