@@ -8,6 +8,11 @@ macro_rules! pages {
         pub const fn handbook_page(cause: Cause) -> &'static str {
             match cause { $(Cause::$cause => $page,)* }
         }
+
+        /// That page's text, as Markdown.
+        pub const fn handbook_text(cause: Cause) -> &'static str {
+            match cause { $(Cause::$cause => include_str!(concat!("../../../docs/src/", $page)),)* }
+        }
     };
 }
 

@@ -28,7 +28,7 @@ mod receiver_processing;
 mod send_buffer;
 mod unknown;
 
-pub use handbook::handbook_page;
+pub use handbook::{handbook_page, handbook_text};
 
 use facts::Facts;
 

@@ -1,0 +1,137 @@
+//! The handbook is whole: every cause has its page with all its parts, the table of contents lists all there is,
+//! links lead somewhere, and every measure of a report is defined.
+
+use slowpath_analyses::Cause;
+use slowpath_remedies::{handbook_page, handbook_text};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SECTIONS: [&str; 5] = [
+    "## What it is",
+    "## How slowpath recognises it",
+    "## What it looks like",
+    "## What to change",
+    "## Sources",
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn source() -> PathBuf {
+    repository().join("docs/src")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All pages, as paths below `docs/src`.
+fn pages() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![source()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                let below = path.strip_prefix(source()).expect("below docs/src");
+                found.insert(below.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The targets of `[text](target)` in a page.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+}
+
+#[test]
+fn every_cause_has_a_page_with_all_its_parts() {
+    for cause in Cause::ALL {
+        let page = read(&source().join(handbook_page(*cause)));
+        assert_eq!(page, handbook_text(*cause), "{cause}");
+        assert!(page.starts_with("# "), "{cause}: a title");
+        assert!(page.contains(&format!("\n`{cause}`\n")), "{cause}: its name below the title");
+        let mut at = 0;
+        for section in SECTIONS {
+            let found = page[at..].find(&format!("\n{section}\n\n"));
+            at += found.unwrap_or_else(|| panic!("{cause}: \"{section}\" is missing or out of order"));
+        }
+        assert!(page[at..].contains("\n- "), "{cause}: at least one source");
+        assert_eq!(page.matches("<!-- capture: ").count(), 1, "{cause}: one place for a capture");
+    }
+}
+
+#[test]
+fn the_table_of_contents_lists_every_page_once() {
+    let summary = read(&source().join("SUMMARY.md"));
+    let listed: Vec<String> =
+        links(&summary).filter(|target| !target.is_empty()).map(str::to_owned).collect();
+    let unique: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(listed.len(), unique.len(), "a page is listed twice");
+    let mut expected = pages();
+    expected.remove("SUMMARY.md");
+    assert_eq!(unique, expected);
+    for page in &unique {
+        let title = read(&source().join(page)).lines().next().unwrap_or_default().replace("# ", "");
+        assert!(summary.contains(&format!("[{title}]({page})")), "{page}: its title is \"{title}\"");
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for page in pages() {
+        let path = source().join(&page);
+        let folder = path.parent().expect("a folder");
+        for target in links(&read(&path)).filter(|target| !target.is_empty() && !target.contains("://")) {
+            let file = target.split('#').next().unwrap_or(target);
+            assert!(folder.join(file).is_file(), "{page}: {target}");
+        }
+    }
+}
+
+/// Where a page names a capture that is shipped, it is there.
+#[test]
+fn captures_named_by_variant_are_shipped() {
+    let shipped = repository().join("captures/shipped");
+    for page in pages() {
+        for name in read(&source().join(&page)).split("<!-- capture: ").skip(1) {
+            let name = name.split(" -->").next().unwrap_or_default();
+            let variant = name.contains(|c: char| c.is_ascii_digit());
+            assert!(!variant || shipped.join(name).is_dir(), "{page}: {name}");
+        }
+    }
+}
+
+#[test]
+fn every_measure_of_a_report_is_defined() {
+    let measures = read(&source().join("measures.md"));
+    let report = read(&repository().join("crates/analyses/src/report.rs"));
+    for line in report.lines() {
+        let Some(name) = line.trim().strip_prefix("pub ").and_then(|rest| rest.split_once(':')) else {
+            continue;
+        };
+        if name.0.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+            assert!(measures.contains(&format!("`{}`", name.0)), "measures.md does not define `{}`", name.0);
+        }
+    }
+}
+
+#[test]
+fn only_sysctls_that_are_documented() {
+    let allowed = read(&repository().join("crates/remedies/tests/advice.rs"));
+    for page in pages() {
+        let text = read(&source().join(&page));
+        for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_')) {
+            let word = word.trim_matches('.');
+            if ["net.ipv4.", "net.core.", "net.netfilter."].iter().any(|start| word.starts_with(start)) {
+                assert!(allowed.contains(&format!("\"{word}\"")), "{page}: {word}");
+            }
+        }
+    }
+}
