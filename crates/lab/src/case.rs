@@ -32,14 +32,18 @@ impl Label {
     }
 }
 
-/// A number of the kernel's that says for how long a limit held.
+/// A number, where possible the kernel's, that says for how long a limit held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShareBasis {
     /// `tcpi_rwnd_limited`.
     RwndLimited,
-    /// `tcpi_sndbuf_limited`.
+    /// `tcpi_sndbuf_limited`. Linux counts it only if the buffer fills up between a write and the sending of
+    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is what binds.
     SndbufLimited,
+    /// Time the writing application waited for room while all that the send buffer held was on its way; by
+    /// the application's own account (`starved_ns`), for want of one by the kernel.
+    WriterStarved,
     /// The time without `tcpi_busy_time`.
     Idle,
 }

@@ -53,15 +53,15 @@ pub struct Expected {
     pub share_at_least: Option<ExpectedShare>,
 }
 
-/// For how long a limit held, by the kernel's own account.
+/// For how long a limit held, where possible by the kernel's own account.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedShare {
     /// Share of the time from the first write to the last acknowledgement, 0 to 1; over several connections
     /// it is the sum of the times by the sum of the times.
     pub of_transfer: f64,
-    /// Share of `tcpi_busy_time`, 0 to 1; `None` for the idle share, which has no busy time.
+    /// Share of `tcpi_busy_time`, 0 to 1; `None` where the number is not a part of it.
     pub of_busy: Option<f64>,
-    /// The kernel's number it comes from.
+    /// The number it comes from.
     pub from: ShareBasis,
 }
 
@@ -153,11 +153,12 @@ pub fn overall_share(ends: &[&EndRecord], basis: ShareBasis) -> Option<ExpectedS
         limited_us += match basis {
             ShareBasis::RwndLimited => info.rwnd_limited_us,
             ShareBasis::SndbufLimited => info.sndbuf_limited_us,
+            ShareBasis::WriterStarved => end.starved_ns / 1000,
             ShareBasis::Idle => shares.transfer_us.saturating_sub(info.busy_time_us),
         };
     }
-    let of_busy =
-        (basis != ShareBasis::Idle && busy_us > 0).then(|| round(limited_us as f64 / busy_us as f64));
+    let is_kernels = matches!(basis, ShareBasis::RwndLimited | ShareBasis::SndbufLimited);
+    let of_busy = (is_kernels && busy_us > 0).then(|| round(limited_us as f64 / busy_us as f64));
     (transfer_us > 0).then(|| ExpectedShare {
         of_transfer: round(limited_us as f64 / transfer_us as f64),
         of_busy,

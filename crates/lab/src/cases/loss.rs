@@ -68,8 +68,8 @@ fn random_loss(set: Set) -> Vec<Case> {
     let rows = rows(
         set,
         &[
-            Row(100, 80, 100, 6, "reno", Nothing, SUPER),
-            Row(40, 60, 1000, 5, "cubic", Nothing, PACKETS),
+            Row(100, 80, 100, 4, "reno", Nothing, SUPER),
+            Row(30, 60, 1000, 4, "cubic", Nothing, PACKETS),
             Row(40, 40, 1000, 5, "reno", Nothing, SUPER),
             Row(20, 40, 10_000, 5, "cubic", Nothing, PACKETS),
             Row(20, 40, 10_000, 5, "cubic", Sack, PACKETS),
@@ -78,8 +78,8 @@ fn random_loss(set: Set) -> Vec<Case> {
             Row(10, 80, 30_000, 6, "reno", Nothing, PACKETS),
         ],
         &[
-            Row(90, 70, 150, 6, "reno", Nothing, SUPER),
-            Row(50, 50, 1500, 5, "cubic", Nothing, PACKETS),
+            Row(90, 70, 150, 4, "reno", Nothing, SUPER),
+            Row(45, 50, 1500, 4, "cubic", Nothing, PACKETS),
             Row(30, 30, 8000, 5, "reno", Nothing, PACKETS),
             Row(25, 55, 12_000, 5, "cubic", Sack, PACKETS),
             Row(15, 45, 25_000, 5, "cubic", Timestamps, PACKETS),

@@ -51,7 +51,7 @@ fn no_window_scaling(set: Set) -> Vec<Case> {
             (false, _) => "receiver",
         };
         let off = ("net.ipv4.tcp_window_scaling".to_owned(), "0".to_owned());
-        Case::new(set, "no-window-scaling", "receive-window/no-window-scaling", mbit(rate), ms(rtt), bulk(5))
+        Case::new(set, "no-window-scaling", "receive-window/no-window-scaling", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{side}"))
             .about("Window scaling is off at one host or both, so no window exceeds 64 KiB; the BDP does.")
             .with(|s| {

@@ -1,4 +1,8 @@
 //! Transfers that the sender's buffer binds.
+//!
+//! They set TCP_NODELAY. Without it Nagle's algorithm mostly leaves a short segment unsent, and Linux appends
+//! to such a segment without looking at the buffer's limit (`tcp_sendmsg_locked`, up to 6.18 at least), so
+//! that a busy writer gets far beyond SO_SNDBUF and the buffer does not bind.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
 use crate::case::{Case, Check, Offload, Set, ShareBasis};
@@ -22,9 +26,12 @@ fn small_sndbuf(set: Set) -> Vec<Case> {
         Case::new(set, "small-sndbuf", "send-buffer/fixed", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{kib}k{}", suffix(offload)))
             .about("The sender sets SO_SNDBUF so small that it holds far less than the path's BDP.")
-            .with(|s| s.sender_socket.so_sndbuf_bytes = Some(kib * 1024))
+            .with(|s| {
+                s.sender_socket.so_sndbuf_bytes = Some(kib * 1024);
+                s.sender_socket.nodelay = true;
+            })
             .offload(offload)
-            .share_at_least(ShareBasis::SndbufLimited, 0.3)
+            .share_at_least(ShareBasis::WriterStarved, 0.5)
             .check(Check::NothingDropped)
             .check(Check::LinkUsedAtMost(0.7))
     };
@@ -38,8 +45,11 @@ fn small_tcp_wmem(set: Set) -> Vec<Case> {
         Case::new(set, "small-tcp-wmem", "send-buffer/tcp-wmem", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{kib}k"))
             .about("The sender's tcp_wmem maximum keeps its buffer below the path's BDP.")
-            .with(|s| s.sender_sysctls.push(("net.ipv4.tcp_wmem".into(), wmem)))
-            .share_at_least(ShareBasis::SndbufLimited, 0.3)
+            .with(|s| {
+                s.sender_sysctls.push(("net.ipv4.tcp_wmem".into(), wmem));
+                s.sender_socket.nodelay = true;
+            })
+            .share_at_least(ShareBasis::WriterStarved, 0.5)
             .check(Check::NothingDropped)
             .check(Check::LinkUsedAtMost(0.7))
     };

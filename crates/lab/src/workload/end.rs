@@ -40,6 +40,11 @@ pub struct EndRecord {
     pub written_bytes: u64,
     /// Bytes that the socket gave.
     pub read_bytes: u64,
+    /// Time the application waited for room in the send buffer.
+    pub waited_for_room_ns: u64,
+    /// The part of it in which the kernel had less than a full segment left to send: all that the buffer holds
+    /// was on its way, so it was the buffer's size that stopped the transfer.
+    pub starved_ns: u64,
     /// When each message was begun, in order; empty for a writer without messages.
     pub messages_ns: Vec<u64>,
     /// When the reader stood still, from and to.
@@ -134,6 +139,8 @@ impl End {
             read_ended_ns: None,
             written_bytes: 0,
             read_bytes: 0,
+            waited_for_room_ns: 0,
+            starved_ns: 0,
             messages_ns: Vec::new(),
             stops_ns: Vec::new(),
             info_ns: None,
@@ -194,21 +201,34 @@ impl End {
         self.record.write_began_ns.get_or_insert_with(clock::realtime_ns);
         while left > 0 && until_ns.is_none_or(|until| clock::monotonic_ns() < until) {
             let size = usize::try_from(left).unwrap_or(WRITE_BYTES).min(WRITE_BYTES);
-            match (&self.socket).write(&chunk[..size]) {
-                Ok(taken) => {
-                    left -= taken as u64;
-                    self.record.written_bytes += taken as u64;
-                }
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    let until = until_ns.map_or(around.deadline_ns, |u| u.min(around.deadline_ns));
-                    poll(&self.socket, libc::POLLOUT, until);
-                    check_deadline(around, "room in the send buffer")?;
-                }
+            let taken = match (&self.socket).write(&chunk[..size]) {
+                Ok(taken) => taken,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => 0,
                 Err(e) => return Err(LabError::system("write to the connection")(e)),
+            };
+            left -= taken as u64;
+            self.record.written_bytes += taken as u64;
+            // A write that was taken in part means that the buffer is full. One has to wait then, as a
+            // blocking write does: Linux appends to a segment that is not sent yet without looking at the
+            // buffer's limit, and who only tries again and again gets far beyond it (tcp_sendmsg_locked).
+            if taken < size {
+                self.wait_for_room(until_ns.map_or(around.deadline_ns, |u| u.min(around.deadline_ns)));
+                check_deadline(around, "room in the send buffer")?;
             }
         }
         self.record.write_ended_ns = Some(clock::realtime_ns());
         Ok(())
+    }
+
+    fn wait_for_room(&mut self, until_ns: u64) {
+        const SIOCOUTQNSD: libc::Ioctl = 0x894b; // include/uapi/linux/sockios.h
+        const FULL_SEGMENT_BYTES: i32 = 1400;
+        let from_ns = clock::monotonic_ns();
+        let starved = queued_bytes(&self.socket, SIOCOUTQNSD) < FULL_SEGMENT_BYTES;
+        poll(&self.socket, libc::POLLOUT, until_ns);
+        let waited_ns = clock::monotonic_ns() - from_ns;
+        self.record.waited_for_room_ns += waited_ns;
+        self.record.starved_ns += if starved { waited_ns } else { 0 };
     }
 
     /// Writes as planned, waits until all is acknowledged, reads TCP_INFO and ends the stream.
@@ -228,7 +248,7 @@ impl End {
                 }
             }
         }
-        while unacknowledged_bytes(&self.socket) > 0 {
+        while queued_bytes(&self.socket, libc::TIOCOUTQ) > 0 {
             check_deadline(around, "the acknowledgement of everything")?;
             std::thread::sleep(Duration::from_micros(500));
         }
@@ -341,10 +361,11 @@ impl End {
     }
 }
 
-fn unacknowledged_bytes(socket: &Socket) -> i32 {
+/// SIOCOUTQ (tcp(7); the value is TIOCOUTQ's): bytes not acknowledged. SIOCOUTQNSD: bytes not sent.
+fn queued_bytes(socket: &Socket, which: libc::Ioctl) -> i32 {
     let mut bytes = 0_i32;
-    // SAFETY: SIOCOUTQ (tcp(7); the value is TIOCOUTQ's) fills the live integer it is given.
-    unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    // SAFETY: both requests fill the live integer they are given.
+    unsafe { libc::ioctl(socket.as_raw_fd(), which, &raw mut bytes) };
     bytes
 }
 
