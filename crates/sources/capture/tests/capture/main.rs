@@ -4,3 +4,4 @@ mod build;
 mod flows;
 mod formats;
 mod headers;
+mod seeds;

@@ -1,0 +1,19 @@
+//! A frame of any link type (its first two bytes) and any length on the wire (the next four): the short way finds
+//! what the long way finds.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use slowpath_capture::{LinkType, decode, link};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[a, b, c, d, e, f], frame)) = data.split_first_chunk() else { return };
+    let link = LinkType(u16::from_be_bytes([a, b]));
+    let wire = u32::from_be_bytes([c, d, e, f]);
+    let long = link::decode(link, frame, wire);
+    assert_eq!(decode::decode(link, frame, wire), long);
+    if link == LinkType::ETHERNET
+        && let Some(packet) = decode::fast(frame, wire)
+    {
+        assert_eq!(Ok(packet), long);
+    }
+});
