@@ -67,11 +67,8 @@ impl Captures {
                 scope.spawn(|| {
                     while let Some(case) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                         let id = case.id();
-                        let holds =
-                            (0..self.attempts).any(|_| report(&id, run(&case, &folder.join(&id))));
-                        if !holds
-                            && let Ok(mut failed) = failed.lock()
-                        {
+                        let holds = (0..self.attempts).any(|_| report(&id, run(&case, &folder.join(&id))));
+                        if !holds && let Ok(mut failed) = failed.lock() {
                             failed.push(id);
                         }
                     }

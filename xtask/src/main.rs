@@ -1,5 +1,6 @@
 //! Chores of the slowpath repository: labelled captures, benchmark input, generated documents.
 
+mod bench_input;
 mod captures;
 
 use clap::{Parser, Subcommand};
@@ -16,11 +17,14 @@ struct Arguments {
 enum Chore {
     /// Record transfers whose limiting cause is known, at both ends, with the truth beside them (needs root)
     Captures(captures::Captures),
+    /// Make the benchmarks' large captures from real traffic (needs root, 5 GB and some minutes)
+    BenchInput(bench_input::BenchInput),
 }
 
 fn main() -> anyhow::Result<()> {
     slowpath_lab::signals::remove_namespaces_when_ended()?;
     match Arguments::parse().chore {
         Chore::Captures(captures) => captures.run(),
+        Chore::BenchInput(bench_input) => bench_input.run(),
     }
 }

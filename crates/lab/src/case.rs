@@ -182,6 +182,23 @@ pub fn bdp_bytes(rate_bit_per_s: u64, rtt_ns: u64) -> u64 {
     u64::try_from(u128::from(rate_bit_per_s) * u128::from(rtt_ns) / 8 / NS_PER_S).unwrap_or(u64::MAX)
 }
 
+impl Settings {
+    /// Two hosts over IPv4 that show packets as on the wire, use cubic and are otherwise as Linux comes.
+    pub fn plain() -> Self {
+        let cubic = SocketOptions { congestion_control: Some("cubic".into()), ..SocketOptions::default() };
+        Self {
+            family: Family::V4,
+            vlan: None,
+            offload: Offload::PerPacket,
+            sender_sysctls: Vec::new(),
+            receiver_sysctls: Vec::new(),
+            sender_route: None,
+            sender_socket: cubic.clone(),
+            receiver_socket: cubic,
+        }
+    }
+}
+
 impl Case {
     /// A case on a path of a rate and a round trip, with a queue of one bandwidth-delay product (at least 20
     /// packets), per-packet captures, cubic, and a fast way back.
@@ -204,7 +221,6 @@ impl Case {
                 stalls: Vec::new(),
             })
         };
-        let cubic = SocketOptions { congestion_control: Some("cubic".into()), ..SocketOptions::default() };
         Self {
             set,
             name: name.into(),
@@ -213,16 +229,7 @@ impl Case {
             expected: Label::parse(label).expect("labels are limit/cause"),
             also: Vec::new(),
             share: None,
-            settings: Settings {
-                family: Family::V4,
-                vlan: None,
-                offload: Offload::PerPacket,
-                sender_sysctls: Vec::new(),
-                receiver_sysctls: Vec::new(),
-                sender_route: None,
-                sender_socket: cubic.clone(),
-                receiver_socket: cubic,
-            },
+            settings: Settings::plain(),
             forward: PathConfig {
                 link: link(rate_bit_per_s, queue),
                 delay_ns: rtt_ns / 2,

@@ -17,4 +17,5 @@ pub mod tcp_info;
 pub mod testbed;
 pub mod truth;
 pub mod watch;
+pub mod wire;
 pub mod workload;

@@ -125,7 +125,11 @@ fn host(
     namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {device} nud permanent"))
 }
 
-fn offload(namespaces: &Namespaces, place: Place, offload: Offload) -> Result<(), LabError> {
+/// Sets one host's offloads.
+///
+/// # Errors
+/// If ethtool or the device refuses.
+pub fn offload(namespaces: &Namespaces, place: Place, offload: Offload) -> Result<(), LabError> {
     match offload {
         Offload::PerPacket => namespaces
             .execute(place, &format!("ethtool -K {DEVICE} tx off rx off tso off gso off gro off txvlan off")),

@@ -19,11 +19,13 @@ pub struct WatchOptions {
     pub buffer_kib: u32,
     /// Hand over each packet at once. Off for captures of many packets per second.
     pub immediate: bool,
+    /// End after so many packets.
+    pub packets: Option<u64>,
 }
 
 impl WatchOptions {
     /// Headers only: Ethernet with a VLAN tag, IPv6 and TCP with all its options need 118 bytes.
-    pub const HEADERS: Self = Self { snap_bytes: 128, buffer_kib: 32 * 1024, immediate: true };
+    pub const HEADERS: Self = Self { snap_bytes: 128, buffer_kib: 32 * 1024, immediate: true, packets: None };
 }
 
 /// What tcpdump says it saw.
@@ -63,6 +65,9 @@ impl Watch {
         command.args(["-B", &options.buffer_kib.to_string()]);
         if options.immediate {
             command.arg("--immediate-mode");
+        }
+        if let Some(packets) = options.packets {
+            command.args(["-c", &packets.to_string()]);
         }
         command.arg("-w").arg(file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
