@@ -2,8 +2,10 @@
 
 use crate::flow::{Flow, Judged};
 use crate::report::FlowReport;
+use crate::findings;
 use crate::summary;
 use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
+use std::collections::VecDeque;
 
 /// Where the user says the tap was, in terms of the transfer rather than of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,18 +59,20 @@ impl Labels for () {
 #[derive(Debug)]
 pub struct Analysis<L = ()> {
     options: Options,
-    flows: Vec<Option<Box<Watched>>>,
     /// Flow numbers start at 1; the slot of flow n is n − 1.
+    flows: Vec<Option<Watched>>,
     kept: usize,
+    /// Flows that closed, oldest first, and when: they are summed up once nothing more is to be expected.
+    closed: VecDeque<(FlowId, Instant)>,
     not_kept: NotKept,
     labels: L,
 }
 
+/// A flow that goes on, or one that is over: of these there may be very many, and their reports are smaller.
 #[derive(Debug)]
-struct Watched {
-    id: FlowId,
-    flow: Flow,
-    ended: FlowEnd,
+enum Watched {
+    Live(Box<Flow>),
+    Over(Box<FlowReport>),
 }
 
 /// Flows beyond [`Options::most_flows`].
@@ -99,16 +103,21 @@ impl Analysis {
 impl<L: Labels> Analysis<L> {
     /// An analysis that also tells `labels` what each segment was.
     pub fn with_labels(options: Options, labels: L) -> Self {
-        Self { options, flows: Vec::new(), kept: 0, not_kept: NotKept::default(), labels }
+        Self { options, flows: Vec::new(), kept: 0, closed: VecDeque::new(), not_kept: NotKept::default(), labels }
     }
 
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
-        for slot in self.flows {
-            if let Some(watched) = slot {
-                let Watched { id, flow, ended } = *watched;
-                each(summary::report(id, flow, ended, self.options.vantage));
-            }
+        for (id, watched) in (1..).map(FlowId).zip(self.flows) {
+            let mut report = match watched {
+                Some(Watched::Live(flow)) => {
+                    summary::report(id, *flow, FlowEnd::EndOfRecording, self.options.vantage)
+                }
+                Some(Watched::Over(report)) => *report,
+                None => continue,
+            };
+            findings::complete(&mut report);
+            each(report);
         }
         (self.not_kept, self.labels)
     }
@@ -120,11 +129,24 @@ impl<L: Labels> Analysis<L> {
         Report { flows, not_kept }
     }
 
-    fn slot(&mut self, flow: FlowId) -> Option<&mut Watched> {
+    fn slot(&mut self, flow: FlowId) -> Option<&mut Option<Watched>> {
         let index = usize::try_from(flow.0.checked_sub(1)?).ok()?;
-        self.flows.get_mut(index)?.as_deref_mut()
+        self.flows.get_mut(index)
+    }
+
+    /// Sums a flow up, so that only its report is kept.
+    fn sum_up(&mut self, id: FlowId, ended: FlowEnd) {
+        let vantage = self.options.vantage;
+        let Some(slot) = self.slot(id) else { return };
+        *slot = match slot.take() {
+            Some(Watched::Live(flow)) => Some(Watched::Over(Box::new(summary::report(id, *flow, ended, vantage)))),
+            other => other,
+        };
     }
 }
+
+/// How long after its close a flow may still be heard of: a lost last ACK has the FIN sent again.
+const LINGER: i64 = 1_000_000_000;
 
 impl<L: Labels> Sink for Analysis<L> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
@@ -137,33 +159,41 @@ impl<L: Labels> Sink for Analysis<L> {
             self.flows.resize_with(index + 1, || None);
         }
         self.kept += 1;
-        self.flows[index] =
-            Some(Box::new(Watched { id: flow, flow: Flow::new(*key), ended: FlowEnd::EndOfRecording }));
+        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key))));
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        let Some(watched) = self.slot(flow) else {
-            self.not_kept.segments += 1;
-            return;
-        };
-        match &event.kind {
-            EventKind::Seen(segment) => {
-                let judged = watched.flow.segment(event.at, segment);
-                self.labels.judged(flow, event, judged);
+        let index = flow.0.wrapping_sub(1) as usize;
+        let judged = match (self.flows.get_mut(index), &event.kind) {
+            (Some(Some(Watched::Live(live))), EventKind::Seen(segment)) => {
+                let was_over = live.is_over();
+                let judged = live.segment(event.at, segment);
+                if live.is_over() && !was_over {
+                    self.closed.push_back((flow, event.at));
+                }
+                judged
             }
-            _ => watched.flow.last = watched.flow.last.max(event.at),
+            (Some(Some(Watched::Over(report))), EventKind::Seen(segment)) => {
+                Judged { label: summary::late(report, event.at, segment), spurious: 0 }
+            }
+            (Some(Some(_)), _) => return,
+            _ => {
+                self.not_kept.segments += 1;
+                return;
+            }
+        };
+        self.labels.judged(flow, event, judged);
+        if let Some((oldest, closed)) = self.closed.front().copied()
+            && event.at.nanos_since(closed) > LINGER
+        {
+            self.closed.pop_front();
+            self.sum_up(oldest, FlowEnd::EndOfRecording);
         }
     }
 
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
-        if let Some(watched) = self.slot(flow) {
-            watched.ended = end;
-            watched.flow.shrink();
+        if end != FlowEnd::EndOfRecording {
+            self.sum_up(flow, end);
         }
     }
-}
-
-/// The time between two instants, zero where reversed.
-pub(crate) fn between(from: Instant, to: Instant) -> std::time::Duration {
-    to.since(from).unwrap_or_default()
 }

@@ -1,35 +1,42 @@
 //! What the spells come to, with the numbers that show it.
 
 use crate::cause::{Cause, Confidence, Limit};
-use crate::limits::classify::{Context, Overview};
-use crate::limits::track::Finished;
-use crate::report::{Finding, Measures, ScaleKnown, Spell, VantageReport};
-use slowpath_model::{Bytes, Rate, Vantage};
+use crate::limits::classify::Overview;
+use crate::report::{FlowReport, Finding, Measures, Opening, ScaleKnown, Spell};
+use slowpath_model::{Bytes, End, Rate, Vantage};
 use std::time::Duration;
 
 /// Everything a sentence of evidence may draw on.
 struct Material<'a> {
     spells: &'a [Spell],
     measures: &'a Measures,
-    context: &'a Context,
+    /// How the receiver's window is scaled.
+    scale: ScaleKnown,
+    opening: &'a Opening,
     overview: &'a Overview,
-    finished: &'a Finished,
-    vantage: &'a VantageReport,
+    vantage: Vantage,
 }
 
-/// Sums the spells up by cause, most time first.
-pub fn findings(
-    spells: &[Spell],
-    life: Duration,
-    measures: &Measures,
-    context: &Context,
-    overview: &Overview,
-    finished: &Finished,
-    vantage: &VantageReport,
-) -> Vec<Finding> {
-    let material = Material { spells, measures, context, overview, finished, vantage };
+/// Sums the spells of each direction up by cause, most time first.
+pub fn complete(report: &mut FlowReport) {
+    for from in End::BOTH {
+        report.directions[from.index()].findings = findings(report, from);
+    }
+}
+
+fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
+    let direction = &report.directions[from.index()];
+    let material = Material {
+        spells: &direction.spells,
+        measures: &direction.measures,
+        scale: report.directions[(!from).index()].measures.window_scale,
+        opening: &report.opening,
+        overview: &direction.overview,
+        vantage: report.vantage.vantage,
+    };
+    let life = report.lasted();
     let mut found: Vec<Finding> = Vec::new();
-    for spell in spells {
+    for spell in material.spells {
         let lasted = spell.lasted();
         match found.iter_mut().find(|finding| finding.cause == spell.cause) {
             Some(finding) => {
@@ -53,7 +60,8 @@ pub fn findings(
         }
         finding.confidence = material.confidence(finding.cause);
         finding.evidence = material.evidence(finding.cause);
-        let mut longest: Vec<&Spell> = spells.iter().filter(|spell| spell.cause == finding.cause).collect();
+        let of_cause = material.spells.iter().filter(|spell| spell.cause == finding.cause);
+        let mut longest: Vec<&Spell> = of_cause.collect();
         longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
         finding.instants = longest.iter().take(3).map(|spell| spell.from).collect();
     }
@@ -64,13 +72,13 @@ pub fn findings(
 impl Material<'_> {
     fn confidence(&self, cause: Cause) -> Confidence {
         match cause.limit() {
-            Limit::ReceiveWindow => match self.context.scale {
+            Limit::ReceiveWindow => match self.scale {
                 ScaleKnown::Agreed(_) => Confidence::High,
                 ScaleKnown::AtLeast(_) => Confidence::Medium,
                 ScaleKnown::Unknown => Confidence::Low,
             },
             Limit::Connection => Confidence::High,
-            Limit::LossRecovery if self.vantage.vantage == Vantage::Unknown => Confidence::Medium,
+            Limit::LossRecovery if self.vantage == Vantage::Unknown => Confidence::Medium,
             Limit::LossRecovery => Confidence::High,
             Limit::Application if cause == Cause::SenderIdle || cause == Cause::ThinkTime => Confidence::High,
             Limit::Unknown => Confidence::Low,
@@ -102,7 +110,7 @@ impl Material<'_> {
     }
 
     fn opening(&self) -> Option<String> {
-        let opening = &self.context.opening;
+        let opening = self.opening;
         if opening.retransmitted > 0 {
             return Some(format!("SYN or SYN-ACK were sent again {} times", opening.retransmitted));
         }
@@ -125,7 +133,7 @@ impl Material<'_> {
             }
             _ => {}
         }
-        if let ScaleKnown::AtLeast(shift) = self.context.scale {
+        if let ScaleKnown::AtLeast(shift) = self.scale {
             told.push(format!("the handshake was not captured; a window scale of {shift} is the least that fits"));
         }
     }
@@ -140,11 +148,8 @@ impl Material<'_> {
 
     fn losses(&self, told: &mut Vec<String>) {
         self.count_losses(told);
-        let longest = self.finished.episodes.all().max_by_key(|episode| episode.to - episode.from);
-        if let Some(longest) = longest {
-            let lasted = Duration::from_nanos((longest.to - longest.from).max(0).unsigned_abs());
-            told.push(format!("the longest recovery took {}", short(lasted)));
-        }
+        let longest = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());
+        told.push(format!("the longest recovery took {}", short(longest)));
     }
 
     fn count_losses(&self, told: &mut Vec<String>) {

@@ -483,11 +483,10 @@ impl EndState {
 }
 
 impl Flow {
-    /// Gives back memory when the source says no more of the flow.
-    pub fn shrink(&mut self) {
-        for end in &mut self.ends {
-            end.outstanding = Outstanding::default();
-        }
+    /// Whether the connection closed: both FINs acknowledged, or a reset.
+    pub fn is_over(&self) -> bool {
+        let acknowledged = |end: &EndState| end.outstanding.una() >= end.outstanding.nxt();
+        self.closing.rst != [false; 2] || (self.closing.fin == [true; 2] && self.ends.iter().all(acknowledged))
     }
 
     /// Notes the handshake's last segment. Called before it is taken in.

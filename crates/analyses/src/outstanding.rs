@@ -144,11 +144,6 @@ impl Outstanding {
         !self.sacked.is_empty()
     }
 
-    /// When the oldest unacknowledged segment last passed.
-    pub fn oldest(&self) -> Option<Instant> {
-        self.records.front().map(|record| record.at)
-    }
-
     /// How often the oldest unacknowledged segment was sent again.
     pub fn oldest_again(&self) -> u8 {
         self.records.front().map_or(0, |record| record.again)
@@ -482,17 +477,6 @@ impl Outstanding {
             } else if start >= self.una && end <= self.nxt {
                 result.sacked += self.sacked.insert(start, end);
             }
-        }
-    }
-
-    /// Gives back memory that an idle or finished direction has no use for.
-    pub fn shrink(&mut self) {
-        if self.records.is_empty() {
-            self.records = VecDeque::new();
-        }
-        self.resent = VecDeque::new();
-        if self.holes.is_empty() {
-            self.holes = Vec::new();
         }
     }
 }

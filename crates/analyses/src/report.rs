@@ -3,6 +3,7 @@
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
 use crate::cause::{Cause, Confidence};
+pub use crate::limits::classify::Overview;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -98,6 +99,8 @@ pub struct DirectionReport {
     pub stalls: Vec<Stall>,
     /// How many stalls there were.
     pub stall_count: u64,
+    /// What the evidence is drawn from.
+    pub overview: Overview,
 }
 
 /// What was counted and measured in one direction.

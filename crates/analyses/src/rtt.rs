@@ -31,11 +31,6 @@ impl RttStats {
         self.square_sum += f64::from(micros) * f64::from(micros);
     }
 
-    /// The smallest sample, in nanoseconds.
-    pub fn min_nanos(&self) -> Option<i64> {
-        (self.count > 0).then_some(i64::from(self.min) * 1000)
-    }
-
     /// What the samples come to.
     pub fn measures(&self) -> RttMeasures {
         if self.count == 0 {

@@ -1,19 +1,20 @@
 //! From a watched flow to its report.
 
 use crate::analysis::VantageOverride;
-use crate::findings;
 use crate::flow::{EndState, Flow, WindowStats};
 use crate::limits::classify::{self, Context};
 use crate::report::{DirectionReport, FlowReport, Measures, WindowMeasures};
 use crate::vantage;
-use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate};
+use crate::label::Label;
+use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
 
-/// The report of a flow that is over.
+/// The report of a flow that is over, but for its findings ([`crate::findings::complete`]): what need not be kept
+/// of a flow while others go on is left out.
 pub fn report(id: FlowId, mut flow: Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
     let sender = if flow.ends[1].unique_bytes > flow.ends[0].unique_bytes { End::B } else { End::A };
     let vantage = vantage::infer(&flow, given.map(|given| given.resolve(sender)));
-    let directions = End::BOTH.map(|end| direction(&mut flow, end, &vantage));
+    let directions = End::BOTH.map(|end| direction(&mut flow, end));
     FlowReport {
         id,
         key: flow.key,
@@ -28,24 +29,39 @@ pub fn report(id: FlowId, mut flow: Flow, ended: FlowEnd, given: Option<VantageO
     }
 }
 
-fn direction(flow: &mut Flow, from: End, vantage: &crate::report::VantageReport) -> DirectionReport {
+fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
-    let (first, last) = (flow.first, flow.last);
+    let last = flow.last.nanos();
     let end = &mut flow.ends[from.index()];
-    let finished = end.track.take().map(|track| track.finish(last.nanos(), &end.distance, &end.rto));
+    let finished = end.track.take().map(|track| track.finish(last, &end.distance, &end.rto));
     let (stalls, stall_count) = end.stalls.take();
-    end.window.close(last.nanos());
+    end.window.close(last);
     let mut measures = measures(end);
-    let (mut spells, mut found) = (Vec::new(), Vec::new());
+    let (mut spells, mut overview) = Default::default();
     if let Some(finished) = &finished {
-        let overview;
         (spells, overview) = classify::spells(&context, finished);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
-        let life = crate::analysis::between(first, last);
-        found = findings::findings(&spells, life, &measures, &context, &overview, finished, vantage);
     }
-    DirectionReport { from, measures, spells, findings: found, stalls, stall_count }
+    DirectionReport { from, measures, spells, findings: Vec::new(), stalls, stall_count, overview }
+}
+
+/// Takes in a segment that comes after the flow's report was made: it closed, and this is an echo of it.
+pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<Label> {
+    report.last = report.last.max(at);
+    let direction = &mut report.directions[segment.from.index()];
+    direction.measures.packets += 1;
+    if segment.sequence_len() == 0 {
+        direction.measures.pure_acks += 1;
+    }
+    if segment.len == 0 {
+        return None;
+    }
+    // Everything was acknowledged before the report was made.
+    direction.measures.data_packets += 1;
+    direction.measures.bytes += Bytes::new(segment.len.into());
+    direction.measures.labels.spurious += 1;
+    Some(Label::Spurious)
 }
 
 fn context(flow: &Flow, from: End) -> Context {

@@ -39,11 +39,14 @@ pub struct Overview {
     pub window_max: u32,
     /// Time spent with a standing queue while sending, in nanoseconds.
     pub queued: i64,
+    /// The longest recovery from loss, in nanoseconds.
+    pub longest_recovery: i64,
 }
 
 /// Splits a direction's time into spells of one cause each.
 pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) {
-    let overview = overview(context, finished.log.as_slice());
+    let mut overview = overview(context, finished.log.as_slice());
+    overview.longest_recovery = finished.episodes.all().map(|e| e.to - e.from).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
@@ -54,13 +57,6 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
     for at in 0..stretches.len() {
         let before = causes.last().copied();
         causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
-    }
-    if std::env::var_os("DBG").is_some() {
-        eprintln!("{overview:?} {context:?}");
-        for (s, c) in stretches.iter().zip(&causes) {
-            let h: Vec<i64> = s.held.iter().map(|h| h / 1000).collect();
-            eprintln!("{:.4}-{:.4} {c} iwrdo {h:?} del {} fl {} win {}..{} rtt {} gap {} dry {}c/{}f open {}c/{}f {:?} rate {:.2}", s.from as f64/1e9, s.to as f64/1e9, s.delivered, s.flight_max, s.window_min, s.window_max, s.rtt_min as i32, s.gap_max, s.dry_clocked, s.dry_free, s.open_clocked, s.open_free, s.marks, s.rate().unwrap_or(0.0)/1e6);
-        }
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     for (stretch, cause) in stretches.iter().zip(&causes) {
@@ -116,6 +112,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
         window_max: stretches.iter().map(|s| s.window_max).max().unwrap_or(0),
         queued: 0,
+        longest_recovery: 0,
     };
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     overview

@@ -133,17 +133,6 @@ impl Stretch {
         self.to = to;
     }
 
-    /// What held for longest.
-    pub fn mostly(&self) -> Hold {
-        let mut most = Hold::Idle;
-        for hold in Hold::ALL {
-            if self.under(hold) > self.under(most) {
-                most = hold;
-            }
-        }
-        most
-    }
-
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
         (self.to > self.from).then(|| self.delivered as f64 * 8e9 / self.lasted() as f64)
@@ -212,16 +201,6 @@ impl Log {
     /// The stretches.
     pub fn as_slice(&self) -> &[Stretch] {
         &self.stretches
-    }
-
-    /// The last stretch.
-    pub fn last_mut(&mut self) -> Option<&mut Stretch> {
-        self.stretches.last_mut()
-    }
-
-    /// Gives back memory that a finished flow has no use for.
-    pub fn shrink(&mut self) {
-        self.stretches.shrink_to_fit();
     }
 }
 
