@@ -152,14 +152,16 @@ impl Connection {
     }
 
     #[cold]
-    fn sack(&self, from: End, tcp: &Header<'_>) -> SackBlocks {
+    fn sack(&mut self, from: End, tcp: &Header<'_>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        let other = &self.streams[(!from).index()];
-        if other.based {
-            for (start, end) in tcp.options.sack_edges() {
-                let place = |nr| other.unwrapper.place(SeqNr(nr));
-                blocks.push(SackBlock { start: place(start), end: place(end) });
+        let other = &mut self.streams[(!from).index()];
+        for (start, end) in tcp.options.sack_edges() {
+            // Only without an acknowledgment, which no stack sends.
+            if !other.based {
+                other.base(start, 0);
             }
+            let place = |nr| other.unwrapper.place(SeqNr(nr));
+            blocks.push(SackBlock { start: place(start), end: place(end) });
         }
         blocks
     }

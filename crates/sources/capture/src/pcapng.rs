@@ -23,7 +23,10 @@ const NAME_RESOLUTION: u32 = 4;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
-const CUSTOM: [u32; 2] = [0x0000_0bad, 0x4000_0bad];
+
+/// Blocks that hold no packet, but that Wireshark (4.x, `wiretap/pcapng.c`) numbers as frames: custom blocks, the
+/// systemd journal's entries, and sysdig's events.
+const NUMBERED: [u32; 9] = [0x0bad, 0x4000_0bad, 9, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222];
 
 /// Reads blocks until none is left; says where and why if that is before the end.
 pub(crate) fn read<S: Sink>(
@@ -235,7 +238,7 @@ impl Block<'_> {
             }
             INTERFACE_STATISTICS => interfaces.statistics(self.order, self.body),
             NAME_RESOLUTION | DECRYPTION_SECRETS => {}
-            custom if CUSTOM.contains(&custom) => {}
+            kind if NUMBERED.contains(&kind) => frames.reject(Oddity::NotAPacket, self.offset),
             _ => frames.note(Oddity::UnknownBlock, self.offset),
         }
         Ok(())

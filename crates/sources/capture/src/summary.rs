@@ -85,6 +85,9 @@ pub enum Oddity {
     UnknownInterface,
     /// Skipped: a packet block that contradicts itself.
     MalformedBlock,
+    /// Skipped: a pcapng block that holds something else than a packet (a journal's entry, a system call, a custom
+    /// block), but that Wireshark numbers as a frame.
+    NotAPacket,
     /// Skipped: flow numbers ran out.
     TooManyFlows,
     /// Noted: the first fragment of a TCP segment. Its length is the fragment's; the rest is not seen.
@@ -122,6 +125,7 @@ impl Oddity {
         Self::TooDeep,
         Self::UnknownInterface,
         Self::MalformedBlock,
+        Self::NotAPacket,
         Self::TooManyFlows,
         Self::FirstFragment,
         Self::OptionsCut,
@@ -151,6 +155,7 @@ impl Oddity {
             Self::TooDeep => "more headers inside each other than slowpath follows",
             Self::UnknownInterface => "captured on an interface that the capture does not describe",
             Self::MalformedBlock => "a packet block that contradicts itself",
+            Self::NotAPacket => "a pcapng block with something else than a packet",
             Self::TooManyFlows => "flow numbers ran out",
             Self::FirstFragment => "the first fragment of a TCP segment; the rest of it is not seen",
             Self::OptionsCut => "the snapshot length cut TCP options off",

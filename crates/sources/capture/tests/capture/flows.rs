@@ -153,6 +153,9 @@ fn numbers_that_wrap_and_numbers_that_stray() {
     assert!(lines[4].ends_with("<sack 51:501>"), "{lines:?}");
     assert!(lines[5].ends_with("<sack 1073741824:110>"), "absurd, but placed: {lines:?}");
 
+    let lines = told(&[Tcp::new(PSH, 1, 0, 0).options(&sack(500, 600))]);
+    assert!(lines[1].ends_with("<sack 0:100>"), "without an acknowledgment: {lines:?}");
+
     // One stray number, 1.5 GiB ahead, moves nothing; neither does a reset's.
     let ahead = 3 << 29;
     let stray = [

@@ -145,20 +145,24 @@ fn simple_and_obsolete_packet_blocks() {
 fn other_blocks_are_passed_over() {
     let mut file = section();
     file.extend(interface(1, &[2, 0, 4, 0, b'e', b't', b'h', b'0', 0, 0, 0, 0]));
-    for kind in [4, 10, 0x0bad, 0x4000_0bad, 77, 0x8000_0000] {
+    for kind in [4, 10, 77, 0x8000_0000] {
         file.extend(block(kind, b"whatever"));
     }
     file.extend(packet(0, 0, &talk()[0]));
     file.extend(packet(3, 0, &talk()[0]));
+    for kind in [0x0bad, 0x4000_0bad, 9, 0x204] {
+        file.extend(block(kind, b"numbered by Wireshark"));
+    }
     let mut statistics = vec![0; 12];
     statistics.extend([5, 0, 8, 0, 17, 0, 0, 0, 0, 0, 0, 0]);
     file.extend(block(5, &statistics));
     file.extend(block(6, b"too short"));
     file.extend(block(1, b"four"));
     let (summary, _) = read(&file).unwrap();
-    assert_eq!((summary.frames, summary.segments, summary.drops), (3, 1, Some(17)));
+    assert_eq!((summary.frames, summary.segments, summary.drops), (7, 1, Some(17)));
     assert_eq!(summary.interfaces[0].name.as_deref(), Some("eth0"));
     assert_eq!(summary.count(Oddity::UnknownBlock), 2);
+    assert_eq!(summary.count(Oddity::NotAPacket), 4);
     assert_eq!(summary.count(Oddity::UnknownInterface), 1);
     assert_eq!(summary.count(Oddity::MalformedBlock), 2);
     let unknown = summary.notes.iter().find(|note| note.oddity == Oddity::UnknownInterface).unwrap();
