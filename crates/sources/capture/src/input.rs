@@ -49,6 +49,17 @@ pub(crate) struct Input {
     progress: Option<Progress>,
 }
 
+/// What to say about an error. zstd's own limit for the window, 128 MiB, is kept, since a file must not decide how
+/// much memory is taken; what was packed with more needs `zstd`.
+fn reason(error: &io::Error) -> String {
+    match error.to_string() {
+        large if large.contains("too much memory") => {
+            format!("{large}; unpack it first (`zstd -dc --long=31`)")
+        }
+        other => other,
+    }
+}
+
 /// Counts the bytes that leave the file, packed or not.
 struct Counted {
     inner: Box<dyn Read + Send>,
@@ -156,7 +167,7 @@ impl Input {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => self.ending = Some(Ending::Failed(error.to_string())),
+                Err(error) => self.ending = Some(Ending::Failed(reason(&error))),
             }
         }
         self.end >= want

@@ -377,6 +377,13 @@ fn what_is_no_capture_says_so() {
     assert_eq!((summary.frames, summary.stopped, summary.epoch_ns), (0, None, None), "empty, but sound");
 }
 
+#[test]
+fn a_zstd_window_beyond_the_limit_says_how_to_unpack_it() {
+    // RFC 8878, section 3.1.1.1: a frame header with a window of 1 GiB, and an empty last block.
+    let message = read(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 20 << 3, 1, 0, 0]).unwrap_err().to_string();
+    assert!(message.ends_with("unpack it first (`zstd -dc --long=31`)"), "{message}");
+}
+
 /// A reader that fails after its bytes.
 struct Failing(io::Cursor<Vec<u8>>);
 
