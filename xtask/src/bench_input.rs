@@ -84,14 +84,14 @@ fn nine_connections() -> Traffic {
         name: NINE,
         settings: Settings::plain(),
         receiver_gro: false,
-        // Queues of about 32 packets make cubic lose about one packet in 150.
+        // Queues of about 24 packets make cubic lose about one packet in 150.
         limits: vec![
-            limit(5001, 64, 32),
-            limit(5002, 60, 32),
-            limit(5003, 56, 30),
-            limit(5004, 60, 34),
-            limit(5005, 40, 90),
-            limit(5006, 30, 32),
+            limit(5001, 64, 24),
+            limit(5002, 60, 24),
+            limit(5003, 56, 23),
+            limit(5004, 60, 25),
+            limit(5005, 40, 70),
+            limit(5006, 30, 24),
         ],
         workload: Workload::Streams(streams),
         watch: WatchOptions {

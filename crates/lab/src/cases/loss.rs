@@ -86,7 +86,7 @@ fn random_loss(set: Set) -> Vec<Case> {
         ],
     );
     let case = |Row(rate, rtt, ppm, seconds, cc, without, offload)| {
-        let packets = u64::from(ppm >= 1000) * 3 + 1;
+        let packets = u64::from(ppm >= 1000) + 1;
         let case =
             Case::new(set, "random-loss", "congestion-window/after-loss", mbit(rate), ms(rtt), bulk(seconds))
                 .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-{cc}{}{}", without.suffix(), suffix(offload)))

@@ -1,0 +1,199 @@
+//! Real runs on this kernel. They need root, tcpdump, iproute2 and ethtool.
+
+use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
+use slowpath_lab::path::loss::LossConfig;
+use slowpath_lab::relay::Fate;
+use slowpath_lab::run::{RECEIVER_CAPTURE, SAMPLES, SENDER_CAPTURE, TRUTH, run};
+use slowpath_lab::truth::Truth;
+use slowpath_lab::workload::{Stream, Workload, Writer};
+use slowpath_lab::{frame, namespaces};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const MS: u64 = 1_000_000;
+const MBIT: u64 = 1_000_000;
+
+fn bulk(milliseconds: u64) -> Workload {
+    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: milliseconds * MS })])
+}
+
+/// Runs share the machine's clock and this process's namespaces, so they take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder of this test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("slowpath-lab-test-{}-{name}", std::process::id()));
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn namespaces_of(pid: u32) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/run/netns") else { return Vec::new() };
+    let names = entries.flatten().filter_map(|e| e.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&format!("slowpath-{pid}-"))).collect()
+}
+
+/// Packets with payload that left one host, by IP identification, sequence number and length.
+fn sent_packets(file: &Path, from_port: u16) -> BTreeMap<(u16, u32, usize), u64> {
+    let raw = zstd::decode_all(std::fs::File::open(file).unwrap()).unwrap();
+    assert_eq!(raw[..4], 0xa1b2_3c4d_u32.to_ne_bytes(), "a pcap with nanoseconds");
+    let mut packets = BTreeMap::new();
+    let mut at = 24;
+    while at < raw.len() {
+        let captured = u32::from_ne_bytes(raw[at + 8..at + 12].try_into().unwrap()) as usize;
+        let parsed = frame::parse(&raw[at + 16..at + 16 + captured]).unwrap();
+        if let Some(tcp) = parsed.tcp
+            && tcp.key.1 != from_port
+            && tcp.payload_bytes > 0
+        {
+            *packets.entry((parsed.ip_id, tcp.sequence, tcp.payload_bytes)).or_default() += 1;
+        }
+        at += 16 + captured;
+    }
+    packets
+}
+
+#[test]
+#[ignore = "needs root"]
+fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
+    let _turn = turn();
+    let folder = Folder::new("small-rcvbuf");
+    let label = "receive-window/buffer-too-small";
+    let case = Case::new(Set::Shipped, "test", label, 20 * MBIT, 40 * MS, bulk(1500))
+        .variant("small-rcvbuf")
+        .with(|s| s.receiver_socket.so_rcvbuf_bytes = Some(16 * 1024))
+        .share_at_least(ShareBasis::RwndLimited, 0.6)
+        .check(Check::NothingDropped)
+        .check(Check::LatenessAtMost(50.0));
+    let outcome = run(&case, &folder.0).unwrap();
+    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    for file in [SENDER_CAPTURE, RECEIVER_CAPTURE, SAMPLES] {
+        assert!(folder.0.join(file).metadata().unwrap().len() > 1000, "{file}");
+    }
+    let truth: Truth =
+        serde_json::from_slice(&std::fs::read(folder.0.join(TRUTH)).unwrap()).expect("reads back");
+    assert_eq!(truth, outcome.truth);
+    assert!(truth.expected.share_at_least.unwrap().of_transfer > 0.6);
+    assert_eq!(namespaces_of(std::process::id()), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn run_whose_fault_did_not_happen_is_not_written() {
+    let _turn = turn();
+    let folder = Folder::new("no-fault");
+    let case = Case::new(Set::Shipped, "test", "loss-recovery/rto", 20 * MBIT, 10 * MS, bulk(300))
+        .variant("no-fault")
+        .check(Check::Dropped(1_000_000));
+    let outcome = run(&case, &folder.0).unwrap();
+    assert!(!outcome.written);
+    assert!(!folder.0.exists());
+}
+
+/// Super-packets are cut on the path, so losses hit packets: what the truth calls dropped is exactly what the
+/// sender's capture has and the receiver's has not.
+#[test]
+#[ignore = "needs root"]
+fn packets_that_the_truth_calls_dropped_are_those_that_the_captures_miss() {
+    let _turn = turn();
+    let folder = Folder::new("loss");
+    let case =
+        Case::new(Set::Shipped, "test", "congestion-window/after-loss", 10 * MBIT, 20 * MS, bulk(2000))
+            .variant("loss")
+            .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: 20_000 }))
+            .check(Check::Dropped(5));
+    let outcome = run(&case, &folder.0).unwrap();
+    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    let mut missing = sent_packets(&folder.0.join(SENDER_CAPTURE), 5001);
+    for (packet, count) in sent_packets(&folder.0.join(RECEIVER_CAPTURE), 5001) {
+        *missing.get_mut(&packet).expect("nothing arrives that was not sent") -= count;
+    }
+    missing.retain(|_, count| *count > 0);
+    let mut dropped = BTreeMap::new();
+    for fault in &outcome.truth.path.forward.report.faults {
+        assert!(matches!(fault.fate, Fate::Dropped(_)));
+        *dropped.entry((fault.ip_id, fault.sequence, fault.payload_bytes as usize)).or_default() += 1;
+    }
+    assert_eq!(missing, dropped);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn super_packets_show_in_both_captures_and_the_path_still_carries_packets() {
+    let _turn = turn();
+    let folder = Folder::new("tso");
+    let case = Case::new(Set::Shipped, "test", "path/bottleneck-full", 100 * MBIT, 10 * MS, bulk(1000))
+        .variant("tso")
+        .offload(Offload::SuperPackets);
+    let outcome = run(&case, &folder.0).unwrap();
+    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    for file in [SENDER_CAPTURE, RECEIVER_CAPTURE] {
+        let largest = sent_packets(&folder.0.join(file), 5001).into_keys().map(|(_, _, bytes)| bytes).max();
+        assert!(largest.unwrap() > 2000, "{file}: largest payload {largest:?}");
+    }
+    let forward = &outcome.truth.path.forward.report;
+    assert!(forward.cut_super_packets > 100, "{forward:?}");
+    assert!(forward.faults.iter().all(|f| f.length_bytes <= 1500));
+}
+
+/// The example that holds a testbed open, started.
+fn hold() -> (Child, u32) {
+    let examples = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples");
+    let mut child = Command::new(examples.join("testbed")).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.starts_with("ready")));
+    let pid = child.id();
+    assert_eq!(namespaces_of(pid).len(), 3);
+    (child, pid)
+}
+
+fn send(pid: u32, signal: i32) {
+    // SAFETY: the process is a child that has not been waited for, so the id is its own.
+    unsafe { libc::kill(pid.cast_signed(), signal) };
+}
+
+#[test]
+#[ignore = "needs root"]
+fn ended_run_removes_its_namespaces() {
+    let _turn = turn();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let (mut child, pid) = hold();
+        send(pid, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(namespaces_of(pid), Vec::<String>::new());
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn next_start_removes_what_a_killed_run_left() {
+    let _turn = turn();
+    let (mut child, pid) = hold();
+    send(pid, libc::SIGKILL);
+    child.wait().unwrap();
+    let left = namespaces_of(pid);
+    assert_eq!(left.len(), 3, "a killed process cannot tidy up");
+    let began = Instant::now();
+    while !left.iter().all(|name| namespaces::leftovers().contains(name)) {
+        assert!(began.elapsed() < Duration::from_secs(5), "they are not taken for left over");
+    }
+    drop(namespaces::Namespaces::create().unwrap());
+    assert_eq!(namespaces_of(pid), Vec::<String>::new());
+}
