@@ -47,11 +47,15 @@ Exit codes:
 pub struct Output {
     /// Colour the output: on a terminal unless NO_COLOR is set, always, or never.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(long_help = "When to colour the output: auto (on a terminal, unless NO_COLOR is set), always or never")]
+    #[arg(
+        long_help = "When to colour the output: auto (on a terminal, unless NO_COLOR is set), always or never"
+    )]
     pub color: When,
     /// Show progress on standard error: if that is a terminal, always, or never.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(long_help = "When to show progress on standard error: auto (if it is a terminal), always or never")]
+    #[arg(
+        long_help = "When to show progress on standard error: auto (if it is a terminal), always or never"
+    )]
     pub progress: When,
 }
 
@@ -75,7 +79,9 @@ pub enum Command {
     /// Explain the causes that a verdict can name
     Causes(Causes),
     /// Print completions for a shell
-    #[command(after_help = "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath")]
+    #[command(
+        after_help = "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -213,7 +219,9 @@ pub struct Flows {
 
 /// Arguments of `causes`.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json")]
+#[command(
+    after_help = "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json"
+)]
 pub struct Causes {
     /// The cause to explain, as `slowpath causes` lists it; all are listed without it
     #[arg(value_name = "CAUSE", value_parser = clap::builder::PossibleValuesParser::new(

@@ -3,32 +3,61 @@
 use crate::args::{Diagnose, Place};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
+use anyhow::Context;
+use slowpath_analyses::picture::{PictureOptions, Pictures};
+use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_capture::Summary;
 use slowpath_model::FlowId;
 use slowpath_views::rank::Selection;
-use slowpath_views::{Diagnosis, Recording, json, terminal};
+use slowpath_views::{Diagnosis, Recording, json, page, terminal};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let [file] = args.files.as_slice() else {
         anyhow::bail!("two recordings of the same transfer cannot be matched yet; give one");
     };
-    let mut analysis = Analysis::new(options(args.vantage));
-    let summary = recording::read(file, &mut analysis, console)?;
-    let read = recording::describe(&summary)?;
-    let report = analysis.finish();
+    match &args.html {
+        None => {
+            let mut analysis = Analysis::new(options(args.vantage));
+            let summary = recording::read(file, &mut analysis, console)?;
+            let report = analysis.finish();
+            tell(args, console, &summary, &report.flows, report.not_kept.flows, None)
+        }
+        Some(page) => {
+            refuse_input(page, &args.files)?;
+            let pictures =
+                Pictures::new(PictureOptions { only: args.choice.flow, ..PictureOptions::default() });
+            let mut analysis = Analysis::with_labels(options(args.vantage), pictures);
+            let summary = recording::read(file, &mut analysis, console)?;
+            let mut flows = Vec::new();
+            let (not_kept, pictures) = analysis.finish_each(|flow| flows.push(flow));
+            tell(args, console, &summary, &flows, not_kept.flows, Some((page, &pictures)))
+        }
+    }
+}
+
+/// Prints the verdict, and writes the page if one is asked for.
+fn tell(
+    args: &Diagnose,
+    console: &Console,
+    summary: &Summary,
+    flows: &[FlowReport],
+    flows_not_kept: u64,
+    page: Option<(&PathBuf, &Pictures)>,
+) -> anyhow::Result<Outcome> {
+    let read = recording::describe(summary)?;
     if let Some(flow) = args.choice.flow {
-        require(flow, report.flows.iter().any(|report| report.id == flow), &read, summary.flows)?;
+        require(flow, flows.iter().any(|report| report.id == flow), &read, summary.flows)?;
     }
     let outcome = recording::outcome(std::slice::from_ref(&read));
-    let diagnosis = Diagnosis {
-        recordings: vec![read],
-        flows: &report.flows,
-        flows_not_kept: report.not_kept.flows,
-        advise: &slowpath_remedies::advise,
-    };
+    let diagnosis =
+        Diagnosis { recordings: vec![read], flows, flows_not_kept, advise: &slowpath_remedies::advise };
     let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: args.top };
+    if let Some((path, pictures)) = page {
+        write_page(path, &diagnosis, &selection, pictures)?;
+    }
     let mut out = console::stdout();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis, &selection))?;
@@ -38,6 +67,37 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     }
     out.flush()?;
     Ok(outcome)
+}
+
+/// A page shows more flows in full than a terminal, since one need not scroll past them.
+const FLOWS_ON_PAGE: usize = 50;
+
+fn write_page(
+    path: &Path,
+    diagnosis: &Diagnosis<'_>,
+    selection: &Selection,
+    pictures: &Pictures,
+) -> anyhow::Result<()> {
+    let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
+    let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
+    let selection = Selection { top: selection.top.max(FLOWS_ON_PAGE), ..selection.clone() };
+    let mut text = Vec::new();
+    page::write(diagnosis, &selection, &drawn, &mut text).with_context(|| path.display().to_string())?;
+    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// Refuses to write the page over a recording.
+fn refuse_input(page: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let same = |input: &PathBuf| match (page.canonicalize(), input.canonicalize()) {
+        (Ok(page), Ok(input)) => page == input,
+        _ => false,
+    };
+    anyhow::ensure!(
+        !inputs.iter().any(same),
+        "{}: is the recording; give the page another name",
+        page.display()
+    );
+    Ok(())
 }
 
 /// What the analysis is told.
@@ -61,5 +121,5 @@ pub fn require(flow: FlowId, there: bool, read: &Recording, flows: u64) -> anyho
         n if u64::from(flow.0) <= n => "it came after too many others to be kept".to_owned(),
         n => format!("its flows are 1 to {n}"),
     };
-    anyhow::bail!("{}: there is no flow {flow}; {hint}", Path::new(&read.name).display())
+    anyhow::bail!("{}: there is no flow {flow}; {hint}", read.name)
 }

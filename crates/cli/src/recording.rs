@@ -4,18 +4,15 @@ use crate::Outcome;
 use crate::console::{self, Console};
 use anyhow::Context;
 use slowpath_capture::{Capture, Compression, Format, Oddity, Summary};
-use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use slowpath_model::{Instant, Sink};
 use slowpath_views::{Recording, Skipped};
 use std::io;
 use std::path::Path;
 
 /// Reads all of `path` into `sink`.
 pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Summary> {
-    let capture = if path.as_os_str() == "-" {
-        Capture::from_reader("-", io::stdin())
-    } else {
-        Capture::open(path)?
-    };
+    let capture =
+        if path.as_os_str() == "-" { Capture::from_reader("-", io::stdin()) } else { Capture::open(path)? };
     let bar = console.bar(&path.display().to_string());
     let capture = match bar.clone() {
         Some(bar) => capture.on_progress(move |done, total| {
@@ -77,7 +74,12 @@ fn skipped(summary: &Summary) -> Vec<Skipped> {
         .map(|note| frames(note.count, note.oddity.describe().to_owned(), matters(note.oddity)))
         .collect();
     if let Some(drops) = summary.drops.filter(|drops| *drops > 0) {
-        all.push(Skipped { count: drops, unit: "packet", what: "lost while recording".to_owned(), matters: true });
+        all.push(Skipped {
+            count: drops,
+            unit: "packet",
+            what: "lost while recording".to_owned(),
+            matters: true,
+        });
     }
     if summary.steps_back.count > 0 {
         all.push(frames(summary.steps_back.count, "stamped earlier than the one before".to_owned(), false));
@@ -108,26 +110,9 @@ pub fn warn_of(recording: &Recording) {
         console::warn(&format!("{}: {damage}", recording.name));
     }
     for skipped in recording.skipped.iter().filter(|skipped| skipped.matters) {
-        console::warn(&format!("{}: not used: {} {}s: {}", recording.name, skipped.count, skipped.unit, skipped.what));
-    }
-}
-
-/// Two sinks fed with the same events.
-pub struct Both<A, B>(pub A, pub B);
-
-impl<A: Sink, B: Sink> Sink for Both<A, B> {
-    fn open(&mut self, flow: FlowId, key: &FlowKey) {
-        self.0.open(flow, key);
-        self.1.open(flow, key);
-    }
-
-    fn accept(&mut self, flow: FlowId, event: &Event) {
-        self.0.accept(flow, event);
-        self.1.accept(flow, event);
-    }
-
-    fn close(&mut self, flow: FlowId, end: FlowEnd) {
-        self.0.close(flow, end);
-        self.1.close(flow, end);
+        console::warn(&format!(
+            "{}: not used: {} {}s: {}",
+            recording.name, skipped.count, skipped.unit, skipped.what
+        ));
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod diagnosis;
 pub mod json;
+pub mod page;
 pub mod quantity;
 pub mod rank;
 pub mod terminal;

@@ -133,7 +133,9 @@ impl Flow {
                 .directions
                 .iter()
                 // Advice is about the direction the verdict is about.
-                .map(|direction| Direction::of(direction, flow, advise.filter(|_| direction.from == flow.sender)))
+                .map(|direction| {
+                    Direction::of(direction, flow, advise.filter(|_| direction.from == flow.sender))
+                })
                 .collect(),
         }
     }

@@ -99,6 +99,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("flows-1", schemars::schema_for!(FlowList<'static>)),
         ("event-1", schemars::schema_for!(EventLine)),
         ("causes-1", schemars::schema_for!(Causes)),
+        ("page-1", schemars::schema_for!(crate::page::Page)),
     ]
 }
 

@@ -74,8 +74,8 @@ fn place(limit: Limit) -> usize {
 /// `R receive window 91 %   C congestion window 6 %`, most time first.
 fn legend(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let mut shares = [0.0; Limit::ALL.len()];
-    for finding in &flow.main().findings {
-        shares[place(finding.cause.limit())] += finding.share;
+    for spell in &flow.main().spells {
+        shares[place(spell.cause.limit())] += spell.lasted().as_secs_f64() / flow.lasted().as_secs_f64();
     }
     let mut limits: Vec<_> = Limit::ALL.into_iter().zip(shares).filter(|(_, part)| *part > 0.0).collect();
     limits.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -8,8 +8,11 @@ use crate::quantity::{counted, duration, from_argument, share};
 use crate::rank::is_loss;
 use crate::words;
 use anstyle::{AnsiColor, Style};
+use slowpath_analyses::Cause;
 use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_model::FlowId;
 use slowpath_remedies::{Advice, Host};
+use std::collections::BTreeMap;
 use std::io;
 
 /// Findings below this share are counted, not shown.
@@ -19,10 +22,15 @@ const WORTH_A_LOOK: f64 = 0.05;
 /// How far evidence is indented.
 const EVIDENCE: &str = "          ";
 
+/// The causes that were advised on, and at which flow: advice is long, and the same for the next flow but for its
+/// numbers.
+pub(crate) type Advised = BTreeMap<Cause, FlowId>;
+
 /// Writes one flow.
 pub(crate) fn write(
     diagnosis: &Diagnosis<'_>,
     flow: &FlowReport,
+    advised: &mut Advised,
     look: &Look,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
@@ -36,9 +44,9 @@ pub(crate) fn write(
         writeln!(out)?;
         bar::write(flow, look, out)?;
     }
-    let command = show_command(diagnosis, flow);
+    let command = words::show_command(diagnosis, flow);
     findings(flow, &command, look, out)?;
-    advice(diagnosis, flow, look, out)?;
+    advice(diagnosis, flow, advised, look, out)?;
     blind_spots(flow, look, out)
 }
 
@@ -47,22 +55,6 @@ fn rule(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<
     let title = format!("── flow {} ", flow.id);
     let rest = look.text_width().saturating_sub(columns(&title));
     writeln!(out, "{}", look.faint(&format!("{title}{}", "─".repeat(rest))))
-}
-
-/// What to type to see this flow's events.
-fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
-    let recording = diagnosis.recordings.first().filter(|recording| recording.name != "-")?;
-    Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
-}
-
-/// `name` as a shell reads it back.
-fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
 }
 
 fn findings(
@@ -82,7 +74,7 @@ fn findings(
     for finding in rows {
         row(finding, look, out)?;
         for sentence in &finding.evidence {
-            look.paragraph(out, EVIDENCE, sentence)?;
+            look.paragraph(out, EVIDENCE, &words::sentence(sentence))?;
         }
         let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK);
         if let (Some(command), Some(at)) = (look_up, finding.instants.first()) {
@@ -118,36 +110,53 @@ fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<(
 /// Findings that get advice, at most.
 const MOST_ADVISED: usize = 3;
 
-fn advice(diagnosis: &Diagnosis<'_>, flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+fn advice(
+    diagnosis: &Diagnosis<'_>,
+    flow: &FlowReport,
+    advised: &mut Advised,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     let worth = |place: usize, finding: &Finding| {
         place == 0 || finding.share >= WORTH_A_LOOK && is_loss(finding.cause)
     };
-    let advised = flow.main().findings.iter().enumerate().filter(|(place, finding)| worth(*place, finding));
-    let mut told: Vec<Advice> = Vec::new();
-    for (place, finding) in advised.take(MOST_ADVISED) {
+    let wanted = flow.main().findings.iter().enumerate().filter(|(place, finding)| worth(*place, finding));
+    for (place, finding) in wanted.take(MOST_ADVISED) {
+        let before = advised.get(&finding.cause).copied();
         let mut advices = (diagnosis.advise)(finding, flow);
         // All of it for what bound most, and the most helpful for the others.
         advices.truncate(if place == 0 { advices.len() } else { 1 });
-        advices.retain(|advice| !told.contains(advice));
+        if place == 0 {
+            writeln!(out)?;
+            let title = if is_loss(finding.cause) { "What would give it back" } else { "What to do" };
+            writeln!(out, "{}", look.strong(title))?;
+        }
         if advices.is_empty() {
             continue;
         }
-        writeln!(out)?;
-        let about = format!("Against {} ({})", finding.cause.title(), share(finding.share));
-        let title = if is_loss(finding.cause) { about } else { format!("About {}", finding.cause.title()) };
-        look.styled_paragraph(out, "", &title, Style::new().bold())?;
+        look.styled_paragraph(out, "  ", &heading(finding, before), Style::new().underline())?;
         for advice in &advices {
-            one_advice(advice, look, out)?;
+            one_advice(advice, before.is_none(), look, out)?;
         }
-        let more = format!("Explained by: slowpath causes {}", finding.cause);
-        look.styled_paragraph(out, "  ", &more, Style::new().dimmed())?;
-        told.extend(advices);
+        advised.entry(finding.cause).or_insert(flow.id);
     }
     Ok(())
 }
 
-fn one_advice(advice: &Advice, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+/// What the advice is about, and where to read more.
+fn heading(finding: &Finding, before: Option<FlowId>) -> String {
+    let about = format!("{} ({})", finding.cause.title(), share(finding.share));
+    match before {
+        Some(flow) => format!("{about}; commands as at flow {flow}"),
+        None => format!("{about}; explained by: slowpath causes {}", finding.cause),
+    }
+}
+
+fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     look.paragraph(out, "  • ", &advice.text)?;
+    if !whole {
+        return Ok(());
+    }
     let mut before = None;
     for command in &advice.commands {
         let place = (command.host, command.needs);
@@ -174,29 +183,12 @@ fn one_advice(advice: &Advice, look: &Look, out: &mut impl io::Write) -> io::Res
 }
 
 fn blind_spots(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    let place = format!(
-        "Recorded {} ({} confidence). {}",
-        words::vantage(flow),
-        flow.vantage.confidence.slug(),
-        flow.vantage.evidence
-    );
     writeln!(out)?;
-    look.paragraph(out, "", place.trim_end())?;
+    look.paragraph(out, "", &words::vantage_sentence(flow))?;
     writeln!(out)?;
     writeln!(out, "{}", look.strong("What cannot be told from here"))?;
     for spot in words::blind_spots(flow) {
         look.paragraph(out, "  • ", &spot)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_back_from_the_shell() {
-        assert_eq!(shell_word("a/b-1.pcap"), "a/b-1.pcap");
-        assert_eq!(shell_word("it's here.pcap"), r"'it'\''s here.pcap'");
-    }
 }

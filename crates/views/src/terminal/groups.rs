@@ -1,7 +1,7 @@
 //! The flows that are not shown in full, alike ones together.
 
 use super::look::Look;
-use crate::quantity::{counted, duration};
+use crate::quantity::counted;
 use crate::rank::{Group, Ranking};
 use crate::words;
 use slowpath_model::Bytes;
@@ -20,7 +20,7 @@ pub(crate) fn write(ranking: &Ranking<'_>, look: &Look, out: &mut impl io::Write
     writeln!(out, "{}", look.strong(&format!("{} more, alike ones together", counted(others, "flow"))))?;
     let (shown, rest) = ranking.groups.split_at(MOST_GROUPS.min(ranking.groups.len()));
     for group in shown {
-        look.paragraph(out, "  • ", &sentence(group))?;
+        look.paragraph(out, "  • ", &words::group(group))?;
     }
     if !rest.is_empty() {
         let flows: u64 = rest.iter().map(|group| group.flows.len() as u64).sum();
@@ -36,29 +36,5 @@ pub(crate) fn write(ranking: &Ranking<'_>, look: &Look, out: &mut impl io::Write
         out,
         "  ",
         "One of them in full: --flow N. More of them in full: --top N. A line each: slowpath flows.",
-    )
-}
-
-fn sentence(group: &Group<'_>) -> String {
-    if let [flow] = group.flows.as_slice() {
-        let verdict = match group.cause {
-            Some(_) => format!("{}.", words::verdict_in_short(flow)),
-            None => words::verdict(flow),
-        };
-        return format!("flow {}: {} {}. {verdict}", flow.id, words::ends(flow), words::moved(flow));
-    }
-    let cause = match group.cause {
-        Some(cause) => format!("mostly bound by {}", cause.title()),
-        None => "without data".to_owned(),
-    };
-    let ids: Vec<_> = group.flows.iter().take(3).map(|flow| flow.id.to_string()).collect();
-    format!(
-        "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
-        counted(group.flows.len() as u64, "flow"),
-        group.server,
-        group.bytes(),
-        duration(group.median_lasted()),
-        ids.join(", "),
-        if group.flows.len() > ids.len() { ", …" } else { "" }
     )
 }

@@ -2,7 +2,8 @@
 
 use super::look::Look;
 use crate::diagnosis::{Diagnosis, Recording};
-use crate::quantity::{count, counted, duration};
+use crate::quantity::counted;
+use crate::words;
 use anstyle::{AnsiColor, Style};
 use std::io;
 
@@ -33,30 +34,13 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
 
 fn one(recording: &Recording, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let name = if recording.name == "-" { "standard input" } else { &recording.name };
-    let mut facts = vec![recording.format.clone()];
-    if let Some(time) = recording.span.and_then(|(first, last)| last.since(first)) {
-        facts.push(duration(time));
+    writeln!(out, "{}: {}", look.strong(name), words::recording_facts(recording))?;
+    let (warnings, notes) = words::skipped(recording);
+    for warning in warnings {
+        look.styled_paragraph(out, "  ! ", &warning, WARNING)?;
     }
-    facts.push(counted(recording.frames, "frame"));
-    facts.push(format!("{} of TCP", count(recording.segments)));
-    facts.retain(|fact| !fact.is_empty());
-    writeln!(out, "{}: {}", look.strong(name), facts.join(", "))?;
-    if let Some(damage) = &recording.damage {
-        look.styled_paragraph(out, "  ! ", damage, WARNING)?;
-    }
-    let skipped = |matters: bool| -> String {
-        let parts = recording.skipped.iter().filter(|skipped| skipped.matters == matters);
-        parts
-            .map(|skipped| format!("{} ({})", counted(skipped.count, skipped.unit), skipped.what))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let (harmful, harmless) = (skipped(true), skipped(false));
-    if !harmful.is_empty() {
-        look.styled_paragraph(out, "  ! ", &format!("Not used: {harmful}."), WARNING)?;
-    }
-    if !harmless.is_empty() {
-        look.styled_paragraph(out, "  ", &format!("Left aside: {harmless}."), Style::new().dimmed())?;
+    for note in notes {
+        look.styled_paragraph(out, "  ", &note, Style::new().dimmed())?;
     }
     Ok(())
 }

@@ -31,9 +31,10 @@ pub fn diagnosis(
 ) -> io::Result<()> {
     let ranking = rank(diagnosis.flows, selection);
     header::write(diagnosis, look, out)?;
+    let mut advised = flow::Advised::new();
     for flow in &ranking.full {
         writeln!(out)?;
-        flow::write(diagnosis, flow, look, out)?;
+        flow::write(diagnosis, flow, &mut advised, look, out)?;
     }
     groups::write(&ranking, look, out)?;
     if ranking.left_out > 0 {

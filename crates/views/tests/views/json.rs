@@ -1,8 +1,7 @@
 //! The JSON documents, whole, and the schemas beside them.
 
-mod sample;
-
-use slowpath_model::{End, Event, EventKind, FlowId, Flags, Segment, StreamOffset};
+use crate::sample;
+use slowpath_model::{End, Event, EventKind, Flags, FlowId, Segment, StreamOffset};
 use slowpath_views::json;
 use slowpath_views::rank::Selection;
 use std::path::PathBuf;
@@ -21,9 +20,8 @@ fn event() {
     segment.mss = Some(1460);
     let seen = Event { at: sample::at(12), kind: EventKind::Seen(segment) };
     let missed = Event { at: sample::at(13), kind: EventKind::Missed { events: 4 } };
-    let lines = [seen, missed].map(|event| {
-        serde_json::to_string(&json::EventLine::of(FlowId(1), &event)).expect("plain data")
-    });
+    let lines = [seen, missed]
+        .map(|event| serde_json::to_string(&json::EventLine::of(FlowId(1), &event)).expect("plain data"));
     insta::assert_snapshot!(lines.join("\n"));
 }
 

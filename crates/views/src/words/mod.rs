@@ -1,11 +1,14 @@
 //! The sentences of the verdict, which all views share.
 
+mod recording;
+
+pub use recording::{recording_facts, show_command, skipped};
+
 use crate::quantity::{count, counted, duration, share};
-use crate::rank::is_loss;
+use crate::rank::Group;
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
-use std::time::Duration;
 
 /// A share of the time below which a second cause is not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
@@ -55,18 +58,6 @@ pub fn verdict_in_short(flow: &FlowReport) -> String {
         Some(finding) => format!("{} {}", share(finding.share), finding.cause.title()),
         None => "no data".to_owned(),
     }
-}
-
-/// How much of the flow's time could be had back: `9.1 s of it could be had back`, or `None` where nothing could.
-pub fn to_gain(flow: &FlowReport) -> Option<String> {
-    let lost: Duration = flow
-        .main()
-        .findings
-        .iter()
-        .filter(|finding| is_loss(finding.cause))
-        .map(|finding| finding.lasted)
-        .sum();
-    (lost > Duration::ZERO).then(|| format!("{} lost", duration(lost)))
 }
 
 fn capital_share(part: f64) -> String {
@@ -144,6 +135,54 @@ pub fn vantage(flow: &FlowReport) -> &'static str {
         Vantage::Between => "between the two ends",
         Vantage::Unknown => "from a place that does not show",
     }
+}
+
+/// Where it was watched, how sure that is and what shows it.
+pub fn vantage_sentence(flow: &FlowReport) -> String {
+    let evidence = sentence(&flow.vantage.evidence);
+    let text =
+        format!("Recorded {} ({} confidence). {evidence}", vantage(flow), flow.vantage.confidence.slug());
+    text.trim_end().to_owned()
+}
+
+/// `text` with a capital at its start and a stop at its end.
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    // What starts with a name or a unit keeps its case: only a word of small letters gets a capital.
+    let word = text.split(' ').next().unwrap_or_default();
+    if word.chars().all(|c| c.is_ascii_lowercase() || ",:'".contains(c)) {
+        format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
+    } else {
+        format!("{text}{stop}")
+    }
+}
+
+/// A group of flows: how many, to whom, how much, what bound them.
+pub fn group(group: &Group<'_>) -> String {
+    if let [flow] = group.flows.as_slice() {
+        let verdict = match group.cause {
+            Some(_) => format!("{}.", verdict_in_short(flow)),
+            None => verdict(flow),
+        };
+        return format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow));
+    }
+    let cause = match group.cause {
+        Some(cause) => format!("mostly bound by {}", cause.title()),
+        None => "without data".to_owned(),
+    };
+    let ids: Vec<_> = group.flows.iter().take(3).map(|flow| flow.id.to_string()).collect();
+    format!(
+        "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
+        counted(group.flows.len() as u64, "flow"),
+        group.server,
+        group.bytes(),
+        duration(group.median_lasted()),
+        ids.join(", "),
+        if group.flows.len() > ids.len() { ", …" } else { "" }
+    )
 }
 
 /// What this recording cannot tell about the flow, and what to record to know.

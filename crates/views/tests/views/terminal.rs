@@ -1,7 +1,6 @@
 //! The terminal's text, whole.
 
-mod sample;
-
+use crate::sample;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_views::rank::Selection;
 use slowpath_views::terminal::{self, Look};

@@ -1,0 +1,208 @@
+//! From a diagnosis to the page's data.
+
+use super::picture::{LABELS, PictureData};
+use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
+use crate::diagnosis::{Diagnosis, Recording};
+use crate::json::Advice;
+use crate::quantity::{count, counted, duration, duration_or_dash, share};
+use crate::rank::{Selection, rank, time_lost};
+use crate::{json, words};
+use slowpath_analyses::picture::Picture;
+use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
+use slowpath_analyses::{Cause, Label, Limit};
+use slowpath_model::{Bytes, Instant};
+
+/// Who has the pictures.
+pub struct Pictures<'a> {
+    /// The picture of what the sender of a flow sent, if it was kept.
+    pub of: &'a dyn Fn(&FlowReport) -> Option<Picture>,
+    /// How many flows lost their picture for want of memory.
+    pub dropped: u64,
+}
+
+/// Groups of flows listed on the page.
+const MOST_GROUPS: usize = 200;
+
+/// The page's data, with at most `most_marks` marks of each kind per picture and spells per flow.
+pub fn page(
+    diagnosis: &Diagnosis<'_>,
+    selection: &Selection,
+    pictures: &Pictures<'_>,
+    most_marks: usize,
+) -> Page {
+    let ranking = rank(diagnosis.flows, selection);
+    let mut thinned = 0;
+    let mut flows = Vec::with_capacity(ranking.full.len());
+    for flow in &ranking.full {
+        let picture = (pictures.of)(flow).map(|picture| {
+            let fewer = picture.thinned(most_marks);
+            thinned += u64::from(fewer.marks() < picture.marks());
+            fewer
+        });
+        flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
+    }
+    let mut groups: Vec<_> = ranking.groups.iter().take(MOST_GROUPS).map(words::group).collect();
+    if ranking.groups.len() > MOST_GROUPS {
+        let rest = &ranking.groups[MOST_GROUPS..];
+        let number: u64 = rest.iter().map(|group| group.flows.len() as u64).sum();
+        groups.push(format!("and {} in {} more groups", counted(number, "flow"), count(rest.len() as u64)));
+    }
+    let mut remarks = Vec::new();
+    let mut remark = |number: u64, text: &str| {
+        if number > 0 {
+            remarks.push(format!("{} {text}", counted(number, "flow")));
+        }
+    };
+    remark(ranking.left_out, "not shown, as asked for.");
+    remark(diagnosis.flows_not_kept, "seen and not kept, to save memory.");
+    remark(pictures.dropped, "without a picture, to save memory: those whose data spans the shortest time.");
+    remark(thinned, "drawn with less detail, to keep this page small: --flow N draws one in full.");
+    Page {
+        schema: "slowpath/page/1",
+        version: env!("CARGO_PKG_VERSION"),
+        recordings: diagnosis.recordings.iter().map(recording).collect(),
+        limits: Limit::ALL
+            .iter()
+            .map(|limit| LimitName { slug: limit.slug(), title: limit.title() })
+            .collect(),
+        causes: Cause::ALL.iter().map(cause_name).collect(),
+        labels: LABELS.iter().map(|label| label.slug()).collect(),
+        flow_count: diagnosis.flows.len() as u64,
+        flows,
+        groups,
+        remarks,
+    }
+}
+
+fn recording(recording: &Recording) -> RecordingText {
+    let (warnings, notes) = words::skipped(recording);
+    let name = if recording.name == "-" { "standard input".to_owned() } else { recording.name.clone() };
+    RecordingText { name, facts: words::recording_facts(recording), warnings, notes }
+}
+
+fn cause_name(cause: &Cause) -> CauseName {
+    let limit = Limit::ALL.iter().position(|limit| *limit == cause.limit()).unwrap_or(0);
+    CauseName { name: cause.to_string(), limit, title: cause.title() }
+}
+
+fn place(cause: Cause) -> usize {
+    Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0)
+}
+
+fn flow_data(
+    diagnosis: &Diagnosis<'_>,
+    flow: &FlowReport,
+    picture: Option<&Picture>,
+    most_marks: usize,
+) -> FlowData {
+    let receiver = &flow.directions[(!flow.sender).index()].measures;
+    let known = matches!(receiver.window_scale, ScaleKnown::Agreed(_));
+    FlowData {
+        flow: flow.id.0,
+        ends: words::ends(flow),
+        moved: words::moved(flow),
+        verdict: words::verdict(flow),
+        verdict_in_short: words::verdict_in_short(flow),
+        ending: words::ending(flow),
+        first_ns: flow.first.nanos(),
+        last_ns: flow.last.nanos(),
+        lost_ns: json::nanos(time_lost(flow)),
+        spells: spells(flow, most_marks),
+        findings: flow.main().findings.iter().map(|finding| finding_data(diagnosis, finding, flow)).collect(),
+        repetition: words::repetition(flow),
+        vantage: words::vantage_sentence(flow),
+        blind_spots: words::blind_spots(flow),
+        measures: measures(flow),
+        show: words::show_command(diagnosis, flow),
+        picture: picture.map(|picture| PictureData::of(picture, receiver.window_scale.shift(), known)),
+    }
+}
+
+fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport) -> FindingData {
+    FindingData {
+        cause: place(finding.cause),
+        share: finding.share,
+        amount: format!("{}, {}", share(finding.share), duration(finding.lasted)),
+        confidence: finding.confidence.slug(),
+        evidence: finding.evidence.iter().map(|text| words::sentence(text)).collect(),
+        instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
+        advice: (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect(),
+    }
+}
+
+/// The spells, or as many equal parts of the time with what bound for most of each, where there are too many.
+fn spells(flow: &FlowReport, most: usize) -> Spells {
+    let all = &flow.main().spells;
+    let merged = all.len() > most;
+    let shown = if merged { merge(all, flow.first, flow.last, most) } else { all.clone() };
+    Spells {
+        lasted_ns: shown.iter().map(|spell| json::nanos(spell.lasted())).collect(),
+        cause: shown.iter().map(|spell| place(spell.cause)).collect(),
+        merged,
+    }
+}
+
+fn merge(spells: &[Spell], first: Instant, last: Instant, parts: usize) -> Vec<Spell> {
+    let whole = i128::from(last.nanos_since(first));
+    let edge =
+        |number: usize| Instant::from_nanos((whole * number as i128 / parts as i128) as i64 + first.nanos());
+    let mut merged: Vec<Spell> = Vec::new();
+    let mut start = 0;
+    for number in 0..parts {
+        let (from, to) = (edge(number), edge(number + 1));
+        while spells.get(start).is_some_and(|spell| spell.to <= from) {
+            start += 1;
+        }
+        let overlap = |spell: &Spell| spell.to.min(to).nanos_since(spell.from.max(from));
+        let inside = spells[start..].iter().take_while(|spell| spell.from < to);
+        let Some(longest) = inside.max_by_key(|spell| overlap(spell)) else { continue };
+        match merged.last_mut() {
+            Some(before) if before.cause == longest.cause => before.to = to,
+            _ => merged.push(Spell { from, to, cause: longest.cause }),
+        }
+    }
+    merged
+}
+
+fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
+    let sent = &flow.main().measures;
+    let answered = &flow.directions[(!flow.sender).index()].measures;
+    let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
+    let rtt = if sent.rtt_by_ack.count > 0 { sent.rtt_by_ack } else { sent.rtt_by_timestamp };
+    let mut labels = sent.labels;
+    vec![
+        ("data", sent.unique_bytes.to_string()),
+        ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
+        ("data segments", count(sent.data_packets)),
+        ("sent again", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),
+        ("shortest round trip", duration_or_dash(rtt.min)),
+        ("mean round trip", duration_or_dash(rtt.mean)),
+        ("longest round trip", duration_or_dash(rtt.max)),
+        ("most in flight", sent.flight_max.to_string()),
+        ("largest window", known(answered.window.max)),
+        ("window closed for", duration(answered.window.zero_time)),
+        ("retransmission timeouts", count(sent.timeouts)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_spells_become_what_bound_for_most_of_each_part() {
+        let spells: Vec<_> = (0..1000)
+            .map(|number| Spell {
+                from: Instant::from_nanos(number * 10),
+                to: Instant::from_nanos(number * 10 + 10),
+                cause: if number % 10 == 0 || number >= 500 { Cause::Timeout } else { Cause::SlowStart },
+            })
+            .collect();
+        let merged = merge(&spells, Instant::START, Instant::from_nanos(10_000), 50);
+        assert_eq!(
+            merged.iter().map(|spell| spell.cause).collect::<Vec<_>>(),
+            [Cause::SlowStart, Cause::Timeout]
+        );
+        assert_eq!(merged[0].to, merged[1].from);
+    }
+}

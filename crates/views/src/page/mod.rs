@@ -1,0 +1,147 @@
+//! The HTML page: its data, and the page itself.
+//!
+//! The data ([`Page`], schema `slowpath/page/1`) stands in the page as JSON and knows nothing of how it is drawn;
+//! the drawing (`web/` in the repository, built into `assets/`) knows nothing of the analyses. Times are nanoseconds
+//! since the recording's first frame. Long rows are columns of numbers; a column named `…_delta` holds each value's
+//! difference to the one before, the first one's to zero. A column that would hold the same value throughout (an end
+//! that is the start, a count of one) is `null`.
+
+mod build;
+mod embed;
+mod picture;
+
+pub use build::{Pictures, page};
+pub use embed::{PageSize, write};
+pub use picture::PictureData;
+
+use crate::json::Advice;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Everything the page shows.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/page/1")]
+pub struct Page {
+    /// `slowpath/page/1`.
+    pub schema: &'static str,
+    /// The version of slowpath that made it.
+    pub version: &'static str,
+    /// What was read.
+    pub recordings: Vec<RecordingText>,
+    /// The limits, in the order of tables; colours are the drawing's.
+    pub limits: Vec<LimitName>,
+    /// The causes; other parts name a cause by its place here.
+    pub causes: Vec<CauseName>,
+    /// The labels of data; pictures name a label by its place here. The first is new data.
+    pub labels: Vec<&'static str>,
+    /// How many flows the recording has.
+    pub flow_count: u64,
+    /// Flows shown in full, those that lost most time first.
+    pub flows: Vec<FlowData>,
+    /// The other flows, alike ones together, a sentence each.
+    pub groups: Vec<String>,
+    /// What was left out or merged, and why, in sentences.
+    pub remarks: Vec<String>,
+}
+
+/// What was read from one file or stream.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordingText {
+    /// Its name.
+    pub name: String,
+    /// Format, duration, frames.
+    pub facts: String,
+    /// What is wrong with it.
+    pub warnings: Vec<String>,
+    /// What was left aside.
+    pub notes: Vec<String>,
+}
+
+/// A limit's names.
+#[derive(Serialize, JsonSchema)]
+pub struct LimitName {
+    /// `receive-window`
+    pub slug: &'static str,
+    /// `receive window`
+    pub title: &'static str,
+}
+
+/// A cause's names.
+#[derive(Serialize, JsonSchema)]
+pub struct CauseName {
+    /// `receive-window/slow-reader`
+    pub name: String,
+    /// Its limit's place in `limits`.
+    pub limit: usize,
+    /// For people.
+    pub title: &'static str,
+}
+
+/// One flow.
+#[derive(Serialize, JsonSchema)]
+pub struct FlowData {
+    /// Its number.
+    pub flow: u32,
+    /// From whom to whom.
+    pub ends: String,
+    /// What it carried, in how long.
+    pub moved: String,
+    /// What bound it, in a sentence or two.
+    pub verdict: String,
+    /// The same in few words.
+    pub verdict_in_short: String,
+    /// How it ended, where that is worth knowing.
+    pub ending: Option<String>,
+    /// First packet.
+    pub first_ns: i64,
+    /// Last packet.
+    pub last_ns: i64,
+    /// The time that could be had back.
+    pub lost_ns: u64,
+    /// What bound it when.
+    pub spells: Spells,
+    /// What that comes to, most time first.
+    pub findings: Vec<FindingData>,
+    /// What was sent again, in a sentence.
+    pub repetition: Option<String>,
+    /// Where it was recorded, and how that is known.
+    pub vantage: String,
+    /// What cannot be told from there.
+    pub blind_spots: Vec<String>,
+    /// Measures, as name and value.
+    pub measures: Vec<(&'static str, String)>,
+    /// What to type to see its packets; `null` where they came from a stream.
+    pub show: Option<String>,
+    /// The time–sequence picture; `null` where none was kept.
+    pub picture: Option<PictureData>,
+}
+
+/// What bound a flow when: contiguous from the flow's first packet on.
+#[derive(Serialize, JsonSchema)]
+pub struct Spells {
+    /// How long each lasted.
+    pub lasted_ns: Vec<u64>,
+    /// What bound, as a place in `causes`.
+    pub cause: Vec<usize>,
+    /// Whether short spells were merged into what bound for most of the time around them.
+    pub merged: bool,
+}
+
+/// One cause, over the life of the flow.
+#[derive(Serialize, JsonSchema)]
+pub struct FindingData {
+    /// Its place in `causes`.
+    pub cause: usize,
+    /// 0 to 1.
+    pub share: f64,
+    /// The share and the time, for people: `91 %, 11.2 s`.
+    pub amount: String,
+    /// `low`, `medium` or `high`.
+    pub confidence: &'static str,
+    /// What shows it.
+    pub evidence: Vec<String>,
+    /// Where to look.
+    pub instants_ns: Vec<i64>,
+    /// What would give the time back.
+    pub advice: Vec<Advice>,
+}

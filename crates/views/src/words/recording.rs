@@ -1,0 +1,57 @@
+//! What was read.
+
+use crate::diagnosis::{Diagnosis, Recording, Skipped};
+use crate::quantity::{count, counted, duration};
+use slowpath_analyses::report::FlowReport;
+
+/// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
+pub fn recording_facts(recording: &Recording) -> String {
+    let mut facts = vec![recording.format.clone()];
+    if let Some(time) = recording.span.and_then(|(first, last)| last.since(first)) {
+        facts.push(duration(time));
+    }
+    facts.push(counted(recording.frames, "frame"));
+    facts.push(format!("{} of TCP", count(recording.segments)));
+    facts.retain(|fact| !fact.is_empty());
+    facts.join(", ")
+}
+
+/// What is wrong with a recording, and what was left aside without harm.
+pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
+    let list = |matters: bool| -> Option<String> {
+        let some = |skipped: &Skipped| format!("{} ({})", counted(skipped.count, skipped.unit), skipped.what);
+        let parts: Vec<_> =
+            recording.skipped.iter().filter(|skipped| skipped.matters == matters).map(some).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    };
+    let mut warnings: Vec<String> = recording.damage.iter().map(|damage| super::sentence(damage)).collect();
+    warnings.extend(list(true).map(|text| format!("Not used: {text}.")));
+    (warnings, list(false).map(|text| format!("Left aside or odd: {text}.")).into_iter().collect())
+}
+
+/// What to type to see a flow's packets; `None` where they came from a stream.
+pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
+    let recording = diagnosis.recordings.first().filter(|recording| recording.name != "-")?;
+    Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
+}
+
+/// `name` as a shell reads it back.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_the_shell() {
+        assert_eq!(shell_word("a/b-1.pcap"), "a/b-1.pcap");
+        assert_eq!(shell_word("it's here.pcap"), r"'it'\''s here.pcap'");
+    }
+}

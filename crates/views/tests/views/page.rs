@@ -1,0 +1,74 @@
+//! The page's data, and how large pages become.
+
+use crate::sample;
+use slowpath_analyses::Label;
+use slowpath_analyses::picture::{Answer, Picture, RoundTrip, SackMark, Stroke};
+use slowpath_analyses::report::FlowReport;
+use slowpath_model::{FlowId, Instant, StreamOffset};
+use slowpath_views::page::{self, Pictures};
+use slowpath_views::rank::Selection;
+use std::time::Duration;
+
+/// The picture of `segments` segments of 1448 bytes and their ACKs.
+fn picture(segments: i64) -> Picture {
+    let mut picture = Picture::default();
+    for number in 0..segments {
+        let at = Instant::from_nanos(20_000_000 + number * 371_003 % 7_777 + number * 371_000);
+        let low = StreamOffset(1 + number * 1448);
+        let stroke = Stroke { from: at, to: at, low, high: low + 1448, count: 1, label: Label::New };
+        picture.fresh.push(stroke);
+        let later = at + Duration::from_millis(20);
+        if number % 100 == 7 {
+            let label = Label::Retransmission;
+            picture.again.push(Stroke { from: later, to: later, label, ..stroke });
+            let (low, high) = (low + 1448, low + 4344);
+            picture.sacks.push(SackMark { from: later, to: later, low, high, twice: false, count: 1 });
+        }
+        let window = 500 + (number % 7) as u32;
+        picture.answers.push(Answer {
+            from: later,
+            to: later,
+            first: low + 1448,
+            highest: low + 1448,
+            window,
+            window_min: window,
+            window_max: window,
+            unscaled: number == 0,
+            count: 1,
+        });
+        let time = Duration::from_micros(20_000 + (number % 13) as u64);
+        picture.round_trips.push(RoundTrip { from: later, to: later, min: time, max: time, count: 1 });
+    }
+    picture
+}
+
+fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, String) {
+    let draw = |flow: &FlowReport| (flow.id != FlowId(2)).then(|| picture(segments));
+    let pictures = Pictures { of: &draw, dropped: 1 };
+    let mut out = Vec::new();
+    let selection = Selection { top, ..Selection::default() };
+    let size = page::write(&sample::diagnosis(flows), &selection, &pictures, &mut out).expect("it fits");
+    (size, String::from_utf8(out).expect("text"))
+}
+
+#[test]
+fn data() {
+    let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
+    let diagnosis = sample::diagnosis(&flows);
+    let draw = |flow: &FlowReport| (flow.id == FlowId(1)).then(|| picture(9));
+    let pictures = Pictures { of: &draw, dropped: 0 };
+    let data = page::page(&diagnosis, &Selection { top: 2, ..Selection::default() }, &pictures, 1000);
+    let mut text = serde_json::to_value(&data).expect("plain data");
+    text["version"] = "0".into();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&text).expect("plain data"));
+}
+
+#[test]
+fn a_page_is_never_larger_than_5_mb() {
+    let flows = sample::flows();
+    let (small, text) = written(&flows[2..3], 100, 10);
+    assert!(small.bytes == text.len() && small.bytes < 200_000, "{small:?}");
+    let (large, text) = written(&flows, 60_000, 40);
+    assert!(large.bytes <= 5_000_000 && large.most_marks < small.most_marks, "{large:?}");
+    assert!(text.contains("drawn with less detail"));
+}

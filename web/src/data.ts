@@ -1,0 +1,236 @@
+// The page's data as it is embedded (schema slowpath/page/1, see crates/views/schema/page-1.json), and its columns
+// unpacked. Nothing here draws.
+
+export interface Page {
+  schema: string;
+  version: string;
+  recordings: { name: string; facts: string; warnings: string[]; notes: string[] }[];
+  limits: { slug: string; title: string }[];
+  causes: { name: string; limit: number; title: string }[];
+  labels: string[];
+  flow_count: number;
+  flows: Flow[];
+  groups: string[];
+  remarks: string[];
+}
+
+export interface Flow {
+  flow: number;
+  ends: string;
+  moved: string;
+  verdict: string;
+  verdict_in_short: string;
+  ending: string | null;
+  first_ns: number;
+  last_ns: number;
+  lost_ns: number;
+  spells: { lasted_ns: number[]; cause: number[]; merged: boolean };
+  findings: Finding[];
+  repetition: string | null;
+  vantage: string;
+  blind_spots: string[];
+  measures: [string, string][];
+  show: string | null;
+  picture: PackedPicture | null;
+}
+
+export interface Finding {
+  cause: number;
+  share: number;
+  amount: string;
+  confidence: string;
+  evidence: string[];
+  instants_ns: number[];
+  advice: Advice[];
+}
+
+export interface Advice {
+  text: string;
+  commands: { host: string; line: string; changes: string; needs: string | null; reverts: string | null }[];
+  caution: string | null;
+}
+
+interface PackedStrokes {
+  from_ns_delta: number[];
+  lasted_ns: number[] | null;
+  low_delta: number[];
+  length: number[];
+  count: number[] | null;
+  label: number[] | null;
+}
+
+interface PackedPicture {
+  fresh: PackedStrokes;
+  again: PackedStrokes;
+  answers: {
+    from_ns_delta: number[];
+    lasted_ns: number[] | null;
+    ack_delta: number[];
+    below: number[] | null;
+    window_delta: number[];
+    window_below: number[] | null;
+    count: number[] | null;
+  };
+  sacks: {
+    from_ns_delta: number[];
+    lasted_ns: number[] | null;
+    low_delta: number[];
+    length: number[];
+    twice: number[] | null;
+  };
+  round_trips: { from_ns_delta: number[]; min_ns: number[]; spread_ns: number[] | null };
+  merged: number;
+  window_known: boolean;
+}
+
+/** Columns of equal length, in order of time. Times are nanoseconds, places bytes of the stream. */
+export interface Strokes {
+  from: Float64Array;
+  to: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+  count: Float64Array;
+  label: Float64Array;
+}
+
+export interface Answers {
+  from: Float64Array;
+  to: Float64Array;
+  ack: Float64Array;
+  first: Float64Array;
+  /** The window's right edge: the acknowledgment and the window. */
+  edge: Float64Array;
+  window: Float64Array;
+  windowMin: Float64Array;
+  count: Float64Array;
+}
+
+export interface Sacks {
+  from: Float64Array;
+  to: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+  twice: Float64Array;
+}
+
+export interface RoundTrips {
+  at: Float64Array;
+  min: Float64Array;
+  max: Float64Array;
+}
+
+export interface Picture {
+  fresh: Strokes;
+  again: Strokes;
+  answers: Answers;
+  sacks: Sacks;
+  roundTrips: RoundTrips;
+  merged: number;
+  windowKnown: boolean;
+}
+
+/** A stretch of time that one cause bound. */
+export interface Spell {
+  from: number;
+  to: number;
+  cause: number;
+}
+
+export function readPage(text: string): Page {
+  const page = JSON.parse(text) as Page;
+  if (page.schema !== "slowpath/page/1") throw new Error(`cannot draw data of schema ${page.schema}`);
+  return page;
+}
+
+export function spellsOf(flow: Flow): Spell[] {
+  let from = flow.first_ns;
+  return flow.spells.lasted_ns.map((lasted, place) => {
+    const spell = { from, to: from + lasted, cause: flow.spells.cause[place] ?? 0 };
+    from += lasted;
+    return spell;
+  });
+}
+
+/** Each value is the sum of the differences up to it. */
+function summed(deltas: number[]): Float64Array {
+  const values = new Float64Array(deltas.length);
+  let value = 0;
+  for (let i = 0; i < deltas.length; i++) values[i] = value += deltas[i] as number;
+  return values;
+}
+
+/** The column, or `usual` throughout where it is left out. */
+function column(values: number[] | null, length: number, usual: number): Float64Array {
+  return values ? Float64Array.from(values) : new Float64Array(length).fill(usual);
+}
+
+function plus(a: Float64Array, b: ArrayLike<number> | null): Float64Array {
+  return b ? a.map((value, i) => value + (b[i] as number)) : a;
+}
+
+function minus(a: Float64Array, b: ArrayLike<number> | null): Float64Array {
+  return b ? a.map((value, i) => value - (b[i] as number)) : a;
+}
+
+function strokes(packed: PackedStrokes): Strokes {
+  const from = summed(packed.from_ns_delta);
+  const low = summed(packed.low_delta);
+  return {
+    from,
+    to: plus(from, packed.lasted_ns),
+    low,
+    high: plus(low, packed.length),
+    count: column(packed.count, from.length, 1),
+    label: column(packed.label, from.length, 0),
+  };
+}
+
+export function unpack(packed: PackedPicture): Picture {
+  const answered = packed.answers;
+  const at = summed(answered.from_ns_delta);
+  const ack = summed(answered.ack_delta);
+  const window = summed(answered.window_delta);
+  const sackFrom = summed(packed.sacks.from_ns_delta);
+  const sackLow = summed(packed.sacks.low_delta);
+  const shortest = Float64Array.from(packed.round_trips.min_ns);
+  return {
+    fresh: strokes(packed.fresh),
+    again: strokes(packed.again),
+    answers: {
+      from: at,
+      to: plus(at, answered.lasted_ns),
+      ack,
+      first: minus(ack, answered.below),
+      edge: plus(ack, window),
+      window,
+      windowMin: minus(window, answered.window_below),
+      count: column(answered.count, at.length, 1),
+    },
+    sacks: {
+      from: sackFrom,
+      to: plus(sackFrom, packed.sacks.lasted_ns),
+      low: sackLow,
+      high: plus(sackLow, packed.sacks.length),
+      twice: column(packed.sacks.twice, sackFrom.length, 0),
+    },
+    roundTrips: {
+      at: summed(packed.round_trips.from_ns_delta),
+      min: shortest,
+      max: plus(shortest, packed.round_trips.spread_ns),
+    },
+    merged: packed.merged,
+    windowKnown: packed.window_known,
+  };
+}
+
+/** The first place in the sorted `times` that is not before `time`. */
+export function firstFrom(times: Float64Array, time: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] as number) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

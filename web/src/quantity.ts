@@ -1,0 +1,61 @@
+// Times and amounts as text.
+
+function figures(value: number): string {
+  const digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  const text = value.toFixed(digits);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** Nanoseconds as a length of time: `12.3 ms`. */
+export function duration(ns: number): string {
+  const size = Math.abs(ns);
+  if (size === 0) return "0 s";
+  if (size < 999.5) return `${figures(ns)} ns`;
+  if (size < 999.5e3) return `${figures(ns / 1e3)} µs`;
+  if (size < 999.5e6) return `${figures(ns / 1e6)} ms`;
+  if (size < 60e9) return `${figures(ns / 1e9)} s`;
+  const seconds = Math.round(ns / 1e9);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** An instant in seconds, as exact as a view of `span` nanoseconds calls for. */
+export function instant(ns: number, span: number): string {
+  const decimals = Math.min(9, Math.max(0, Math.ceil(11 - Math.log10(Math.max(span, 1)))));
+  return `${(ns / 1e9).toFixed(decimals)} s`;
+}
+
+/** An instant as `slowpath show --from` takes it, not after it. */
+export function fromArgument(ns: number): string {
+  return (Math.floor(ns / 1e6) / 1e3).toString();
+}
+
+export function bytes(amount: number): string {
+  const sign = amount < 0 ? "−" : "";
+  let value = Math.abs(amount);
+  if (value < 1024) return `${sign}${Math.round(value)} B`;
+  let unit = "B";
+  for (const next of ["KiB", "MiB", "GiB", "TiB"]) {
+    if (value < 1023.5) break;
+    value /= 1024;
+    unit = next;
+  }
+  return `${sign}${figures(value)} ${unit}`;
+}
+
+/** Round values between `low` and `high`, about `wanted` of them; in powers of two where `binary`. */
+export function ticks(low: number, high: number, wanted: number, binary: boolean): number[] {
+  const span = high - low;
+  if (!(span > 0)) return [];
+  const rough = span / Math.max(wanted, 1);
+  let step: number;
+  if (binary) {
+    step = 2 ** Math.ceil(Math.log2(Math.max(rough, 1)));
+  } else {
+    const power = 10 ** Math.floor(Math.log10(rough));
+    step = power * ([1, 2, 5, 10].find((factor) => power * factor >= rough) ?? 10);
+  }
+  const all: number[] = [];
+  for (let value = Math.ceil(low / step) * step; value <= high; value += step) all.push(value);
+  return all;
+}
