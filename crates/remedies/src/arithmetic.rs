@@ -26,6 +26,9 @@ pub const BUFFER_PER_WINDOW: u64 = 2;
 /// before.
 pub const DEFAULT_RECEIVE_LIMIT: Bytes = Bytes::kib(32 << 10);
 
+/// What it started with before.
+pub const OLD_RECEIVE_LIMIT: Bytes = Bytes::kib(6 << 10);
+
 /// The third number of `tcp_wmem` that Linux starts with where memory allows (`tcp_init`, 6.18), and the
 /// `rmem_max` and `wmem_max` of 6.18.
 pub const DEFAULT_SEND_LIMIT: Bytes = Bytes::kib(4 << 10);

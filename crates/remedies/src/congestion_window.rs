@@ -140,8 +140,8 @@ pub(crate) fn bbr(why: &str) -> Advice {
             "uses BBR for connections from now on; a program may choose another with TCP_CONGESTION",
         ))
         .caution(
-            "On a shared path BBR and CUBIC do not always share evenly, and BBR's first version can cause \
-             much loss where buffers are shallow. Measure before and after.",
+            "Beside each other BBR and CUBIC do not always divide a path evenly, and BBR's first version \
+             can cause much loss where buffers are shallow. Measure before and after.",
         )
 }
 

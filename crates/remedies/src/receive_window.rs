@@ -107,6 +107,8 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     let fixed = fixed_buffer(facts);
     match bound_by(facts) {
         Bound::FarBelow(range) if range.start >= buffer => vec![fixed],
+        // The oldest default in use suffices, so no host's limit is what binds.
+        Bound::Fixed if buffer <= arithmetic::OLD_RECEIVE_LIMIT => vec![fixed],
         Bound::FarBelow(_) | Bound::Fixed => vec![fixed, raise],
         Bound::Limit => vec![raise, fixed],
     }
@@ -315,7 +317,7 @@ pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
         )),
         off_cpu(
             "Where the process is ready to read but seldom gets a CPU, its share is what to raise (wu, \
-             table VII: an iperf that shared one CPU with 9 busy processes received 70 Mbit/s, with one 265 \
+             table VII: an iperf beside 9 busy processes on one CPU received 70 Mbit/s, with one 265 \
              Mbit/s).",
         ),
     ]

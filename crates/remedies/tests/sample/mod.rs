@@ -1,8 +1,8 @@
 //! A representative flow for every cause: a client fetches from a server 40 ms away, seen at the server.
 
 use slowpath_analyses::report::{
-    Closing, DirectionReport, Finding, FlowReport, LabelCounts, Measures, Opening, RttMeasures, ScaleKnown,
-    SynOptions, VantageReport, WindowMeasures,
+    Closing, DirectionReport, Finding, FlowReport, LabelCounts, Measures, Opening, Overview, RttMeasures,
+    ScaleKnown, SynOptions, VantageReport, WindowMeasures,
 };
 use slowpath_analyses::{Cause, Confidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
@@ -69,6 +69,7 @@ pub fn report() -> FlowReport {
         findings: Vec::new(),
         stalls: Vec::new(),
         stall_count: 0,
+        overview: Overview::default(),
     };
     FlowReport {
         id: FlowId(3),
