@@ -74,7 +74,7 @@ pub enum Family {
 pub struct Settings {
     /// Address family.
     pub family: Family,
-    /// 802.1Q tag, if the hosts speak over a VLAN.
+    /// 802.1Q tag of what the hosts send and expect, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vlan: Option<u16>,
     /// Offloads.

@@ -16,6 +16,7 @@ pub mod signals;
 pub mod tcp_info;
 pub mod testbed;
 pub mod truth;
+pub mod vlan;
 pub mod watch;
 pub mod wire;
 pub mod workload;

@@ -8,7 +8,7 @@
 
 use crate::error::LabError;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -48,6 +48,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Namespaces {
     base: String,
+    kept: Vec<OwnedFd>,
 }
 
 impl Namespaces {
@@ -60,7 +61,7 @@ impl Namespaces {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
         let born = born_ticks(pid).unwrap_or(0);
-        let namespaces = Self { base: format!("{PREFIX}-{pid}-{born}-{count}") };
+        let namespaces = Self { base: format!("{PREFIX}-{pid}-{born}-{count}"), kept: Vec::new() };
         for place in Place::ALL {
             let name = namespaces.name(place);
             if let Ok(mut made) = MADE.lock() {
@@ -75,6 +76,11 @@ impl Namespaces {
     /// The name that `ip netns` knows the namespace by.
     pub fn name(&self, place: Place) -> String {
         format!("{}-{}", self.base, place.name())
+    }
+
+    /// Keeps something open for as long as the namespaces exist.
+    pub fn keep(&mut self, descriptors: impl IntoIterator<Item = OwnedFd>) {
+        self.kept.extend(descriptors);
     }
 
     /// Moves the calling thread into a namespace, for good.

@@ -3,6 +3,7 @@
 use crate::case::{Family, Offload, Settings};
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};
+use crate::vlan;
 use crate::workload::stream::Hosts;
 use std::net::IpAddr;
 
@@ -41,7 +42,7 @@ const PINNED: [(&str, &str); 11] = [
 /// # Errors
 /// If a command fails, which all do without root.
 pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
-    let namespaces = Namespaces::create()?;
+    let mut namespaces = Namespaces::create()?;
     let (left, right) = PATH_DEVICES;
     for (place, mac, peer) in [(Place::Sender, MAC[0], left), (Place::Receiver, MAC[1], right)] {
         let path = namespaces.name(Place::Path);
@@ -69,12 +70,11 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
             namespaces.sysctl(place, name, value)?;
         }
         offload(&namespaces, place, settings.offload)?;
-        host(&namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
+        host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
     }
     if let Some(route) = &settings.sender_route {
-        let device = device(settings);
         let to = addresses[1];
-        namespaces.ip(Place::Sender, &format!("route add {to} dev {device} {route}"))?;
+        namespaces.ip(Place::Sender, &format!("route add {to} dev {DEVICE} {route}"))?;
     }
     let address = |n: usize| {
         addresses[n].parse::<IpAddr>().map_err(|e| LabError::System {
@@ -91,19 +91,14 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
     Ok((namespaces, hosts))
 }
 
-fn device(settings: &Settings) -> String {
-    settings.vlan.map_or(DEVICE.to_owned(), |id| format!("{DEVICE}.{id}"))
-}
-
 /// Address, route and neighbour; nothing is left to ask the network for.
 fn host(
-    namespaces: &Namespaces,
+    namespaces: &mut Namespaces,
     place: Place,
     settings: &Settings,
     own: &str,
     (peer, peer_mac): (&str, &str),
 ) -> Result<(), LabError> {
-    let device = device(settings);
     match settings.family {
         Family::V4 => namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?,
         Family::V6 => {
@@ -114,15 +109,15 @@ fn host(
     }
     namespaces.ip(place, &format!("link set {DEVICE} up"))?;
     if let Some(id) = settings.vlan {
-        namespaces.ip(place, &format!("link add link {DEVICE} name {device} type vlan id {id}"))?;
-        namespaces.ip(place, &format!("link set {device} up"))?;
+        let programs = namespaces.inside(place, || vlan::tag(id))?;
+        namespaces.keep(programs);
     }
     let (prefix, nodad) = match settings.family {
         Family::V4 => (24, ""),
         Family::V6 => (64, " nodad"),
     };
-    namespaces.ip(place, &format!("addr add {own}/{prefix} dev {device}{nodad}"))?;
-    namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {device} nud permanent"))
+    namespaces.ip(place, &format!("addr add {own}/{prefix} dev {DEVICE}{nodad}"))?;
+    namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {DEVICE} nud permanent"))
 }
 
 /// Sets one host's offloads.

@@ -44,7 +44,7 @@ fn short_connections(set: Set) -> Vec<Case> {
 }
 
 fn parallel(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(10, 30, 4), (20, 50, 4)], &[(15, 40, 3)]);
+    let rows = rows(set, &[(10, 30, 4), (12, 50, 4)], &[(9, 40, 3)]);
     let case = |(rate, rtt, count)| {
         let stream = Stream { count, ..bulk(5) };
         Case::new(
@@ -143,7 +143,7 @@ fn vlan(set: Set) -> Vec<Case> {
             Workload::Streams(vec![bulk(4)]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-vlan{id}{}", suffix(offload)))
-        .about("As full-link, over an 802.1Q subinterface; the captures show the tag.")
+        .about("As full-link, with 802.1Q tags on both interfaces, which the captures show.")
         .or("path/standing-queue")
         .with(|s| s.vlan = Some(id))
         .offload(offload)
