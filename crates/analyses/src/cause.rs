@@ -164,6 +164,8 @@ causes! {
     BottleneckFull = Path / "bottleneck-full": "the path's capacity, which it used";
     /// The bottleneck was busy behind a queue longer than the path itself.
     StandingQueue = Path / "standing-queue": "the path's capacity, behind a standing queue";
+    /// Data or its ACKs were under way for far longer than usual, and arrived.
+    DelaySpike = Path / "delay-spike": "packets that were late, not lost";
     /// Losses without queueing whenever a fixed rate was exceeded.
     Policer = Path / "policer": "a policer that drops above its rate";
 

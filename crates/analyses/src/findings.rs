@@ -103,7 +103,7 @@ impl Material<'_> {
             Limit::ReceiverProcessing => told.push("ACKs for several segments came more than 10 ms after them".into()),
             Limit::CongestionWindow => self.congestion(&mut told),
             Limit::LossRecovery => self.losses(&mut told),
-            Limit::Path => self.path(&mut told),
+            Limit::Path => self.path(cause, &mut told),
             Limit::Unknown => self.unknown(cause, &mut told),
         }
         told
@@ -170,8 +170,12 @@ impl Material<'_> {
         told.push(text);
     }
 
-    fn path(&self, told: &mut Vec<String>) {
+    fn path(&self, cause: Cause, told: &mut Vec<String>) {
         let peak = Rate::bits_per_second(self.overview.peak_rate as u64);
+        if cause == Cause::DelaySpike {
+            told.push("answers came far later than a round trip, and nothing was lost".into());
+            return;
+        }
         told.push(format!("data was delivered at up to {peak}, round trip after round trip"));
         if let (Some(base), Some(mean)) = (self.base_rtt(), self.measures.rtt_by_ack.mean) {
             told.push(format!("the shortest round trip was {}, the mean {}", short(base), short(mean)));

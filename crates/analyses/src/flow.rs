@@ -8,9 +8,13 @@ use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding};
 use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
 use crate::stalls::{self, Holding, Stalls};
-use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats};
+use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use slowpath_model::{Flags, FlowKey, Instant, Segment};
 use std::time::Duration;
+
+/// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
+/// timestamp clock and a moderate queue explain.
+const LATE_ARRIVAL: i64 = 30_000_000;
 
 /// What one end sent, what of it is outstanding, and how far the end is from the tap.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +57,7 @@ pub struct EndState {
     /// From the other end's timestamps to this end's echo.
     pub echo: EchoWatch,
     pub distance: Distance,
+    pub clock: TimestampClock,
 
     pub order: SendOrder,
     pub copies: Copies,
@@ -321,6 +326,14 @@ impl EndState {
             Box::new(track)
         });
         track.set_mss(mss);
+        // Far from the sender, silence is not idleness if what ends it was sent long ago.
+        let late = match segment.timestamps {
+            Some(stamps) if !self.distance.is_here() => self.clock.saw(stamps.val, now).unwrap_or(0),
+            _ => 0,
+        };
+        if late > LATE_ARRIVAL {
+            track.was_under_way(now, late.min(silence), &self.rto);
+        }
         if placed.left_hole && self.distance.is_here() {
             track.mark(Marks::GAP);
         }

@@ -160,6 +160,39 @@ impl EchoWatch {
     }
 }
 
+/// An end's timestamp clock, read from outside: how fast it ticks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimestampClock {
+    first: Option<(u32, i64)>,
+    last: Option<(u32, i64)>,
+    /// Nanoseconds per tick; zero until known.
+    tick: u32,
+}
+
+impl TimestampClock {
+    /// A segment with `val` passed at `now`. Returns by how much longer the segment was under way than the one
+    /// before, in nanoseconds, to within a tick; `None` while the clock is not known.
+    pub fn saw(&mut self, val: u32, now: i64) -> Option<i64> {
+        let (first, since) = *self.first.get_or_insert((val, now));
+        let (last, before) = self.last.replace((val, now)).unwrap_or((val, now));
+        let elapsed = now - since;
+        if self.tick == 0 && elapsed > 200_000_000 {
+            self.tick = Self::rate(val.wrapping_sub(first), elapsed);
+        }
+        (self.tick != 0).then(|| (now - before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
+    }
+
+    /// The clock's tick: 1 ms (Linux since 4.13, most others), 1 µs, 4 ms or 10 ms; zero where it is none of them.
+    fn rate(ticks: u32, elapsed: i64) -> u32 {
+        if ticks == 0 {
+            return 0;
+        }
+        let tick = elapsed as f64 / f64::from(ticks);
+        let known = [1_000_000, 1_000, 4_000_000, 10_000_000u32];
+        known.into_iter().find(|known| (tick / f64::from(*known) - 1.0).abs() < 0.2).unwrap_or(0)
+    }
+}
+
 /// How far an end is from the tap and back, from whatever shows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {

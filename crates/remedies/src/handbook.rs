@@ -42,6 +42,7 @@ pages! {
     Reordering: "loss-recovery/reordering.md",
     BottleneckFull: "path/bottleneck-full.md",
     StandingQueue: "path/standing-queue.md",
+    DelaySpike: "path/delay-spike.md",
     Policer: "path/policer.md",
     CaptureGap: "unknown/capture-gap.md",
     OneDirection: "unknown/one-direction.md",

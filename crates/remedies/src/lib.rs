@@ -119,6 +119,7 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::Reordering => loss_recovery::reordering(&facts),
         Cause::BottleneckFull => path::bottleneck_full(&facts),
         Cause::StandingQueue => path::standing_queue(&facts),
+        Cause::DelaySpike => path::delay_spike(&facts),
         Cause::Policer => path::policer(&facts),
         Cause::CaptureGap => unknown::capture_gap(&facts),
         Cause::OneDirection => unknown::one_direction(&facts),

@@ -6,6 +6,7 @@ use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
 use crate::{Advice, Command, Host};
 use slowpath_model::Rate;
+use std::time::Duration;
 
 /// 95 % of `rate`: low enough to keep a queue or bucket from filling, high enough to lose little.
 fn just_below(rate: Rate) -> Rate {
@@ -61,70 +62,96 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
             time(mean.saturating_sub(min))
         )
     });
-    let mut advice = vec![
-        Advice::new(format!(
-            "The bottleneck was busy, behind a queue longer than the path itself.{queue} The rate cannot \
-             get better, the delay can, for this flow and all that share the queue. The place to do it is \
-             the device in front of the bottleneck: a queue that is managed (fq_codel, RFC 8290, or CAKE) \
-             and made the bottleneck by shaping to a little less than the link."
-        )),
-        bbr("Where that device is not yours, a sender that does not fill the queue helps: BBR."),
-    ];
-    if let Some(rate) = facts.reached() {
-        let limit = just_below(rate);
-        advice[0].commands.push(
+    let managed = Advice::new(format!(
+        "The bottleneck was busy, behind a queue longer than the path itself.{queue} The rate cannot get \
+         better, the delay can, for this flow and for all that wait in the same queue. The place to do it \
+         is the device in front of the bottleneck: a queue that is managed (fq_codel, RFC 8290, or CAKE) \
+         and made the bottleneck by shaping to a little less than the link."
+    ));
+    let careful = bbr("Where that device is not yours, a sender that does not fill the queue helps: BBR.");
+    let Some(rate) = facts.delivered() else { return vec![managed, careful] };
+    let limit = just_below(rate);
+    let mut advice = vec![shaped(managed, limit), careful, paced(facts, limit)];
+    advice.extend(facts.round_trip().map(|round_trip| bounded_by_window(facts, rate, round_trip)));
+    advice
+}
+
+fn shaped(managed: Advice, limit: Rate) -> Advice {
+    managed
+        .with(
             Command::look(
                 Host::Path,
                 format!("tc qdisc replace dev IFACE root cake bandwidth {}", tc_rate(limit)),
                 format!(
-                    "shapes to {limit}, 95 % of what this flow got, and manages the queue (where Linux \
+                    "shapes to {limit}, 95 % of what was delivered, and manages the queue (where Linux \
                      routes there)"
                 ),
             )
-            .needs("root (CAP_NET_ADMIN)")
+            .by_root()
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
-        );
-        advice[0].caution = Some(format!(
+        )
+        .caution(format!(
             "{limit} is computed from this flow alone: with other traffic on the link take 95 % of the \
              link's rate."
-        ));
-        advice.push(
-            Advice::new(format!(
-                "Or hold the flow itself just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) \
-                 in the sender's program, in bytes per second ({}), or fq for all flows of the interface.",
-                limit.get() / 8
-            ))
-            .with_all(pace_to(facts, limit))
-            .caution(
-                "A fixed rate is right only while this flow is alone on the bottleneck and the bottleneck \
-                 does not change.",
-            ),
-        );
-        if let Some(round_trip) = facts.round_trip() {
-            let window = arithmetic::window_for(rate, round_trip);
-            let buffer = arithmetic::receive_buffer_for(window);
-            advice.push(
-                Advice::new(format!(
-                    "Or let the receiver's window bound it: at {rate} the empty path holds {window}. ubik V \
-                     recommends a window only slightly larger: with 8 and 16 MB on a path that holds 5 MB, \
-                     round trips rose from 40 to 120 ms and the rate fell."
-                ))
-                .with_all(sysctl(
-                    Host::Receiver,
-                    "net.ipv4.tcp_rmem",
-                    &format!("4096 131072 {}", buffer.get()),
-                    "lets no connection's window exceed about half of this",
-                ))
-                .caution("It bounds every connection of the receiver, those over longer paths too.")
-                .with(socket(
-                    Host::Receiver,
-                    facts.sender(),
-                    "shows the buffer as rb in skmem",
-                )),
-            );
-        }
-    }
-    advice
+        ))
+}
+
+fn paced(facts: &Facts<'_>, limit: Rate) -> Advice {
+    Advice::new(format!(
+        "Or hold the flow itself just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) in the \
+         sender's program, in bytes per second ({}), or fq for all flows of the interface.",
+        limit.get() / 8
+    ))
+    .with_all(pace_to(facts, limit))
+    .caution(
+        "A fixed rate is right only while this flow is alone on the bottleneck and the bottleneck does not \
+         change.",
+    )
+}
+
+fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Advice {
+    let window = arithmetic::window_for(rate, round_trip);
+    let buffer = arithmetic::receive_buffer_for(window);
+    Advice::new(format!(
+        "Or let the receiver's window bound it: at {rate} the empty path holds {window}. ubik V recommends \
+         a window only slightly larger: with 8 and 16 MB on a path that holds 5 MB, round trips rose from \
+         40 to as much as 120 ms and the rate fell."
+    ))
+    .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem"))
+    .with_all(sysctl(
+        Host::Receiver,
+        "net.ipv4.tcp_rmem",
+        &format!("4096 131072 {}", buffer.get()),
+        "lets no connection's window exceed about half of this",
+    ))
+    .caution("It bounds every connection of the receiver, those over longer paths too.")
+}
+
+pub(crate) fn delay_spike(facts: &Facts<'_>) -> Vec<Advice> {
+    vec![
+        Advice::new(
+            "For a while packets took far longer than usual and then all arrived. The time is lost on the \
+             way or in a host that did not run: a wireless or mobile link that changes its rate or cell, a \
+             route that changes, a virtual machine that was not scheduled, a CPU busy with something else. \
+             Two captures, one at each end, tell which: slowpath diagnose a.pcap b.pcap gives the delay of \
+             each direction.",
+        )
+        .with(way_to(Host::Either, facts.receiver().address)),
+        Advice::new(
+            "On the hosts, look for a CPU that was taken away (the column st) or softirqs that ran late \
+             (third column of softnet_stat, time_squeeze).",
+        )
+        .with(Command::look(
+            Host::Either,
+            "vmstat 1 10",
+            "shows the CPU time that a hypervisor took, under st",
+        ))
+        .with(Command::look(
+            Host::Either,
+            "cat /proc/net/softnet_stat",
+            "counts softirqs that ran out of time",
+        )),
+    ]
 }
 
 pub(crate) fn policer(facts: &Facts<'_>) -> Vec<Advice> {

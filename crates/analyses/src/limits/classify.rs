@@ -58,6 +58,13 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
         let before = causes.last().copied();
         causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
     }
+    if std::env::var_os("DBG").is_some() {
+        eprintln!("{overview:?} {context:?}");
+        for (s, c) in stretches.iter().zip(&causes) {
+            let h: Vec<i64> = s.held.iter().map(|h| h / 1000).collect();
+            eprintln!("{:.4}-{:.4} {c} iwrdo {h:?} del {} fl {} win {}..{} rtt {} gap {} dry {}c/{}f open {}c/{}f {:?} rate {:.2}", s.from as f64/1e9, s.to as f64/1e9, s.delivered, s.flight_max, s.window_min, s.window_max, s.rtt_min as i32, s.gap_max, s.dry_clocked, s.dry_free, s.open_clocked, s.open_free, s.marks, s.rate().unwrap_or(0.0)/1e6);
+        }
+    }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     for (stretch, cause) in stretches.iter().zip(&causes) {
         spells.add(stretch.from, stretch.to, *cause);
@@ -151,6 +158,13 @@ fn cause(
             let middle = stretch.from + stretch.lasted() / 2;
             episodes.around(middle).map_or(Cause::FastRecovery, |episode| episode.cause())
         }
+        // The timer may run out meanwhile; then the wait was for that.
+        Hold::Delayed => match stretches.get(at + 1) {
+            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
+                episodes.around(next.from + next.lasted() / 2).map_or(Cause::DelaySpike, |episode| episode.cause())
+            }
+            _ => Cause::DelaySpike,
+        },
         Hold::Dry => dry(context, stretch, before),
         Hold::Open if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
         Hold::Open => open(overview, stretches, at),

@@ -13,13 +13,15 @@ pub enum Hold {
     Dry,
     /// More was there to send, and the receiver's window was open.
     Open,
+    /// What was sent, or its ACK, was under way for much longer than a round trip, and arrived.
+    Delayed,
 }
 
 impl Hold {
     /// As many as there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// All of them, in the order of the array in [`Stretch`].
-    pub const ALL: [Self; Self::COUNT] = [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open];
+    pub const ALL: [Self; Self::COUNT] = [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open, Self::Delayed];
 }
 
 /// Things that happened within a stretch, as bits.

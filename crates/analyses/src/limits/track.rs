@@ -145,7 +145,7 @@ impl Track {
             self.current.extend(at, hold);
             self.current.marks.set(marks);
             self.fill_in();
-            if hold != Hold::Open && hold != Hold::Dry {
+            if !matches!(hold, Hold::Open | Hold::Dry) {
                 self.cut();
             }
         } else {
@@ -211,6 +211,31 @@ impl Track {
         }
     }
 
+    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
+    fn overdue(&mut self, at: i64, rto: &LinuxRto) {
+        let Some(srtt) = rto.srtt_nanos() else { return };
+        let since = self.last.max(self.sent).max(self.learnt);
+        let expected = since + srtt.max(10_000_000);
+        let hold = self.hold();
+        if at - since > 2 * srtt.max(10_000_000) && matches!(hold, Hold::Dry | Hold::Open) {
+            self.account(expected, hold, rto);
+            self.account(at, Hold::Delayed, rto);
+        }
+    }
+
+    /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
+    /// way all that time, and the sender was not idle.
+    pub fn was_under_way(&mut self, at: i64, late: i64, rto: &LinuxRto) {
+        let from = at - late;
+        if from < at && from >= self.sent {
+            let hold = self.hold();
+            if matches!(hold, Hold::Idle | Hold::Dry | Hold::Open) {
+                self.account(from.max(self.last), hold, rto);
+                self.account(at, Hold::Delayed, rto);
+            }
+        }
+    }
+
     /// The receiver answered. `near` is how far the sender is from the tap.
     pub fn answered(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         if self.pending.is_empty() && near.is_here() {
@@ -229,6 +254,7 @@ impl Track {
     }
 
     fn learn(&mut self, at: i64, answer: Answer, rto: &LinuxRto) {
+        self.overdue(at, rto);
         let hold = self.hold();
         self.account(at, hold, rto);
         self.unanswered += answer.delivered;
@@ -282,6 +308,7 @@ impl Track {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, rto),
             Label::New | Label::OutOfOrder => {
+                self.overdue(at, rto);
                 let hold = self.hold();
                 self.account(at, hold, rto);
                 match hold {

@@ -145,7 +145,10 @@ pub fn report_of(cause: Cause) -> FlowReport {
             sent.labels.out_of_order = 420;
             sent.labels.spurious = 75;
         }
-        Cause::StandingQueue => sent.rtt_by_ack.mean = Some(ms(120)),
+        Cause::StandingQueue => {
+            sent.rtt_by_ack.mean = Some(ms(120));
+            report.directions[End::B.index()].overview.peak_rate = 48e6;
+        }
         Cause::CaptureGap => {
             sent.unseen_bytes = Bytes::kib(900);
             sent.unseen_gaps = 4;

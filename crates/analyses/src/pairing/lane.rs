@@ -1,0 +1,156 @@
+//! One direction of one flow, as the recording nearer to its sender and the one further away have it.
+
+use super::collect::Stripes;
+use super::record::Record;
+
+/// What one recording has of one direction, sorted two ways.
+#[derive(Debug)]
+pub(super) struct Side<'a> {
+    pub records: &'a [Record],
+    /// Wall-clock time of the recording's instant 0.
+    pub epoch: i64,
+    /// The recording's first and last event on the wall clock.
+    pub span: (i64, i64),
+    pub stripes: Stripes,
+    /// What takes sequence space, by place.
+    pub data: Vec<u32>,
+    /// All else, by what it acknowledges.
+    pub acks: Vec<u32>,
+    /// The longest record.
+    longest: i64,
+}
+
+impl<'a> Side<'a> {
+    pub fn new(records: &'a [Record], epoch: i64, span: (i64, i64), stripes: Stripes) -> Self {
+        let (mut data, mut acks) = (Vec::new(), Vec::new());
+        let mut longest = 0;
+        for (index, record) in (0..).zip(records) {
+            if record.is_data() {
+                data.push(index);
+                longest = longest.max(record.end() - record.seq());
+            } else {
+                acks.push(index);
+            }
+        }
+        // Almost in order as they are, which a stable sort makes use of.
+        data.sort_by_key(|index| records[*index as usize].seq());
+        acks.sort_by_key(|index| records[*index as usize].place());
+        Self { records, epoch, span: (span.0 + epoch, span.1 + epoch), stripes, data, acks, longest }
+    }
+
+    pub fn record(&self, index: u32) -> &'a Record {
+        &self.records[index as usize]
+    }
+
+    /// When record `index` passed, on the wall clock.
+    pub fn wall(&self, index: u32) -> i64 {
+        self.record(index).at() + self.epoch
+    }
+
+    /// The data that covers the byte at `place`, the latest in the stream first.
+    pub fn covering(&self, place: i64) -> impl Iterator<Item = u32> {
+        // A stream of single bytes beside super-packets would have to be searched far back for each of them.
+        const MOST: usize = 4096;
+        let behind = self.data.partition_point(|index| self.record(*index).seq() <= place);
+        self.data[..behind]
+            .iter()
+            .rev()
+            .take(MOST)
+            .copied()
+            .take_while(move |index| self.record(*index).seq() > place - self.longest)
+            .filter(move |index| self.record(*index).end() > place)
+    }
+}
+
+/// Which fields pass the path unchanged and so tell one packet from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Trust {
+    /// IP identifications are the same at both places, and not all alike.
+    pub id: bool,
+    /// TSvals are.
+    pub tsval: bool,
+    /// Window, TSecr and SACK blocks are.
+    pub print: bool,
+}
+
+/// What a first look at packets that cannot be confused shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Glance {
+    pub trust: Trust,
+    /// From the first recording's stamp to the second's, on the wall clocks.
+    pub median: Option<i64>,
+}
+
+/// Compares what is once, and only once, in both. `shift` is what a position in `second` exceeds that in `first` by,
+/// and `ack_shift` the same of what is acknowledged.
+pub(super) fn glance(first: &Side<'_>, second: &Side<'_>, shift: i64, ack_shift: i64) -> Glance {
+    let mut count = Agreement::default();
+    let data = |side: &Side<'_>, index: u32| side.record(index).seq();
+    let acks = |side: &Side<'_>, index: u32| side.record(index).place();
+    join(first, second, [&first.data, &second.data], shift, data, &mut count);
+    join(first, second, [&first.acks, &second.acks], ack_shift, acks, &mut count);
+    let agreed = |same: u64| count.compared > 0 && same * 20 >= count.compared * 19;
+    let trust = Trust {
+        id: agreed(count.ids) && varies(first) && varies(second),
+        tsval: agreed(count.tsvals),
+        print: agreed(count.prints),
+    };
+    let mut delays = count.delays;
+    let middle = delays.len() / 2;
+    let median = (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1);
+    Glance { trust, median }
+}
+
+#[derive(Default)]
+struct Agreement {
+    compared: u64,
+    ids: u64,
+    tsvals: u64,
+    prints: u64,
+    delays: Vec<i64>,
+}
+
+/// Enough to know the share of what agrees; more would only take time.
+const LOOKED_AT: u64 = 50_000;
+
+fn join(
+    first: &Side<'_>,
+    second: &Side<'_>,
+    [ones, others]: [&[u32]; 2],
+    shift: i64,
+    place: impl Fn(&Side<'_>, u32) -> i64,
+    count: &mut Agreement,
+) {
+    let (mut i, mut j) = (0, 0);
+    let mut left = LOOKED_AT;
+    while i < ones.len() && j < others.len() && left > 0 {
+        let (p, q) = (place(first, ones[i]), place(second, others[j]).saturating_sub(shift));
+        if p != q {
+            if p < q { i += 1 } else { j += 1 }
+            continue;
+        }
+        let run = |side: &Side<'_>, indices: &[u32], from: usize| {
+            let at = place(side, indices[from]);
+            indices[from..].iter().take_while(|index| place(side, **index) == at).count()
+        };
+        let (m, n) = (run(first, ones, i), run(second, others, j));
+        if m == 1 && n == 1 {
+            let (one, other) = (first.record(ones[i]), second.record(others[j]));
+            count.compared += 1;
+            count.ids += u64::from(one.id().is_some() && one.id() == other.id());
+            count.tsvals += u64::from(one.tsval().is_some() && one.tsval() == other.tsval());
+            count.prints += u64::from(one.print() == other.print());
+            count.delays.push(second.wall(others[j]) - first.wall(ones[i]));
+            left -= 1;
+        }
+        (i, j) = (i + m, j + n);
+    }
+}
+
+/// Whether identifications differ from packet to packet: only then do they tell a packet from its retransmission.
+fn varies(side: &Side<'_>) -> bool {
+    let looked_at = side.records.windows(2).take(LOOKED_AT as usize);
+    let steps = looked_at.clone().count();
+    let changes = looked_at.filter(|pair| pair[0].id() != pair[1].id()).count();
+    steps == 0 || changes * 4 >= steps * 3
+}
