@@ -176,6 +176,12 @@ impl Material<'_> {
             told.push("answers came far later than a round trip, and nothing was lost".into());
             return;
         }
+        if let (Cause::Policer, Some(rate)) = (cause, self.overview.policed) {
+            let rate = Rate::bits_per_second(rate as u64);
+            told.push(format!("losses came at about the same rate each time, {rate}, and without a longer round trip"));
+            self.count_losses(told);
+            return;
+        }
         told.push(format!("data was delivered at up to {peak}, round trip after round trip"));
         if let (Some(base), Some(mean)) = (self.base_rtt(), self.measures.rtt_by_ack.mean) {
             told.push(format!("the shortest round trip was {}, the mean {}", short(base), short(mean)));

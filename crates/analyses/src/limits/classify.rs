@@ -41,6 +41,8 @@ pub struct Overview {
     pub queued: i64,
     /// The longest recovery from loss, in nanoseconds.
     pub longest_recovery: i64,
+    /// The rate a policer lets through, in bit/s, where one shows.
+    pub policed: Option<f64>,
 }
 
 /// Splits a direction's time into spells of one cause each.
@@ -66,6 +68,14 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
         }
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
+    if let Some(policed) = policed(stretches, &overview) {
+        overview.policed = Some(policed);
+        for cause in &mut causes {
+            if matches!(cause, Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout) {
+                *cause = Cause::Policer;
+            }
+        }
+    }
     for (stretch, cause) in stretches.iter().zip(&causes) {
         spells.add(stretch.from, stretch.to, *cause);
     }
@@ -120,6 +130,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         window_max: stretches.iter().map(|s| s.window_max).max().unwrap_or(0),
         queued: 0,
         longest_recovery: 0,
+        policed: None,
     };
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     overview
@@ -268,4 +279,29 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
             _ => on_path = None,
         }
     }
+}
+
+/// The rate of a policer, where losses look like one's (Flach et al., *An Internet-wide analysis of traffic
+/// policing*, SIGCOMM 2016): they come without a queue, and at the same rate each time. Chance strikes at any.
+fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+    /// As many losses as make a coincidence unlikely; the first is slow start's.
+    const FEWEST: usize = 4;
+    /// How alike the amounts outstanding before each loss must be: standard deviation by mean.
+    const ALIKE: f64 = 0.12;
+    let life = stretches.last()?.to - stretches.first()?.from;
+    if overview.queued * 5 > life {
+        return None;
+    }
+    let mut before = Vec::new();
+    for pair in stretches.windows(2) {
+        let lost_now = pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT);
+        if lost_now && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
+            before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
+        }
+    }
+    let later = before.get(1..).filter(|later| later.len() >= FEWEST)?;
+    let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
+    let flight = mean(|(flight, _)| *flight);
+    let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
+    (variance.sqrt() < ALIKE * flight).then(|| mean(|(_, rate)| *rate))
 }

@@ -152,5 +152,5 @@ fn varies(side: &Side<'_>) -> bool {
     let looked_at = side.records.windows(2).take(LOOKED_AT as usize);
     let steps = looked_at.clone().count();
     let changes = looked_at.filter(|pair| pair[0].id() != pair[1].id()).count();
-    steps == 0 || changes * 4 >= steps * 3
+    steps == 0 || changes * 4 >= steps
 }
