@@ -6,7 +6,7 @@ use crate::facts::{Facts, percent, time};
 use crate::{Advice, Command, Host};
 
 pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
-    let rounds = facts.sent().flight_max;
+    let rounds = facts.outstanding();
     let took = arithmetic::slow_start_rounds(rounds, facts.mss(), arithmetic::INITIAL_SEGMENTS);
     let doubling = facts.round_trip().map_or_else(String::new, |round_trip| {
         format!(

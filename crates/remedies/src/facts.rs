@@ -2,7 +2,7 @@
 
 use crate::Host;
 use crate::arithmetic;
-use slowpath_analyses::report::{Finding, FlowReport, Measures, SynOptions};
+use slowpath_analyses::report::{Finding, FlowReport, Measures, RttMeasures, SynOptions};
 use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
 use std::time::Duration;
 
@@ -72,6 +72,30 @@ impl<'a> Facts<'a> {
     /// What was reached.
     pub(crate) fn reached(&self) -> Option<Rate> {
         self.sent().goodput.filter(|rate| rate.get() > 0)
+    }
+
+    /// What was outstanding at most: as seen, but no less than rate and round trip make it. A tap far from the
+    /// sender sees less outstanding than there is.
+    pub(crate) fn outstanding(&self) -> Bytes {
+        let by_rate =
+            self.reached().zip(self.round_trip()).map(|(rate, time)| arithmetic::window_for(rate, time));
+        self.sent().flight_max.max(by_rate.unwrap_or_default())
+    }
+
+    /// The whole path's round trips with all their waiting: known beside either end, not in between.
+    pub(crate) fn round_trips(&self) -> Option<RttMeasures> {
+        match self.report.vantage.vantage {
+            Vantage::At(end) if end == self.report.sender => Some(self.sent().rtt_by_ack),
+            Vantage::At(_) => Some(self.answered().rtt_by_timestamp),
+            Vantage::Between | Vantage::Unknown => None,
+        }
+    }
+
+    /// The rate at which a busy bottleneck delivered: what was held for about a round trip at best, or the
+    /// mean.
+    pub(crate) fn delivered(&self) -> Option<Rate> {
+        let peak = Rate::bits_per_second(self.report.main().overview.peak_rate.max(0.0) as u64);
+        self.reached().map(|mean| mean.max(peak))
     }
 
     /// A rate to aim at; an assumption ([`arithmetic::target_for`]).

@@ -162,7 +162,7 @@ fn up_to_100_ms(late: Duration) -> Duration {
 }
 
 pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
-    let rtt = facts.sent().rtt_by_ack;
+    let rtt = facts.round_trips().unwrap_or_default();
     let spread = rtt.min.zip(rtt.max).map_or_else(String::new, |(min, max)| {
         format!(" Round trips were {} to {} long.", time(min), time(max))
     });
@@ -289,7 +289,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
         "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem",
         "shows pages that all TCP sockets take (mem), against the limits",
     ));
-    let room = facts.sent().flight_max.max(facts.target_window().unwrap_or_default());
+    let room = facts.outstanding().max(facts.target_window().unwrap_or_default());
     let buffer = arithmetic::receive_buffer_for(room).max(arithmetic::DEFAULT_RECEIVE_LIMIT);
     vec![
         advice

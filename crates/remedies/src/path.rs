@@ -53,8 +53,8 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
-    let rtt = facts.sent().rtt_by_ack;
-    let queue = facts.round_trip().or(rtt.min).zip(rtt.mean).map_or_else(String::new, |(min, mean)| {
+    let mean = facts.round_trips().and_then(|round_trips| round_trips.mean);
+    let queue = facts.round_trip().zip(mean).map_or_else(String::new, |(min, mean)| {
         format!(
             " The round trip was {} at best and {} on average, so about {} of waiting is in the queue.",
             time(min),

@@ -6,7 +6,7 @@ use crate::command::{counters, socket, switch, sysctl};
 use crate::facts::{Facts, percent, time, times};
 use crate::{Advice, Command, Host};
 use slowpath_analyses::report::ScaleKnown;
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::{Bytes, End, Rate};
 use std::ops::Range;
 
 /// The sentence on the window that the target needs, and its buffer.
@@ -106,7 +106,8 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
         );
     let fixed = fixed_buffer(facts);
     match bound_by(facts) {
-        Bound::FarBelow(range) if range.start >= buffer => vec![fixed],
+        // The scale shows tcp_rmem, not rmem_max, which nobody sets that high.
+        Bound::FarBelow(range) if range.start > arithmetic::DEFAULT_SEND_LIMIT.max(buffer) => vec![fixed],
         // The oldest default in use suffices, so no host's limit is what binds.
         Bound::Fixed if buffer <= arithmetic::OLD_RECEIVE_LIMIT => vec![fixed],
         Bound::FarBelow(_) | Bound::Fixed => vec![fixed, raise],
@@ -114,16 +115,28 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     }
 }
 
+/// Whether the window is what the first buffer, 128 KiB by default, advertises without tuning.
+fn untuned(facts: &Facts<'_>) -> &'static str {
+    match facts.answered().window.max {
+        Some(window) if (60_000..=128_000).contains(&window.get()) => {
+            " It is about what the first buffer of 128 KiB advertises: see whether tcp_moderate_rcvbuf is \
+             0, so that buffers do not grow."
+        }
+        _ => "",
+    }
+}
+
 /// The buffer that `SO_RCVBUF` fixes.
 fn fixed_buffer(facts: &Facts<'_>) -> Advice {
     let sign = match bound_by(facts) {
         Bound::FarBelow(range) => format!(
-            "{} Probably the receiver's program holds this window down: the scale in its SYN stands for a \
-             limit (tcp_rmem or rmem_max) between {} and {}, of which about half would be advertised, and \
-             the window never came near. ",
+            "{} Something holds this window down: the scale in the receiver's SYN stands for a limit (the \
+             larger of tcp_rmem and rmem_max) between {} and {}, of which about half would be advertised, \
+             and the window never came near.{} ",
             bound(facts),
             range.start,
-            range.end
+            range.end,
+            untuned(facts)
         ),
         Bound::Fixed => format!(
             "{} Probably the receiver's program fixed this buffer: the scale in its SYN is no larger than \
@@ -133,6 +146,16 @@ fn fixed_buffer(facts: &Facts<'_>) -> Advice {
         Bound::Limit => String::new(),
     };
     let sign = sign.trim_start();
+    let tuned = (!untuned(facts).is_empty()).then(|| {
+        switch(
+            Host::Receiver,
+            "net.ipv4.tcp_moderate_rcvbuf",
+            "1",
+            "0",
+            "lets buffers grow, which is the \
+             default",
+        )
+    });
     Advice::new(format!(
         "{sign}A program that sets SO_RCVBUF fixes its buffer: Linux doubles what it asked for (ubik IV-A), \
          caps it at twice net.core.rmem_max, and no longer tunes it (SOCK_RCVBUF_LOCK; tcp_rcvbuf_grow, \
@@ -156,6 +179,7 @@ fn fixed_buffer(facts: &Facts<'_>) -> Advice {
         format!("ip route get {}", facts.sender().address),
         "shows whether the route carries a window attribute",
     ))
+    .with_all(tuned)
 }
 
 pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
@@ -163,20 +187,26 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
     let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(" {bound}."));
     let without: Vec<Host> =
         facts.options().filter(|(_, options)| options.window_scale.is_none()).map(|(host, _)| host).collect();
-    let who = match without.as_slice() {
-        [Host::Sender] => "The sender's SYN did not offer it.",
-        [Host::Receiver] => "The receiver's SYN did not offer it.",
-        [_, _] => "Neither SYN offered it.",
-        _ => "Which end did not offer it is not known, since its SYN was not seen.",
+    // A SYN-ACK may only answer the option, not offer it (RFC 7323, section 2.2).
+    let initiator = facts.host(End::A);
+    let (who, hosts) = match without.as_slice() {
+        [] => ("Which end did not offer it is not known, since no SYN was seen.", vec![Host::Either]),
+        [_, _] => (
+            "The SYN did not offer it, so the SYN-ACK could not; whether that end would have, does \
+                    not show.",
+            vec![initiator],
+        ),
+        [host] if *host == initiator => ("The SYN did not offer it.", vec![initiator]),
+        [host] => ("The SYN offered it and the SYN-ACK did not.", vec![*host]),
+        _ => ("", vec![Host::Either]),
     };
     let mut first = Advice::new(format!(
-        "Without window scaling no window exceeds 65,535 bytes (RFC 7323).{bound} Both ends have to offer \
-         it in their SYN. {who}"
+        "Without window scaling no window exceeds 65,535 bytes (RFC 7323).{bound} Both ends have to have it \
+         on. {who}"
     ));
-    let hosts: &[Host] = if without.is_empty() { &[Host::Either] } else { &without };
     for host in hosts {
         first = first.with(switch(
-            *host,
+            host,
             "net.ipv4.tcp_window_scaling",
             "1",
             "0",

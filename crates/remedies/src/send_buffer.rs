@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::{Advice, Command, Host};
 
 pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
-    let flight = facts.sent().flight_max;
+    let flight = facts.outstanding();
     let bound = allows(facts, flight).map_or_else(String::new, |bound| format!(" {bound}."));
     let (raise, wanted) = match facts.target().zip(facts.target_window()) {
         Some((target, window)) => {
@@ -55,7 +55,7 @@ pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
     let sign = if far_below {
         format!(
             "The data outstanding stood at {flight}, far below the 4 MiB to which Linux lets a send buffer \
-             grow: probably the sender's program fixed it.{bound} "
+             grow: the sender's program fixed it, or tcp_wmem was lowered.{bound} "
         )
     } else {
         String::new()

@@ -118,6 +118,7 @@ pub fn report_of(cause: Cause) -> FlowReport {
         Cause::ThinkTime => sent.unique_bytes = Bytes::kib(640),
         Cause::NoWindowScaling => {
             answered.options = Some(SynOptions { window_scale: None, ..OPTIONS });
+            sent.options = answered.options;
             answered.window.max = Some(Bytes::new(65_535));
             answered.window_scale = ScaleKnown::Agreed(0);
         }
