@@ -1,0 +1,51 @@
+# What one can do here; `make` alone explains. CONTRIBUTING.md has the rest.
+
+target := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench docs lint clean
+
+help:
+	@echo 'slowpath says where a TCP transfer loses its time.'
+	@echo
+	@echo 'First:'
+	@echo '  make demo    build it, diagnose four recorded transfers, write a page for each (3 minutes)'
+	@echo '  make build   build it only: $(target)/release/slowpath'
+	@echo
+	@echo 'Then, with a recording of your own:'
+	@echo '  sudo tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443'
+	@echo '  $(target)/release/slowpath diagnose transfer.pcap'
+	@echo
+	@echo 'For those who change it:'
+	@echo '  make test    every test and check; as root also those that need it (20 minutes)'
+	@echo '  make lint    formatting, clippy and the types of the page only'
+	@echo '  make bench   speed and memory beside tcptrace and tshark, on the same captures (as root)'
+	@echo '  make docs    the handbook in out/handbook and the crates in $(target)/doc'
+	@echo '  make clean   remove what was built'
+	@echo
+	@echo 'As root on Debian or Ubuntu, what a task needs is installed; otherwise it says what is missing.'
+
+build:
+	@tools/install-packages cargo cc
+	cargo build --release --locked --package slowpath
+
+demo:
+	@tools/demo
+
+test:
+	@tools/test
+
+lint:
+	@tools/test --only lint
+
+bench:
+	@tools/install-packages cargo cc tcptrace tshark tcpdump ethtool ip
+	cargo build --release --locked --package slowpath --package xtask
+	@benches/compare
+
+docs:
+	@tools/docs
+
+clean:
+	cargo clean --quiet
+	rm -rf out fuzz/target fuzz/artifacts web/node_modules

@@ -1,0 +1,138 @@
+//! Dependencies point one way.
+
+use crate::repository::{self, expect_none};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A crate of the workspace and the others of the workspace that it may name.
+struct Allowed {
+    name: &'static str,
+    always: &'static [&'static str],
+    /// In its tests, examples and benchmarks as well.
+    in_tests: &'static [&'static str],
+}
+
+const fn allowed(
+    name: &'static str,
+    always: &'static [&'static str],
+    in_tests: &'static [&'static str],
+) -> Allowed {
+    Allowed { name, always, in_tests }
+}
+
+const MODEL: &str = "slowpath-model";
+const CAPTURE: &str = "slowpath-capture";
+const ANALYSES: &str = "slowpath-analyses";
+const REMEDIES: &str = "slowpath-remedies";
+const VIEWS: &str = "slowpath-views";
+const LAB: &str = "slowpath-lab";
+
+/// A new crate gets its line here, and a reason in ARCHITECTURE.md.
+const CRATES: &[Allowed] = &[
+    allowed(MODEL, &[], &[]),
+    allowed(CAPTURE, &[MODEL], &[]),
+    // Analyses know events only: not even their tests may name where events come from.
+    allowed(ANALYSES, &[MODEL], &[]),
+    // Its tests hold the handbook's excerpts against the shipped captures.
+    allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
+    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
+    allowed(LAB, &[], &[]),
+    allowed("slowpath", &[MODEL, CAPTURE, ANALYSES, REMEDIES, VIEWS], &[]),
+    allowed("xtask", &[MODEL, CAPTURE, ANALYSES, LAB], &[]),
+];
+
+/// Crates that neither touch the system nor know the time: same input, same output.
+pub const PURE: &[&str] = &[MODEL, ANALYSES, REMEDIES, VIEWS];
+
+/// Packages that exist to reach the system, the clock or chance.
+const REACHING_OUT: &[&str] = &[
+    "chrono",
+    "crossbeam",
+    "getrandom",
+    "libc",
+    "mio",
+    "nix",
+    "rand",
+    "rayon",
+    "rustix",
+    "socket2",
+    "tempfile",
+    "time",
+    "tokio",
+];
+
+/// The workspace's packages as cargo sees them.
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(repository::root())
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo's JSON");
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let packages = packages();
+    let members: Vec<&str> = packages.iter().map(|package| text(&package["name"])).collect();
+    let mut wrong = Vec::new();
+    for package in &packages {
+        let name = text(&package["name"]);
+        let Some(allowed) = CRATES.iter().find(|allowed| allowed.name == name) else {
+            wrong.push(format!("{name} has no line in {}", file!()));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let on = text(&dependency["name"]);
+            let in_tests = text(&dependency["kind"]) == "dev";
+            let may = allowed.always.contains(&on) || (in_tests && allowed.in_tests.contains(&on));
+            if members.contains(&on) && !may {
+                wrong.push(format!("{name} depends on {on}{}", if in_tests { " in its tests" } else { "" }));
+            }
+        }
+    }
+    expect_none(&wrong, "a dependency points the wrong way:");
+}
+
+#[test]
+fn pure_crates_depend_on_nothing_that_reaches_out() {
+    let mut wrong = Vec::new();
+    for package in packages().iter().filter(|package| PURE.contains(&text(&package["name"]))) {
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let on = text(&dependency["name"]);
+            if dependency["kind"].is_null() && REACHING_OUT.contains(&on) {
+                wrong.push(format!("{} depends on {on}", text(&package["name"])));
+            }
+        }
+    }
+    expect_none(&wrong, "a pure crate reaches out:");
+}
+
+#[test]
+fn every_crate_takes_its_lints_and_its_version_from_the_workspace() {
+    let mut wrong = Vec::new();
+    for package in packages() {
+        let manifest = fs::read_to_string(text(&package["manifest_path"])).expect("a manifest");
+        for needed in ["[lints]\nworkspace = true", "version.workspace = true", "license.workspace = true"] {
+            if !manifest.contains(needed) {
+                wrong.push(format!("{}: {}", text(&package["name"]), needed.replace('\n', " ")));
+            }
+        }
+    }
+    expect_none(&wrong, "missing from a crate's Cargo.toml:");
+}
+
+/// The folder of a package's sources.
+pub fn sources_of(name: &str) -> String {
+    let package = packages().into_iter().find(|package| package["name"] == name).expect("a member");
+    let manifest = Path::new(text(&package["manifest_path"])).parent().expect("its folder").join("src");
+    manifest.strip_prefix(repository::root()).expect("in the repository").display().to_string()
+}

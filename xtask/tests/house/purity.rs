@@ -1,0 +1,50 @@
+//! Pure crates know no clock, no chance, no threads and no I/O.
+
+use crate::dependencies::{PURE, sources_of};
+use crate::repository::{expect_none, texts};
+
+/// Paths by which the standard library reaches the system. `std::net` is not among them: addresses are values.
+const REACHING_OUT: &[&str] = &[
+    "SystemTime",
+    "std::time::Instant",
+    "Instant::now",
+    "std::thread",
+    "std::fs",
+    "std::process",
+    "std::env",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "ToSocketAddrs",
+    "io::stdin",
+    "io::stdout",
+    "io::stderr",
+    "println!",
+    "eprintln!",
+    "unsafe ",
+];
+
+/// What stands before `// …`: a comment may name what the code must not.
+fn code(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(code, _)| code)
+}
+
+#[test]
+fn pure_crates_do_not_touch_the_system() {
+    let folders: Vec<String> = PURE.iter().map(|name| format!("{}/", sources_of(name))).collect();
+    let mut wrong = Vec::new();
+    let mut read = 0;
+    for file in texts() {
+        if !file.is(&[".rs"]) || !folders.iter().any(|folder| file.path.starts_with(folder)) {
+            continue;
+        }
+        read += 1;
+        for (number, line) in file.lines() {
+            if let Some(found) = REACHING_OUT.iter().find(|path| code(line).contains(**path)) {
+                wrong.push(format!("{}:{number}: {}", file.path, found.trim()));
+            }
+        }
+    }
+    assert!(read >= 20, "only {read} files of pure crates were found");
+    expect_none(&wrong, "a pure crate touches the system:");
+}
