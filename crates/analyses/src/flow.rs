@@ -286,6 +286,7 @@ impl EndState {
         let missing = Missing {
             packets: missing,
             mss,
+            only_data: self.pure_acks * 20 < self.data_packets,
             after_silence: silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
         };
         let placed = self.outstanding.data(at, segment, missing, &self.order, self.distance.min());

@@ -51,6 +51,8 @@ pub struct Missing {
     pub mss: u32,
     /// The end had sent nothing for longer than a burst of losses lasts.
     pub after_silence: bool,
+    /// The end sends hardly anything but data.
+    pub only_data: bool,
 }
 
 /// What became of one segment of data.
@@ -182,7 +184,9 @@ impl Outstanding {
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
             let unaccounted = i64::from(missing.packets) - in_hole;
-            let again = if missing.after_silence && unaccounted > 0 {
+            // Without holes and without ACKs of its own to lose, the sender has nothing else that could be missing.
+            let sure = missing.after_silence || (missing.only_data && hole == 0 && self.holes.is_empty());
+            let again = if sure && unaccounted > 0 {
                 self.lost_unseen = (unaccounted - 1) as u16;
                 true
             } else {
@@ -486,7 +490,7 @@ mod tests {
     use super::*;
     use slowpath_model::{Event, EventKind};
 
-    const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false };
+    const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false, only_data: false };
 
     /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
     fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {

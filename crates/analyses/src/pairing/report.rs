@@ -1,0 +1,178 @@
+//! What comparing two recordings of the same connections shows.
+
+use super::clock::Alignment;
+use super::identify::Identified;
+use slowpath_model::{End, FlowId, Instant};
+use std::time::Duration;
+
+/// Two recordings, compared.
+#[derive(Clone, Debug)]
+pub struct Pairing {
+    /// How the second recording's clock lies to the first's; `None` where that cannot be told, and with it no
+    /// one-way delays.
+    pub clocks: Option<Alignment>,
+    /// Connections in both, in the order of the first recording.
+    pub flows: Vec<FlowPair>,
+    /// Flows that only the first, and only the second recording has.
+    pub alone: [Vec<FlowId>; 2],
+    /// Flows of each that were not compared for want of memory.
+    pub not_kept: [u64; 2],
+}
+
+impl Pairing {
+    /// The pair that flow `id` of recording `recording` (0 or 1) belongs to.
+    pub fn of(&self, recording: usize, id: FlowId) -> Option<&FlowPair> {
+        self.flows.iter().find(|pair| pair.flows.get(recording) == Some(&id))
+    }
+}
+
+/// One connection in both recordings.
+#[derive(Clone, Debug)]
+pub struct FlowPair {
+    /// Its number in the first and in the second.
+    pub flows: [FlowId; 2],
+    /// How it is known that they are the same.
+    pub identified: Identified,
+    /// Whether A in the one is B in the other: one of them starts in the middle. Ends below are those of the first.
+    pub swapped: bool,
+    /// Which recording was made nearer to A, and which nearer to B: 0 or 1. `None` where that cannot be told.
+    pub nearer: Option<[usize; 2]>,
+    /// What A sent, and what B sent.
+    pub directions: [DirectionPair; 2],
+    /// One in how many stretches of the stream was compared: 1 unless there were too many packets to keep.
+    pub one_in: u32,
+}
+
+impl FlowPair {
+    /// The recording made on the side of `end`: 0 or 1.
+    pub fn beside(&self, end: End) -> Option<usize> {
+        self.nearer.map(|nearer| nearer[end.index()])
+    }
+
+    /// How `end` (of the first recording) is called in `recording`.
+    pub fn named(&self, end: End, recording: usize) -> End {
+        super::collect::mirrored(end, self.swapped && recording == 1)
+    }
+}
+
+/// Something counted, and when it happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many packets.
+    pub count: u64,
+    /// When the first ones passed, in order: on the clock of the recording that has them.
+    pub instants: Vec<Instant>,
+}
+
+impl Tally {
+    /// So many instants are kept.
+    pub const MOST: usize = 4096;
+
+    pub(super) fn of(mut all: Vec<(i64, u64)>) -> Self {
+        all.sort_unstable();
+        let count = all.iter().map(|(_, packets)| packets).sum();
+        let instants = all.iter().take(Self::MOST).map(|(at, _)| Instant::from_nanos(*at)).collect();
+        Self { count, instants }
+    }
+}
+
+/// One direction: what became of the packets that the recording near the sender (`near`) has, by the one near the
+/// receiver (`far`). Packets as on the wire: a super-packet counts as those it is cut into.
+#[derive(Clone, Debug)]
+pub struct DirectionPair {
+    /// The end that sent.
+    pub from: End,
+    /// The recording nearer to it: 0 or 1.
+    pub near: usize,
+    /// Packets in near that far would have if they arrived.
+    pub packets: u64,
+    /// Of these, with payload, SYN or FIN.
+    pub data_packets: u64,
+    /// Packets in both.
+    pub arrived: u64,
+    /// Not in far: lost between the two, by near's clock.
+    pub lost: Tally,
+    /// Of the lost ones, those with payload, SYN or FIN.
+    pub lost_data: u64,
+    /// Not in far, but the receiver acknowledged their data before it came again: far's recording missed them.
+    /// (Of a lost ACK that cannot be told, so it counts as lost.) By near's clock.
+    pub missed_far: Tally,
+    /// In far and not in near: near's recording missed them. By far's clock.
+    pub missed_near: Tally,
+    /// Arrived twice, or were captured twice: by far's clock.
+    pub twice: Tally,
+    /// In near twice: captured twice. Not counted in `packets`.
+    pub copies_near: u64,
+    /// Overtaken by a later packet: by far's clock.
+    pub overtaken: Tally,
+    /// The longest time by which one came after a packet sent later.
+    pub overtaken_by: Duration,
+    /// Passed far, was not taken by the receiving host, and came again: by far's clock, its first arrival.
+    pub ignored: Tally,
+    /// Packets that passed one recording before the other began, or after it ended: they do not count above.
+    pub outside: u64,
+    /// Packets that could have been one of several alike, and were told apart by time.
+    pub told_by_time: u64,
+    /// From near to far; `None` where the clocks are not aligned.
+    pub delay: Option<OneWay>,
+    /// From the arrival of data at far to the ACK for it at far; `None` where no ACK was seen there.
+    pub answer: Option<Quantiles>,
+}
+
+impl DirectionPair {
+    /// The share of packets lost on the way, 0 to 1.
+    pub fn loss(&self) -> f64 {
+        if self.packets == 0 { 0.0 } else { self.lost.count as f64 / self.packets as f64 }
+    }
+}
+
+/// Signed, since the offset between the clocks is known only so well: nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantiles {
+    /// Samples.
+    pub count: u64,
+    /// The least.
+    pub min_ns: i64,
+    /// Half are no more.
+    pub median_ns: i64,
+    /// 95 of 100 are no more.
+    pub p95_ns: i64,
+    /// The most.
+    pub max_ns: i64,
+}
+
+impl Quantiles {
+    pub(super) fn of(mut samples: Vec<i64>) -> Option<Self> {
+        let last = samples.len().checked_sub(1)?;
+        let mut at = |index: usize| *samples.select_nth_unstable(index).1;
+        let (min_ns, median_ns, p95_ns, max_ns) = (at(0), at(last / 2), at(last * 95 / 100), at(last));
+        Some(Self { count: last as u64 + 1, min_ns, median_ns, p95_ns, max_ns })
+    }
+}
+
+/// How long packets took from one recording to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneWay {
+    /// One-way delay. Half of the shortest round trip is its share of the assumption that both ways are equally
+    /// long; differences between delays do not depend on it.
+    pub delay: Quantiles,
+    /// What queues added over time: the delay less the least one.
+    pub queueing: Vec<Queueing>,
+    /// 95 of 100 packets queued no longer.
+    pub queueing_p95: Duration,
+}
+
+/// Queueing delay in a short time, by near's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queueing {
+    /// Its start.
+    pub from: Instant,
+    /// Packets in it.
+    pub packets: u64,
+    /// The least.
+    pub min: Duration,
+    /// The mean.
+    pub mean: Duration,
+    /// The most.
+    pub max: Duration,
+}
