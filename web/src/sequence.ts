@@ -27,7 +27,7 @@ export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view
     drawStrokes(frame, picture.fresh, () => colour("label-new"), 1);
     sackMarks(frame, picture);
     ackLine(frame, picture);
-    drawStrokes(frame, picture.again, (label) => colour(`label-${page.labels[label] ?? "new"}`), 2.5);
+    drawStrokes(frame, picture.again, (label) => colour(`label-${page.labels[label] ?? "new"}`), 2);
     context.restore();
   });
   view.onChange(plot.redraw);
@@ -96,6 +96,8 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   while (start > 0 && (strokes.to[start - 1] as number) >= view.from) start--;
   const end = firstFrom(strokes.from, view.to);
   const columns = new Map<number, Map<number, [number, number]>>();
+  // Few are drawn larger, so that each is seen.
+  const wide = thickness + (end - start < 1500 ? 1 : 0);
   for (let i = start; i < end; i++) {
     const x0 = xOf(frame, strokes.from[i] as number);
     const x1 = xOf(frame, strokes.to[i] as number);
@@ -134,8 +136,8 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   for (const [label, byColumn] of columns) {
     context.fillStyle = inColour(label);
     for (const [x, [low, high]] of byColumn) {
-      const tall = Math.max(low - high, thickness > 1 ? 4 : 1);
-      context.fillRect(x - thickness / 2, (low + high - tall) / 2, thickness, tall);
+      const tall = Math.max(low - high, wide > 2 ? 5 : wide);
+      context.fillRect(x - Math.floor(wide / 2), (low + high - tall) / 2, wide, tall);
     }
   }
 }
@@ -190,6 +192,13 @@ function windowEdge(frame: Frame, picture: Picture): void {
   if (!picture.windowKnown) context.setLineDash([5, 4]);
   steps(frame, picture, (i) => picture.answers.edge[i] as number);
   context.setLineDash([]);
+  const inForce = Math.max(0, firstFrom(picture.answers.from, frame.view.to) - 1);
+  if ((picture.answers.edge[inForce] ?? 0) > frame.high) {
+    context.fillStyle = colour("window");
+    context.textAlign = "right";
+    context.textBaseline = "top";
+    context.fillText("the receive window reaches further up ↑", frame.width - RIGHT - 8, frame.top + 6);
+  }
   // A closed window, as a diamond on the line.
   const { answers } = picture;
   context.fillStyle = colour("window");

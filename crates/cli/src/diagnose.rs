@@ -7,23 +7,31 @@ use anyhow::Context;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
-use slowpath_capture::Summary;
 use slowpath_model::FlowId;
-use slowpath_views::rank::Selection;
+use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::{Diagnosis, Recording, json, page, terminal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// A page shows more flows in full than a terminal, since one need not scroll past them.
+const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let [file] = args.files.as_slice() else {
         anyhow::bail!("two recordings of the same transfer cannot be matched yet; give one");
     };
-    match &args.html {
+    let top = match (args.json, &args.html) {
+        (true, _) => usize::MAX,
+        (false, Some(_)) => args.top.max(FLOWS_ON_PAGE),
+        (false, None) => args.top,
+    };
+    let mut ranker = Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top });
+    let (summary, not_kept, pictures) = match &args.html {
         None => {
             let mut analysis = Analysis::new(options(args.vantage));
             let summary = recording::read(file, &mut analysis, console)?;
-            let report = analysis.finish();
-            tell(args, console, &summary, &report.flows, report.not_kept.flows, None)
+            let (not_kept, ()) = analysis.finish_each(|flow| ranker.add(flow));
+            (summary, not_kept, None)
         }
         Some(page) => {
             refuse_input(page, &args.files)?;
@@ -31,59 +39,52 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
                 Pictures::new(PictureOptions { only: args.choice.flow, ..PictureOptions::default() });
             let mut analysis = Analysis::with_labels(options(args.vantage), pictures);
             let summary = recording::read(file, &mut analysis, console)?;
-            let mut flows = Vec::new();
-            let (not_kept, pictures) = analysis.finish_each(|flow| flows.push(flow));
-            tell(args, console, &summary, &flows, not_kept.flows, Some((page, &pictures)))
+            let (not_kept, pictures) = analysis.finish_each(|flow| ranker.add(flow));
+            (summary, not_kept, Some((page, pictures)))
         }
-    }
-}
-
-/// Prints the verdict, and writes the page if one is asked for.
-fn tell(
-    args: &Diagnose,
-    console: &Console,
-    summary: &Summary,
-    flows: &[FlowReport],
-    flows_not_kept: u64,
-    page: Option<(&PathBuf, &Pictures)>,
-) -> anyhow::Result<Outcome> {
-    let read = recording::describe(summary)?;
+    };
+    let read = recording::describe(&summary)?;
+    let ranking = ranker.finish();
     if let Some(flow) = args.choice.flow {
-        require(flow, flows.iter().any(|report| report.id == flow), &read, summary.flows)?;
+        require(flow, ranking.taken() > 0, &read, summary.flows)?;
     }
     let outcome = recording::outcome(std::slice::from_ref(&read));
-    let diagnosis =
-        Diagnosis { recordings: vec![read], flows, flows_not_kept, advise: &slowpath_remedies::advise };
-    let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: args.top };
-    if let Some((path, pictures)) = page {
-        write_page(path, &diagnosis, &selection, pictures)?;
-    }
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis, &selection))?;
-        writeln!(out)?;
-    } else {
-        terminal::diagnosis(&diagnosis, &selection, &console.look(), &mut out)?;
-    }
-    out.flush()?;
+    let diagnosis = Diagnosis {
+        recordings: vec![read],
+        ranking,
+        flows_not_kept: not_kept.flows,
+        advise: &slowpath_remedies::advise,
+    };
+    tell(args, console, diagnosis, pictures)?;
     Ok(outcome)
 }
 
-/// A page shows more flows in full than a terminal, since one need not scroll past them.
-const FLOWS_ON_PAGE: usize = 50;
-
-fn write_page(
-    path: &Path,
-    diagnosis: &Diagnosis<'_>,
-    selection: &Selection,
-    pictures: &Pictures,
+/// Writes the page if one is asked for, and prints the verdict.
+fn tell(
+    args: &Diagnose,
+    console: &Console,
+    mut diagnosis: Diagnosis<'_>,
+    pictures: Option<(&PathBuf, Pictures)>,
 ) -> anyhow::Result<()> {
-    let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
-    let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
-    let selection = Selection { top: selection.top.max(FLOWS_ON_PAGE), ..selection.clone() };
-    let mut text = Vec::new();
-    page::write(diagnosis, &selection, &drawn, &mut text).with_context(|| path.display().to_string())?;
-    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+    let mut out = console::stdout();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis))?;
+        writeln!(out)?;
+    }
+    if let Some((path, pictures)) = pictures {
+        diagnosis.ranking = diagnosis.ranking.narrowed(args.top.max(FLOWS_ON_PAGE));
+        let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
+        let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
+        let mut text = Vec::new();
+        page::write(&diagnosis, &drawn, &mut text).with_context(|| path.display().to_string())?;
+        std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    if !args.json {
+        diagnosis.ranking = diagnosis.ranking.narrowed(args.top);
+        terminal::diagnosis(&diagnosis, &console.look(), &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// Refuses to write the page over a recording.

@@ -5,7 +5,7 @@ use crate::console::{self, Console};
 use crate::{Outcome, diagnose, recording};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
-use slowpath_views::{Diagnosis, json, terminal};
+use slowpath_views::{json, terminal};
 use std::io::Write;
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
@@ -22,13 +22,8 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     let outcome = recording::outcome(std::slice::from_ref(&read));
     let mut out = console::stdout();
     if args.json {
-        let diagnosis = Diagnosis {
-            recordings: vec![read],
-            flows: &report.flows,
-            flows_not_kept: report.not_kept.flows,
-            advise: &slowpath_remedies::advise,
-        };
-        serde_json::to_writer_pretty(&mut out, &json::FlowList::of(&diagnosis, flows))?;
+        let list = json::FlowList::of(&read, flows, report.not_kept.flows);
+        serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;
     } else if args.long {
         terminal::flows_long(&flows, &console.look(), &mut out)?;

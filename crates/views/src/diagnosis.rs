@@ -1,5 +1,6 @@
 //! What every view is given.
 
+use crate::rank::Ranking;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_model::Instant;
 use slowpath_remedies::Advice;
@@ -8,8 +9,8 @@ use slowpath_remedies::Advice;
 pub struct Diagnosis<'a> {
     /// What was read, one per file.
     pub recordings: Vec<Recording>,
-    /// The flows, in any order.
-    pub flows: &'a [FlowReport],
+    /// The flows, the slowest first.
+    pub ranking: Ranking,
     /// Flows that were seen and of which no report was kept, for want of memory.
     pub flows_not_kept: u64,
     /// Knows what would give the time of a finding back.

@@ -1,8 +1,10 @@
 //! Which flow lost most time, and what becomes of the many that are not shown one by one.
 
+use crate::words;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Endpoint, FlowId};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -31,41 +33,149 @@ impl Selection {
 }
 
 /// The flows in the order of what they lost.
-pub struct Ranking<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
     /// Shown in full, the slowest first.
-    pub full: Vec<&'a FlowReport>,
+    pub full: Vec<FlowReport>,
     /// The others, alike ones together, those that lost most first.
-    pub groups: Vec<Group<'a>>,
-    /// How many flows the selection did not take.
+    pub groups: Vec<Group>,
+    /// How many flows there were.
+    pub flows: u64,
+    /// How many of them the selection did not take.
     pub left_out: u64,
 }
 
-/// Flows to the same server that have the same main cause.
-pub struct Group<'a> {
-    /// The end that was called.
-    pub server: Endpoint,
-    /// What bound most of them for most of their time; `None` for those that carried no data.
-    pub cause: Option<Cause>,
-    /// The flows, the slowest first.
-    pub flows: Vec<&'a FlowReport>,
+impl Ranking {
+    /// How many flows the selection took.
+    pub const fn taken(&self) -> u64 {
+        self.flows - self.left_out
+    }
+
+    /// The same with at most `top` flows in full.
+    #[must_use]
+    pub fn narrowed(self, top: usize) -> Self {
+        let Self { mut full, groups, flows, left_out } = self;
+        let mut groups =
+            Groups(groups.into_iter().map(|group| ((group.server, group.cause), group)).collect());
+        for flow in full.drain(top.min(full.len())..) {
+            groups.add(&flow);
+        }
+        Self { full, groups: groups.sorted(), flows, left_out }
+    }
 }
 
-impl Group<'_> {
+/// Flows to the same server that have the same main cause.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The end that was called.
+    pub server: Endpoint,
+    /// What bound them for most of their time; `None` for those that carried no data.
+    pub cause: Option<Cause>,
+    /// How many.
+    pub flows: u64,
     /// What they carried, in their main directions.
-    pub fn bytes(&self) -> Bytes {
-        self.flows.iter().map(|flow| flow.main().measures.unique_bytes).sum()
-    }
-
+    pub bytes: Bytes,
     /// What they lost, all together.
-    pub fn lost(&self) -> Duration {
-        self.flows.iter().map(|flow| time_lost(flow)).sum()
-    }
+    pub lost: Duration,
+    /// Three of them.
+    pub examples: Vec<FlowId>,
+    /// What there is to say of the first, for a group that stays alone.
+    pub first: String,
+    lasted: Vec<Duration>,
+}
 
+impl Group {
     /// How long the one in the middle lasted.
     pub fn median_lasted(&self) -> Duration {
-        let mut all: Vec<_> = self.flows.iter().map(|flow| flow.lasted()).collect();
+        let mut all = self.lasted.clone();
         let middle = all.len() / 2;
         if all.is_empty() { Duration::ZERO } else { *all.select_nth_unstable(middle).1 }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Groups(BTreeMap<(Endpoint, Option<Cause>), Group>);
+
+impl Groups {
+    fn add(&mut self, flow: &FlowReport) {
+        let (server, cause) = (flow.key.endpoint(End::B), main_finding(flow).map(|finding| finding.cause));
+        let group = self.0.entry((server, cause)).or_insert_with(|| Group {
+            server,
+            cause,
+            flows: 0,
+            bytes: Bytes::ZERO,
+            lost: Duration::ZERO,
+            examples: Vec::new(),
+            first: words::in_a_line(flow),
+            lasted: Vec::new(),
+        });
+        group.flows += 1;
+        group.bytes += flow.main().measures.unique_bytes;
+        group.lost += time_lost(flow);
+        if group.examples.len() < 3 {
+            group.examples.push(flow.id);
+        }
+        group.lasted.push(flow.lasted());
+    }
+
+    fn sorted(self) -> Vec<Group> {
+        let mut groups: Vec<_> = self.0.into_values().collect();
+        groups.sort_by_key(|group| Reverse((group.lost, group.bytes)));
+        groups
+    }
+}
+
+/// Ranks flows as their reports come, and keeps no more reports than will be shown in full: a recording can have
+/// hundreds of thousands of flows.
+#[derive(Debug)]
+pub struct Ranker {
+    selection: Selection,
+    candidates: Vec<(Rank, Box<FlowReport>)>,
+    groups: Groups,
+    flows: u64,
+    left_out: u64,
+}
+
+/// Most time lost first, then the larger, then the earlier.
+type Rank = (Reverse<Duration>, Reverse<Bytes>, FlowId);
+
+impl Ranker {
+    /// A ranking without flows.
+    pub fn new(selection: Selection) -> Self {
+        Self { selection, candidates: Vec::new(), groups: Groups::default(), flows: 0, left_out: 0 }
+    }
+
+    /// Takes one more flow.
+    pub fn add(&mut self, flow: FlowReport) {
+        self.flows += 1;
+        if !self.selection.takes(&flow) {
+            self.left_out += 1;
+            return;
+        }
+        let rank = (Reverse(time_lost(&flow)), Reverse(flow.main().measures.unique_bytes), flow.id);
+        self.candidates.push((rank, Box::new(flow)));
+        // Twice as many as wanted, so that they are seldom sorted.
+        if self.candidates.len() > self.selection.top.saturating_mul(2).saturating_add(64) {
+            self.reduce();
+        }
+    }
+
+    fn reduce(&mut self) {
+        self.candidates.sort_unstable_by_key(|(rank, _)| *rank);
+        for (_, flow) in self.candidates.drain(self.selection.top.min(self.candidates.len())..) {
+            self.groups.add(&flow);
+        }
+    }
+
+    /// All have come.
+    pub fn finish(mut self) -> Ranking {
+        self.reduce();
+        Ranking {
+            full: self.candidates.into_iter().map(|(_, flow)| *flow).collect(),
+            groups: self.groups.sorted(),
+            flows: self.flows,
+            left_out: self.left_out,
+        }
     }
 }
 
@@ -83,33 +193,4 @@ pub fn time_lost(flow: &FlowReport) -> Duration {
 /// What bound a flow's main direction for most of its time.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
     flow.main().findings.iter().max_by_key(|finding| finding.lasted)
-}
-
-/// The flows that `selection` takes, those that lost most time first, then the larger, then the earlier.
-pub fn in_order<'a>(flows: &'a [FlowReport], selection: &Selection) -> Vec<&'a FlowReport> {
-    let mut taken: Vec<_> = flows.iter().filter(|flow| selection.takes(flow)).collect();
-    taken.sort_by_cached_key(|flow| {
-        use std::cmp::Reverse;
-        (Reverse(time_lost(flow)), Reverse(flow.main().measures.unique_bytes), flow.id)
-    });
-    taken
-}
-
-/// Splits the flows into those shown in full and groups of the others.
-pub fn rank<'a>(flows: &'a [FlowReport], selection: &Selection) -> Ranking<'a> {
-    let mut full = in_order(flows, selection);
-    let left_out = (flows.len() - full.len()) as u64;
-    let rest = full.split_off(selection.top.min(full.len()));
-    let mut groups: BTreeMap<(Endpoint, Option<Cause>), Group<'a>> = BTreeMap::new();
-    for flow in rest {
-        let (server, cause) = (flow.key.endpoint(End::B), main_finding(flow).map(|finding| finding.cause));
-        groups
-            .entry((server, cause))
-            .or_insert_with(|| Group { server, cause, flows: Vec::new() })
-            .flows
-            .push(flow);
-    }
-    let mut groups: Vec<_> = groups.into_values().collect();
-    groups.sort_by_cached_key(|group| std::cmp::Reverse((group.lost(), group.bytes())));
-    Ranking { full, groups, left_out }
 }

@@ -21,7 +21,6 @@ pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale
 pub use recording::{Recording, Skipped};
 
 use crate::diagnosis;
-use crate::rank::{Selection, in_order};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use slowpath_analyses::report::FlowReport;
@@ -43,13 +42,13 @@ pub struct Diagnosis<'a> {
 }
 
 impl<'a> Diagnosis<'a> {
-    /// Of those flows that `selection` takes.
-    pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>, selection: &Selection) -> Self {
+    /// Of the flows that are ranked in full.
+    pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>) -> Self {
         Self {
             schema: "slowpath/diagnosis/1",
             recordings: diagnosis.recordings.iter().map(Recording::of).collect(),
             flows_not_kept: diagnosis.flows_not_kept,
-            flows: Flows { reports: in_order(diagnosis.flows, selection), advise: Some(diagnosis.advise) },
+            flows: Flows { reports: diagnosis.ranking.full.iter().collect(), advise: Some(diagnosis.advise) },
         }
     }
 }
@@ -72,11 +71,11 @@ pub struct FlowList<'a> {
 
 impl<'a> FlowList<'a> {
     /// Of `flows`, in their order.
-    pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>, flows: Vec<&'a FlowReport>) -> Self {
+    pub fn of(recording: &diagnosis::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
         Self {
             schema: "slowpath/flows/1",
-            recordings: diagnosis.recordings.iter().map(Recording::of).collect(),
-            flows_not_kept: diagnosis.flows_not_kept,
+            recordings: vec![Recording::of(recording)],
+            flows_not_kept,
             flows: Flows { reports: flows, advise: None },
         }
     }

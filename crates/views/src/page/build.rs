@@ -5,7 +5,7 @@ use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Sp
 use crate::diagnosis::{Diagnosis, Recording};
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash, share};
-use crate::rank::{Selection, rank, time_lost};
+use crate::rank::time_lost;
 use crate::{json, words};
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
@@ -24,13 +24,8 @@ pub struct Pictures<'a> {
 const MOST_GROUPS: usize = 200;
 
 /// The page's data, with at most `most_marks` marks of each kind per picture and spells per flow.
-pub fn page(
-    diagnosis: &Diagnosis<'_>,
-    selection: &Selection,
-    pictures: &Pictures<'_>,
-    most_marks: usize,
-) -> Page {
-    let ranking = rank(diagnosis.flows, selection);
+pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usize) -> Page {
+    let ranking = &diagnosis.ranking;
     let mut thinned = 0;
     let mut flows = Vec::with_capacity(ranking.full.len());
     for flow in &ranking.full {
@@ -44,7 +39,7 @@ pub fn page(
     let mut groups: Vec<_> = ranking.groups.iter().take(MOST_GROUPS).map(words::group).collect();
     if ranking.groups.len() > MOST_GROUPS {
         let rest = &ranking.groups[MOST_GROUPS..];
-        let number: u64 = rest.iter().map(|group| group.flows.len() as u64).sum();
+        let number: u64 = rest.iter().map(|group| group.flows).sum();
         groups.push(format!("and {} in {} more groups", counted(number, "flow"), count(rest.len() as u64)));
     }
     let mut remarks = Vec::new();
@@ -67,7 +62,7 @@ pub fn page(
             .collect(),
         causes: Cause::ALL.iter().map(cause_name).collect(),
         labels: LABELS.iter().map(|label| label.slug()).collect(),
-        flow_count: diagnosis.flows.len() as u64,
+        flow_count: ranking.flows,
         flows,
         groups,
         remarks,

@@ -2,7 +2,6 @@
 
 use super::build::{Pictures, page};
 use crate::diagnosis::Diagnosis;
-use crate::rank::Selection;
 use slowpath_analyses::picture::MOST_MARKS;
 use std::io;
 
@@ -31,13 +30,12 @@ pub struct PageSize {
 /// Those of `out`, and one if even the least detail does not make it small enough.
 pub fn write(
     diagnosis: &Diagnosis<'_>,
-    selection: &Selection,
     pictures: &Pictures<'_>,
     out: &mut impl io::Write,
 ) -> io::Result<PageSize> {
     let mut most_marks = MOST_MARKS;
     loop {
-        let data = serde_json::to_string(&page(diagnosis, selection, pictures, most_marks))?;
+        let data = serde_json::to_string(&page(diagnosis, pictures, most_marks))?;
         let text = embed(&data);
         if text.len() <= MOST_BYTES {
             out.write_all(text.as_bytes())?;

@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use crate::quantity::counted;
-use crate::rank::{Group, Ranking};
+use crate::rank::Ranking;
 use crate::words;
 use slowpath_model::Bytes;
 use std::io;
@@ -11,11 +11,11 @@ use std::io;
 const MOST_GROUPS: usize = 15;
 
 /// Writes a line or two per group.
-pub(crate) fn write(ranking: &Ranking<'_>, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+pub(crate) fn write(ranking: &Ranking, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     if ranking.groups.is_empty() {
         return Ok(());
     }
-    let others: u64 = ranking.groups.iter().map(|group| group.flows.len() as u64).sum();
+    let others: u64 = ranking.groups.iter().map(|group| group.flows).sum();
     writeln!(out)?;
     writeln!(out, "{}", look.strong(&format!("{} more, alike ones together", counted(others, "flow"))))?;
     let (shown, rest) = ranking.groups.split_at(MOST_GROUPS.min(ranking.groups.len()));
@@ -23,8 +23,8 @@ pub(crate) fn write(ranking: &Ranking<'_>, look: &Look, out: &mut impl io::Write
         look.paragraph(out, "  • ", &words::group(group))?;
     }
     if !rest.is_empty() {
-        let flows: u64 = rest.iter().map(|group| group.flows.len() as u64).sum();
-        let bytes: Bytes = rest.iter().map(Group::bytes).sum();
+        let flows: u64 = rest.iter().map(|group| group.flows).sum();
+        let bytes: Bytes = rest.iter().map(|group| group.bytes).sum();
         let text = format!(
             "and {} in {}, {bytes} in all",
             counted(flows, "flow"),

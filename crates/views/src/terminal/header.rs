@@ -15,7 +15,7 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
     for recording in &diagnosis.recordings {
         one(recording, look, out)?;
     }
-    let flows = diagnosis.flows.len() as u64;
+    let flows = diagnosis.ranking.flows;
     if flows == 0 {
         let text = "There is no TCP in it, so there is nothing to say. Was the right interface recorded?";
         look.paragraph(out, "", text)?;

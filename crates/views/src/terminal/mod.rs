@@ -15,7 +15,6 @@ pub use look::Look;
 
 use crate::diagnosis::Diagnosis;
 use crate::quantity::counted;
-use crate::rank::{Selection, rank};
 use std::io;
 
 /// Writes the whole diagnosis: what was read, the slow flows in full, the others in groups.
@@ -23,20 +22,15 @@ use std::io;
 /// # Errors
 ///
 /// Those of `out`.
-pub fn diagnosis(
-    diagnosis: &Diagnosis<'_>,
-    selection: &Selection,
-    look: &Look,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
-    let ranking = rank(diagnosis.flows, selection);
+pub fn diagnosis(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    let ranking = &diagnosis.ranking;
     header::write(diagnosis, look, out)?;
     let mut advised = flow::Advised::new();
     for flow in &ranking.full {
         writeln!(out)?;
         flow::write(diagnosis, flow, &mut advised, look, out)?;
     }
-    groups::write(&ranking, look, out)?;
+    groups::write(ranking, look, out)?;
     if ranking.left_out > 0 {
         writeln!(out)?;
         let text = format!("{} not shown, as asked for.", counted(ranking.left_out, "flow"));

@@ -5,7 +5,7 @@ mod recording;
 pub use recording::{recording_facts, show_command, skipped};
 
 use crate::quantity::{count, counted, duration, share};
-use crate::rank::Group;
+use crate::rank::{Group, main_finding};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
@@ -54,7 +54,7 @@ pub fn verdict(flow: &FlowReport) -> String {
 
 /// The same in few words, for a list.
 pub fn verdict_in_short(flow: &FlowReport) -> String {
-    match crate::rank::main_finding(flow) {
+    match main_finding(flow) {
         Some(finding) => format!("{} {}", share(finding.share), finding.cause.title()),
         None => "no data".to_owned(),
     }
@@ -160,28 +160,33 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
+/// A flow in a line: who, what, what bound it.
+pub fn in_a_line(flow: &FlowReport) -> String {
+    let verdict = match main_finding(flow) {
+        Some(_) => format!("{}.", verdict_in_short(flow)),
+        None => verdict(flow),
+    };
+    format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
+}
+
 /// A group of flows: how many, to whom, how much, what bound them.
-pub fn group(group: &Group<'_>) -> String {
-    if let [flow] = group.flows.as_slice() {
-        let verdict = match group.cause {
-            Some(_) => format!("{}.", verdict_in_short(flow)),
-            None => verdict(flow),
-        };
-        return format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow));
+pub fn group(group: &Group) -> String {
+    if group.flows == 1 {
+        return group.first.clone();
     }
     let cause = match group.cause {
         Some(cause) => format!("mostly bound by {}", cause.title()),
         None => "without data".to_owned(),
     };
-    let ids: Vec<_> = group.flows.iter().take(3).map(|flow| flow.id.to_string()).collect();
+    let ids: Vec<_> = group.examples.iter().map(ToString::to_string).collect();
     format!(
         "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
-        counted(group.flows.len() as u64, "flow"),
+        counted(group.flows, "flow"),
         group.server,
-        group.bytes(),
+        group.bytes,
         duration(group.median_lasted()),
         ids.join(", "),
-        if group.flows.len() > ids.len() { ", …" } else { "" }
+        if group.flows > ids.len() as u64 { ", …" } else { "" }
     )
 }
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 #[test]
 fn diagnosis() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
-    let diagnosis = sample::diagnosis(&flows);
-    let document = json::Diagnosis::of(&diagnosis, &Selection::default());
+    let diagnosis = sample::diagnosis(&flows, Selection::default());
+    let document = json::Diagnosis::of(&diagnosis);
     insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("plain data"));
 }
 

@@ -47,17 +47,17 @@ fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, 
     let pictures = Pictures { of: &draw, dropped: 1 };
     let mut out = Vec::new();
     let selection = Selection { top, ..Selection::default() };
-    let size = page::write(&sample::diagnosis(flows), &selection, &pictures, &mut out).expect("it fits");
+    let size = page::write(&sample::diagnosis(flows, selection), &pictures, &mut out).expect("it fits");
     (size, String::from_utf8(out).expect("text"))
 }
 
 #[test]
 fn data() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
-    let diagnosis = sample::diagnosis(&flows);
+    let diagnosis = sample::diagnosis(&flows, Selection { top: 2, ..Selection::default() });
     let draw = |flow: &FlowReport| (flow.id == FlowId(1)).then(|| picture(9));
     let pictures = Pictures { of: &draw, dropped: 0 };
-    let data = page::page(&diagnosis, &Selection { top: 2, ..Selection::default() }, &pictures, 1000);
+    let data = page::page(&diagnosis, &pictures, 1000);
     let mut text = serde_json::to_value(&data).expect("plain data");
     text["version"] = "0".into();
     insta::assert_snapshot!(serde_json::to_string_pretty(&text).expect("plain data"));

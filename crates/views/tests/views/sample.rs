@@ -5,6 +5,7 @@ use slowpath_analyses::report::*;
 use slowpath_analyses::{Cause, Confidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use slowpath_remedies::{Advice, Command, Host};
+use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::{Diagnosis, Recording, Skipped};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ fn direction(from: End) -> DirectionReport {
         from,
         measures: Measures::default(),
         spells: Vec::new(),
+        overview: Overview::default(),
         findings: Vec::new(),
         stalls: Vec::new(),
         stall_count: 0,
@@ -266,6 +268,10 @@ pub fn recording() -> Recording {
     }
 }
 
-pub fn diagnosis(flows: &[FlowReport]) -> Diagnosis<'_> {
-    Diagnosis { recordings: vec![recording()], flows, flows_not_kept: 0, advise: &advise }
+pub fn diagnosis(flows: &[FlowReport], selection: Selection) -> Diagnosis<'static> {
+    let mut ranker = Ranker::new(selection);
+    for flow in flows {
+        ranker.add(flow.clone());
+    }
+    Diagnosis { recordings: vec![recording()], ranking: ranker.finish(), flows_not_kept: 0, advise: &advise }
 }

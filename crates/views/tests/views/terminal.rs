@@ -5,16 +5,16 @@ use slowpath_model::{Bytes, FlowId};
 use slowpath_views::rank::Selection;
 use slowpath_views::terminal::{self, Look};
 
-fn text(selection: &Selection, look: &Look) -> String {
+fn text(selection: Selection, look: &Look) -> String {
     let flows = sample::flows();
     let mut out = Vec::new();
-    terminal::diagnosis(&sample::diagnosis(&flows), selection, look, &mut out).expect("memory takes all");
+    terminal::diagnosis(&sample::diagnosis(&flows, selection), look, &mut out).expect("memory takes all");
     String::from_utf8(out).expect("text")
 }
 
 #[test]
 fn diagnosis_in_80_columns() {
-    let text = text(&Selection { top: 2, ..Selection::default() }, &Look::default());
+    let text = text(Selection { top: 2, ..Selection::default() }, &Look::default());
     assert!(
         text.lines().filter(|line| !line.contains("sysctl")).all(|line| line.chars().count() <= 80),
         "{text}"
@@ -24,19 +24,19 @@ fn diagnosis_in_80_columns() {
 
 #[test]
 fn diagnosis_in_a_narrow_terminal() {
-    insta::assert_snapshot!(text(&Selection { top: 1, ..Selection::default() }, &Look::new(false, 50)));
+    insta::assert_snapshot!(text(Selection { top: 1, ..Selection::default() }, &Look::new(false, 50)));
 }
 
 #[test]
 fn diagnosis_in_colour() {
     let selection = Selection { flow: Some(FlowId(1)), ..Selection::default() };
-    insta::assert_snapshot!(text(&selection, &Look::new(true, 100)).replace('\x1b', "␛"));
+    insta::assert_snapshot!(text(selection, &Look::new(true, 100)).replace('\x1b', "␛"));
 }
 
 #[test]
 fn small_flows_can_be_left_out() {
     let selection = Selection { min_bytes: Bytes::kib(100), top: 0, ..Selection::default() };
-    insta::assert_snapshot!(text(&selection, &Look::default()));
+    insta::assert_snapshot!(text(selection, &Look::default()));
 }
 
 #[test]
