@@ -113,6 +113,8 @@ pub enum Check {
     RetransmittedAtMost(u64),
     /// The forward path dropped at least this many packets.
     Dropped(u64),
+    /// The forward queue never overflowed.
+    NoQueueDrops,
     /// No path dropped any packet.
     NothingDropped,
     /// The forward path held back at least this many packets.

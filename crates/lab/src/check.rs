@@ -1,6 +1,7 @@
 //! Did the fault really happen? Checks of a run against what the case asked for.
 
 use crate::case::{Case, Check};
+use crate::path::DropReason;
 use crate::path::link::LinkConfig;
 use crate::relay::Fate;
 use crate::tcp_info::TcpInfo;
@@ -66,6 +67,10 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
         Check::Retransmitted(least) => at_least(retransmitted(), *least as f64),
         Check::RetransmittedAtMost(most) => at_most(retransmitted(), *most as f64),
         Check::Dropped(least) => at_least(forward.totals.dropped() as f64, *least as f64),
+        Check::NoQueueDrops => {
+            let drops = forward.totals.dropped_packets.get(&DropReason::Queue).copied().unwrap_or(0);
+            at_most(drops as f64, 0.0)
+        }
         Check::NothingDropped => {
             at_most((forward.totals.dropped() + truth.path.backward.report.totals.dropped()) as f64, 0.0)
         }
@@ -89,7 +94,7 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
 /// Only SYNs have no payload and offset 0 and are dropped by script.
 fn syns_dropped(truth: &Truth) -> f64 {
     let faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
-    let scripted = Fate::Dropped(crate::path::DropReason::Scripted);
+    let scripted = Fate::Dropped(DropReason::Scripted);
     faults.filter(|f| f.fate == scripted && f.payload_bytes == 0 && f.offset == 0).count() as f64
 }
 

@@ -12,6 +12,7 @@ pub mod path;
 pub mod relay;
 pub mod run;
 pub mod samples;
+pub mod scratch;
 pub mod signals;
 pub mod tcp_info;
 pub mod testbed;

@@ -59,9 +59,7 @@ impl Namespaces {
     pub fn create() -> Result<Self, LabError> {
         remove_leftovers()?;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let pid = std::process::id();
-        let born = born_ticks(pid).unwrap_or(0);
-        let namespaces = Self { base: format!("{PREFIX}-{pid}-{born}-{count}"), kept: Vec::new() };
+        let namespaces = Self { base: format!("{}{count}", own_prefix()), kept: Vec::new() };
         for place in Place::ALL {
             let name = namespaces.name(place);
             if let Ok(mut made) = MADE.lock() {
@@ -155,6 +153,12 @@ impl Drop for Namespaces {
     }
 }
 
+/// What the names of everything begin with that this process makes: its id and when it was started.
+pub(crate) fn own_prefix() -> String {
+    let pid = std::process::id();
+    format!("{PREFIX}-{pid}-{}-", born_ticks(pid).unwrap_or(0))
+}
+
 fn remove(name: &str) {
     // What cannot be removed now is found by the next start.
     let _ = run(&["ip", "netns", "delete", name]);
@@ -185,9 +189,9 @@ pub fn remove_leftovers() -> Result<(), LabError> {
     leftovers().iter().try_for_each(|name| run(&["ip", "netns", "delete", name]))
 }
 
-/// Whether a namespace is ours and the process that made it no longer runs. A process id may be in use
+/// Whether something is ours and the process that made it no longer runs. A process id may be in use
 /// again, so the time at which the process started has to agree too.
-fn is_left(name: &str) -> bool {
+pub(crate) fn is_left(name: &str) -> bool {
     let mut parts = name.split('-');
     if parts.next() != Some(PREFIX) {
         return false;

@@ -9,6 +9,7 @@ use crate::namespaces::{Namespaces, Place};
 use crate::path::Path as EmulatedPath;
 use crate::relay::{DirectionReport, Relay};
 use crate::samples::Sampler;
+use crate::scratch::Scratch;
 use crate::testbed::{self, DEVICE, PATH_DEVICES};
 use crate::truth::{self, BothHosts, BothWays, Connection, Expected, KernelShares, OneWay, Truth};
 use crate::watch::{Watch, WatchOptions};
@@ -51,8 +52,8 @@ pub struct Outcome {
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
 pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
-    let scratch = Scratch::new(folder)?;
-    let raw = [scratch.0.join("sender.pcap"), scratch.0.join("receiver.pcap")];
+    let scratch = Scratch::create()?;
+    let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
     let (namespaces, hosts) = testbed::build(&case.settings)?;
     let seeds = [case.seed(), case.seed().rotate_left(32) ^ 1];
     let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
@@ -81,24 +82,6 @@ fn store(path: &Path, data: &[u8]) -> Result<u64, LabError> {
     let packed = zstd::encode_all(data, COMPRESSION_LEVEL).map_err(LabError::file(path))?;
     fs::write(path, &packed).map_err(LabError::file(path))?;
     Ok(packed.len() as u64)
-}
-
-/// A folder for the raw captures, removed at the end.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new(folder: &Path) -> Result<Self, LabError> {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = std::env::temp_dir().join(format!("slowpath-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).map_err(LabError::file(&path))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 struct Bench<'a> {

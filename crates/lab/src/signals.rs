@@ -1,10 +1,10 @@
 //! Nothing is left behind when somebody ends us: SIGINT and SIGTERM remove the namespaces first.
 
 use crate::error::LabError;
-use crate::namespaces;
+use crate::{namespaces, scratch};
 
-/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace this process has made and
-/// exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
+/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace and temporary folder
+/// this process has made and exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
 ///
 /// # Errors
 /// If the signals cannot be blocked.
@@ -26,6 +26,7 @@ pub fn remove_namespaces_when_ended() -> Result<(), LabError> {
         // SAFETY: both point at live values for the duration of the call.
         if unsafe { libc::sigwait(&raw const signals, &raw mut signal) } == 0 {
             namespaces::remove_all();
+            scratch::remove_all();
             std::process::exit(130);
         }
     });

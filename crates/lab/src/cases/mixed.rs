@@ -123,6 +123,7 @@ fn ipv6(set: Set) -> Vec<Case> {
         .about("As random-loss, over IPv6.")
         .or("loss-recovery/fast-retransmit")
         .or("loss-recovery/rto")
+        .check(Check::NoQueueDrops)
         .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: ppm }))
         .check(Check::Dropped(4))
         .check(Check::Retransmitted(4))
