@@ -2,6 +2,7 @@
 
 mod bench_input;
 mod captures;
+mod score;
 
 use clap::{Parser, Subcommand};
 
@@ -19,6 +20,8 @@ enum Chore {
     Captures(captures::Captures),
     /// Make the benchmarks' large captures from real traffic (needs root, 5 GB and some minutes)
     BenchInput(bench_input::BenchInput),
+    /// Hold verdicts, labels and counts against the truth beside the labelled captures
+    Score(score::Score),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -26,5 +29,6 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::Captures(captures) => captures.run(),
         Chore::BenchInput(bench_input) => bench_input.run(),
+        Chore::Score(score) => score.run(),
     }
 }

@@ -62,7 +62,11 @@ fn nothing_names_the_machine_it_was_written_on() {
             let host = line.split("://").skip(1).filter_map(|rest| rest.split(['/', '"', ' ']).next());
             let names_host = host.into_iter().any(|host| hosts.iter().any(|part| host.contains(part)));
             if names_folder || names_host {
-                wrong.push(format!("{}:{number}: {}", file.path, line.trim().chars().take(80).collect::<String>()));
+                wrong.push(format!(
+                    "{}:{number}: {}",
+                    file.path,
+                    line.trim().chars().take(80).collect::<String>()
+                ));
             }
         }
     }

@@ -1,0 +1,89 @@
+//! `xtask score`: what slowpath says of the labelled captures, held against what was done to them and what the
+//! kernel counted.
+
+mod counts;
+mod labels;
+mod limits;
+mod print;
+mod right;
+mod run;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+use run::Run;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Hold slowpath's verdicts, labels and counts against the truth beside the labelled captures.
+#[derive(Args)]
+pub struct Score {
+    /// The set: rules are written on `shipped`, figures are measured on `heldout`
+    #[arg(value_enum, default_value = "shipped")]
+    set: Which,
+    /// The folder with the sets
+    #[arg(long, value_name = "DIR", default_value = "captures")]
+    captures: PathBuf,
+    /// Only runs whose name begins so
+    #[arg(long, value_name = "NAME", default_value = "")]
+    only: String,
+    /// Print every run, not only those with something wrong
+    #[arg(long)]
+    verbose: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Which {
+    Shipped,
+    Heldout,
+}
+
+/// Everything that was measured.
+#[derive(Serialize)]
+struct Measured {
+    /// The folder that was scored.
+    set: String,
+    /// Runs in it.
+    runs: usize,
+    limits: limits::Limits,
+    labels: labels::Labels,
+    counts: counts::Counts,
+}
+
+impl Score {
+    pub(crate) fn run(&self) -> Result<()> {
+        let folder = self.captures.join(match self.set {
+            Which::Shipped => "shipped",
+            Which::Heldout => "heldout",
+        });
+        let mut names: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .with_context(|| format!("{}: `xtask captures` records it", folder.display()))?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
+        names.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(&self.only) && path.join("truth.json").exists()
+        });
+        names.sort();
+        ensure!(!names.is_empty(), "{}: no runs", folder.display());
+
+        let (mut limits, mut labels, mut counts) = Default::default();
+        for name in &names {
+            let run = Run::read(name).with_context(|| name.display().to_string())?;
+            limits::add(&mut limits, &run)?;
+            labels::add(&mut labels, &run);
+            counts::add(&mut counts, &run);
+        }
+        limits::sum_up(&mut limits);
+        let measured =
+            Measured { set: folder.display().to_string(), runs: names.len(), limits, labels, counts };
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&measured)?);
+        } else {
+            print!("{}", print::text(&measured, self.verbose));
+        }
+        Ok(())
+    }
+}

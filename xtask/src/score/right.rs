@@ -1,0 +1,157 @@
+//! Which verdicts are right for a run.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use slowpath_analyses::{Cause, Limit};
+use slowpath_lab::case::Label;
+use slowpath_lab::truth::Expected;
+
+/// The kinds of trouble that figures are given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    Application,
+    SendBuffer,
+    ReceiveWindow,
+    SlowReader,
+    Loss,
+    TailLoss,
+    Reordering,
+    DelaySpike,
+    Policer,
+    SlowStart,
+    EarlyExit,
+    FullPath,
+    SynLost,
+}
+
+impl Group {
+    /// For people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::SendBuffer => "send buffer",
+            Self::ReceiveWindow => "receive window",
+            Self::SlowReader => "slow reader",
+            Self::Loss => "loss",
+            Self::TailLoss => "tail loss",
+            Self::Reordering => "reordering",
+            Self::DelaySpike => "delay spike",
+            Self::Policer => "policer",
+            Self::SlowStart => "slow start",
+            Self::EarlyExit => "early exit",
+            Self::FullPath => "full path",
+            Self::SynLost => "lost SYN",
+        }
+    }
+
+    /// What was caused, from the label it was given.
+    fn of(label: &Label) -> Self {
+        match (label.limit.as_str(), label.cause.as_str()) {
+            (_, "handshake" | "syn-lost") => Self::SynLost,
+            (_, "slow-reader" | "reader-stopped") => Self::SlowReader,
+            (_, "reordering") => Self::Reordering,
+            (_, "spurious-rto" | "delay-spike") => Self::DelaySpike,
+            (_, "policer") => Self::Policer,
+            (_, "slow-start") => Self::SlowStart,
+            (_, "tail-loss") => Self::TailLoss,
+            (_, "after-loss") | ("loss-recovery", _) => Self::Loss,
+            ("congestion-window", _) => Self::EarlyExit,
+            ("application", _) => Self::Application,
+            ("send-buffer", _) => Self::SendBuffer,
+            ("receive-window", _) => Self::ReceiveWindow,
+            _ => Self::FullPath,
+        }
+    }
+}
+
+/// What counts as right.
+pub struct Right {
+    /// What was caused.
+    pub group: Group,
+    causes: Vec<Cause>,
+}
+
+impl Right {
+    /// From the label and what is right as well.
+    pub fn of(expected: &Expected) -> Result<Self> {
+        let mut causes = Vec::new();
+        for label in std::iter::once(&expected.label).chain(&expected.also) {
+            causes.extend(named(label)?);
+        }
+        Ok(Self { group: Group::of(&expected.label), causes })
+    }
+
+    /// Whether the limit is right. A reader that is slow and a buffer that is small share a limit and nothing else,
+    /// so each of them counts as wrong for the other.
+    pub fn limit(&self, said: Cause) -> bool {
+        self.causes.iter().any(|cause| cause.limit() == said.limit() && of_reader(*cause) == of_reader(said))
+    }
+
+    /// Whether the cause is.
+    pub fn cause(&self, said: Cause) -> bool {
+        self.causes.contains(&said)
+    }
+}
+
+/// Whether the receiving program is what fills the window.
+pub const fn of_reader(cause: Cause) -> bool {
+    matches!(cause, Cause::SlowReader | Cause::ReaderStopped)
+}
+
+/// The causes by which slowpath names what the lab did. The lab knows more than packets show: whether a buffer was
+/// set by the program or by a sysctl, or why slow start ended.
+fn named(label: &Label) -> Result<Vec<Cause>> {
+    let slug = format!("{}/{}", label.limit, label.cause);
+    Ok(match slug.as_str() {
+        "send-buffer/fixed" | "send-buffer/tcp-wmem" => vec![Cause::SendBufferFull],
+        "congestion-window/cached-ssthresh"
+        | "congestion-window/clamped"
+        | "congestion-window/congestion-avoidance" => vec![Cause::EarlyExit],
+        "loss-recovery/fast-retransmit" => vec![Cause::FastRecovery],
+        "loss-recovery/handshake" => vec![Cause::SynLost],
+        "path/reordering" => vec![Cause::Reordering],
+        _ => {
+            let known = Cause::ALL
+                .iter()
+                .find(|cause| cause.limit().slug() == label.limit && cause.slug() == label.cause);
+            vec![*known.with_context(|| format!("{slug}: slowpath has no such cause"))?]
+        }
+    })
+}
+
+/// The columns of the confusion matrix: the limits, and the slow reader apart.
+pub const COLUMNS: [&str; 10] =
+    ["appl", "sndbuf", "rcvwnd", "reader", "rcvproc", "cwnd", "loss", "path", "connect", "unknown"];
+
+/// The column that a cause is counted in.
+pub const fn column(cause: Cause) -> usize {
+    match cause.limit() {
+        Limit::Application => 0,
+        Limit::SendBuffer => 1,
+        Limit::ReceiveWindow if of_reader(cause) => 3,
+        Limit::ReceiveWindow => 2,
+        Limit::ReceiverProcessing => 4,
+        Limit::CongestionWindow => 5,
+        Limit::LossRecovery => 6,
+        Limit::Path => 7,
+        Limit::Connection => 8,
+        Limit::Unknown => 9,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_lab::case::Set;
+    use slowpath_lab::cases;
+
+    #[test]
+    fn slowpath_has_a_name_for_everything_the_lab_does() {
+        for case in [Set::Shipped, Set::Heldout].into_iter().flat_map(cases::all) {
+            for label in std::iter::once(&case.expected).chain(&case.also) {
+                named(label).unwrap_or_else(|error| panic!("{}: {error}", case.id()));
+            }
+        }
+    }
+}
