@@ -39,10 +39,6 @@ pub struct EndState {
     /// When this end's data was last acknowledged.
     pub last_acked: Option<i64>,
     pub idle_longest: i64,
-    pub flight_max: i64,
-    /// Outstanding bytes times nanoseconds, from the first data on.
-    pub flight_area: f64,
-    pub flight_since: i64,
     pub ttl_max: u8,
 
     pub options: Option<SynOptions>,
@@ -281,7 +277,6 @@ impl EndState {
             *self.labels.of(probe) += 1;
             return Some(probe);
         }
-        self.integrate_flight(now);
         let silence = now - self.last_data.unwrap_or(now);
         let missing = Missing {
             packets: missing,
@@ -306,13 +301,11 @@ impl EndState {
         }
         if self.first_data.is_none() {
             self.first_data = Some(now);
-            self.flight_since = now;
         }
         if let Some(last) = self.last_data {
             self.idle_longest = self.idle_longest.max(now - last);
         }
         self.last_data = Some(now);
-        self.flight_max = self.flight_max.max(self.outstanding.flight());
         let agreed = effective_mss_of(self, peer).is_some();
         if agreed && segment.len > mss {
             self.super_packets += 1;
@@ -388,7 +381,6 @@ impl EndState {
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
     fn is_answered(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
         let now = at.nanos();
-        self.integrate_flight(now);
         let before = self.outstanding.una() + self.outstanding.sacked_total();
         let acked = self.outstanding.ack(at, ack, segment);
         let after = self.outstanding.una() + self.outstanding.sacked_total();
@@ -485,14 +477,6 @@ impl EndState {
             self.duplicate_acks += 1;
         }
         self.last_ack = Some((ack, segment.window));
-    }
-
-    /// Adds up outstanding data over time.
-    fn integrate_flight(&mut self, now: i64) {
-        if self.first_data.is_some() {
-            self.flight_area += self.outstanding.flight() as f64 * (now - self.flight_since) as f64;
-            self.flight_since = now;
-        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod label;
 mod limits;
 mod order;
 mod outstanding;
+pub mod pairing;
 pub mod picture;
 mod ranges;
 pub mod report;

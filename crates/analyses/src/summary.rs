@@ -40,6 +40,8 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let (mut spells, mut overview) = Default::default();
     if let Some(finished) = &finished {
         (spells, overview) = classify::spells(&context, finished);
+        measures.flight_max = Bytes::new(overview.flight_max.into());
+        measures.flight_mean = mean_flight(end, finished.flight_area);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
     }
@@ -82,12 +84,8 @@ fn context(flow: &Flow, from: End) -> Context {
 
 fn measures(end: &EndState) -> Measures {
     let instant = |nanos: Option<i64>| nanos.map(Instant::from_nanos);
-    let busy = end.first_data.map(|first| {
-        let until = end.last_acked.max(end.last_data).unwrap_or(first);
-        Duration::from_nanos((until - first).max(0).unsigned_abs())
-    });
+    let busy = busy(end);
     let rate = |bytes: u64| busy.and_then(|busy| Rate::of(Bytes::new(bytes), busy));
-    let mean_flight = busy.filter(|busy| !busy.is_zero()).map_or(0.0, |b| end.flight_area / b.as_nanos() as f64);
     Measures {
         packets: end.packets,
         data_packets: end.data_packets,
@@ -114,12 +112,25 @@ fn measures(end: &EndState) -> Measures {
         rtt_by_ack: end.rtt_by_ack.measures(),
         rtt_by_timestamp: end.rtt_by_timestamp.measures(),
         rto: end.rto.measured(),
-        flight_max: Bytes::new(end.flight_max.max(0).unsigned_abs()),
-        flight_mean: Bytes::new(mean_flight as u64),
+        flight_max: Bytes::ZERO,
+        flight_mean: Bytes::ZERO,
         idle_longest: Duration::from_nanos(end.idle_longest.max(0).unsigned_abs()),
         timeouts: 0,
         recoveries: 0,
     }
+}
+
+/// From the first data to the last acknowledgment of data.
+fn busy(end: &EndState) -> Option<Duration> {
+    let first = end.first_data?;
+    let until = end.last_acked.max(end.last_data).unwrap_or(first);
+    Some(Duration::from_nanos((until - first).max(0).unsigned_abs()))
+}
+
+/// Outstanding data averaged over the time that data was under way.
+fn mean_flight(end: &EndState, area: f64) -> Bytes {
+    let nanos = busy(end).map_or(0, |busy| busy.as_nanos());
+    Bytes::new(if nanos == 0 { 0 } else { (area / nanos as f64) as u64 })
 }
 
 fn windows(stats: &WindowStats) -> WindowMeasures {

@@ -37,6 +37,8 @@ pub struct Overview {
     pub peak_rate: f64,
     /// The largest window.
     pub window_max: u32,
+    /// The most that was outstanding, as the sender knew it.
+    pub flight_max: u32,
     /// Time spent with a standing queue while sending, in nanoseconds.
     pub queued: i64,
     /// The longest recovery from loss, in nanoseconds.
@@ -128,6 +130,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         base_rtt,
         peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
         window_max: stretches.iter().map(|s| s.window_max).max().unwrap_or(0),
+        flight_max: stretches.iter().map(|s| s.flight_max).max().unwrap_or(0),
         queued: 0,
         longest_recovery: 0,
         policed: None,
@@ -178,7 +181,7 @@ fn cause(
         },
         Hold::Dry => dry(context, stretch, before),
         Hold::Open if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
-        Hold::Open => open(overview, stretches, at),
+        Hold::Open => open(context, overview, stretches, at),
     }
 }
 
@@ -230,7 +233,7 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
 }
 
 /// More was there to send, and the receiver's window was open: the congestion window, or the path.
-fn open(overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
+fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let base = overview.base_rtt.unwrap_or(0);
     let rate = stretch.rate().unwrap_or(0.0);
@@ -253,7 +256,11 @@ fn open(overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
         if growing {
             return Cause::SlowStart;
         }
-        return if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::EarlyExit };
+        if paced_at_the_peak(overview, stretch, rate) {
+            return Cause::BottleneckFull;
+        }
+        // RFC 6928: the congestion window starts at ten segments. Fewer, and no more each round, is all there was.
+        return if stretch.flight_max < 10 * context.mss { Cause::SenderIdle } else { Cause::EarlyExit };
     }
     if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::AfterLoss }
 }

@@ -54,6 +54,8 @@ pub struct Track {
     unanswered: i64,
     flight_sent: i64,
     open_since_sent: i64,
+    /// Bytes outstanding times nanoseconds.
+    flight_area: f64,
     /// The other end sent payload since this one last did.
     asked: bool,
     /// When the sender last learnt something, and last sent data.
@@ -84,6 +86,7 @@ impl Track {
             unanswered: 0,
             flight_sent: 0,
             open_since_sent: 0,
+            flight_area: 0.0,
             asked: false,
             learnt: from,
             sent: from,
@@ -105,6 +108,11 @@ impl Track {
     /// The largest payload of a segment, as far as known.
     pub const fn set_mss(&mut self, mss: u32) {
         self.mss = mss;
+    }
+
+    /// Bytes outstanding to the sender's knowledge.
+    fn flight(&self) -> i64 {
+        (self.nxt - self.known.una - self.known.sacked).max(0)
     }
 
     /// What holds the sender now.
@@ -131,6 +139,7 @@ impl Track {
         if lasted <= 0 {
             return;
         }
+        self.flight_area += self.flight() as f64 * lasted as f64;
         let mut marks = Marks::default();
         if hold == Hold::Window {
             marks.set(Marks::TOUCHED);
@@ -330,7 +339,7 @@ impl Track {
         }
         self.nxt = self.nxt.max(segment.end().0);
         self.sent = at;
-        let flight = (self.nxt - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
+        let flight = u32::try_from(self.flight()).unwrap_or(u32::MAX);
         self.current.flight_max = self.current.flight_max.max(flight);
         self.unanswered = 0;
         self.open_since_sent = 0;
@@ -432,7 +441,7 @@ impl Track {
         let hold = self.hold();
         self.account(at, hold, rto);
         self.cut();
-        Finished { log: self.log, episodes: self.episodes }
+        Finished { log: self.log, episodes: self.episodes, flight_area: self.flight_area }
     }
 }
 
@@ -443,4 +452,6 @@ pub struct Finished {
     pub log: Log,
     /// Its losses.
     pub episodes: Episodes,
+    /// Bytes outstanding times nanoseconds.
+    pub flight_area: f64,
 }

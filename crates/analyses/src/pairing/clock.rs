@@ -70,6 +70,13 @@ impl Alignment {
         Some(stretch.offset_ns + (since * stretch.drift_ppm / 1e6).round() as i64)
     }
 
+    /// The same, but while a clock was being set as it was before.
+    fn ahead_or_nearly(&self, at: i64) -> i64 {
+        let behind = self.stretches.partition_point(|stretch| stretch.from.nanos() <= at);
+        let nearest = self.stretches.get(behind.saturating_sub(1));
+        self.ahead(at).or_else(|| self.ahead(nearest?.to.nanos())).unwrap_or(0)
+    }
+
     /// Times at which one of the clocks was set, and by how much: between the end of a stretch and the start of
     /// the next, in nanoseconds.
     pub fn steps(&self) -> impl Iterator<Item = (Instant, Instant, i64)> {
@@ -78,6 +85,51 @@ impl Alignment {
             let ran = after.from.nanos_since(before.from) as f64 * before.drift_ppm / 1e6;
             (before.to, after.from, after.offset_ns - before.offset_ns - ran.round() as i64)
         })
+    }
+}
+
+/// How long packets of one direction take, once the clocks are aligned. Where they are not, the stamps count as
+/// they are: good for comparisons between packets, not for delays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transit<'a> {
+    pub alignment: Option<&'a Alignment>,
+    /// The recording nearer to the sender: 0 or 1.
+    pub near: usize,
+    /// The wall-clock time of the first recording's instant 0.
+    pub epoch: i64,
+    /// The shortest transit there is, less what is within the stamps' uncertainty.
+    pub shortest: i64,
+}
+
+impl Transit<'_> {
+    /// From passing near to passing far, at wall-clock times of their own.
+    pub fn of(&self, near: i64, far: i64) -> i64 {
+        let first = if self.near == 0 { near } else { far };
+        let ahead = self.alignment.map_or(0, |alignment| alignment.ahead_or_nearly(first - self.epoch));
+        far - near - self.signed(ahead)
+    }
+
+    /// The same where the clocks are known well enough to speak of a delay.
+    pub fn delay(&self, near: i64, far: i64) -> Option<i64> {
+        let first = if self.near == 0 { near } else { far };
+        Some(far - near - self.signed(self.alignment?.ahead(first - self.epoch)?))
+    }
+
+    /// When, on far's wall clock, what passes near at `near` would pass far if it took no time.
+    pub fn at_far(&self, near: i64) -> i64 {
+        let Some(alignment) = self.alignment else { return near };
+        let mut first = near - self.epoch;
+        if self.near == 1 {
+            // The clocks' distance now is asked for, and now is by the other clock; drift is small, so this settles.
+            for _ in 0..3 {
+                first = near - self.epoch - alignment.ahead_or_nearly(first);
+            }
+        }
+        near + self.signed(alignment.ahead_or_nearly(first))
+    }
+
+    fn signed(&self, ahead: i64) -> i64 {
+        if self.near == 0 { ahead } else { -ahead }
     }
 }
 
@@ -121,20 +173,6 @@ impl Envelopes {
     /// How much there is to go by.
     pub fn weight(&self) -> u64 {
         self.packets[0].min(self.packets[1])
-    }
-
-    /// Adds what another flow between the same hosts shows.
-    pub fn merge(&mut self, other: &Self) {
-        for direction in 0..2 {
-            self.packets[direction] += other.packets[direction];
-            for (mine, theirs) in self.least[direction].iter_mut().zip(&other.least[direction]) {
-                if let Some(point) = theirs
-                    && mine.is_none_or(|mine| mine.taken > point.taken)
-                {
-                    *mine = Some(*point);
-                }
-            }
-        }
     }
 
     /// Aligns the clocks; `None` if one direction shows nothing.

@@ -6,6 +6,7 @@
 //! leaves them alone, and otherwise by time. All else is matched by what it acknowledges and the same fields, in
 //! order.
 
+use super::clock::Transit;
 use super::lane::{Side, Trust};
 use super::record::Record;
 
@@ -67,14 +68,6 @@ pub(super) struct Matches {
     pub by_time: u64,
 }
 
-/// What time can tell of two candidates: transit times, on the clocks as they are aligned.
-pub(super) trait Transit {
-    /// From passing `near` to passing `far`, both on their wall clocks; `None` where the clocks are not aligned.
-    fn of(&self, near: i64, far: i64) -> Option<i64>;
-    /// The shortest there is, less what is within the clocks' uncertainty.
-    fn shortest(&self) -> i64;
-}
-
 /// A packet that could be one of several.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -119,7 +112,7 @@ impl Lane<'_> {
     }
 
     /// Which packet of `record` carries the byte at `place`.
-    fn packet_at(&self, record: &Record, place: i64) -> u32 {
+    pub fn packet_at(&self, record: &Record, place: i64) -> u32 {
         let number = self.mss.map_or(0, |mss| (place - record.seq()) / mss);
         u32::try_from(number).unwrap_or(0).min(self.packets(record) - 1)
     }
@@ -253,7 +246,7 @@ impl Lane<'_> {
 
 impl Matching {
     /// Follows a far record through the near ones that it is made of. With `transit`, settles doubts by time.
-    fn data(&mut self, lane: &Lane<'_>, open: Open, transit: Option<&dyn Transit>) {
+    fn data(&mut self, lane: &Lane<'_>, open: Open, transit: Option<&Transit<'_>>) {
         let Open { far: index, mut place, mut packets } = open;
         let far = lane.far.record(index);
         let end = far.end() - lane.shift;
@@ -315,7 +308,7 @@ impl Matching {
         far: u32,
         place: i64,
         packets: u32,
-        transit: &dyn Transit,
+        transit: &Transit<'_>,
     ) -> Option<u32> {
         self.matches.by_time += 1;
         let arrival = lane.far.wall(far);
@@ -327,7 +320,7 @@ impl Matching {
                 continue;
             }
             let sent = lane.near.wall(index);
-            if transit.of(sent, arrival).is_some_and(|taken| taken < transit.shortest()) {
+            if transit.of(sent, arrival) < transit.shortest {
                 continue;
             }
             let number = self.matches.first_packet[index as usize] + lane.packet_at(near, place);
@@ -387,7 +380,7 @@ impl Matching {
     }
 
     /// Settles the rest by time, and ends the matching.
-    pub fn settle(mut self, lane: &Lane<'_>, transit: &dyn Transit) -> Matches {
+    pub fn settle(mut self, lane: &Lane<'_>, transit: &Transit<'_>) -> Matches {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by_key(|open| open.far);
         for open in open {
@@ -403,7 +396,7 @@ impl Matching {
 
     /// ACKs that look alike: each arrival is the latest that was sent in time, as long as enough are left for the
     /// arrivals after it.
-    fn group(&mut self, lane: &Lane<'_>, near: (u32, u32), far: (u32, u32), transit: &dyn Transit) {
+    fn group(&mut self, lane: &Lane<'_>, near: (u32, u32), far: (u32, u32), transit: &Transit<'_>) {
         let near: Vec<_> = self.near_acks[near.0 as usize..near.1 as usize].to_vec();
         let far: Vec<_> = self.far_acks[far.0 as usize..far.1 as usize].to_vec();
         if far.len() > near.len() {
@@ -421,10 +414,8 @@ impl Matching {
         let mut next = 0;
         for (n, index) in far.iter().enumerate() {
             let left = far.len() - n;
-            let in_time = |near: u32| {
-                let taken = transit.of(lane.near.wall(near), lane.far.wall(*index));
-                taken.is_some_and(|taken| taken >= transit.shortest())
-            };
+            let in_time =
+                |near: u32| transit.of(lane.near.wall(near), lane.far.wall(*index)) >= transit.shortest;
             while near.len() - next > left && in_time(near[next + 1]) {
                 next += 1;
             }

@@ -1,7 +1,7 @@
 //! What one end sent, and how it was answered.
 
 use super::thinned::Thinned;
-use super::{Answer, Picture, RoundTrip, SackMark, Stroke};
+use super::{Answer, Flight, Picture, RoundTrip, SackMark, Stroke};
 use crate::label::Label;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
@@ -18,6 +18,7 @@ pub(super) struct Direction {
     answers: Thinned<Answer>,
     sacks: Thinned<SackMark>,
     round_trips: Thinned<RoundTrip>,
+    flights: Thinned<Flight>,
     /// First and last data.
     data: Option<(Instant, Instant)>,
     /// The latest time met: a clock that steps back does not take the picture with it.
@@ -25,6 +26,8 @@ pub(super) struct Direction {
     /// Ends of new segments and when they were sent. Emptied when anything is sent again (Karn's rule).
     awaited: VecDeque<(StreamOffset, Instant)>,
     acknowledged: Option<StreamOffset>,
+    /// The first byte of data met, and the one after the highest.
+    reached: Option<(StreamOffset, StreamOffset)>,
 }
 
 impl Direction {
@@ -41,6 +44,7 @@ impl Direction {
             answers: self.answers.marks().to_vec(),
             sacks: self.sacks.marks().to_vec(),
             round_trips: self.round_trips.marks().to_vec(),
+            flights: self.flights.marks().to_vec(),
             merged: 0,
         };
         picture.count_merged();
@@ -61,6 +65,8 @@ impl Direction {
         let high = low + segment.len;
         let stroke = Stroke { from: at, to: at, low, high, count: 1, label };
         self.data = Some((self.data.map_or(at, |(first, _)| first), at));
+        let (first, highest) = self.reached.unwrap_or((low, high));
+        self.reached = Some((first, highest.max(high)));
         if label == Label::New {
             self.fresh.push(stroke, most);
             if self.awaited.len() < MOST_AWAITED {
@@ -109,9 +115,14 @@ impl Direction {
         self.measure(at, ack, most);
     }
 
-    fn measure(&mut self, at: Instant, ack: StreamOffset, most: usize) {
+    fn measure(&mut self, at: Instant, ack: StreamOffset, limit: usize) {
         if self.acknowledged.is_some_and(|before| ack <= before) {
             return;
+        }
+        if let Some((first, highest)) = self.reached {
+            let floor = self.acknowledged.map_or(first, |before| before.max(first));
+            let most = u64::try_from(highest.distance_from(floor)).unwrap_or(0);
+            self.flights.push(Flight { from: at, to: at, most, count: 1 }, limit);
         }
         self.acknowledged = Some(ack);
         let mut newest = None;
@@ -123,7 +134,7 @@ impl Direction {
         let Some((_, sent)) = newest.filter(|(end, _)| *end == ack) else { return };
         if let Some(time) = at.since(sent) {
             let trip = RoundTrip { from: at, to: at, min: time, max: time, count: 1 };
-            self.round_trips.push(trip, most);
+            self.round_trips.push(trip, limit);
         }
     }
 }

@@ -89,6 +89,19 @@ pub struct RoundTrip {
     pub count: u32,
 }
 
+/// What was in flight around an ACK that acknowledged something new, or several that were merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flight {
+    /// The first ACK's time.
+    pub from: Instant,
+    /// The last ACK's time.
+    pub to: Instant,
+    /// The most that was sent and not acknowledged, just before.
+    pub most: u64,
+    /// How many ACKs.
+    pub count: u32,
+}
+
 /// The picture of one direction of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
@@ -102,6 +115,8 @@ pub struct Picture {
     pub sacks: Vec<SackMark>,
     /// Round trips, in order of time.
     pub round_trips: Vec<RoundTrip>,
+    /// Data in flight, in order of time.
+    pub flights: Vec<Flight>,
     /// How many marks stand for more than one thing.
     pub merged: u64,
 }
@@ -109,7 +124,12 @@ pub struct Picture {
 impl Picture {
     /// How many marks it has.
     pub const fn marks(&self) -> usize {
-        self.fresh.len() + self.again.len() + self.answers.len() + self.sacks.len() + self.round_trips.len()
+        self.fresh.len()
+            + self.again.len()
+            + self.answers.len()
+            + self.sacks.len()
+            + self.round_trips.len()
+            + self.flights.len()
     }
 
     /// The same with at most `most` marks of each kind.
@@ -121,6 +141,7 @@ impl Picture {
             answers: thin(&self.answers, most),
             sacks: thin(&self.sacks, most),
             round_trips: thin(&self.round_trips, most),
+            flights: thin(&self.flights, most),
             merged: 0,
         };
         picture.count_merged();
@@ -135,7 +156,8 @@ impl Picture {
             + merged(&self.again)
             + merged(&self.answers)
             + merged(&self.sacks)
-            + merged(&self.round_trips);
+            + merged(&self.round_trips)
+            + merged(&self.flights);
     }
 }
 
@@ -202,7 +224,8 @@ impl Pictures {
         }
         self.met[word] |= bit;
         if self.flows.len() >= self.options.most_flows {
-            let span = |directions: &[Direction; 2]| directions.each_ref().map(Direction::span).into_iter().max();
+            let span =
+                |directions: &[Direction; 2]| directions.each_ref().map(Direction::span).into_iter().max();
             let shortest = self.flows.iter().min_by_key(|(id, directions)| (span(directions), **id));
             if let Some(id) = shortest.map(|(id, _)| *id) {
                 self.flows.remove(&id);

@@ -1,6 +1,6 @@
 //! Fewer marks that show the same.
 
-use super::{Answer, RoundTrip, SackMark, Stroke};
+use super::{Answer, Flight, RoundTrip, SackMark, Stroke};
 use slowpath_model::Instant;
 
 /// Something in a picture that can become one with another of its kind.
@@ -153,6 +153,23 @@ impl Mark for RoundTrip {
         self.to = self.to.max(later.to);
         self.min = self.min.min(later.min);
         self.max = self.max.max(later.max);
+        self.count = self.count.saturating_add(later.count);
+    }
+}
+
+impl Mark for Flight {
+    fn from(&self) -> Instant {
+        self.from
+    }
+    fn count(&self) -> u32 {
+        self.count
+    }
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+    fn join(&mut self, later: &Self) {
+        self.to = self.to.max(later.to);
+        self.most = self.most.max(later.most);
         self.count = self.count.saturating_add(later.count);
     }
 }

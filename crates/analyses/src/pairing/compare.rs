@@ -1,0 +1,313 @@
+//! What became of each packet of one direction.
+
+use super::clock::Transit;
+use super::matching::{Lane, Matches, NONE};
+use super::record::Record;
+use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
+use slowpath_model::{End, Instant};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// One direction, matched, and what far has of the other direction.
+pub(super) struct Compared<'a, 'b> {
+    pub from: End,
+    pub lane: &'a Lane<'b>,
+    pub matches: &'a Matches,
+    pub transit: &'a Transit<'a>,
+    pub answers: &'a [Record],
+}
+
+impl Compared<'_, '_> {
+    pub fn direction(&self) -> DirectionPair {
+        let progress = Progress::of(self.answers);
+        let mut direction = self.fates(&progress);
+        let delays = self.delays();
+        (direction.overtaken, direction.overtaken_by) = self.overtaken();
+        direction.ignored = self.ignored(&progress);
+        direction.delay = delays;
+        direction.answer = Quantiles::of(self.answer_times());
+        direction
+    }
+
+    /// What arrived, what was lost, what a recording missed.
+    fn fates(&self, progress: &Progress) -> DirectionPair {
+        let (lane, matches) = (self.lane, self.matches);
+        let edges = self.edges();
+        let [mut packets, mut data_packets, mut arrived, mut lost_data, mut outside] = [0u64; 5];
+        let (mut lost, mut missed_far) = (Vec::new(), Vec::new());
+        for (index, record) in (0u32..).zip(lane.near.records) {
+            if !matches.copies.is_empty() && matches.copies.binary_search(&index).is_ok() {
+                continue;
+            }
+            let first = matches.first_packet[index as usize];
+            for number in 0..matches.first_packet[index as usize + 1] - first {
+                let place = if record.is_data() { lane.packet_start(record, number) } else { record.place() };
+                let compared =
+                    if record.is_data() { lane.compared(place) } else { lane.compared_ack(place) };
+                if !compared {
+                    continue;
+                }
+                let here = matches.arrived.has(first + number);
+                if !here && !edges.passes_far(lane.near.wall(index), self.transit) {
+                    outside += 1;
+                    continue;
+                }
+                packets += 1;
+                data_packets += u64::from(record.is_data());
+                arrived += u64::from(here);
+                if here {
+                    continue;
+                }
+                if record.is_data() && self.was_missed(index, place, progress) {
+                    missed_far.push((record.at(), 1));
+                } else {
+                    lost.push((record.at(), 1));
+                    lost_data += u64::from(record.is_data());
+                }
+            }
+        }
+        let mut missed_near = Vec::new();
+        for (far, count) in &matches.only_far {
+            let record = lane.far.record(*far);
+            let compared = if record.is_data() {
+                lane.compared(record.seq() - lane.shift)
+            } else {
+                lane.compared_ack(record.place() - lane.ack_shift)
+            };
+            if !compared {
+                continue;
+            }
+            if edges.passed_near(lane.far.wall(*far), self.transit) {
+                missed_near.push((record.at(), u64::from(*count)));
+            } else {
+                outside += u64::from(*count);
+            }
+        }
+        let twice = matches.twice.iter().map(|(far, n)| (lane.far.record(*far).at(), u64::from(*n))).collect();
+        DirectionPair {
+            from: self.from,
+            near: self.transit.near,
+            packets,
+            data_packets,
+            arrived,
+            lost: Tally::of(lost),
+            lost_data,
+            missed_far: Tally::of(missed_far),
+            missed_near: Tally::of(missed_near),
+            twice: Tally::of(twice),
+            copies_near: matches.copies.len() as u64,
+            overtaken: Tally::default(),
+            overtaken_by: Duration::ZERO,
+            ignored: Tally::default(),
+            outside,
+            told_by_time: matches.by_time,
+            delay: None,
+            answer: None,
+        }
+    }
+
+    /// Transit times of those that were matched, in far's order.
+    fn transits(&self) -> impl DoubleEndedIterator<Item = i64> {
+        let partners = self.matches.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
+        partners.map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far as u32)))
+    }
+
+    fn edges(&self) -> Edges {
+        const AROUND: usize = 64;
+        let (near, far) = (self.lane.near.span, self.lane.far.span);
+        Edges {
+            near,
+            far,
+            at_first: self.transits().take(AROUND).max().unwrap_or(0),
+            at_last: self.transits().rev().take(AROUND).max().unwrap_or(0),
+        }
+    }
+
+    /// Whether the packet of near record `index` that starts at `place` arrived though far does not have it: its
+    /// data was acknowledged before any that far has, and no later transmission can be what was acknowledged.
+    fn was_missed(&self, index: u32, place: i64, progress: &Progress) -> bool {
+        let lane = self.lane;
+        let record = lane.near.record(index);
+        let end = lane.mss.map_or(record.end(), |mss| record.end().min(place + mss));
+        let Some(acknowledged) = progress.reached(end + lane.shift) else { return false };
+        let seen = lane.far.covering(place + lane.shift).map(|far| lane.far.record(far).at()).min();
+        if seen.is_some_and(|seen| seen <= acknowledged) {
+            return false;
+        }
+        let acknowledged = acknowledged + lane.far.epoch;
+        let in_time = |near: u32| {
+            self.transit.at_far(lane.near.wall(near)) + self.transit.shortest <= acknowledged
+        };
+        let later = lane.near.covering(place).filter(|other| *other > index);
+        let later_did = later.into_iter().any(|other| {
+            let first = self.matches.first_packet[other as usize];
+            let number = first + lane.packet_at(lane.near.record(other), place);
+            !self.matches.arrived.has(number)
+                && self.matches.copies.binary_search(&other).is_err()
+                && in_time(other)
+        });
+        in_time(index) && !later_did
+    }
+
+    /// Packets that came after one sent later.
+    fn overtaken(&self) -> (Tally, Duration) {
+        let (mut late, mut longest) = (Vec::new(), 0);
+        // Each arrival that was sent later than all before it.
+        let mut leaders: Vec<(u32, i64)> = Vec::new();
+        let mut twice = self.matches.twice.iter().map(|(far, _)| *far).peekable();
+        for (far, partner) in (0u32..).zip(&self.matches.partner) {
+            while twice.next_if(|index| *index < far).is_some() {}
+            if *partner == NONE || twice.peek() == Some(&far) {
+                continue;
+            }
+            let at = self.lane.far.record(far).at();
+            let behind = leaders.partition_point(|(leader, _)| leader <= partner);
+            match leaders.get(behind) {
+                Some((_, since)) => {
+                    late.push((at, 1));
+                    longest = longest.max(at - since);
+                }
+                None if leaders.last().is_none_or(|(leader, _)| leader < partner) => {
+                    leaders.push((*partner, at));
+                }
+                None => {}
+            }
+        }
+        (Tally::of(late), Duration::from_nanos(longest.max(0).unsigned_abs()))
+    }
+
+    /// Packets that came again though they had passed far before, while the receiver went on asking for them.
+    fn ignored(&self, progress: &Progress) -> Tally {
+        /// What is on its way through the host when the packet passes does not speak of it yet.
+        const TAKEN_IN: i64 = 5_000_000;
+        let far = &self.lane.far;
+        let mut ignored = Vec::new();
+        for pair in far.data.windows(2) {
+            let (first, again) = (far.record(pair[0]), far.record(pair[1]));
+            let partners = [0, 1].map(|n| self.matches.partner[pair[n] as usize]);
+            if first.seq() != again.seq() || partners.contains(&NONE) || partners[0] == partners[1] {
+                continue;
+            }
+            let asked = progress.before(again.at());
+            if let Some((at, ack)) = asked
+                && (first.seq()..first.end()).contains(&ack)
+                && at > first.at() + TAKEN_IN
+            {
+                ignored.push((first.at(), 1));
+            }
+        }
+        Tally::of(ignored)
+    }
+
+    fn delays(&self) -> Option<OneWay> {
+        const BINS: i64 = 512;
+        let (lane, partner) = (self.lane, &self.matches.partner);
+        let delay_of = |(far, near): (u32, &u32)| {
+            (*near != NONE).then(|| {
+                self.transit.delay(lane.near.wall(*near), lane.far.wall(far)).map(|taken| (*near, taken))
+            })?
+        };
+        let samples: Vec<i64> =
+            (0u32..).zip(partner).filter_map(delay_of).map(|(_, taken)| taken).collect();
+        let delay = Quantiles::of(samples)?;
+        let (first, last) = (lane.near.records.first()?.at(), lane.near.records.last()?.at());
+        let width = (last - first).max(0) / BINS + 1;
+        let mut bins: Vec<Option<(u64, i64, i64, i64)>> = vec![None; BINS as usize];
+        for (near, taken) in (0u32..).zip(partner).filter_map(delay_of) {
+            let bin = ((lane.near.record(near).at() - first) / width).clamp(0, BINS - 1) as usize;
+            let queued = taken - delay.min_ns;
+            let (count, min, sum, max) = bins[bin].unwrap_or((0, i64::MAX, 0, 0));
+            bins[bin] = Some((count + 1, min.min(queued), sum.saturating_add(queued), max.max(queued)));
+        }
+        let nanos = |nanos: i64| Duration::from_nanos(nanos.max(0).unsigned_abs());
+        let queueing = (0i64..).zip(bins).filter_map(|(n, bin)| {
+            let (packets, min, sum, max) = bin?;
+            Some(Queueing {
+                from: Instant::from_nanos(first + n * width),
+                packets,
+                min: nanos(min),
+                mean: nanos(sum / packets as i64),
+                max: nanos(max),
+            })
+        });
+        let queueing_p95 = nanos(delay.p95_ns - delay.min_ns);
+        Some(OneWay { delay, queueing: queueing.collect(), queueing_p95 })
+    }
+
+    /// From the last arrival that an ACK covers to the ACK.
+    fn answer_times(&self) -> Vec<i64> {
+        let mut samples = Vec::new();
+        let mut arrivals: VecDeque<(i64, i64)> = VecDeque::new();
+        let mut data = self.lane.far.records.iter().filter(|record| record.is_data()).peekable();
+        let mut reached = i64::MIN;
+        for answer in self.answers {
+            let Some(ack) = answer.ack() else { continue };
+            while let Some(record) = data.next_if(|record| record.at() <= answer.at()) {
+                if record.end() > reached {
+                    arrivals.push_back((record.at(), record.end()));
+                }
+            }
+            if ack <= reached {
+                continue;
+            }
+            reached = ack;
+            let mut latest = None;
+            while let Some((at, _)) = arrivals.front().filter(|(_, end)| *end <= ack) {
+                latest = latest.max(Some(*at));
+                arrivals.pop_front();
+            }
+            samples.extend(latest.map(|at| answer.at() - at));
+        }
+        samples
+    }
+}
+
+/// Where the recordings begin and end, on their wall clocks, and how long packets took there.
+struct Edges {
+    near: (i64, i64),
+    far: (i64, i64),
+    at_first: i64,
+    at_last: i64,
+}
+
+impl Edges {
+    /// Whether a packet that passed near at `near` would pass far while far was being recorded.
+    fn passes_far(&self, near: i64, transit: &Transit<'_>) -> bool {
+        let there = transit.at_far(near);
+        there + transit.shortest >= self.far.0 && there + self.at_last <= self.far.1
+    }
+
+    /// Whether a packet that passed far at `far` must have passed near while near was being recorded.
+    fn passed_near(&self, far: i64, transit: &Transit<'_>) -> bool {
+        far - self.at_first >= transit.at_far(self.near.0) && far - transit.shortest <= transit.at_far(self.near.1)
+    }
+}
+
+/// How far the receiver had acknowledged, and when, by the recording beside it.
+struct Progress {
+    /// Every ACK: when, and the most acknowledged by then.
+    steps: Vec<(i64, i64)>,
+}
+
+impl Progress {
+    fn of(answers: &[Record]) -> Self {
+        let mut reached = (i64::MIN, i64::MIN);
+        let steps = answers.iter().filter_map(|record| {
+            reached = (reached.0.max(record.at()), reached.1.max(record.ack()?));
+            Some(reached)
+        });
+        Self { steps: steps.collect() }
+    }
+
+    /// When `place` was acknowledged.
+    fn reached(&self, place: i64) -> Option<i64> {
+        let behind = self.steps.partition_point(|(_, ack)| *ack < place);
+        self.steps.get(behind).map(|(at, _)| *at)
+    }
+
+    /// The last ACK before `at`.
+    fn before(&self, at: i64) -> Option<(i64, i64)> {
+        let behind = self.steps.partition_point(|(when, _)| *when < at);
+        behind.checked_sub(1).map(|last| self.steps[last])
+    }
+}

@@ -1,0 +1,246 @@
+//! The same connections, recorded at two places: where packets were lost and how long they took each way.
+//!
+//! A [`Collector`] per recording keeps 32 bytes a segment; [`pair`] finds the connections that both have, matches
+//! their packets, aligns the clocks and says what became of each packet. [`verdict::merge`] makes one verdict of
+//! the two recordings' own.
+//!
+//! - [`collect`]: what is kept, and how much; `record`: of one segment.
+//! - [`identify`]: which flow is which.
+//! - `lane`, `matching`: which packet is which.
+//! - [`clock`]: offset, drift and steps of the clocks.
+//! - `compare`: what became of each packet; [`report`]: what is said of it.
+
+pub mod clock;
+pub mod collect;
+mod compare;
+pub mod identify;
+mod lane;
+mod matching;
+mod record;
+pub mod report;
+pub mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use collect::{Both, Collector, CollectorOptions, Tap};
+pub use report::{DirectionPair, FlowPair, Pairing};
+
+use crate::pairing::clock::{Alignment, Envelopes, Transit};
+use crate::pairing::collect::{Tapped, mirrored};
+use crate::pairing::compare::Compared;
+use crate::pairing::identify::Same;
+use crate::pairing::lane::{Glance, Side, glance};
+use crate::pairing::matching::{Lane, Matching, NONE};
+use slowpath_model::{End, FlowId};
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Why two recordings cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PairingError {
+    /// One of them has no TCP.
+    #[error("the {} recording has no TCP in it", if *.recording == 0 { "first" } else { "second" })]
+    Empty {
+        /// Which: 0 or 1.
+        recording: usize,
+    },
+    /// No connection is in both.
+    #[error(
+        "the two recordings have no connection in common: none of the {first} and {second} flows has the same packets \
+         in both; are they of the same transfer, and did they overlap in time?"
+    )]
+    NothingInCommon {
+        /// Flows of the first.
+        first: usize,
+        /// Flows of the second.
+        second: usize,
+    },
+}
+
+/// Compares two recordings of the same connections, in any order.
+///
+/// # Errors
+/// If they have no connection in common.
+pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
+    for (recording, tap) in [first, second].into_iter().enumerate() {
+        if tap.flows.is_empty() {
+            return Err(PairingError::Empty { recording });
+        }
+    }
+    let same = identify::identify(first, second);
+    if same.is_empty() {
+        return Err(PairingError::NothingInCommon { first: first.flows.len(), second: second.flows.len() });
+    }
+    let taps = [first, second];
+    let mut paths = Paths::of(taps, &same);
+    let mut halves = Vec::with_capacity(same.len());
+    for same in &same {
+        let half = Half::of(taps, same);
+        paths.note(&half);
+        halves.push(half);
+    }
+    let clocks = paths.align();
+    let flows = halves.iter_mut().map(|half| half.finish(taps, clocks.as_ref())).collect();
+    let alone = [0, 1].map(|n: usize| {
+        let paired: Vec<_> = same.iter().map(|same| same.flows[n]).collect();
+        let mut there = vec![false; taps[n].flows.len()];
+        paired.into_iter().for_each(|flow| there[flow] = true);
+        let alone = taps[n].flows.iter().zip(there).filter(|(_, there)| !there);
+        alone.map(|(flow, _)| flow.id).collect::<Vec<FlowId>>()
+    });
+    Ok(Pairing { clocks, flows, alone, not_kept: taps.map(|tap| tap.not_kept) })
+}
+
+/// A pair of flows of which what is beyond doubt is matched.
+struct Half<'a> {
+    same: Same,
+    flows: [&'a Tapped; 2],
+    nearer: Option<[usize; 2]>,
+    /// What A sent, and what B sent; `None` once finished.
+    lanes: [(Lane<'a>, Option<Matching>); 2],
+}
+
+impl<'a> Half<'a> {
+    fn of(taps: [&'a Tap; 2], same: &Same) -> Self {
+        let flows = [0, 1].map(|n| &taps[n].flows[same.flows[n]]);
+        let mss = full_packet(flows);
+        let side = |n: usize, end: End| {
+            let end = mirrored(end, same.swapped && n == 1);
+            Side::new(&flows[n].ends[end.index()], taps[n].epoch, taps[n].span, flows[n].stripes)
+        };
+        let sides = End::BOTH.map(|end| [side(0, end), side(1, end)]);
+        let shifts = |end: End| (same.shifts[end.index()], same.shifts[(!end).index()]);
+        let glances = End::BOTH.map(|end| {
+            let (shift, ack_shift) = shifts(end);
+            let [first, second] = &sides[end.index()];
+            glance(first, second, shift, ack_shift)
+        });
+        let nearer = nearer(&glances);
+        let [a, b] = sides;
+        let [glance_a, glance_b] = glances;
+        let lane = |end: End, [first, second]: [Side<'a>; 2], glance: Glance| {
+            let (shift, ack_shift) = shifts(end);
+            let (near, far, shift, ack_shift) = if nearer.unwrap_or([0, 1])[end.index()] == 0 {
+                (first, second, shift, ack_shift)
+            } else {
+                (second, first, -shift, -ack_shift)
+            };
+            let lane = Lane { near, far, shift, ack_shift, mss, trust: glance.trust };
+            let matching = lane.matched();
+            (lane, Some(matching))
+        };
+        let lanes = [lane(End::A, a, glance_a), lane(End::B, b, glance_b)];
+        Self { same: *same, flows, nearer, lanes }
+    }
+
+    fn near(&self, end: End) -> usize {
+        self.nearer.unwrap_or([0, 1])[end.index()]
+    }
+
+    fn finish(&mut self, taps: [&Tap; 2], clocks: Option<&Alignment>) -> FlowPair {
+        let directions = End::BOTH.map(|end| {
+            let near = self.near(end);
+            let mut transit = Transit { alignment: clocks, near, epoch: taps[0].epoch, shortest: i64::MIN / 4 };
+            let answers_from = mirrored(!end, self.same.swapped && near == 0);
+            let answers = &self.flows[1 - near].ends[answers_from.index()];
+            let (lane, matching) = &mut self.lanes[end.index()];
+            let matching = matching.take().unwrap_or_else(|| lane.matched());
+            let known = (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE);
+            let taken = known.map(|(far, near)| transit.of(lane.near.wall(*near), lane.far.wall(far)));
+            if let Some(shortest) = taken.min() {
+                transit.shortest = shortest - (shortest.abs() / 50).max(100_000);
+            }
+            let matches = matching.settle(lane, &transit);
+            Compared { from: end, lane, matches: &matches, transit: &transit, answers }.direction()
+        });
+        FlowPair {
+            flows: [0, 1].map(|n: usize| self.flows[n].id),
+            identified: self.same.by,
+            swapped: self.same.swapped,
+            nearer: self.nearer,
+            directions,
+            one_in: 1 << self.flows[0].stripes.halvings.max(self.flows[1].stripes.halvings).min(31),
+        }
+    }
+}
+
+/// Which recording is nearer to A, and which to B: a packet from A passes that near A first, whatever the clocks
+/// say, and one from B that near B. The difference of the two transit times by the stamps is a round trip.
+fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
+    /// Two taps of one host are as near as that.
+    const SAME_PLACE: i64 = 10_000;
+    // If only one of them speaks, the clocks have to be taken at their word.
+    let round_trip = match (a.median, b.median) {
+        (Some(a), Some(b)) => a - b,
+        (Some(a), None) => a,
+        (None, Some(b)) => -b,
+        (None, None) => return None,
+    };
+    (round_trip.abs() > SAME_PLACE).then_some(if round_trip > 0 { [0, 1] } else { [1, 0] })
+}
+
+/// The payload of a full packet: what the handshake says, unless packets on the way are smaller.
+fn full_packet(flows: [&Tapped; 2]) -> Option<i64> {
+    let agreed = flows.iter().find_map(|flow| flow.agreed_mss());
+    // Larger than any frame but a super-packet.
+    let most = agreed.unwrap_or(9216);
+    let mut lengths: HashMap<i64, u32> = HashMap::new();
+    for records in flows.iter().flat_map(|flow| &flow.ends) {
+        for record in records.iter().filter(|record| (1..=most).contains(&record.len())).take(20_000) {
+            *lengths.entry(record.len()).or_default() += 1;
+        }
+    }
+    match agreed {
+        Some(mss) if lengths.is_empty() || lengths.contains_key(&mss) => Some(mss),
+        // A path MTU below the MSS: most packets are as long as it allows.
+        _ => lengths.into_iter().map(|(len, count)| (count, len)).max().map(|(_, len)| len).or(agreed),
+    }
+}
+
+/// The transit times between each two hosts: connections between the same two have the same shortest ones.
+struct Paths(HashMap<[IpAddr; 2], Envelopes>);
+
+impl Paths {
+    /// So many pairs of hosts are looked at: one will be enough, and those that say most come first.
+    const MOST: usize = 64;
+
+    fn of([first, _]: [&Tap; 2], same: &[Same]) -> Self {
+        let mut packets: HashMap<[IpAddr; 2], usize> = HashMap::new();
+        for same in same {
+            let flow = &first.flows[same.flows[0]];
+            *packets.entry(hosts(flow)).or_default() += flow.len();
+        }
+        let mut most: Vec<_> = packets.into_iter().map(|(hosts, packets)| (packets, hosts)).collect();
+        most.sort_unstable_by(|one, other| other.cmp(one));
+        let most = most.into_iter().take(Self::MOST);
+        Self(most.map(|(_, hosts)| (hosts, Envelopes::over(first.span))).collect())
+    }
+
+    /// Takes in what was matched beyond doubt.
+    fn note(&mut self, half: &Half<'_>) {
+        let Some(nearer) = half.nearer else { return };
+        let Some(envelopes) = self.0.get_mut(&hosts(half.flows[0])) else { return };
+        for end in End::BOTH {
+            let near_is = nearer[end.index()];
+            let (lane, matching) = &half.lanes[end.index()];
+            let Some(matching) = matching else { continue };
+            for (far, near) in (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE) {
+                let first = if near_is == 0 { lane.near.record(*near) } else { lane.far.record(far) };
+                envelopes.saw(near_is, first.at(), lane.far.wall(far) - lane.near.wall(*near));
+            }
+        }
+    }
+
+    /// Aligns the clocks by the two hosts whose packets show most.
+    fn align(self) -> Option<Alignment> {
+        // In the order of the addresses among equals, so that the result is the same each time.
+        let most = self.0.into_iter().max_by_key(|(hosts, envelopes)| (envelopes.weight(), *hosts));
+        most?.1.align()
+    }
+}
+
+fn hosts(flow: &Tapped) -> [IpAddr; 2] {
+    let (a, b) = (flow.key.a.address, flow.key.b.address);
+    if a <= b { [a, b] } else { [b, a] }
+}
