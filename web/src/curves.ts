@@ -3,7 +3,7 @@
 import { firstFrom, type Picture } from "./data.ts";
 import { canvas, colour, el } from "./dom.ts";
 import { axes, clip, type Frame, LEFT, RIGHT, xOf, yOf } from "./plot.ts";
-import { bytes, duration } from "./quantity.ts";
+import { bytesOnAxis, duration } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
 
 const HEIGHT = 120;
@@ -12,7 +12,7 @@ function small(
   title: string,
   view: View,
   most: () => number,
-  text: (value: number) => string,
+  text: (value: number, step: number) => string,
   binary: boolean,
   draw: (frame: Frame) => void,
 ): HTMLElement {
@@ -51,15 +51,19 @@ export function roundTripPlot(picture: Picture, view: View): HTMLElement | null 
   });
 }
 
-/** What was sent and not acknowledged, at each ACK and each segment, and the window that allowed it. */
+/** What was sent and not acknowledged before each ACK, and the window that allowed it. */
 export function flightPlot(picture: Picture, view: View): HTMLElement | null {
-  const flight = inFlight(picture);
-  if (flight.at.length === 0) return null;
-  const { answers } = picture;
+  const { answers, flights } = picture;
+  if (flights.at.length === 0) return null;
+  // The flight before an ACK is that since the ACK before it: the one after the view reaches into it.
+  const visible = (): [number, number] => [
+    firstFrom(flights.at, view.from),
+    Math.min(flights.at.length, firstFrom(flights.at, view.to) + 1),
+  ];
   const most = (): number => {
+    const [start, end] = visible();
     let value = 0;
-    const end = firstFrom(flight.at, view.to);
-    for (let i = firstFrom(flight.at, view.from); i < end; i++) value = Math.max(value, flight.amount[i] as number);
+    for (let i = start; i < end; i++) value = Math.max(value, flights.most[i] as number);
     let window = 0;
     const last = firstFrom(answers.from, view.to);
     for (let i = Math.max(0, firstFrom(answers.from, view.from) - 1); i < last; i++) {
@@ -68,34 +72,19 @@ export function flightPlot(picture: Picture, view: View): HTMLElement | null {
     return Math.max(value, Math.min(window, value * 1.6));
   };
   const title = "Sent and not acknowledged, as recorded, and the receive window";
-  return small(title, view, most, bytes, true, (frame) => {
+  return small(title, view, most, bytesOnAxis, true, (frame) => {
     const { context } = frame;
     context.fillStyle = colour("flight");
-    const end = Math.min(flight.at.length, firstFrom(flight.at, view.to) + 1);
-    const start = Math.max(0, firstFrom(flight.at, view.from) - 1);
-    let column = NaN;
-    let highest = 0;
-    const flush = (): void => {
-      if (!Number.isNaN(column)) {
-        const y = yOf(frame, highest);
-        context.fillRect(column, y, 1, frame.bottom - y);
-      }
-    };
+    const [start, end] = visible();
+    let x0 = start > 0 ? xOf(frame, flights.at[start - 1] as number) : xOf(frame, flights.at[start] ?? 0) - 1;
     for (let i = start; i < end; i++) {
-      const x0 = Math.round(xOf(frame, flight.at[i] as number));
-      const x1 = i + 1 < flight.at.length ? Math.round(xOf(frame, flight.at[i + 1] as number)) : x0 + 1;
-      if (x0 !== column) {
-        flush();
-        column = x0;
-        highest = 0;
-      }
-      highest = Math.max(highest, flight.amount[i] as number);
-      if (x1 > x0 + 1) {
-        const y = yOf(frame, flight.amount[i] as number);
-        context.fillRect(x0 + 1, y, x1 - x0 - 1, frame.bottom - y);
-      }
+      const x1 = xOf(frame, flights.at[i] as number);
+      const y = yOf(frame, flights.most[i] as number);
+      // Whole pixels, and at least one, so that no seams show.
+      const left = Math.floor(x0);
+      context.fillRect(left, y, Math.max(1, Math.ceil(x1) - left), frame.bottom - y);
+      x0 = x1;
     }
-    flush();
     context.strokeStyle = colour("window");
     context.lineWidth = 1.5;
     context.beginPath();
@@ -111,24 +100,4 @@ export function flightPlot(picture: Picture, view: View): HTMLElement | null {
     }
     context.stroke();
   });
-}
-
-function inFlight(picture: Picture): { at: Float64Array; amount: Float64Array } {
-  const { fresh, answers } = picture;
-  const total = fresh.from.length + answers.from.length;
-  const at = new Float64Array(total);
-  const amount = new Float64Array(total);
-  // What was acknowledged before the first data is not known to be in flight.
-  let highest = -Infinity;
-  let acknowledged = fresh.low.length > 0 ? (fresh.low[0] as number) : 0;
-  let [i, j] = [0, 0];
-  for (let place = 0; place < total; place++) {
-    const sent = i < fresh.from.length ? (fresh.from[i] as number) : Infinity;
-    const answered = j < answers.from.length ? (answers.from[j] as number) : Infinity;
-    if (sent <= answered) highest = Math.max(highest, fresh.high[i++] as number);
-    else acknowledged = Math.max(acknowledged, answers.ack[j++] as number);
-    at[place] = Math.min(sent, answered);
-    amount[place] = Math.max(0, highest - acknowledged);
-  }
-  return { at, amount };
 }

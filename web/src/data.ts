@@ -79,6 +79,7 @@ interface PackedPicture {
     twice: number[] | null;
   };
   round_trips: { from_ns_delta: number[]; min_ns: number[]; spread_ns: number[] | null };
+  flights: { from_ns_delta: number[]; most: number[] };
   merged: number;
   window_known: boolean;
 }
@@ -125,6 +126,8 @@ export interface Picture {
   answers: Answers;
   sacks: Sacks;
   roundTrips: RoundTrips;
+  /** What was in flight just before each ACK. */
+  flights: { at: Float64Array; most: Float64Array };
   merged: number;
   windowKnown: boolean;
 }
@@ -218,6 +221,7 @@ export function unpack(packed: PackedPicture): Picture {
       min: shortest,
       max: plus(shortest, packed.round_trips.spread_ns),
     },
+    flights: { at: summed(packed.flights.from_ns_delta), most: Float64Array.from(packed.flights.most) },
     merged: packed.merged,
     windowKnown: packed.window_known,
   };

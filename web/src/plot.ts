@@ -28,7 +28,7 @@ export function yOf(frame: Frame, value: number): number {
 }
 
 /** Clears the picture and draws its axes. */
-export function axes(frame: Frame, text: (value: number) => string, binary: boolean, times: boolean): void {
+export function axes(frame: Frame, text: (value: number, step: number) => string, binary: boolean, times: boolean): void {
   const { context, width, top, bottom } = frame;
   context.clearRect(0, 0, width, context.canvas.height);
   context.font = "11px system-ui, sans-serif";
@@ -37,10 +37,12 @@ export function axes(frame: Frame, text: (value: number) => string, binary: bool
   context.fillStyle = colour("faint");
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const value of ticks(frame.low, frame.high, (bottom - top) / 36, binary)) {
+  const values = ticks(frame.low, frame.high, (bottom - top) / 36, binary);
+  const step = (values[1] ?? frame.high) - (values[0] ?? frame.low);
+  for (const value of values) {
     const y = Math.round(yOf(frame, value)) + 0.5;
     line(context, LEFT, y, width - RIGHT, y);
-    context.fillText(text(value), LEFT - 8, y);
+    context.fillText(text(value, step), LEFT - 8, y);
   }
   context.textAlign = "center";
   context.textBaseline = "top";

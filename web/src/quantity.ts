@@ -43,6 +43,18 @@ export function bytes(amount: number): string {
   return `${sign}${figures(value)} ${unit}`;
 }
 
+/** An amount beside others that are `step` apart, as exact as tells them apart. */
+export function bytesOnAxis(amount: number, step: number): string {
+  let [value, apart, unit] = [amount, step, "B"];
+  for (const next of ["KiB", "MiB", "GiB", "TiB"]) {
+    if (Math.abs(value) < 1024) break;
+    [value, apart, unit] = [value / 1024, apart / 1024, next];
+  }
+  const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(apart) - 1e-9)));
+  const text = value.toFixed(decimals);
+  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${unit}`;
+}
+
 /** Round values between `low` and `high`, about `wanted` of them; in powers of two where `binary`. */
 export function ticks(low: number, high: number, wanted: number, binary: boolean): number[] {
   const span = high - low;

@@ -3,7 +3,7 @@
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
 import { canvas, colour, el } from "./dom.ts";
 import { axes, causeColour, clip, type Frame, LEFT, RIGHT, strip, xOf, yOf } from "./plot.ts";
-import { bytes, instant } from "./quantity.ts";
+import { bytes, bytesOnAxis, instant } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
 
 const HEIGHT = 440;
@@ -11,13 +11,17 @@ const TOP = 16;
 const BOTTOM = HEIGHT - 26;
 /** Marks nearer than this to the pointer are told about. */
 const NEAR = 12;
+/** More marks than this in sight are drawn small. */
+const FEW = 300;
+/** The highest column of the rug. */
+const RUG = 26;
 
 export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view: View, name: string): HTMLElement {
   const tip = el("div", { class: "tip", role: "status" });
   let frame: Frame | null = null;
   const plot = canvas(`Time–sequence picture of ${name}`, HEIGHT, (context, width) => {
     frame = { context, view, width, top: TOP, bottom: BOTTOM, ...range(picture, view) };
-    axes(frame, bytes, true, true);
+    axes(frame, bytesOnAxis, true, true);
     strip(context, page, spells, {
       left: LEFT, width: width - LEFT - RIGHT, top: 4, height: 8, from: view.from, to: view.to,
     });
@@ -27,7 +31,12 @@ export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view
     drawStrokes(frame, picture.fresh, () => colour("label-new"), 1);
     sackMarks(frame, picture);
     ackLine(frame, picture);
-    drawStrokes(frame, picture.again, (label) => colour(`label-${page.labels[label] ?? "new"}`), 2);
+    const inColour = (label: number): string => colour(`label-${page.labels[label] ?? "new"}`);
+    const { again } = picture;
+    const many = firstFrom(again.from, view.to) - firstFrom(again.from, view.from) > FEW;
+    // Many in a small place would hide the data that they are a small part of: the rug tells how many there are.
+    drawStrokes(frame, again, inColour, many ? 0.5 : 2);
+    rug(frame, again, inColour);
     context.restore();
   });
   view.onChange(plot.redraw);
@@ -97,7 +106,7 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   const end = firstFrom(strokes.from, view.to);
   const columns = new Map<number, Map<number, [number, number]>>();
   // Few are drawn larger, so that each is seen.
-  const wide = thickness + (end - start < 1500 ? 1 : 0);
+  const wide = Math.max(1, Math.round(thickness + (end - start < 1500 ? 1 : 0)));
   for (let i = start; i < end; i++) {
     const x0 = xOf(frame, strokes.from[i] as number);
     const x1 = xOf(frame, strokes.to[i] as number);
@@ -115,7 +124,7 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
       context.lineTo(x0 + Math.min(3, x1 - x0), low);
       context.closePath();
       context.fill();
-      context.lineWidth = thickness;
+      context.lineWidth = Math.max(1, thickness);
       context.strokeStyle = inColour(label);
       context.globalAlpha = 1;
       context.beginPath();
@@ -142,47 +151,81 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   }
 }
 
-/** A line that steps from answer to answer. */
-function steps(frame: Frame, picture: Picture, value: (i: number) => number): void {
+/** How much was sent again when: a column per pixel along the lower edge, the highest where most was. */
+function rug(frame: Frame, strokes: Strokes, inColour: (label: number) => string): void {
+  const { context, view } = frame;
+  const columns = new Map<number, { count: number; label: number }>();
+  const end = firstFrom(strokes.from, view.to);
+  let most = 0;
+  for (let i = firstFrom(strokes.from, view.from); i < end; i++) {
+    const x = Math.round(xOf(frame, strokes.from[i] as number));
+    const column = columns.get(x) ?? { count: 0, label: strokes.label[i] as number };
+    column.count += strokes.count[i] as number;
+    // Of several labels the first of the list, a retransmission, is the one that matters.
+    column.label = Math.min(column.label, strokes.label[i] as number);
+    columns.set(x, column);
+    most = Math.max(most, column.count);
+  }
+  for (const [x, { count, label }] of columns) {
+    const tall = Math.max(4, (count / Math.max(most, 4)) * RUG);
+    context.fillStyle = inColour(label);
+    context.fillRect(x - 1, frame.bottom - tall, 2, tall);
+  }
+}
+
+/**
+ * A line that steps from answer to answer; `above` is how far it lies above the acknowledgment. Several answers that
+ * were merged are a slope from the first to the last.
+ */
+function steps(frame: Frame, picture: Picture, above: (i: number) => number): void {
   const { context, view } = frame;
   const { answers } = picture;
   const start = Math.max(0, firstFrom(answers.from, view.from) - 1);
   const end = Math.min(answers.from.length, firstFrom(answers.from, view.to) + 1);
   if (start >= end) return;
-  context.beginPath();
-  let y = yOf(frame, value(start));
-  context.moveTo(xOf(frame, answers.from[start] as number), y);
+  // Many points in one pixel column: its first, extremes and last are enough.
   let column = NaN;
-  let [lowest, highest] = [y, y];
-  for (let i = start + 1; i < end; i++) {
-    const x = xOf(frame, answers.from[i] as number);
-    const next = yOf(frame, value(i));
+  let [low, high, last] = [0, 0, 0];
+  const point = (x: number, y: number): void => {
     if (Math.round(x) === column) {
-      // Many answers in one pixel column: their extremes are enough.
-      lowest = Math.max(lowest, next);
-      highest = Math.min(highest, next);
+      low = Math.max(low, y);
+      high = Math.min(high, y);
     } else {
-      if (!Number.isNaN(column)) {
-        context.lineTo(column, lowest);
-        context.lineTo(column, highest);
-        context.lineTo(column, y);
+      if (!Number.isNaN(column) && low !== high) {
+        context.lineTo(column, low);
+        context.lineTo(column, high);
+        context.lineTo(column, last);
       }
-      context.lineTo(x, y);
+      if (Number.isNaN(column)) context.moveTo(x, y);
+      else context.lineTo(x, y);
       column = Math.round(x);
-      [lowest, highest] = [next, next];
+      [low, high] = [y, y];
     }
-    y = next;
+    last = y;
+  };
+  context.beginPath();
+  for (let i = start; i < end; i++) {
+    const x = xOf(frame, answers.from[i] as number);
+    const first = yOf(frame, (answers.first[i] as number) + above(i));
+    if (i > start) point(x, last);
+    point(x, first);
+    const to = answers.to[i] as number;
+    if (to > (answers.from[i] as number)) {
+      point(xOf(frame, to), yOf(frame, (answers.ack[i] as number) + above(i)));
+    }
   }
-  context.lineTo(Number.isNaN(column) ? frame.width : column, y);
-  const last = answers.to[end - 1] as number;
-  context.lineTo(Math.max(xOf(frame, last), Number.isNaN(column) ? 0 : column), y);
+  if (low !== high) {
+    context.lineTo(column, low);
+    context.lineTo(column, high);
+    context.lineTo(column, last);
+  }
   context.stroke();
 }
 
 function ackLine(frame: Frame, picture: Picture): void {
   frame.context.strokeStyle = colour("ack");
   frame.context.lineWidth = 1.5;
-  steps(frame, picture, (i) => picture.answers.ack[i] as number);
+  steps(frame, picture, () => 0);
 }
 
 function windowEdge(frame: Frame, picture: Picture): void {
@@ -190,7 +233,7 @@ function windowEdge(frame: Frame, picture: Picture): void {
   context.strokeStyle = colour("window");
   context.lineWidth = 1.5;
   if (!picture.windowKnown) context.setLineDash([5, 4]);
-  steps(frame, picture, (i) => picture.answers.edge[i] as number);
+  steps(frame, picture, (i) => picture.answers.window[i] as number);
   context.setLineDash([]);
   const inForce = Math.max(0, firstFrom(picture.answers.from, frame.view.to) - 1);
   if ((picture.answers.edge[inForce] ?? 0) > frame.high) {
@@ -289,6 +332,7 @@ function legend(page: Page, picture: Picture): HTMLElement {
     const slug = page.labels[label] ?? "new";
     keys.push([`label-${slug}`, slug.replaceAll("-", " ")]);
   }
+
   keys.push(["ack", "acknowledged"]);
   keys.push(["window", picture.windowKnown ? "receive window" : "receive window, at least"]);
   if (picture.sacks.from.length > 0) keys.push(["sack", "SACKed"]);

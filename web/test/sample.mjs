@@ -24,6 +24,7 @@ function picture(segments) {
     },
     sacks: { from_ns_delta: [380_000_000], lasted_ns: null, low_delta: [1_001_449], length: [4344], twice: null },
     round_trips: { from_ns_delta: [40_000_000, ...every(370_000).slice(1)], min_ns: every(20_000_000), spread_ns: null },
+    flights: { from_ns_delta: [40_000_000, ...every(370_000).slice(1)], most: every(65_160) },
     merged: 0,
     window_known: true,
   };

@@ -30,6 +30,8 @@ pub struct PictureData {
     pub sacks: Sacks,
     /// Round trips from the place of recording to the receiver.
     pub round_trips: RoundTrips,
+    /// What was in flight, at each ACK that acknowledged something new.
+    pub flights: Flights,
     /// How many marks stand for several packets.
     pub merged: u64,
     /// Whether the scale of the window is known; where not, windows may be larger than shown.
@@ -98,6 +100,15 @@ pub struct RoundTrips {
     pub spread_ns: Option<Vec<u64>>,
 }
 
+/// What was sent and not acknowledged: a row is an ACK, just before it, or several that were merged.
+#[derive(Serialize, JsonSchema)]
+pub struct Flights {
+    /// The first ACK's time.
+    pub from_ns_delta: Vec<i64>,
+    /// The most in flight, in bytes.
+    pub most: Vec<u64>,
+}
+
 impl PictureData {
     /// Of `picture`, whose receiver shifts its window field by `shift`.
     pub(super) fn of(picture: &Picture, shift: u8, window_known: bool) -> Self {
@@ -122,6 +133,10 @@ impl PictureData {
                         .iter()
                         .map(|trip| crate::json::nanos(trip.max.saturating_sub(trip.min))),
                 ),
+            },
+            flights: Flights {
+                from_ns_delta: deltas(picture.flights.iter().map(|flight| flight.from.nanos())),
+                most: picture.flights.iter().map(|flight| flight.most).collect(),
             },
             merged: picture.merged,
             window_known,

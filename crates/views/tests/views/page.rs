@@ -2,7 +2,7 @@
 
 use crate::sample;
 use slowpath_analyses::Label;
-use slowpath_analyses::picture::{Answer, Picture, RoundTrip, SackMark, Stroke};
+use slowpath_analyses::picture::{Answer, Flight, Picture, RoundTrip, SackMark, Stroke};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{FlowId, Instant, StreamOffset};
 use slowpath_views::page::{self, Pictures};
@@ -37,6 +37,7 @@ fn picture(segments: i64) -> Picture {
             count: 1,
         });
         let time = Duration::from_micros(20_000 + (number % 13) as u64);
+        picture.flights.push(Flight { from: later, to: later, most: 65_160, count: 1 });
         picture.round_trips.push(RoundTrip { from: later, to: later, min: time, max: time, count: 1 });
     }
     picture
