@@ -1,4 +1,19 @@
 //! Real transfers in network namespaces over an emulated path, with the truth about them.
+//!
+//! A [`case`] says what is done to a transfer and what therefore binds it; [`cases`] is the table of them.
+//! [`run::run`] makes it happen on this kernel, captures it at both ends, [`check`]s that the fault really
+//! happened, and writes the captures with their [`truth`].
+//!
+//! - The path: [`path`] decides, purely, what becomes of each packet; [`relay`] reads packets, asks it, and
+//!   delivers them when due; [`frame`] reads and cuts them. [`wire`] is a path of the kernel's own for traffic
+//!   that is too much for the relay.
+//! - The hosts: [`namespaces`], which never outlive a run for long; [`testbed`], their interfaces, addresses
+//!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
+//! - What runs: [`workload`].
+//! - What is known afterwards: [`watch`] (tcpdump), [`tcp_info`], [`samples`], [`counters`].
+//!
+//! It needs root, and `ip`, `tc`, `ethtool` and `tcpdump`. Nothing on the host is changed but the namespaces it
+//! makes; sysctls are set inside those only.
 
 pub mod case;
 pub mod cases;
