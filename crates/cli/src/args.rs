@@ -92,12 +92,14 @@ pub enum Command {
 }
 
 const DIAGNOSE_HELP: &str = "\
-Where a recording was made decides what it can tell:
-  sender    Everything the sender does shows, and each loss as the sender learns of it. What the receiver does with
-            the data does not. The best place to record.
-  receiver  What arrives and how it is answered shows. Why the sender pauses can be hard to tell.
+Where a recording was made (its vantage) decides what it can tell:
+  sender    The best place. All that the sender does shows, and each loss as
+            it learns of it; what the receiver does with the data does not.
+  receiver  What arrives and how it is answered shows; why the sender pauses
+            can be hard to tell.
   between   Both ends are seen from a distance.
-slowpath infers the place from how soon each end answers, and says how sure it is. --vantage overrides that.
+slowpath infers the place from how soon each end answers, and says how sure
+it is. --vantage overrides that.
 
 Examples:
   slowpath diagnose transfer.pcapng

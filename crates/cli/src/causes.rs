@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::Causes;
 use crate::console::{self, Console};
 use slowpath_analyses::Cause;
-use slowpath_remedies::handbook_page;
+use slowpath_remedies::{handbook_page, handbook_text};
 use slowpath_views::{json, terminal};
 use std::io::Write;
 
@@ -16,10 +16,10 @@ pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
     let mut out = console::stdout();
     match (&args.cause, asked.as_slice()) {
         _ if args.json => {
-            serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_page))?;
+            serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_page, handbook_text))?;
             writeln!(out)?;
         }
-        (Some(_), [cause]) => terminal::cause_page(*cause, handbook_page(*cause), &console.look(), &mut out)?,
+        (Some(_), [cause]) => terminal::cause_page(*cause, handbook_text(*cause), &console.look(), &mut out)?,
         _ => terminal::cause_catalogue(&console.look(), &mut out)?,
     }
     out.flush()?;

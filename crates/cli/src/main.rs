@@ -7,6 +7,7 @@ mod causes;
 mod console;
 mod diagnose;
 mod flows;
+mod man;
 mod recording;
 mod show;
 
@@ -51,11 +52,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
             console::print(&text)
         }
-        Command::Man => {
-            let mut text = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut text)?;
-            console::print(&text)
-        }
+        Command::Man => console::print(&man::page(Cli::command())?),
     }
 }
 

@@ -1,0 +1,25 @@
+//! The help, whole.
+
+use crate::captures::Captures;
+use crate::{run, told};
+
+const COMMANDS: [&str; 6] = ["diagnose", "show", "flows", "causes", "completions", "man"];
+
+/// The long help of every command.
+pub fn pages(folder: &Captures) -> Vec<String> {
+    let mut pages = vec![told(&run(folder, &["--help"])).1];
+    pages.extend(COMMANDS.map(|command| told(&run(folder, &[command, "--help"])).1));
+    pages
+}
+
+#[test]
+fn long_help() {
+    let folder = Captures::new();
+    insta::assert_snapshot!(pages(&folder).join("\n=====\n\n"));
+}
+
+#[test]
+fn short_help() {
+    let folder = Captures::new();
+    insta::assert_snapshot!(told(&run(&folder, &["-h"])).1);
+}

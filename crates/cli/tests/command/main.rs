@@ -1,0 +1,252 @@
+//! The command as a person or a script meets it: what it prints, where, and how it ends.
+
+mod captures;
+mod help;
+
+use captures::Captures;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn slowpath(folder: &Captures) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slowpath"));
+    command.current_dir(folder.path("")).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Captures, args: &[&str]) -> Output {
+    slowpath(folder).args(args).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The exit code, standard output and standard error.
+fn told(output: &Output) -> (i32, String, String) {
+    (output.status.code().expect("it was not killed"), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_verdict_in_words() {
+    let folder = Captures::new();
+    folder.transfer();
+    let (code, out, err) = told(&run(&folder, &["diagnose", "transfer.pcap"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("192.0.2.1:40000 → 198.51.100.7:443 moved 3.81 MiB in 4.04 s"), "{out}");
+    assert!(out.contains("it was bound by the receive window"), "{out}");
+    assert!(!out.contains('\x1b'), "a pipe gets no colour");
+}
+
+#[test]
+fn json_is_json_and_names_its_schema() {
+    let folder = Captures::new();
+    folder.transfer();
+    for (args, schema) in [
+        (&["diagnose", "transfer.pcap", "--json"][..], "slowpath/diagnosis/1"),
+        (&["flows", "transfer.pcap", "--json"], "slowpath/flows/1"),
+        (&["causes", "--json"], "slowpath/causes/1"),
+    ] {
+        let (code, out, _) = told(&run(&folder, args));
+        let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!((code, document["schema"].as_str()), (0, Some(schema)));
+    }
+    let (_, out, _) = told(&run(&folder, &["show", "transfer.pcap", "--json", "--limit", "7"]));
+    let lines: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((lines.len(), lines[6]["schema"].as_str()), (7, Some("slowpath/event/1")));
+}
+
+#[test]
+fn events_as_text() {
+    let folder = Captures::new();
+    folder.transfer();
+    let (code, out, _) = told(&run(&folder, &["show", "transfer.pcap", "--flow", "1", "--limit", "5"]));
+    assert_eq!(code, 0);
+    insta::assert_snapshot!(out);
+    let range = ["show", "transfer.pcap", "--flow", "1", "--from", "1", "--to", "1.02"];
+    let (_, out, _) = told(&run(&folder, &range));
+    assert!(out.lines().skip(1).all(|line| line.starts_with("1.0")), "{out}");
+    assert!(out.lines().count() > 20);
+}
+
+#[test]
+fn flows_as_a_table() {
+    let folder = Captures::new();
+    folder.transfer();
+    let (code, out, _) = told(&run(&folder, &["flows", "transfer.pcap"]));
+    assert_eq!((code, out.lines().count()), (0, 2), "one line a flow in a pipe");
+    let (_, out, _) = told(&run(&folder, &["flows", "transfer.pcap", "--long"]));
+    assert!(out.contains("retransmissions"), "{out}");
+}
+
+#[test]
+fn a_page_is_written_and_never_over_the_recording() {
+    let folder = Captures::new();
+    let capture = folder.transfer();
+    let before = std::fs::read(&capture).expect("it is there");
+    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "r.html"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let page = std::fs::read_to_string(folder.path("r.html")).expect("it was written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("slowpath/page/1"));
+    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "./transfer.pcap"]));
+    assert!(code == 2 && err.contains("is the recording"), "{err}");
+    assert_eq!(std::fs::read(&capture).expect("it is there"), before);
+    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "nowhere/r.html"]));
+    assert!(code == 2 && err.contains("nowhere/r.html: cannot be written"), "{err}");
+}
+
+#[test]
+fn a_stream_is_read_from_standard_input() {
+    let folder = Captures::new();
+    let mut child = slowpath(&folder)
+        .args(["diagnose", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut input = child.stdin.take().expect("it was asked for");
+    input.write_all(&captures::transfer(50)).expect("it reads all");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    let out = text(&output.stdout);
+    assert!(output.status.success() && out.starts_with("standard input: pcap"), "{out}");
+    assert!(!out.contains("slowpath show -"), "there is nothing to show again: {out}");
+}
+
+#[test]
+fn damage_gives_what_can_be_read_and_says_so() {
+    let folder = Captures::new();
+    let whole = captures::transfer(100);
+    folder.write("cut.pcap", &whole[..whole.len() - 17]);
+    let (code, out, _) = told(&run(&folder, &["diagnose", "cut.pcap"]));
+    assert!(code == 1 && out.contains("Read only up to byte") && out.contains("moved"), "{out}");
+    for args in [&["show", "cut.pcap"][..], &["flows", "cut.pcap"]] {
+        let (code, out, err) = told(&run(&folder, args));
+        assert!(code == 1 && err.contains("cut.pcap: Read only up to byte") && !out.is_empty(), "{err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_told_with_its_mend() {
+    let folder = Captures::new();
+    folder.transfer();
+    folder.write("notes.txt", b"not a capture at all");
+    folder.write("empty.pcap", b"");
+    for (args, part) in [
+        (&["diagnose", "missing.pcap"][..], "missing.pcap: cannot be opened"),
+        (&["diagnose", "notes.txt"], "notes.txt: not a capture"),
+        (&["diagnose", "empty.pcap"], "empty.pcap: empty"),
+        (&["diagnose", "transfer.pcap", "--flow", "9"], "there is no flow 9; its only flow is 1"),
+        (&["show", "transfer.pcap", "--flow", "9"], "there is no flow 9; its only flow is 1"),
+        (&["diagnose", "transfer.pcap", "--flow", "0"], "flows are numbered from 1"),
+        (&["diagnose", "transfer.pcap", "--min-bytes", "1000"], "write a number and a unit"),
+        (&["diagnose", "transfer.pcap", "--vantage", "moon"], "possible values: sender, receiver, between"),
+        (&["diagnose", "transfer.pcap", "--bogus"], "unexpected argument '--bogus'"),
+        (&["show", "transfer.pcap", "--from", "noon"], "write seconds since the first packet"),
+        (&["causes", "no-such-cause"], "invalid value 'no-such-cause'"),
+        (&["diagnose"], "required arguments"),
+        (&[], "Usage: slowpath"),
+    ] {
+        let (code, out, err) = told(&run(&folder, args));
+        assert!(code == 2 && err.contains(part) && out.is_empty(), "{args:?}: {code} {out} {err}");
+    }
+}
+
+#[test]
+fn a_recording_without_tcp_is_no_error() {
+    let folder = Captures::new();
+    folder.write("nothing.pcap", &captures::header());
+    let (code, out, _) = told(&run(&folder, &["diagnose", "nothing.pcap"]));
+    assert!(code == 0 && out.contains("There is no TCP in it"), "{out}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Captures::new();
+    folder.write("long.pcap", &captures::transfer(3000));
+    let mut child = slowpath(&folder)
+        .args(["show", "long.pcap"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut first = [0; 100];
+    child.stdout.take().expect("it was asked for").read_exact(&mut first).expect("there is some");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn flows_can_be_chosen() {
+    let folder = Captures::new();
+    folder.transfer();
+    let (code, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--min-bytes", "1 GiB"]));
+    assert!(code == 0 && out.contains("1 flow not shown, as asked for"), "{out}");
+    let (_, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--top", "0"]));
+    assert!(out.contains("1 flow more, alike ones together"), "{out}");
+    let (_, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--vantage", "receiver"]));
+    assert!(out.contains("Recorded at the receiver"), "{out}");
+}
+
+#[test]
+fn every_cause_is_explained() {
+    let folder = Captures::new();
+    let (code, list, _) = told(&run(&folder, &["causes"]));
+    assert_eq!(code, 0);
+    let names: Vec<_> = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| name.contains('/'))
+        .collect();
+    assert!(names.len() > 20, "{list}");
+    for name in names {
+        let (code, out, _) = told(&run(&folder, &["causes", name]));
+        assert!(code == 0 && out.contains(name) && out.lines().count() > 20, "{name}: {out}");
+    }
+}
+
+#[test]
+fn completions_and_man_page_come_from_the_same_definition() {
+    let folder = Captures::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, _) = told(&run(&folder, &["completions", shell]));
+        assert!(code == 0 && out.contains("diagnose") && out.contains("vantage"), "{shell}");
+    }
+    let (code, out, _) = told(&run(&folder, &["man"]));
+    assert!(code == 0 && out.contains(".TH slowpath 1"), "{out}");
+    for part in [".SH DIAGNOSE", "\\-\\-vantage", ".SH SHOW", "\\-\\-limit", "Exit codes"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
+/// A command line of the help, as words.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let folder = Captures::new();
+    for name in ["transfer.pcap", "transfer.pcapng"] {
+        folder.write(name, &captures::transfer(60));
+    }
+    let mut ran = 0;
+    for page in help::pages(&folder) {
+        for line in page.lines().filter_map(|line| line.strip_prefix("  ")) {
+            if !line.starts_with("slowpath ") {
+                continue;
+            }
+            // Two files and other programs are not here.
+            if line.contains("sender.pcapng") || words(line).len() < 2 {
+                continue;
+            }
+            let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+            let (code, _, err) = told(&run(&folder, &words(line)[1..]));
+            assert_eq!((code, err.as_str()), (0, ""), "{line}");
+            ran += 1;
+        }
+    }
+    assert!(ran >= 14, "{ran} examples");
+    assert!(Path::new(&folder.path("report.html")).exists());
+}
