@@ -1,0 +1,149 @@
+//! The README's commands run, and what it shows of their output is what they print.
+//!
+//! Every line of a `sh` block that calls slowpath is run by a shell, in an empty folder with recordings of the names
+//! that the README uses. A `console` block is a command after `$ ` and its output, from the repository's folder; a
+//! line `…` there stands for any number of lines.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SENDER: &str = "captures/shipped/random-loss-20mbit-40ms-10000ppm-cubic/sender.pcap.zst";
+const RECEIVER: &str = "captures/shipped/random-loss-20mbit-40ms-10000ppm-cubic/receiver.pcap.zst";
+const REST: &str = "…";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository's folder")
+}
+
+/// The README's blocks of a language.
+fn blocks(language: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+    let mut found = Vec::new();
+    let mut block: Option<(bool, Vec<String>)> = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), &mut block) {
+            (Some(of), None) => block = Some((of == language, Vec::new())),
+            (Some(_), Some((wanted, lines))) => {
+                if *wanted {
+                    found.push(std::mem::take(lines));
+                }
+                block = None;
+            }
+            (None, Some((_, lines))) => lines.push(line.to_owned()),
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+/// A folder with stand-ins for the commands that the README calls beside slowpath, to put before the PATH.
+fn stand_ins(folder: &Path) {
+    let slowpath = env!("CARGO_BIN_EXE_slowpath");
+    let sender = root().join(SENDER);
+    let scripts = [
+        ("slowpath", format!("exec '{slowpath}' \"$@\"")),
+        ("sudo", "exec \"$@\"".to_owned()),
+        ("tcpdump", format!("cat '{}'", sender.display())),
+    ];
+    fs::create_dir_all(folder).expect("a folder");
+    for (name, line) in scripts {
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{line}\n")).expect("a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+}
+
+fn run(line: &str, stand_ins: &Path, folder: &Path) -> Output {
+    let path = std::env::var("PATH").unwrap_or_default();
+    Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("PATH", format!("{}:{path}", stand_ins.display()))
+        .env_remove("COLUMNS")
+        .output()
+        .expect("a shell")
+}
+
+/// A folder of this test's own, removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("slowpath-readme-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder for temporary files");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn every_command_runs() {
+    let temporary = Folder::new("commands");
+    let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
+    stand_ins(&bin);
+    fs::create_dir_all(&folder).expect("a folder");
+    for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
+        fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
+    }
+    let mut ran = 0;
+    let mut failed = Vec::new();
+    for line in blocks("sh").concat() {
+        if !line.split([' ', '|']).any(|word| word == "slowpath") {
+            continue;
+        }
+        ran += 1;
+        let output = run(&line, &bin, &folder);
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            failed.push(format!("{line}\n    {}: {error}", output.status));
+        } else if output.stdout.is_empty() {
+            failed.push(format!("{line}\n    printed nothing"));
+        }
+    }
+    assert!(ran >= 10, "only {ran} commands were found");
+    assert!(failed.is_empty(), "of the README's commands failed:\n  {}", failed.join("\n  "));
+    let page = fs::read_to_string(folder.join("report.html")).expect("the page that --html writes");
+    assert!(page.contains("</html>"), "the page is whole");
+}
+
+/// Whether `output` is `shown`, where a line `…` stands for any number of lines.
+fn matches(shown: &[String], output: &[&str]) -> bool {
+    match shown.split_first() {
+        None => output.is_empty(),
+        Some((line, shown)) if line == REST => (0..=output.len()).any(|skip| matches(shown, &output[skip..])),
+        Some((line, shown)) => output.first() == Some(&line.as_str()) && matches(shown, &output[1..]),
+    }
+}
+
+#[test]
+fn outputs_are_as_shown() {
+    let temporary = Folder::new("outputs");
+    stand_ins(&temporary.0);
+    let mut compared = 0;
+    for block in blocks("console") {
+        let (command, shown) = block.split_first().expect("a command");
+        let command = command.strip_prefix("$ ").expect("a console block begins with its command");
+        let output = run(command, &temporary.0, &root());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(matches(shown, &lines), "README.md shows other output of\n$ {command}\nIt prints\n{text}");
+        compared += 1;
+    }
+    assert!(compared >= 2, "only {compared} outputs were found");
+}
+
+#[test]
+fn an_ellipsis_stands_for_any_number_of_lines() {
+    let shown = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert!(matches(&shown("…\nb\n…"), &["a", "b", "c"]));
+    assert!(matches(&shown("a\n…\nc"), &["a", "c"]));
+    assert!(!matches(&shown("a\nc"), &["a", "b", "c"]));
+    assert!(!matches(&shown("a"), &["a", "b"]));
+}
