@@ -1,8 +1,8 @@
 //! The sink that analyses every flow of a recording.
 
+use crate::findings;
 use crate::flow::{Flow, Judged};
 use crate::report::FlowReport;
-use crate::findings;
 use crate::summary;
 use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
 use std::collections::VecDeque;
@@ -103,7 +103,14 @@ impl Analysis {
 impl<L: Labels> Analysis<L> {
     /// An analysis that also tells `labels` what each segment was.
     pub fn with_labels(options: Options, labels: L) -> Self {
-        Self { options, flows: Vec::new(), kept: 0, closed: VecDeque::new(), not_kept: NotKept::default(), labels }
+        Self {
+            options,
+            flows: Vec::new(),
+            kept: 0,
+            closed: VecDeque::new(),
+            not_kept: NotKept::default(),
+            labels,
+        }
     }
 
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once.
@@ -139,7 +146,9 @@ impl<L: Labels> Analysis<L> {
         let vantage = self.options.vantage;
         let Some(slot) = self.slot(id) else { return };
         *slot = match slot.take() {
-            Some(Watched::Live(flow)) => Some(Watched::Over(Box::new(summary::report(id, *flow, ended, vantage)))),
+            Some(Watched::Live(flow)) => {
+                Some(Watched::Over(Box::new(summary::report(id, *flow, ended, vantage))))
+            }
             other => other,
         };
     }

@@ -2,8 +2,8 @@
 
 use crate::cause::{Cause, Confidence, Limit};
 use crate::limits::classify::Overview;
-use crate::report::{FlowReport, Finding, Measures, Opening, ScaleKnown, Spell};
-use slowpath_model::{Bytes, End, Rate, Vantage};
+use crate::report::{Finding, FlowReport, Measures, Opening, ScaleKnown, Spell};
+use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
 /// Everything a sentence of evidence may draw on.
@@ -20,7 +20,19 @@ struct Material<'a> {
 /// Sums the spells of each direction up by cause, most time first.
 pub fn complete(report: &mut FlowReport) {
     for from in End::BOTH {
+        idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
         report.directions[from.index()].findings = findings(report, from);
+    }
+}
+
+/// What came after a flow was summed up was no more than an echo of its end.
+fn idle_to_the_end(spells: &mut Vec<Spell>, end: Instant) {
+    let Some(last) = spells.last_mut().filter(|last| last.to < end) else { return };
+    if last.cause == Cause::SenderIdle {
+        last.to = end;
+    } else {
+        let from = last.to;
+        spells.push(Spell { from, to: end, cause: Cause::SenderIdle });
     }
 }
 
@@ -100,7 +112,9 @@ impl Material<'_> {
                 measures.flight_max
             )),
             Limit::ReceiveWindow => self.window(cause, &mut told),
-            Limit::ReceiverProcessing => told.push("ACKs for several segments came more than 10 ms after them".into()),
+            Limit::ReceiverProcessing => {
+                told.push("ACKs for several segments came more than 10 ms after them".into())
+            }
             Limit::CongestionWindow => self.congestion(&mut told),
             Limit::LossRecovery => self.losses(&mut told),
             Limit::Path => self.path(cause, &mut told),
@@ -120,7 +134,9 @@ impl Material<'_> {
     fn window(&self, cause: Cause, told: &mut Vec<String>) {
         let largest = Bytes::new(self.overview.window_max.into());
         let full = self.measures.window_full;
-        told.push(format!("{full} segments used up the receiver's window, which was {largest} at its largest"));
+        told.push(format!(
+            "{full} segments used up the receiver's window, which was {largest} at its largest"
+        ));
         if let Some(base) = self.base_rtt()
             && let Some(most) = Rate::of(largest, base)
         {
@@ -134,14 +150,22 @@ impl Material<'_> {
             _ => {}
         }
         if let ScaleKnown::AtLeast(shift) = self.scale {
-            told.push(format!("the handshake was not captured; a window scale of {shift} is the least that fits"));
+            told.push(format!(
+                "the handshake was not captured; a window scale of {shift} is the least that fits"
+            ));
         }
     }
 
     fn congestion(&self, told: &mut Vec<String>) {
-        told.push(format!("up to {} were outstanding, with more to send and room to receive it", self.measures.flight_max));
+        told.push(format!(
+            "up to {} were outstanding, with more to send and room to receive it",
+            self.measures.flight_max
+        ));
         if let Some(base) = self.base_rtt() {
-            told.push(format!("round trips were near their shortest, {}: no queue stood in the way", short(base)));
+            told.push(format!(
+                "round trips were near their shortest, {}: no queue stood in the way",
+                short(base)
+            ));
         }
         self.count_losses(told);
     }
@@ -178,7 +202,9 @@ impl Material<'_> {
         }
         if let (Cause::Policer, Some(rate)) = (cause, self.overview.policed) {
             let rate = Rate::bits_per_second(rate as u64);
-            told.push(format!("losses came at about the same rate each time, {rate}, and without a longer round trip"));
+            told.push(format!(
+                "losses came at about the same rate each time, {rate}, and without a longer round trip"
+            ));
             self.count_losses(told);
             return;
         }
@@ -212,6 +238,12 @@ fn short(lasted: Duration) -> String {
         s if s >= 1e-3 => (s * 1e3, "ms"),
         s => (s * 1e6, "µs"),
     };
-    let decimals = if amount >= 100.0 { 0 } else if amount >= 10.0 { 1 } else { 2 };
+    let decimals = if amount >= 100.0 {
+        0
+    } else if amount >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{amount:.decimals$} {unit}")
 }

@@ -7,14 +7,18 @@ use crate::limits::track::{Answer, Track};
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding};
 use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
-use crate::stalls::{self, Holding, Stalls};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
+use crate::stalls::{self, Holding, Stalls};
 use slowpath_model::{Flags, FlowKey, Instant, Segment};
 use std::time::Duration;
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
 const LATE_ARRIVAL: i64 = 30_000_000;
+
+/// Time stands still 36 years after, or before, a recording's start.
+pub const LATEST: Instant = Instant::from_nanos(1 << 60);
+const EARLIEST: Instant = Instant::from_nanos(-1 << 60);
 
 /// What one end sent, what of it is outstanding, and how far the end is from the tap.
 #[derive(Clone, Debug, Default)]
@@ -137,11 +141,11 @@ impl Flow {
     pub fn segment(&mut self, at: Instant, segment: &Segment) -> Judged {
         if !self.started {
             self.started = true;
-            self.first = at;
-            self.last = at;
+            self.first = at.clamp(EARLIEST, LATEST);
+            self.last = self.first;
         }
-        // A clock that steps back must not make time negative.
-        let at = at.max(self.last);
+        // A clock that steps back must not make time negative, nor one that leaps make it overflow.
+        let at = at.clamp(self.last, self.last.max(LATEST));
         let me = segment.from.index();
         let mut judged = Judged::default();
         if self.ends[me].copies.is_copy(segment, &self.ends[me].order) {
@@ -161,6 +165,7 @@ impl Flow {
         }
         let silence = at.nanos_since(self.last);
         self.last = at;
+        let begin = self.opening.established.or(self.opening.syn_ack).unwrap_or(self.first);
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
@@ -175,7 +180,7 @@ impl Flow {
         let stalled = silence > stalls::threshold(&me.rto).min(stalls::threshold(&peer.rto));
         let held = stalled.then(|| [me.holding(), peer.holding()]);
         if segment.sequence_len() > 0 {
-            judged.label = me.sends(at, segment, missing, mss, peer, &self.opening, self.first);
+            judged.label = me.sends(at, segment, missing, mss, peer, begin);
         } else if segment.ack.is_some() {
             judged.label = me.sends_nothing(segment, peer);
         }
@@ -259,7 +264,8 @@ fn measure_distance(now: i64, segment: &Segment, me: &mut EndState, peer: &mut E
 }
 
 impl EndState {
-    /// This end sends a segment that takes sequence space.
+    /// This end sends a segment that takes sequence space. `missing` packets before it did not pass; the time to
+    /// account for began at `begin`.
     fn sends(
         &mut self,
         at: Instant,
@@ -267,8 +273,7 @@ impl EndState {
         missing: u16,
         mss: u32,
         peer: &EndState,
-        opening: &Opening,
-        first: Instant,
+        begin: Instant,
     ) -> Option<Label> {
         let now = at.nanos();
         if let Some(probe) = self.probe(segment, peer) {
@@ -310,12 +315,12 @@ impl EndState {
         if agreed && segment.len > mss {
             self.super_packets += 1;
         } else {
-            self.mss_seen = self.mss_seen.max(segment.len);
+            // RFC 9293, section 3.2: the option has 16 bits.
+            self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
         let mss = if agreed { mss } else { self.mss_seen };
         let track = self.track.get_or_insert_with(|| {
-            let begin = opening.established.or(opening.syn_ack).unwrap_or(first).nanos();
-            let mut track = Track::new(begin, segment.seq.0);
+            let mut track = Track::new(begin.nanos(), segment.seq.0);
             track.seed(peer.window.current, peer.window.count > 0);
             Box::new(track)
         });
@@ -334,7 +339,8 @@ impl EndState {
         track.sent(now, segment, &placed, &self.distance, &self.rto);
         if placed.label == Label::New {
             let edge = self.outstanding.una() + i64::from(peer.window.current);
-            self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
+            self.window_full +=
+                u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
         }
         Some(placed.label)
     }
@@ -375,7 +381,11 @@ impl EndState {
         if !below || !idle || control || !established {
             return None;
         }
-        Some(if peer.window.count > 0 && peer.window.current == 0 { Label::WindowProbe } else { Label::KeepAlive })
+        Some(if peer.window.count > 0 && peer.window.current == 0 {
+            Label::WindowProbe
+        } else {
+            Label::KeepAlive
+        })
     }
 
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
@@ -455,11 +465,12 @@ impl EndState {
         let window = if segment.flags.has(Flags::SYN) {
             raw
         } else {
-            // Without the handshake: the window cannot be smaller than what was sent into it.
+            // Without the handshake: no window was smaller than what was sent into it.
             if let ScaleKnown::Unknown | ScaleKnown::AtLeast(_) = me.scale {
-                let outstanding = self.outstanding.nxt() - ack;
+                let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
+                let outstanding = self.outstanding.nxt() - before;
                 let mut shift = me.scale.shift();
-                while raw > 0 && shift < 14 && i64::from(raw << shift) < outstanding {
+                while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
                     shift += 1;
                     me.scale = ScaleKnown::AtLeast(shift);
                 }
@@ -484,7 +495,8 @@ impl Flow {
     /// Whether the connection closed: both FINs acknowledged, or a reset.
     pub fn is_over(&self) -> bool {
         let acknowledged = |end: &EndState| end.outstanding.una() >= end.outstanding.nxt();
-        self.closing.rst != [false; 2] || (self.closing.fin == [true; 2] && self.ends.iter().all(acknowledged))
+        self.closing.rst != [false; 2]
+            || (self.closing.fin == [true; 2] && self.ends.iter().all(acknowledged))
     }
 
     /// Notes the handshake's last segment. Called before it is taken in.

@@ -200,7 +200,14 @@ impl Outstanding {
             if again {
                 self.remember(&record);
             }
-            return Placed { label, unique, repeated: false, tail: true, left_hole: hole > 0, needless: false };
+            return Placed {
+                label,
+                unique,
+                repeated: false,
+                tail: true,
+                left_hole: hole > 0,
+                needless: false,
+            };
         }
         self.below(record, segment, order, nearest)
     }
@@ -228,7 +235,14 @@ impl Outstanding {
         if let Some(before) = before
             && Self::same_frame(&before, &new, segment, order, nearest)
         {
-            return Placed { label: Label::Duplicate, unique: 0, repeated: false, tail, left_hole: false, needless: false };
+            return Placed {
+                label: Label::Duplicate,
+                unique: 0,
+                repeated: false,
+                tail,
+                left_hole: false,
+                needless: false,
+            };
         }
         if Self::is_late_original(before.as_ref(), &new, segment, order) {
             // The original comes after its retransmission, which was not needed.
@@ -507,7 +521,9 @@ mod tests {
                     if let Some(id) = segment.ip.id {
                         order.saw(id, 1);
                     }
-                    labels.push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
+                    labels.push(
+                        outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label,
+                    );
                 }
                 slowpath_model::End::B => {
                     let ack = segment.ack.expect(line).0;
@@ -545,10 +561,7 @@ mod tests {
             "0.095 > . 7001:8001(1000) ack 1 <TS val 80 ecr 1>",
         ]);
         use Label::*;
-        assert_eq!(
-            labels,
-            [New, New, OutOfOrder, New, Retransmission, New, OutOfOrder, New, Retransmission]
-        );
+        assert_eq!(labels, [New, New, OutOfOrder, New, Retransmission, New, OutOfOrder, New, Retransmission]);
     }
 
     #[test]
@@ -576,7 +589,8 @@ mod tests {
 
     #[test]
     fn an_ack_that_echoes_the_original_makes_its_retransmission_spurious() {
-        let late = ["0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>", "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>"];
+        let late =
+            ["0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>", "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>"];
         let play_ack = |ack: &str| play(&[late[0], late[1], ack]).1;
         assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 10>"), 1);
         assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 310>"), 0);

@@ -179,7 +179,8 @@ impl TimestampClock {
         if self.tick == 0 && elapsed > 200_000_000 {
             self.tick = Self::rate(val.wrapping_sub(first), elapsed);
         }
-        (self.tick != 0).then(|| (now - before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
+        (self.tick != 0)
+            .then(|| (now - before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
     }
 
     /// The clock's tick: 1 ms (Linux since 4.13, most others), 1 µs, 4 ms or 10 ms; zero where it is none of them.
@@ -201,9 +202,12 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// An hour: what takes longer is no answer.
+    const FARTHEST: i64 = 3_600_000_000_000;
+
     /// Takes a sample in nanoseconds.
     pub fn sample(&mut self, nanos: i64) {
-        let nanos = nanos.max(0);
+        let nanos = nanos.clamp(0, Self::FARTHEST);
         match &mut self.min {
             None => (self.min, self.recent) = (Some(nanos), nanos),
             Some(min) => {

@@ -44,7 +44,10 @@ pub struct Ended<'a> {
 /// The stalls of one direction: the longest of them, and how many there were.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
-    #[expect(clippy::box_collection, reason = "most directions of most flows have none; a pointer is all they pay")]
+    #[expect(
+        clippy::box_collection,
+        reason = "most directions of most flows have none; a pointer is all they pay"
+    )]
     kept: Option<Box<Vec<Stall>>>,
     count: u64,
 }
@@ -60,8 +63,12 @@ impl Stalls {
         }
         self.count += 1;
         let lasted = Duration::from_nanos(ended.silence.unsigned_abs());
-        let stall =
-            Stall { from: ended.at - lasted, lasted, cause: cause(ended, &holding, mine), frame: ended.segment.frame };
+        let stall = Stall {
+            from: ended.at - lasted,
+            lasted,
+            cause: cause(ended, &holding, mine),
+            frame: ended.segment.frame,
+        };
         let kept = self.kept.get_or_insert_default();
         if kept.len() < Self::MOST {
             kept.push(stall);
@@ -110,7 +117,9 @@ fn cause(ended: &Ended<'_>, holding: &Holding, mine: bool) -> StallCause {
         Hold::Idle if mine && !holding.asked => StallCause::ResourceConstraint,
         Hold::Idle if mine => StallCause::DataUnavailable,
         Hold::Idle => StallCause::ClientIdle,
-        Hold::Window if holding.room.is_none_or(|room| i64::from(room) < holding.mss) => StallCause::ZeroWindow,
+        Hold::Window if holding.room.is_none_or(|room| i64::from(room) < holding.mss) => {
+            StallCause::ZeroWindow
+        }
         Hold::Dry if mine => StallCause::ResourceConstraint,
         _ if !mine => StallCause::PacketDelay,
         _ => StallCause::Undetermined,

@@ -1,11 +1,12 @@
 //! From a watched flow to its report.
 
 use crate::analysis::VantageOverride;
-use crate::flow::{EndState, Flow, WindowStats};
+use crate::flow::{EndState, Flow, LATEST, WindowStats};
+use crate::label::Label;
 use crate::limits::classify::{self, Context};
+use crate::limits::track::micros;
 use crate::report::{DirectionReport, FlowReport, Measures, WindowMeasures};
 use crate::vantage;
-use crate::label::Label;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
 
 /// Takes in a segment that comes after the flow's report was made: it closed, and this is an echo of it.
 pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<Label> {
-    report.last = report.last.max(at);
+    report.last = report.last.max(at.min(LATEST));
     let direction = &mut report.directions[segment.from.index()];
     direction.measures.packets += 1;
     if segment.sequence_len() == 0 {
@@ -69,7 +70,7 @@ pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<L
 fn context(flow: &Flow, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
-    let distance = me.distance.min().zip(peer.distance.min()).map(|(a, b)| a + b);
+    let distance = me.distance.min().zip(peer.distance.min()).map(|(a, b)| a.saturating_add(b));
     Context {
         first: flow.first.nanos(),
         last: flow.last.nanos(),
@@ -78,7 +79,7 @@ fn context(flow: &Flow, from: End) -> Context {
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
         mss: flow.mss().unwrap_or(me.mss_seen).max(1),
         answered: peer.packets > 0,
-        base_rtt: distance.map(|nanos| u32::try_from(nanos / 1000).unwrap_or(u32::MAX)),
+        base_rtt: distance.map(micros),
     }
 }
 

@@ -25,10 +25,15 @@ fn judge(flow: &Flow, far: [Option<i64>; 2]) -> (Vantage, Confidence, String) {
         return match far {
             [Some(near), None] | [None, Some(near)] if near < 300_000 && flow.mss().is_some() => {
                 let end = if far[0].is_some() { End::A } else { End::B };
-                let text = format!("{end} answered within {} µs; the other end's answers do not show", near / 1000);
+                let text =
+                    format!("{end} answered within {} µs; the other end's answers do not show", near / 1000);
                 (Vantage::At(end), Confidence::Low, text)
             }
-            _ => (Vantage::Unknown, Confidence::Low, "too few answers to measure either end's distance".to_owned()),
+            _ => (
+                Vantage::Unknown,
+                Confidence::Low,
+                "too few answers to measure either end's distance".to_owned(),
+            ),
         };
     };
     let text = format!("A answered within {}, B within {}", millis(a), millis(b));

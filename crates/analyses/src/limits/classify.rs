@@ -62,18 +62,14 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
         let before = causes.last().copied();
         causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
     }
-    if std::env::var_os("DBG").is_some() {
-        eprintln!("{overview:?} {context:?}");
-        for (s, c) in stretches.iter().zip(&causes) {
-            let h: Vec<i64> = s.held.iter().map(|h| h / 1000).collect();
-            eprintln!("{:.4}-{:.4} {c} iwrdo {h:?} del {} fl {} win {}..{} rtt {} gap {} dry {}c/{}f open {}c/{}f {:?} rate {:.2}", s.from as f64/1e9, s.to as f64/1e9, s.delivered, s.flight_max, s.window_min, s.window_max, s.rtt_min as i32, s.gap_max, s.dry_clocked, s.dry_free, s.open_clocked, s.open_free, s.marks, s.rate().unwrap_or(0.0)/1e6);
-        }
-    }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     if let Some(policed) = policed(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
-            if matches!(cause, Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout) {
+            if matches!(
+                cause,
+                Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
+            ) {
                 *cause = Cause::Policer;
             }
         }
@@ -97,7 +93,9 @@ impl Spells {
         }
         match self.done.last_mut() {
             Some(last) if last.cause == cause => last.to = Instant::from_nanos(to),
-            _ => self.done.push(Spell { from: Instant::from_nanos(from), to: Instant::from_nanos(to), cause }),
+            _ => {
+                self.done.push(Spell { from: Instant::from_nanos(from), to: Instant::from_nanos(to), cause })
+            }
         }
     }
 
@@ -124,7 +122,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let mut above = 0;
     let peak = rates.iter().find(|(_, lasted)| {
         above += lasted;
-        above * 20 >= sending
+        above >= sending / 20
     });
     let mut overview = Overview {
         base_rtt,
@@ -160,7 +158,7 @@ fn cause(
     let mut held = stretch.held;
     // A window that is used up now and then holds back what Linux saves up for a larger segment in between
     // (tcp_tso_should_defer, 6.18).
-    if held[Hold::Window as usize] * 10 >= stretch.lasted() {
+    if held[Hold::Window as usize] >= stretch.lasted() / 10 {
         held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
     }
     let most = Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open);
@@ -174,9 +172,9 @@ fn cause(
         }
         // The timer may run out meanwhile; then the wait was for that.
         Hold::Delayed => match stretches.get(at + 1) {
-            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
-                episodes.around(next.from + next.lasted() / 2).map_or(Cause::DelaySpike, |episode| episode.cause())
-            }
+            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => episodes
+                .around(next.from + next.lasted() / 2)
+                .map_or(Cause::DelaySpike, |episode| episode.cause()),
             _ => Cause::DelaySpike,
         },
         Hold::Dry => dry(context, stretch, before),
@@ -188,13 +186,14 @@ fn cause(
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
-    if zero && stretch.lasted() >= 400_000_000 && stretch.under(Hold::Window) * 10 >= stretch.lasted() * 9 {
+    if zero && stretch.lasted() >= 400_000_000 && stretch.under(Hold::Window) >= stretch.lasted() / 10 * 9 {
         return Cause::ReaderStopped;
     }
     let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
     let shrunk = stretch.window_max < largest(&stretches[..at]) / 4 * 3;
     // The receiver answers when its reader makes room, not when the data comes.
-    let held = queueing(overview, stretch) && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
+    let held =
+        queueing(overview, stretch) && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
     let around = &stretches[at.saturating_sub(2)..(at + 3).min(stretches.len())];
     let closing = around.iter().any(|s| s.under(Hold::Window) > 0 && s.window_min < stretch.window_max / 4);
     if zero || shrunk || held || closing {
@@ -217,7 +216,7 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
     if stretch.marks.has(Marks::NAGLE) && stretch.dry_clocked >= stretch.dry_free {
         return Cause::NagleDelayedAck;
     }
-    let waits = stretch.dry_clocked + stretch.dry_free;
+    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free);
     if waits == 0 {
         return match before {
             Some(cause @ (Cause::SendBufferFull | Cause::ThinkTime | Cause::NagleDelayedAck)) => cause,
@@ -226,7 +225,7 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
     }
     // What a full buffer holds is the same each time; what an application writes is not tied to ACKs.
     // No buffer is so small that it holds less than two segments (SOCK_MIN_SNDBUF, 6.18).
-    if stretch.dry_clocked * 10 >= waits * 7 && stretch.peak_max >= 2 * context.mss {
+    if f64::from(stretch.dry_clocked) >= 0.7 * f64::from(waits) && stretch.peak_max >= 2 * context.mss {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
@@ -245,11 +244,11 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         return Cause::BottleneckFull;
     }
     // Neither ACKs nor a window made the sender send when it did: its application did.
-    if stretch.open_free > 2 * stretch.open_clocked {
+    if stretch.open_free > stretch.open_clocked.saturating_mul(2) {
         return Cause::SenderIdle;
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
-        let grows = |earlier: &Stretch, later: &Stretch| later.flight_max >= earlier.flight_max / 5 * 6;
+        let grows = |earlier: &Stretch, later: &Stretch| later.flight_max / 6 >= earlier.flight_max / 5;
         let earlier = at.checked_sub(1).map(|at| &stretches[at]);
         let later = stretches.get(at + 1);
         let growing = earlier.is_none_or(|s| grows(s, stretch)) || later.is_some_and(|s| grows(stretch, s));
@@ -280,7 +279,9 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
     for (stretch, cause) in stretches.iter().zip(causes) {
         let at_rate = stretch.rate().is_some_and(|rate| rate >= 0.8 * overview.peak_rate);
         match (*cause, on_path) {
-            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => *cause = path,
+            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
+                *cause = path
+            }
             (now, _) if full(now) => on_path = Some(now),
             (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
             _ => on_path = None,
@@ -296,7 +297,7 @@ fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     /// How alike the amounts outstanding before each loss must be: standard deviation by mean.
     const ALIKE: f64 = 0.12;
     let life = stretches.last()?.to - stretches.first()?.from;
-    if overview.queued * 5 > life {
+    if overview.queued > life / 5 {
         return None;
     }
     let mut before = Vec::new();

@@ -89,7 +89,15 @@ impl Episodes {
 
     /// `segment` was sent again at `at`; the sender was silent since `silent_since`; `nxt` is the highest offset
     /// sent.
-    pub fn resent(&mut self, at: i64, silent_since: i64, segment: &Segment, placed: &Placed, timeout: bool, nxt: i64) {
+    pub fn resent(
+        &mut self,
+        at: i64,
+        silent_since: i64,
+        segment: &Segment,
+        placed: &Placed,
+        timeout: bool,
+        nxt: i64,
+    ) {
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;

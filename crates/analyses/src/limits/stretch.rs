@@ -21,7 +21,8 @@ impl Hold {
     /// As many as there are.
     pub const COUNT: usize = 6;
     /// All of them, in the order of the array in [`Stretch`].
-    pub const ALL: [Self; Self::COUNT] = [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open, Self::Delayed];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open, Self::Delayed];
 }
 
 /// Things that happened within a stretch, as bits.

@@ -281,11 +281,8 @@ impl Track {
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
-        self.known = Answer {
-            una: answer.una.max(self.known.una),
-            edge: answer.edge.max(self.known.edge),
-            ..answer
-        };
+        self.known =
+            Answer { una: answer.una.max(self.known.una), edge: answer.edge.max(self.known.edge), ..answer };
         self.nxt = self.nxt.max(self.known.una);
         let current = &mut self.current;
         current.delivered += answer.delivered;
@@ -294,7 +291,7 @@ impl Track {
         current.window_min = current.window_min.min(answer.window);
         if let Some(round_trip) = answer.round_trip {
             self.shortest = self.shortest.min(round_trip);
-            let micros = u32::try_from(round_trip / 1000).unwrap_or(u32::MAX - 1);
+            let micros = micros(round_trip);
             current.rtt_min = current.rtt_min.min(micros);
         }
         self.episodes.reached(at, self.known.una);
@@ -368,7 +365,8 @@ impl Track {
         } else {
             self.current.dry_free += 1;
         }
-        let flight = (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
+        let flight =
+            (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
         self.current.peak_min = self.current.peak_min.min(flight);
     }
@@ -443,6 +441,11 @@ impl Track {
         self.cut();
         Finished { log: self.log, episodes: self.episodes, flight_area: self.flight_area }
     }
+}
+
+/// A round trip in microseconds; more than 18 minutes count as that.
+pub fn micros(nanos: i64) -> u32 {
+    (nanos / 1000).clamp(0, i64::from(u32::MAX / 4)) as u32
 }
 
 /// A direction's time when it is over.
