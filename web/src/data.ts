@@ -28,6 +28,7 @@ export interface Flow {
   findings: Finding[];
   repetition: string | null;
   vantage: string;
+  on_the_way: string[];
   blind_spots: string[];
   measures: [string, string][];
   show: string | null;

@@ -26,14 +26,21 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
     ...pictures(page, flow, view),
     flow.findings.length === 0 ? null : findings(page, flow, view),
     measures(flow),
+    flow.on_the_way.length === 0
+      ? null
+      : el("section", {}, el("h3", {}, "On the way between the two recordings"), sentences(flow.on_the_way)),
     el(
       "section",
       {},
-      el("h3", {}, "What cannot be told from here"),
+      el("h3", {}, flow.blind_spots.length > 0 ? "What cannot be told from here" : "Where it was recorded"),
       el("p", {}, flow.vantage),
-      el("ul", {}, ...flow.blind_spots.map((text) => el("li", {}, text))),
+      sentences(flow.blind_spots),
     ),
   );
+}
+
+function sentences(all: string[]): HTMLElement {
+  return el("ul", {}, ...all.map((text) => el("li", {}, text)));
 }
 
 function capital(text: string): string {

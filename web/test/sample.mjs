@@ -43,7 +43,7 @@ function flow(number, segments) {
         commands: [{ host: "receiver", line: "sysctl -w x=1", changes: "how far", needs: "root", reverts: "sysctl -w x=0" }],
       }],
     }],
-    repetition: "2 sent again", vantage: "Recorded at the sender (high confidence).", blind_spots: ["The receiver."],
+    repetition: "2 sent again", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],
     measures: [["data", "46 MiB"]], show: `slowpath show '${HOSTILE}' --flow ${number}`,
     picture: segments === 0 ? null : picture(segments),
   };

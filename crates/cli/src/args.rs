@@ -118,7 +118,7 @@ pub struct Diagnose {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub choice: Choice,
-    /// Where the recording was made, if slowpath should not infer it
+    /// Where the recording was made, if slowpath should not infer it (of two recordings it always does)
     #[arg(long, value_name = "PLACE")]
     pub vantage: Option<Place>,
     /// How many flows to show in full; the others are put together in groups

@@ -4,12 +4,14 @@ use crate::args::{Diagnose, Place};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use anyhow::Context;
+use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Pairing, pair};
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
-use slowpath_model::FlowId;
-use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::{Diagnosis, Recording, json, page, terminal};
+use slowpath_capture::Summary;
+use slowpath_model::{FlowId, Sink};
+use slowpath_views::rank::{Ranker, Ranking, Selection};
+use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -17,45 +19,126 @@ use std::path::{Path, PathBuf};
 const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let [file] = args.files.as_slice() else {
-        anyhow::bail!("two recordings of the same transfer cannot be matched yet; give one");
-    };
+    if let Some(page) = &args.html {
+        refuse_input(page, &args.files)?;
+    }
+    match args.files.as_slice() {
+        [one] => {
+            let tap = observe(args, one, None, console)?;
+            conclude(args, console, vec![tap.read], tap.seen, None)
+        }
+        [first, second] => {
+            let stdin = |file: &PathBuf| file.as_os_str() == "-";
+            anyhow::ensure!(
+                !(stdin(first) && stdin(second)),
+                "only one of the two recordings can be standard input"
+            );
+            let mut collectors = [(); 2].map(|()| Collector::new(CollectorOptions::default()));
+            let [one, two] = &mut collectors;
+            let taps =
+                [observe(args, first, Some(one), console)?, observe(args, second, Some(two), console)?];
+            let [one, two] = collectors;
+            let [epoch_one, epoch_two] = taps.each_ref().map(|tap| tap.seen.summary.epoch_ns.unwrap_or(0));
+            let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
+            let base = nearer_to_sender(&pairing, &taps);
+            let [one, two] = taps;
+            let seen = if base == 0 { one.seen } else { two.seen };
+            conclude(args, console, vec![one.read, two.read], seen, Some(Paired { base, pairing }))
+        }
+        _ => anyhow::bail!("give one recording, or two of the same transfer"),
+    }
+}
+
+/// One recording, read and analysed.
+struct Tap {
+    read: Recording,
+    seen: Seen,
+}
+
+struct Seen {
+    summary: Summary,
+    ranking: Ranking,
+    not_kept: u64,
+    pictures: Option<Pictures>,
+}
+
+/// Reads one recording.
+fn observe(
+    args: &Diagnose,
+    file: &Path,
+    collector: Option<&mut Collector>,
+    console: &Console,
+) -> anyhow::Result<Tap> {
+    let paired = collector.is_some();
     let top = match (args.json, &args.html) {
         (true, _) => usize::MAX,
         (false, Some(_)) => args.top.max(FLOWS_ON_PAGE),
         (false, None) => args.top,
     };
     let mut ranker = Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top });
+    // Where a recording is one of two, its place follows from its timing: the place given would be that of both.
+    let options = options(args.vantage.filter(|_| !paired));
     let (summary, not_kept, pictures) = match &args.html {
         None => {
-            let mut analysis = Analysis::new(options(args.vantage));
-            let summary = recording::read(file, &mut analysis, console)?;
+            let mut analysis = Analysis::new(options);
+            let summary = read_both(file, &mut analysis, collector, console)?;
             let (not_kept, ()) = analysis.finish_each(|flow| ranker.add(flow));
             (summary, not_kept, None)
         }
-        Some(page) => {
-            refuse_input(page, &args.files)?;
-            let pictures =
-                Pictures::new(PictureOptions { only: args.choice.flow, ..PictureOptions::default() });
-            let mut analysis = Analysis::with_labels(options(args.vantage), pictures);
-            let summary = recording::read(file, &mut analysis, console)?;
+        Some(_) => {
+            let only = PictureOptions { only: args.choice.flow, ..PictureOptions::default() };
+            let mut analysis = Analysis::with_labels(options, Pictures::new(only));
+            let summary = read_both(file, &mut analysis, collector, console)?;
             let (not_kept, pictures) = analysis.finish_each(|flow| ranker.add(flow));
-            (summary, not_kept, Some((page, pictures)))
+            (summary, not_kept, Some(pictures))
         }
     };
     let read = recording::describe(&summary)?;
-    let ranking = ranker.finish();
-    if let Some(flow) = args.choice.flow {
-        require(flow, ranking.taken() > 0, &read, summary.flows)?;
+    let seen = Seen { summary, ranking: ranker.finish(), not_kept: not_kept.flows, pictures };
+    Ok(Tap { read, seen })
+}
+
+fn read_both(
+    file: &Path,
+    analysis: &mut impl Sink,
+    collector: Option<&mut Collector>,
+    console: &Console,
+) -> anyhow::Result<Summary> {
+    match collector {
+        Some(collector) => recording::read(file, &mut Both(analysis, collector), console),
+        None => recording::read(file, analysis, console),
     }
-    let outcome = recording::outcome(std::slice::from_ref(&read));
+}
+
+/// The recording that sees most of what the sender of the slowest flow in both does.
+fn nearer_to_sender(pairing: &Pairing, taps: &[Tap; 2]) -> usize {
+    let slowest =
+        taps[0].seen.ranking.full.iter().find_map(|flow| Some((flow.sender, pairing.of(0, flow.id)?)));
+    slowest.and_then(|(sender, pair)| pair.beside(sender)).unwrap_or(0)
+}
+
+/// Says what was found.
+fn conclude(
+    args: &Diagnose,
+    console: &Console,
+    recordings: Vec<Recording>,
+    seen: Seen,
+    paired: Option<Paired>,
+) -> anyhow::Result<Outcome> {
+    let Seen { summary, ranking, not_kept, pictures } = seen;
+    if let Some(flow) = args.choice.flow {
+        let base = paired.as_ref().map_or(0, |paired| paired.base);
+        require(flow, ranking.taken() > 0, &recordings[base], summary.flows)?;
+    }
+    let outcome = recording::outcome(&recordings);
     let diagnosis = Diagnosis {
-        recordings: vec![read],
+        recordings,
         ranking,
-        flows_not_kept: not_kept.flows,
+        flows_not_kept: not_kept,
+        paired,
         advise: &slowpath_remedies::advise,
     };
-    tell(args, console, diagnosis, pictures)?;
+    tell(args, console, diagnosis, args.html.as_ref().zip(pictures))?;
     Ok(outcome)
 }
 

@@ -1,6 +1,7 @@
 //! What every view is given.
 
 use crate::rank::Ranking;
+use slowpath_analyses::pairing::Pairing;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_model::Instant;
 use slowpath_remedies::Advice;
@@ -13,12 +14,30 @@ pub struct Diagnosis<'a> {
     pub ranking: Ranking,
     /// Flows that were seen and of which no report was kept, for want of memory.
     pub flows_not_kept: u64,
+    /// What two recordings of the same transfer show together; `None` where one was given.
+    pub paired: Option<Paired>,
     /// Knows what would give the time of a finding back.
     pub advise: &'a Advise,
 }
 
+impl Diagnosis<'_> {
+    /// The recording that the flows' reports are of.
+    pub fn reported(&self) -> Option<&Recording> {
+        self.recordings.get(self.paired.as_ref().map_or(0, |paired| paired.base))
+    }
+}
+
 /// Who knows what would help: `slowpath_remedies::advise`, but for tests.
 pub type Advise = dyn Fn(&Finding, &FlowReport) -> Vec<Advice>;
+
+/// Two recordings, compared.
+#[derive(Debug)]
+pub struct Paired {
+    /// The recording that the flows' reports are of: 0 or 1.
+    pub base: usize,
+    /// What the comparison shows.
+    pub pairing: Pairing,
+}
 
 /// What was read from one file or stream.
 #[derive(Clone, Debug, Default)]

@@ -18,4 +18,4 @@ pub mod rank;
 pub mod terminal;
 pub mod words;
 
-pub use diagnosis::{Advise, Diagnosis, Recording, Skipped};
+pub use diagnosis::{Advise, Diagnosis, Paired, Recording, Skipped};

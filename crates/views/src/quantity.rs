@@ -34,6 +34,12 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// Nanoseconds that may be negative, as differences between two clocks may.
+pub fn duration_nanos(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(Duration::from_nanos(nanos.unsigned_abs())))
+}
+
 /// A time that may not be known: `-` where it is not.
 pub fn duration_or_dash(time: Option<Duration>) -> String {
     time.map_or_else(|| "-".to_owned(), duration)

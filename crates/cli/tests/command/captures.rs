@@ -31,30 +31,73 @@ impl Captures {
     }
 }
 
-/// The capture of a transfer in `rounds` round trips of 20 ms.
+/// The capture of a transfer in `rounds` round trips of 20 ms, at its sender.
 pub fn transfer(rounds: u32) -> Vec<u8> {
+    written(segments(rounds))
+}
+
+/// The same at its receiver, 10 ms away, where every 500th segment did not arrive.
+pub fn transfer_at_receiver(rounds: u32) -> Vec<u8> {
+    let mut all = segments(rounds);
+    let mut number = 0;
+    all.retain(|segment| {
+        number += u32::from(segment.len > 0);
+        segment.len == 0 || number % 500 != 0
+    });
+    for segment in &mut all {
+        segment.micros = if segment.out { segment.micros + 10_000 } else { segment.micros - 10_000 };
+    }
+    all.sort_by_key(|segment| segment.micros);
+    written(all)
+}
+
+fn written(segments: Vec<Packet>) -> Vec<u8> {
     let mut file = header();
-    let mut at = 0;
-    push(&mut file, at, true, 100, 0, 0x02, 65_535, 0);
-    at += 20_000;
-    push(&mut file, at, false, 500, 101, 0x12, 20_000, 0);
-    at += 10;
-    push(&mut file, at, true, 101, 501, 0x10, 500, 0);
-    let mut seq = 101;
+    segments.iter().for_each(|segment| push(&mut file, segment));
+    file
+}
+
+struct Packet {
+    micros: u32,
+    out: bool,
+    seq: u32,
+    ack: u32,
+    flags: u8,
+    window: u16,
+    len: u16,
+}
+
+fn segments(rounds: u32) -> Vec<Packet> {
+    let mut all = Vec::new();
+    let mut out = |micros, seq, ack, flags, len| {
+        all.push(Packet { micros, out: true, seq, ack, flags, window: 500, len });
+    };
+    out(0, 100, 0, 0x02, 0);
+    out(20_010, 101, 501, 0x10, 0);
+    let (mut at, mut seq) = (20_010, 101);
     for _ in 0..rounds {
         for segment in 0..20 {
-            push(&mut file, at + segment, true, seq, 501, 0x18, 500, 1000);
+            out(at + segment, seq, 501, 0x18, 1000);
             seq += 1000;
         }
         at += 20_000;
+    }
+    out(at + 10, seq, 501, 0x11, 0);
+    out(at + 20_020, seq + 1, 502, 0x10, 0);
+    let mut back = |micros, seq, ack, flags| {
+        all.push(Packet { micros, out: false, seq, ack, flags, window: 20_000, len: 0 });
+    };
+    back(20_000, 500, 101, 0x12);
+    (at, seq) = (20_010, 101);
+    for _ in 0..rounds {
+        (at, seq) = (at + 20_000, seq + 20_000);
         for answer in (0..20).rev().step_by(2) {
-            push(&mut file, at - answer, false, 501, seq - 1000 * answer, 0x10, 20_000, 0);
+            back(at - answer, 501, seq - 1000 * answer, 0x10);
         }
     }
-    push(&mut file, at + 10, true, seq, 501, 0x11, 500, 0);
-    push(&mut file, at + 20_010, false, 501, seq + 1, 0x11, 20_000, 0);
-    push(&mut file, at + 20_020, true, seq + 1, 502, 0x10, 500, 0);
-    file
+    back(at + 20_010, 501, seq + 1, 0x11);
+    all.sort_by_key(|segment| segment.micros);
+    all
 }
 
 /// The header of a pcap of raw IP in microseconds.
@@ -67,23 +110,22 @@ pub fn header() -> Vec<u8> {
 }
 
 /// One segment, of which the headers are captured.
-#[expect(clippy::too_many_arguments, reason = "the fields of a segment, in their order")]
-fn push(file: &mut Vec<u8>, micros: u32, out: bool, seq: u32, ack: u32, flags: u8, window: u16, len: u16) {
-    file.extend((micros / 1_000_000).to_le_bytes());
-    file.extend((micros % 1_000_000).to_le_bytes());
+fn push(file: &mut Vec<u8>, segment: &Packet) {
+    file.extend((segment.micros / 1_000_000).to_le_bytes());
+    file.extend((segment.micros % 1_000_000).to_le_bytes());
     file.extend(40_u32.to_le_bytes());
-    file.extend((40 + u32::from(len)).to_le_bytes());
+    file.extend((40 + u32::from(segment.len)).to_le_bytes());
     let (from, to, ports) =
-        if out { (CLIENT, SERVER, [40_000_u16, 443]) } else { (SERVER, CLIENT, [443, 40_000]) };
+        if segment.out { (CLIENT, SERVER, [40_000_u16, 443]) } else { (SERVER, CLIENT, [443, 40_000]) };
     file.extend([0x45, 0]);
-    file.extend((40 + len).to_be_bytes());
+    file.extend((40 + segment.len).to_be_bytes());
     file.extend([0, 0, 0, 0, 64, 6, 0, 0]);
     file.extend(from);
     file.extend(to);
     file.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
-    file.extend(seq.to_be_bytes());
-    file.extend(ack.to_be_bytes());
-    file.extend([0x50, flags]);
-    file.extend(window.to_be_bytes());
+    file.extend(segment.seq.to_be_bytes());
+    file.extend(segment.ack.to_be_bytes());
+    file.extend([0x50, segment.flags]);
+    file.extend(segment.window.to_be_bytes());
     file.extend([0, 0, 0, 0]);
 }

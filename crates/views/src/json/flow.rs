@@ -2,8 +2,9 @@
 
 use super::finding::{Finding, Spell, Stall};
 use super::measures::Measures;
+use super::pairing::Pair;
 use super::{end, nanos};
-use crate::diagnosis::Advise;
+use crate::diagnosis::{Advise, Diagnosis};
 use crate::rank::{main_finding, time_lost};
 use crate::words;
 use schemars::JsonSchema;
@@ -48,6 +49,8 @@ pub struct Flow {
     lost_ns: u64,
     /// What A sent, then what B sent.
     directions: Vec<Direction>,
+    /// What became of its packets between two recordings; `null` where only one has it.
+    pair: Option<Pair>,
 }
 
 /// Where a flow was recorded, and how that is known.
@@ -108,7 +111,9 @@ pub struct Direction {
 }
 
 impl Flow {
-    pub(super) fn of(flow: &FlowReport, advise: Option<&Advise>) -> Self {
+    pub(super) fn of(flow: &FlowReport, diagnosis: Option<&Diagnosis<'_>>) -> Self {
+        let advise = diagnosis.map(|diagnosis| diagnosis.advise);
+        let paired = diagnosis.and_then(|diagnosis| words::pair(diagnosis, flow));
         Self {
             flow: flow.id.0,
             a: flow.key.a.to_string(),
@@ -137,6 +142,7 @@ impl Flow {
                     Direction::of(direction, flow, advise.filter(|_| direction.from == flow.sender))
                 })
                 .collect(),
+            pair: paired.map(|(paired, pair)| Pair::of(paired, pair)),
         }
     }
 }

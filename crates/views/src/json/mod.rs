@@ -11,6 +11,7 @@ mod event;
 mod finding;
 mod flow;
 mod measures;
+mod pairing;
 mod recording;
 
 pub use catalogue::{CauseEntry, Causes};
@@ -18,6 +19,7 @@ pub use event::EventLine;
 pub use finding::{Advice, Command, Finding, Spell, Stall};
 pub use flow::{Closing, Direction, Flow, Opening, Vantage};
 pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale};
+pub use pairing::{Clocks, Pair, Spread, Way};
 pub use recording::{Recording, Skipped};
 
 use crate::diagnosis;
@@ -35,6 +37,10 @@ pub struct Diagnosis<'a> {
     recordings: Vec<Recording>,
     /// Flows that were seen and of which no report was kept, for want of memory.
     flows_not_kept: u64,
+    /// How the clocks of two recordings lie; empty where they could not be aligned, `null` where one was given.
+    clocks: Option<Vec<Clocks>>,
+    /// The recording that the flows are reported of: 0 or 1.
+    reported: usize,
     /// The flows that were asked for, those that lost most time first.
     #[serde(serialize_with = "diagnosed")]
     #[schemars(with = "Vec<Flow>")]
@@ -48,7 +54,9 @@ impl<'a> Diagnosis<'a> {
             schema: "slowpath/diagnosis/1",
             recordings: diagnosis.recordings.iter().map(Recording::of).collect(),
             flows_not_kept: diagnosis.flows_not_kept,
-            flows: Flows { reports: diagnosis.ranking.full.iter().collect(), advise: Some(diagnosis.advise) },
+            clocks: diagnosis.paired.as_ref().map(Clocks::of),
+            reported: diagnosis.paired.as_ref().map_or(0, |paired| paired.base),
+            flows: Flows { reports: diagnosis.ranking.full.iter().collect(), diagnosis: Some(diagnosis) },
         }
     }
 }
@@ -76,7 +84,7 @@ impl<'a> FlowList<'a> {
             schema: "slowpath/flows/1",
             recordings: vec![Recording::of(recording)],
             flows_not_kept,
-            flows: Flows { reports: flows, advise: None },
+            flows: Flows { reports: flows, diagnosis: None },
         }
     }
 }
@@ -84,11 +92,11 @@ impl<'a> FlowList<'a> {
 /// Flows that become JSON one at a time, since there can be hundreds of thousands.
 struct Flows<'a> {
     reports: Vec<&'a FlowReport>,
-    advise: Option<&'a diagnosis::Advise>,
+    diagnosis: Option<&'a diagnosis::Diagnosis<'a>>,
 }
 
 fn diagnosed<S: Serializer>(flows: &Flows<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.advise)))
+    serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.diagnosis)))
 }
 
 /// The schema of every document, with the name of its file.

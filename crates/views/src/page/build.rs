@@ -52,6 +52,7 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
     remark(diagnosis.flows_not_kept, "seen and not kept, to save memory.");
     remark(pictures.dropped, "without a picture, to save memory: those whose data spans the shortest time.");
     remark(thinned, "drawn with less detail, to keep this page small: --flow N draws one in full.");
+    remarks.extend(words::clocks(diagnosis));
     Page {
         schema: "slowpath/page/1",
         version: env!("CARGO_PKG_VERSION"),
@@ -106,7 +107,8 @@ fn flow_data(
         findings: flow.main().findings.iter().map(|finding| finding_data(diagnosis, finding, flow)).collect(),
         repetition: words::repetition(flow),
         vantage: words::vantage_sentence(flow),
-        blind_spots: words::blind_spots(flow),
+        on_the_way: words::on_the_way(diagnosis, flow),
+        blind_spots: words::blind_spots(flow, words::pair(diagnosis, flow).is_some()),
         measures: measures(flow),
         show: words::show_command(diagnosis, flow),
         picture: picture.map(|picture| PictureData::of(picture, receiver.window_scale.shift(), known)),

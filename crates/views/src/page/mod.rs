@@ -106,6 +106,8 @@ pub struct FlowData {
     pub repetition: Option<String>,
     /// Where it was recorded, and how that is known.
     pub vantage: String,
+    /// What became of its packets on the way, where two recordings were compared.
+    pub on_the_way: Vec<String>,
     /// What cannot be told from there.
     pub blind_spots: Vec<String>,
     /// Measures, as name and value.

@@ -46,8 +46,9 @@ pub(crate) fn write(
     }
     let command = words::show_command(diagnosis, flow);
     findings(flow, &command, look, out)?;
+    on_the_way(diagnosis, flow, look, out)?;
     advice(diagnosis, flow, advised, look, out)?;
-    blind_spots(flow, look, out)
+    blind_spots(flow, words::pair(diagnosis, flow).is_some(), look, out)
 }
 
 /// `── flow 3 ─────`
@@ -103,6 +104,25 @@ fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<(
     for (number, line) in lines.iter().enumerate() {
         let lead = if number == 0 { lead.clone() } else { " ".repeat(columns(&lead)) };
         writeln!(out, "{lead}{}", look.paint(style.bold(), line))?;
+    }
+    Ok(())
+}
+
+/// What the other recording adds, where there are two.
+fn on_the_way(
+    diagnosis: &Diagnosis<'_>,
+    flow: &FlowReport,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let sentences = words::on_the_way(diagnosis, flow);
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "{}", look.strong("On the way between the two recordings"))?;
+    for sentence in sentences {
+        look.paragraph(out, "  • ", &sentence)?;
     }
     Ok(())
 }
@@ -182,12 +202,16 @@ fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Writ
     }
 }
 
-fn blind_spots(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+fn blind_spots(flow: &FlowReport, both_ends: bool, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out)?;
     look.paragraph(out, "", &words::vantage_sentence(flow))?;
+    let spots = words::blind_spots(flow, both_ends);
+    if spots.is_empty() {
+        return Ok(());
+    }
     writeln!(out)?;
     writeln!(out, "{}", look.strong("What cannot be told from here"))?;
-    for spot in words::blind_spots(flow) {
+    for spot in spots {
         look.paragraph(out, "  • ", &spot)?;
     }
     Ok(())

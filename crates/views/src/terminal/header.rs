@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use crate::diagnosis::{Diagnosis, Recording};
-use crate::quantity::counted;
+use crate::quantity::{count, counted};
 use crate::words;
 use anstyle::{AnsiColor, Style};
 use std::io;
@@ -14,6 +14,19 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     for recording in &diagnosis.recordings {
         one(recording, look, out)?;
+    }
+    if let Some(clocks) = words::clocks(diagnosis) {
+        look.paragraph(out, "", &clocks)?;
+    }
+    if let Some(paired) = &diagnosis.paired {
+        let [first, second] = paired.pairing.alone.each_ref().map(|alone| alone.len() as u64);
+        let text = format!(
+            "{} in both; {} only in the first and {} only in the second.",
+            counted(paired.pairing.flows.len() as u64, "flow"),
+            count(first),
+            count(second)
+        );
+        look.paragraph(out, "", &text)?;
     }
     let flows = diagnosis.ranking.flows;
     if flows == 0 {

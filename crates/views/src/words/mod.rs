@@ -1,8 +1,10 @@
 //! The sentences of the verdict, which all views share.
 
 mod recording;
+mod way;
 
 pub use recording::{recording_facts, show_command, skipped};
+pub use way::{aligned, clocks, direction, on_the_way, pair};
 
 use crate::quantity::{count, counted, duration, share};
 use crate::rank::{Group, main_finding};
@@ -190,11 +192,13 @@ pub fn group(group: &Group) -> String {
     )
 }
 
-/// What this recording cannot tell about the flow, and what to record to know.
-pub fn blind_spots(flow: &FlowReport) -> Vec<String> {
+/// What cannot be told about the flow, and what to record to know. Where it was recorded at both ends, what one of
+/// them cannot see the other can.
+pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     let mut spots = Vec::new();
     let main = flow.main();
     match flow.vantage.vantage {
+        _ if both_ends => {}
         Vantage::At(end) if end == flow.sender => spots.push(
             "What happened inside the receiver, and where on the way packets were lost: record at the receiver at the \
              same time and give both files."

@@ -31,7 +31,7 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
 
 /// What to type to see a flow's packets; `None` where they came from a stream.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
-    let recording = diagnosis.recordings.first().filter(|recording| recording.name != "-")?;
+    let recording = diagnosis.reported().filter(|recording| recording.name != "-")?;
     Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
 }
 

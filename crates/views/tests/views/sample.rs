@@ -273,5 +273,11 @@ pub fn diagnosis(flows: &[FlowReport], selection: Selection) -> Diagnosis<'stati
     for flow in flows {
         ranker.add(flow.clone());
     }
-    Diagnosis { recordings: vec![recording()], ranking: ranker.finish(), flows_not_kept: 0, advise: &advise }
+    Diagnosis {
+        recordings: vec![recording()],
+        ranking: ranker.finish(),
+        flows_not_kept: 0,
+        paired: None,
+        advise: &advise,
+    }
 }

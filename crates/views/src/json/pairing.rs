@@ -1,0 +1,159 @@
+//! What two recordings of the same transfer show together.
+
+use super::{end, nanos};
+use crate::diagnosis::Paired;
+use crate::words;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::pairing::report::{self, OneWay};
+use slowpath_analyses::pairing::{DirectionPair, FlowPair};
+use slowpath_model::End;
+
+/// How the clock of the second recording lies to that of the first, for a time in which both ran evenly.
+#[derive(Serialize, JsonSchema)]
+pub struct Clocks {
+    /// From this instant of the first recording on.
+    from_ns: i64,
+    /// Until this one.
+    to_ns: i64,
+    /// What the second is ahead at the start.
+    offset_ns: i64,
+    /// How far that may be off: half of the shortest round trip.
+    offset_uncertainty_ns: u64,
+    /// By how much the second runs faster, in parts per million.
+    drift_ppm: f64,
+    /// How far that may be off.
+    drift_uncertainty_ppm: f64,
+}
+
+/// One flow in both recordings.
+#[derive(Serialize, JsonSchema)]
+pub struct Pair {
+    /// Its number in the first and in the second recording.
+    flows: [u32; 2],
+    /// How it is known to be the same: by `addresses`, by the `handshake` or by its `packets`.
+    identified_by: &'static str,
+    /// One in how many stretches of the stream was compared.
+    one_in: u32,
+    /// What became of what A sent, then of what B sent.
+    directions: Vec<Way>,
+}
+
+/// What became of the packets of one direction between the two places.
+#[derive(Serialize, JsonSchema)]
+pub struct Way {
+    /// The end that sent, `a` or `b`.
+    from: &'static str,
+    /// The recording nearer to it: 0 or 1.
+    near: usize,
+    /// Packets that passed the near recording.
+    packets: u64,
+    /// Of these, with payload, SYN or FIN.
+    data_packets: u64,
+    /// Packets in both recordings.
+    arrived: u64,
+    /// Packets lost between the two.
+    lost: u64,
+    /// Of these, with payload, SYN or FIN.
+    lost_data: u64,
+    /// When the first ones were lost, by the near recording's clock; at most 4096.
+    lost_at_ns: Vec<i64>,
+    /// Packets that arrived though the far recording does not have them.
+    missed_by_far: u64,
+    /// Packets that the near recording does not have.
+    missed_by_near: u64,
+    /// Packets that arrived, or were recorded, twice.
+    twice: u64,
+    /// Packets overtaken by later ones.
+    overtaken: u64,
+    /// The longest time by which one came after a packet sent later.
+    overtaken_by_ns: u64,
+    /// Packets that arrived and were not taken by the receiving host.
+    ignored: u64,
+    /// From the near to the far recording; `null` where the clocks could not be aligned.
+    delay: Option<Spread>,
+    /// What queues added to the least delay for 95 of 100 packets at most.
+    queueing_p95_ns: Option<u64>,
+    /// From the arrival of data to its ACK, both at the far recording.
+    answer: Option<Spread>,
+}
+
+/// Times of many packets.
+#[derive(Serialize, JsonSchema)]
+pub struct Spread {
+    /// How many.
+    count: u64,
+    /// The least.
+    min_ns: i64,
+    /// Half are no more.
+    median_ns: i64,
+    /// 95 of 100 are no more.
+    p95_ns: i64,
+    /// The most.
+    max_ns: i64,
+}
+
+impl Clocks {
+    pub(super) fn of(paired: &Paired) -> Vec<Self> {
+        let stretches = words::aligned(paired).map(|clocks| clocks.stretches.as_slice()).unwrap_or_default();
+        let one = |stretch: &slowpath_analyses::pairing::clock::Stretch| Self {
+            from_ns: stretch.from.nanos(),
+            to_ns: stretch.to.nanos(),
+            offset_ns: stretch.offset_ns,
+            offset_uncertainty_ns: nanos(stretch.uncertainty()),
+            drift_ppm: stretch.drift_ppm,
+            drift_uncertainty_ppm: stretch.drift_uncertainty_ppm,
+        };
+        stretches.iter().map(one).collect()
+    }
+}
+
+impl Pair {
+    pub(super) fn of(paired: &Paired, pair: &FlowPair) -> Self {
+        Self {
+            flows: pair.flows.map(|id| id.0),
+            identified_by: pair.identified.slug(),
+            one_in: pair.one_in,
+            directions: End::BOTH
+                .into_iter()
+                .map(|from| Way::of(from, words::direction(paired, pair, from)))
+                .collect(),
+        }
+    }
+}
+
+impl Way {
+    fn of(from: End, way: &DirectionPair) -> Self {
+        Self {
+            from: end(from),
+            near: way.near,
+            packets: way.packets,
+            data_packets: way.data_packets,
+            arrived: way.arrived,
+            lost: way.lost.count,
+            lost_data: way.lost_data,
+            lost_at_ns: way.lost.instants.iter().map(|at| at.nanos()).collect(),
+            missed_by_far: way.missed_far.count,
+            missed_by_near: way.missed_near.count,
+            twice: way.twice.count,
+            overtaken: way.overtaken.count,
+            overtaken_by_ns: nanos(way.overtaken_by),
+            ignored: way.ignored.count,
+            delay: way.delay.as_ref().map(|way| Spread::of(&way.delay)),
+            queueing_p95_ns: way.delay.as_ref().map(|way: &OneWay| nanos(way.queueing_p95)),
+            answer: way.answer.as_ref().map(Spread::of),
+        }
+    }
+}
+
+impl Spread {
+    const fn of(times: &report::Quantiles) -> Self {
+        Self {
+            count: times.count,
+            min_ns: times.min_ns,
+            median_ns: times.median_ns,
+            p95_ns: times.p95_ns,
+            max_ns: times.max_ns,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What two recordings of a flow, one on either side of the way, show together.
+
+use crate::diagnosis::{Diagnosis, Paired};
+use crate::quantity::{count, counted, duration, duration_nanos};
+use slowpath_analyses::pairing::clock::Alignment;
+use slowpath_analyses::pairing::identify::Identified;
+use slowpath_analyses::pairing::report::{Quantiles, Tally};
+use slowpath_analyses::pairing::{DirectionPair, FlowPair};
+use slowpath_analyses::report::FlowReport;
+use slowpath_model::End;
+
+/// The flow in both recordings; `None` where only one was given, or has it.
+pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a Paired, &'a FlowPair)> {
+    let paired = diagnosis.paired.as_ref()?;
+    Some((paired, paired.pairing.of(paired.base, flow.id)?))
+}
+
+/// What became of the flow's packets on the way, in sentences; none where it was recorded once.
+pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
+    let Some((paired, pair)) = pair(diagnosis, flow) else { return Vec::new() };
+    let mut sentences = Vec::new();
+    let other = 1 - paired.base;
+    if let Some(recording) = diagnosis.recordings.get(other) {
+        let number = pair.flows[other];
+        sentences.push(format!(
+            "Recorded in {} as well, as flow {number}: {} ({} confidence).",
+            recording.name,
+            match pair.identified {
+                Identified::ByAddresses => "the same addresses and the same packets",
+                Identified::ByHandshake => "the same handshake and the same packets under other addresses",
+                Identified::ByPackets => "the same packets under other addresses",
+            },
+            pair.identified.confidence().slug()
+        ));
+    }
+    let forth = direction(paired, pair, flow.sender);
+    let back = direction(paired, pair, !flow.sender);
+    sentences.push(became(forth, "from the sender"));
+    sentences.extend(took(forth, "They"));
+    sentences.push(became(back, "back from the receiver"));
+    sentences.extend(took(back, "They"));
+    if let Some(answer) = &forth.answer {
+        sentences.push(format!("The receiver acknowledged data after {}.", spread(answer)));
+    }
+    if pair.one_in > 1 {
+        sentences.push(format!(
+            "There were too many packets to compare all: one in {} stretches was.",
+            pair.one_in
+        ));
+    }
+    sentences
+}
+
+/// How the clocks of the two recordings lie; `None` where one was given.
+pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
+    let paired = diagnosis.paired.as_ref()?;
+    Some(match paired.pairing.clocks.as_ref().and_then(|clocks| Some((clocks, clocks.stretches.first()?))) {
+        Some((clocks, first)) => {
+            let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };
+            let steps = clocks.steps().count() as u64;
+            format!(
+                "The second recording's clock is {} {ahead} the first's, to within {}, and {} by {:.1} ppm{}.",
+                duration_nanos(first.offset_ns.saturating_abs()),
+                duration(first.uncertainty()),
+                if first.drift_ppm < 0.0 { "slower" } else { "faster" },
+                first.drift_ppm.abs(),
+                if steps > 0 {
+                    format!("; it was set {} meanwhile", super::times(steps))
+                } else {
+                    String::new()
+                }
+            )
+        }
+        None => {
+            "The clocks of the two recordings cannot be aligned, so one-way delays are not known.".to_owned()
+        }
+    })
+}
+
+/// Whether the clocks were aligned.
+pub const fn aligned(paired: &Paired) -> Option<&Alignment> {
+    paired.pairing.clocks.as_ref()
+}
+
+/// What `end` of the reported flow sent.
+pub fn direction<'a>(paired: &Paired, pair: &'a FlowPair, end: End) -> &'a DirectionPair {
+    // The ends of a pair are those of the first recording.
+    &pair.directions[pair.named(end, paired.base).index()]
+}
+
+fn became(direction: &DirectionPair, from: &str) -> String {
+    let mut parts = Vec::new();
+    let lost = direction.lost.count;
+    parts.push(match lost {
+        0 => "none was lost on the way".to_owned(),
+        n => format!("{} ({:.2} %) lost on the way", count(n), direction.loss() * 100.0),
+    });
+    let mut more = |tally: &Tally, what: &str| {
+        if tally.count > 0 {
+            parts.push(format!("{} {what}", count(tally.count)));
+        }
+    };
+    more(&direction.missed_far, "missed by the recording at the receiving end");
+    more(&direction.missed_near, "missed by the recording at the sending end");
+    more(&direction.twice, "doubled");
+    more(&direction.ignored, "arrived and were not taken by the host");
+    if direction.overtaken.count > 0 {
+        let by = duration(direction.overtaken_by);
+        parts.push(format!("{} overtaken (by up to {by})", count(direction.overtaken.count)));
+    }
+    format!("Of {} {from}: {}.", counted(direction.packets, "packet"), parts.join(", "))
+}
+
+fn took(direction: &DirectionPair, who: &str) -> Option<String> {
+    let way = direction.delay.as_ref()?;
+    let queued = duration(way.queueing_p95);
+    Some(format!("{who} took {}; queues held 95 of 100 for no longer than {queued}.", spread(&way.delay)))
+}
+
+fn spread(times: &Quantiles) -> String {
+    format!(
+        "{} (median; {} at least, {} for 95 of 100, {} at most)",
+        duration_nanos(times.median_ns),
+        duration_nanos(times.min_ns),
+        duration_nanos(times.p95_ns),
+        duration_nanos(times.max_ns)
+    )
+}
