@@ -7,6 +7,10 @@ pub struct Captures {
     folder: tempfile::TempDir,
 }
 
+/// What a segment holds where no MSS was agreed (RFC 9293, section 3.7.1).
+const PAYLOAD: u16 = 536;
+/// Twenty of them.
+const WINDOW: u16 = 20 * PAYLOAD;
 const CLIENT: [u8; 4] = [192, 0, 2, 1];
 const SERVER: [u8; 4] = [198, 51, 100, 7];
 
@@ -25,7 +29,7 @@ impl Captures {
         path
     }
 
-    /// A transfer bound by a window of 20,000 bytes over 20 ms, as its sender sees it.
+    /// A transfer bound by a window of 10,720 bytes over 20 ms, as its sender sees it.
     pub fn transfer(&self) -> PathBuf {
         self.write("transfer.pcap", &transfer(200))
     }
@@ -77,22 +81,22 @@ fn segments(rounds: u32) -> Vec<Packet> {
     let (mut at, mut seq) = (20_010, 101);
     for _ in 0..rounds {
         for segment in 0..20 {
-            out(at + segment, seq, 501, 0x18, 1000);
-            seq += 1000;
+            out(at + segment, seq, 501, 0x18, PAYLOAD);
+            seq += u32::from(PAYLOAD);
         }
         at += 20_000;
     }
     out(at + 10, seq, 501, 0x11, 0);
     out(at + 20_020, seq + 1, 502, 0x10, 0);
     let mut back = |micros, seq, ack, flags| {
-        all.push(Packet { micros, out: false, seq, ack, flags, window: 20_000, len: 0 });
+        all.push(Packet { micros, out: false, seq, ack, flags, window: WINDOW, len: 0 });
     };
     back(20_000, 500, 101, 0x12);
     (at, seq) = (20_010, 101);
     for _ in 0..rounds {
-        (at, seq) = (at + 20_000, seq + 20_000);
+        (at, seq) = (at + 20_000, seq + u32::from(WINDOW));
         for answer in (0..20).rev().step_by(2) {
-            back(at - answer, 501, seq - 1000 * answer, 0x10);
+            back(at - answer, 501, seq - u32::from(PAYLOAD) * answer, 0x10);
         }
     }
     back(at + 20_010, 501, seq + 1, 0x11);
