@@ -1,6 +1,7 @@
 //! Frames captured twice: two interfaces of one host, both sides of a bridge, a mirror port of both directions.
 
 use crate::order::SendOrder;
+use crate::outstanding::SAME_FRAME_WITHIN;
 use slowpath_model::Segment;
 
 /// The last few frames of one end, to recognise a copy by.
@@ -8,6 +9,7 @@ use slowpath_model::Segment;
 pub struct Copies {
     ids: [u16; Self::KEPT],
     prints: [u32; Self::KEPT],
+    passed: [i64; Self::KEPT],
     next: u8,
 }
 
@@ -18,17 +20,20 @@ impl Copies {
     /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without
     /// an identification that counts up, an ACK sent twice and an ACK captured twice look the same, and this says
     /// no.
-    pub fn is_copy(&mut self, segment: &Segment, order: &SendOrder) -> bool {
+    pub fn is_copy(&mut self, now: i64, segment: &Segment, order: &SendOrder) -> bool {
         let Some(id) = segment.ip.id else { return false };
         let telling = order.is_counted() || (id != 0 && segment.sequence_len() > 0);
         let print = fingerprint(segment);
-        let known = self.ids.iter().zip(&self.prints).any(|(i, p)| *i == id && *p == print);
-        if known && telling {
-            return true;
+        let known = self.ids.iter().zip(&self.prints).position(|(i, p)| *i == id && *p == print);
+        if let Some(slot) = known
+            && telling
+        {
+            return now - self.passed[slot] < SAME_FRAME_WITHIN;
         }
         let slot = usize::from(self.next) % Self::KEPT;
         self.ids[slot] = id;
         self.prints[slot] = print;
+        self.passed[slot] = now;
         self.next = self.next.wrapping_add(1);
         false
     }

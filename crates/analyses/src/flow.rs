@@ -148,7 +148,7 @@ impl Flow {
         let at = at.clamp(self.last, self.last.max(LATEST));
         let me = segment.from.index();
         let mut judged = Judged::default();
-        if self.ends[me].copies.is_copy(segment, &self.ends[me].order) {
+        if self.ends[me].copies.is_copy(at.nanos(), segment, &self.ends[me].order) {
             if segment.len > 0 {
                 let end = &mut self.ends[me];
                 end.packets += 1;

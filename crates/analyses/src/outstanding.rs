@@ -108,6 +108,9 @@ pub struct Outstanding {
     lost_unseen: u16,
 }
 
+/// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
+pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
+
 /// Records kept where no ACK is ever seen: 4 MiB.
 const MOST_RECORDS: usize = 1 << 17;
 /// Holes kept; the lowest are taken for unseen data beyond it.
@@ -313,13 +316,12 @@ impl Outstanding {
         if new.start != before.start || new.end != before.end || new.tsval != before.tsval {
             return false;
         }
+        let apart = new.at.nanos_since(before.at);
         match segment.ip.id {
-            Some(id) if id != 0 || order.is_counted() => id == before.id,
+            // Some load balancers send again with the identification of the first sending, but not so soon.
+            Some(id) if id != 0 || order.is_counted() => id == before.id && apart < SAME_FRAME_WITHIN,
             // Nothing tells two sendings apart but their distance in time.
-            _ => {
-                let soon = nearest.unwrap_or(0).clamp(50_000, 1_000_000);
-                new.at.nanos_since(before.at) < soon
-            }
+            _ => apart < nearest.unwrap_or(0).clamp(50_000, 1_000_000),
         }
     }
 
@@ -428,11 +430,12 @@ impl Outstanding {
             if result.waited.is_none() {
                 result.waited = Some(at.nanos_since(front.at));
             }
-            newest = Some(*front);
             if front.end > ack {
+                // The rest of it is still under way: its ACK says nothing of when it arrived.
                 front.start = ack;
                 break;
             }
+            newest = Some(*front);
             self.records.pop_front();
         }
         let sampled = newest.filter(|record| record.again == 0 && self.sacked.is_empty());
