@@ -181,14 +181,28 @@ impl Envelopes {
         if points.iter().any(Vec::is_empty) {
             return None;
         }
-        let stretches = evenly(&windows(&points));
-        let fitted = stretches.iter().filter_map(|(from, to)| {
+        let fit_within = |from: i64, to: i64| {
             let within = |points: &[Point]| -> Vec<Point> {
-                points.iter().filter(|point| (*from..=*to).contains(&point.at)).copied().collect()
+                points.iter().filter(|point| (from..=to).contains(&point.at)).copied().collect()
             };
-            fit(&within(&points[0]), &within(&points[1]), *from, *to)
-        });
-        let stretches: Vec<_> = fitted.collect();
+            fit(&within(&points[0]), &within(&points[1]), from, to)
+        };
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for (from, to) in evenly(&windows(&points)) {
+            let Some(next) = fit_within(from, to) else { continue };
+            // A queue that filled looks like a step from one side. Under one line for both, a step would have to be
+            // made up for by a shorter round trip than either shows.
+            let joined = stretches.last().and_then(|last| Some((last, fit_within(last.from.nanos(), to)?)));
+            if let Some((last, whole)) = joined {
+                let shortest = last.round_trip.min(next.round_trip);
+                if whole.round_trip + slack(shortest.as_nanos() as f64) >= shortest {
+                    stretches.pop();
+                    stretches.push(whole);
+                    continue;
+                }
+            }
+            stretches.push(next);
+        }
         (!stretches.is_empty()).then_some(Alignment { stretches, packets: self.packets })
     }
 }
@@ -239,6 +253,14 @@ fn windows(points: &[Vec<Point>; 2]) -> Vec<Window> {
 /// 100 or so.
 const MOST_DRIFT: f64 = 1000.0e-6;
 
+/// Smaller steps drown in the scatter of the stamps, and matter little beside the offset's own uncertainty.
+fn slack(round_trip: f64) -> Duration {
+    Duration::from_nanos((round_trip / 50.0).max(100_000.0) as u64)
+}
+
+/// By how much the crystals of two machines differ at most: what one cannot tell apart better is taken for none.
+const CRYSTALS: f64 = 100.0e-6;
+
 /// The stretches in which one straight line can be θ.
 ///
 /// In each window θ is known to within half of what queues added there to the round trip. As many windows as one
@@ -249,7 +271,7 @@ fn evenly(windows: &[Window]) -> Vec<(i64, i64)> {
     sums.sort_by(f64::total_cmp);
     // The window in which a clock is set may show a sum that is too low; there are few of these.
     let floor = sums[(windows.len() / 40 + 1).min(windows.len() - 1)];
-    let slack = (floor / 50.0).max(100_000.0);
+    let slack = slack(floor).as_nanos() as f64;
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut from = 0;
     while from < windows.len() {
@@ -307,19 +329,17 @@ fn fit(forward: &[Point], backward: &[Point], from: i64, to: i64) -> Option<Stre
     }
     let middle = from.midpoint(to);
     let tau = |point: &Point| (point.at - middle) as f64;
-    let below = |drift: f64| {
-        forward.iter().map(|p| p.taken as f64 - drift * tau(p)).fold(f64::INFINITY, f64::min)
-    };
-    let above = |drift: f64| {
-        backward.iter().map(|p| p.taken as f64 + drift * tau(p)).fold(f64::INFINITY, f64::min)
-    };
+    let below =
+        |drift: f64| forward.iter().map(|p| p.taken as f64 - drift * tau(p)).fold(f64::INFINITY, f64::min);
+    let above =
+        |drift: f64| backward.iter().map(|p| p.taken as f64 + drift * tau(p)).fold(f64::INFINITY, f64::min);
     let sum = |drift: f64| below(drift) + above(drift);
     let (mut drift, mut highest_sum) = highest(sum, MOST_DRIFT);
     // How far a floor may lie above the true one, by how much the least of short times scatter.
     let mut excess: Vec<_> = forward.iter().map(|p| p.taken as f64 - drift * tau(p) - below(drift)).collect();
     excess.extend(backward.iter().map(|p| p.taken as f64 + drift * tau(p) - above(drift)));
     excess.sort_by(f64::total_cmp);
-    let scatter = excess[excess.len() / 10].max(1000.0);
+    let scatter = excess[excess.len() / 4].max(1000.0);
     let edge = |direction: f64| {
         let (mut within, mut beyond) = (0.0, MOST_DRIFT * 2.0);
         for _ in 0..60 {
@@ -329,10 +349,10 @@ fn fit(forward: &[Point], backward: &[Point], from: i64, to: i64) -> Option<Stre
         within
     };
     let mut uncertainty = edge(1.0).max(edge(-1.0));
-    if uncertainty > MOST_DRIFT / 2.0 {
+    if uncertainty > CRYSTALS {
         // Too short a time to tell.
+        uncertainty += drift.abs();
         (drift, highest_sum) = (0.0, sum(0.0));
-        uncertainty = MOST_DRIFT;
     }
     let ahead = (below(drift) - above(drift)) / 2.0;
     Some(Stretch {

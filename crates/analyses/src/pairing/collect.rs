@@ -135,7 +135,9 @@ impl Collector {
     /// Thins out the largest flow, or lets go of the latest if they are all small.
     fn make_room(&mut self) {
         let largest = self.flows.iter_mut().flatten().max_by_key(|flow| flow.len());
-        if let Some(flow) = largest.filter(|flow| flow.len() >= Self::WORTH_HALVING && flow.stripes.halvings < 32) {
+        if let Some(flow) =
+            largest.filter(|flow| flow.len() >= Self::WORTH_HALVING && flow.stripes.halvings < 32)
+        {
             self.kept -= flow.len();
             flow.halve();
             self.kept += flow.len();
@@ -187,6 +189,13 @@ pub struct Tap {
     pub(super) not_kept: u64,
 }
 
+impl Tap {
+    /// The wall-clock time of the recording's instant 0, in nanoseconds since 1970.
+    pub const fn epoch_ns(&self) -> i64 {
+        self.epoch
+    }
+}
+
 /// Two sinks fed at once.
 #[derive(Debug)]
 pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
@@ -230,10 +239,8 @@ mod tests {
             collector.open(FlowId(1), &key());
             for n in 0..40_000 {
                 let segment = Segment::new(End::A, Flags::ACK, StreamOffset(1 + n * 1448), 1448);
-                collector.accept(
-                    FlowId(1),
-                    &Event { at: Instant::from_nanos(n), kind: EventKind::Seen(segment) },
-                );
+                collector
+                    .accept(FlowId(1), &Event { at: Instant::from_nanos(n), kind: EventKind::Seen(segment) });
             }
             assert_eq!(collector.kept, collector.flows[0].as_ref().unwrap().len());
             collector.finish(0).flows.remove(0)
@@ -253,8 +260,7 @@ mod tests {
             collector.open(FlowId(flow), &key());
             for n in 0..10 {
                 let segment = Segment::new(End::A, Flags::ACK, StreamOffset(n), 1);
-                collector
-                    .accept(FlowId(flow), &Event { at: Instant::START, kind: EventKind::Seen(segment) });
+                collector.accept(FlowId(flow), &Event { at: Instant::START, kind: EventKind::Seen(segment) });
                 assert!(collector.kept <= 500);
             }
         }

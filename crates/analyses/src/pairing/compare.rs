@@ -23,7 +23,7 @@ impl Compared<'_, '_> {
         let mut direction = self.fates(&progress);
         let delays = self.delays();
         (direction.overtaken, direction.overtaken_by) = self.overtaken();
-        direction.ignored = self.ignored(&progress);
+        (direction.ignored, direction.ignored_stale) = self.ignored(&progress);
         direction.delay = delays;
         direction.answer = Quantiles::of(self.answer_times());
         direction
@@ -42,8 +42,7 @@ impl Compared<'_, '_> {
             let first = matches.first_packet[index as usize];
             for number in 0..matches.first_packet[index as usize + 1] - first {
                 let place = if record.is_data() { lane.packet_start(record, number) } else { record.place() };
-                let compared =
-                    if record.is_data() { lane.compared(place) } else { lane.compared_ack(place) };
+                let compared = if record.is_data() { lane.compared(place) } else { lane.compared_ack(place) };
                 if !compared {
                     continue;
                 }
@@ -83,7 +82,8 @@ impl Compared<'_, '_> {
                 outside += u64::from(*count);
             }
         }
-        let twice = matches.twice.iter().map(|(far, n)| (lane.far.record(*far).at(), u64::from(*n))).collect();
+        let twice =
+            matches.twice.iter().map(|(far, n)| (lane.far.record(*far).at(), u64::from(*n))).collect();
         DirectionPair {
             from: self.from,
             near: self.transit.near,
@@ -99,6 +99,7 @@ impl Compared<'_, '_> {
             overtaken: Tally::default(),
             overtaken_by: Duration::ZERO,
             ignored: Tally::default(),
+            ignored_stale: 0,
             outside,
             told_by_time: matches.by_time,
             delay: None,
@@ -109,7 +110,8 @@ impl Compared<'_, '_> {
     /// Transit times of those that were matched, in far's order.
     fn transits(&self) -> impl DoubleEndedIterator<Item = i64> {
         let partners = self.matches.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
-        partners.map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far as u32)))
+        partners
+            .map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far as u32)))
     }
 
     fn edges(&self) -> Edges {
@@ -135,9 +137,8 @@ impl Compared<'_, '_> {
             return false;
         }
         let acknowledged = acknowledged + lane.far.epoch;
-        let in_time = |near: u32| {
-            self.transit.at_far(lane.near.wall(near)) + self.transit.shortest <= acknowledged
-        };
+        let in_time =
+            |near: u32| self.transit.at_far(lane.near.wall(near)) + self.transit.shortest <= acknowledged;
         let later = lane.near.covering(place).filter(|other| *other > index);
         let later_did = later.into_iter().any(|other| {
             let first = self.matches.first_packet[other as usize];
@@ -177,11 +178,11 @@ impl Compared<'_, '_> {
     }
 
     /// Packets that came again though they had passed far before, while the receiver went on asking for them.
-    fn ignored(&self, progress: &Progress) -> Tally {
+    fn ignored(&self, progress: &Progress) -> (Tally, u64) {
         /// What is on its way through the host when the packet passes does not speak of it yet.
         const TAKEN_IN: i64 = 5_000_000;
         let far = &self.lane.far;
-        let mut ignored = Vec::new();
+        let (mut ignored, mut stale) = (Vec::new(), 0);
         for pair in far.data.windows(2) {
             let (first, again) = (far.record(pair[0]), far.record(pair[1]));
             let partners = [0, 1].map(|n| self.matches.partner[pair[n] as usize]);
@@ -194,9 +195,21 @@ impl Compared<'_, '_> {
                 && at > first.at() + TAKEN_IN
             {
                 ignored.push((first.at(), 1));
+                stale += u64::from(self.is_stale(pair[0]));
             }
         }
-        Tally::of(ignored)
+        (Tally::of(ignored), stale)
+    }
+
+    /// Whether a packet with a later timestamp came before far record `index`, so that the receiver may take it for
+    /// one of a former connection (PAWS: RFC 7323, section 5).
+    fn is_stale(&self, index: u32) -> bool {
+        const BACK: usize = 256;
+        let index = index as usize;
+        let before = &self.lane.far.records[index.saturating_sub(BACK)..index];
+        self.lane.far.records[index].tsval().is_some_and(|own| {
+            before.iter().filter_map(Record::tsval).any(|other| (other.wrapping_sub(own) as i32) > 0)
+        })
     }
 
     fn delays(&self) -> Option<OneWay> {
@@ -207,8 +220,7 @@ impl Compared<'_, '_> {
                 self.transit.delay(lane.near.wall(*near), lane.far.wall(far)).map(|taken| (*near, taken))
             })?
         };
-        let samples: Vec<i64> =
-            (0u32..).zip(partner).filter_map(delay_of).map(|(_, taken)| taken).collect();
+        let samples: Vec<i64> = (0u32..).zip(partner).filter_map(delay_of).map(|(_, taken)| taken).collect();
         let delay = Quantiles::of(samples)?;
         let (first, last) = (lane.near.records.first()?.at(), lane.near.records.last()?.at());
         let width = (last - first).max(0) / BINS + 1;
@@ -279,7 +291,8 @@ impl Edges {
 
     /// Whether a packet that passed far at `far` must have passed near while near was being recorded.
     fn passed_near(&self, far: i64, transit: &Transit<'_>) -> bool {
-        far - self.at_first >= transit.at_far(self.near.0) && far - transit.shortest <= transit.at_far(self.near.1)
+        far - self.at_first >= transit.at_far(self.near.0)
+            && far - transit.shortest <= transit.at_far(self.near.1)
     }
 }
 

@@ -111,7 +111,10 @@ impl Found<'_> {
                     return None;
                 }
                 let ports = [flow.key.a.port, flow.key.b.port];
-                let theirs = [other.key.endpoint(mirrored(End::A, swapped)), other.key.endpoint(mirrored(End::B, swapped))];
+                let theirs = [
+                    other.key.endpoint(mirrored(End::A, swapped)),
+                    other.key.endpoint(mirrored(End::B, swapped)),
+                ];
                 // A translator changes addresses and at most one of the ports.
                 if ports[0] != theirs[0].port && ports[1] != theirs[1].port {
                     return None;

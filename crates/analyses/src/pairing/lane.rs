@@ -126,7 +126,11 @@ fn join(
     while i < ones.len() && j < others.len() && left > 0 {
         let (p, q) = (place(first, ones[i]), place(second, others[j]).saturating_sub(shift));
         if p != q {
-            if p < q { i += 1 } else { j += 1 }
+            if p < q {
+                i += 1
+            } else {
+                j += 1
+            }
             continue;
         }
         let run = |side: &Side<'_>, indices: &[u32], from: usize| {

@@ -137,7 +137,8 @@ impl Lane<'_> {
         let trust = self.trust;
         let id = || match (near.id(), far.id()) {
             (Some(near_id), Some(far_id)) => {
-                near_id.wrapping_add(self.packet_at(near, place) as u16) == far_id.wrapping_add(skipped as u16)
+                near_id.wrapping_add(self.packet_at(near, place) as u16)
+                    == far_id.wrapping_add(skipped as u16)
             }
             _ => true,
         };
@@ -278,7 +279,8 @@ impl Matching {
                 if number > first && lane.packet_start(record, number) >= end {
                     break;
                 }
-                twice += u32::from(!self.matches.arrived.add(self.matches.first_packet[near as usize] + number));
+                twice +=
+                    u32::from(!self.matches.arrived.add(self.matches.first_packet[near as usize] + number));
                 packets += 1;
             }
             place = record.end();
@@ -316,7 +318,8 @@ impl Matching {
         let mut best: Option<(bool, bool, i64, u32)> = None;
         for index in lane.near.covering(place) {
             let near = lane.near.record(index);
-            if !lane.alike(near, record, place, packets) || self.matches.copies.binary_search(&index).is_ok() {
+            if !lane.alike(near, record, place, packets) || self.matches.copies.binary_search(&index).is_ok()
+            {
                 continue;
             }
             let sent = lane.near.wall(index);

@@ -141,7 +141,8 @@ impl<'a> Half<'a> {
     fn finish(&mut self, taps: [&Tap; 2], clocks: Option<&Alignment>) -> FlowPair {
         let directions = End::BOTH.map(|end| {
             let near = self.near(end);
-            let mut transit = Transit { alignment: clocks, near, epoch: taps[0].epoch, shortest: i64::MIN / 4 };
+            let mut transit =
+                Transit { alignment: clocks, near, epoch: taps[0].epoch, shortest: i64::MIN / 4 };
             let answers_from = mirrored(!end, self.same.swapped && near == 0);
             let answers = &self.flows[1 - near].ends[answers_from.index()];
             let (lane, matching) = &mut self.lanes[end.index()];

@@ -109,6 +109,9 @@ pub struct DirectionPair {
     pub overtaken_by: Duration,
     /// Passed far, was not taken by the receiving host, and came again: by far's clock, its first arrival.
     pub ignored: Tally,
+    /// Of these, how many had an older timestamp than a packet that came before: the receiver may have taken them
+    /// for packets of a former connection (PAWS: RFC 7323, section 5).
+    pub ignored_stale: u64,
     /// Packets that passed one recording before the other began, or after it ended: they do not count above.
     pub outside: u64,
     /// Packets that could have been one of several alike, and were told apart by time.

@@ -1,0 +1,252 @@
+//! Two recordings of the labelled transfers, compared: losses, copies and reordering as the emulated path has them
+//! in its own books, and clocks that were put wrong on purpose.
+
+use slowpath_analyses::pairing::report::{Pairing, Tally};
+use slowpath_analyses::pairing::{Collector, CollectorOptions, Tap, pair};
+use slowpath_capture::Capture;
+use slowpath_lab::path::Totals;
+use slowpath_lab::relay::{DirectionReport, Fate};
+use slowpath_lab::truth::Truth;
+use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use std::path::{Path, PathBuf};
+
+/// Puts a clock wrong.
+struct Wrong<S, F>(S, F);
+
+impl<S: Sink, F: Fn(i64) -> i64> Sink for Wrong<S, F> {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.0.open(flow, key);
+    }
+    fn accept(&mut self, flow: FlowId, event: &Event) {
+        let at = Instant::from_nanos((self.1)(event.at.nanos()));
+        self.0.accept(flow, &Event { at, ..*event });
+    }
+    fn close(&mut self, flow: FlowId, end: FlowEnd) {
+        self.0.close(flow, end);
+    }
+}
+
+fn tap(path: &Path, clock: impl Fn(i64) -> i64) -> Tap {
+    let mut sink = Wrong(Collector::new(CollectorOptions::default()), clock);
+    let summary = Capture::open(path).unwrap().run(&mut sink).unwrap();
+    sink.0.finish(summary.epoch_ns.unwrap())
+}
+
+fn cases() -> Vec<PathBuf> {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
+    let mut cases = Vec::new();
+    for set in ["shipped", "heldout"] {
+        let Ok(entries) = std::fs::read_dir(captures.join(set)) else { continue };
+        cases.extend(
+            entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("truth.json").exists()),
+        );
+    }
+    cases.sort();
+    assert!(!cases.is_empty(), "the labelled captures are part of the repository");
+    cases
+}
+
+fn truth(case: &Path) -> Truth {
+    serde_json::from_str(&std::fs::read_to_string(case.join("truth.json")).unwrap()).unwrap()
+}
+
+fn compared(case: &Path, clock: impl Fn(i64) -> i64) -> Pairing {
+    let sender = tap(&case.join("sender.pcap.zst"), |at| at);
+    let receiver = tap(&case.join("receiver.pcap.zst"), clock);
+    pair(&sender, &receiver).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
+}
+
+/// What the comparison says of all packets that passed recording `near` first.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    lost: u64,
+    twice: u64,
+    overtaken: u64,
+    missed_far: u64,
+    missed_near: u64,
+    outside: u64,
+    ignored: u64,
+    by_time: u64,
+}
+
+impl Counts {
+    fn of(pairing: &Pairing, near: usize) -> Self {
+        let mut counts = Self::default();
+        for direction in pairing.flows.iter().flat_map(|pair| &pair.directions).filter(|d| d.near == near) {
+            counts.lost += direction.lost.count;
+            counts.twice += direction.twice.count;
+            counts.overtaken += direction.overtaken.count;
+            counts.missed_far += direction.missed_far.count;
+            counts.missed_near += direction.missed_near.count;
+            counts.outside += direction.outside;
+            counts.ignored += direction.ignored.count;
+            counts.by_time += direction.told_by_time;
+        }
+        counts
+    }
+}
+
+fn dropped(totals: &Totals) -> u64 {
+    totals.dropped_packets.values().sum()
+}
+
+/// Packets that the receiving host's own counters say it discarded after it had them.
+fn discarded(truth: &Truth, near: usize) -> u64 {
+    let counters = if near == 0 { &truth.counters.receiver } else { &truth.counters.sender };
+    let names = [
+        "TcpExtPAWSEstab",
+        "TcpExtTCPRcvQDrop",
+        "TcpExtTCPOFODrop",
+        "TcpExtTCPBacklogDrop",
+        "TcpExtTCPZeroWindowDrop",
+    ];
+    names.iter().filter_map(|name| counters.get(*name)).sum()
+}
+
+/// How many of the path's drops, by its own books, are among `lost` by the instant.
+fn found(report: &DirectionReport, lost: &[&Tally], epoch: i64) -> usize {
+    let instants: Vec<i64> =
+        lost.iter().flat_map(|tally| &tally.instants).map(|at| at.nanos() + epoch).collect();
+    let drops = report.faults.iter().filter(|fault| matches!(fault.fate, Fate::Dropped(_)));
+    drops.filter(|fault| instants.iter().any(|at| at.abs_diff(fault.at_ns as i64) < 2_000_000)).count()
+}
+
+#[test]
+fn the_path_s_own_books_agree() {
+    let mut wrong = Vec::new();
+    println!("{:60} {:>4} way  lost/truth twice/truth late/held missed outside ignored by-time", "case", "");
+    for case in cases() {
+        let (truth, pairing) = (truth(&case), compared(&case, |at| at));
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        for (near, way) in [&truth.path.forward, &truth.path.backward].into_iter().enumerate() {
+            let counts = Counts::of(&pairing, near);
+            let totals = &way.report.totals;
+            println!(
+                "{name:60} {} {:>6}/{:<6} {:>4}/{:<4} {:>5}/{:<5} {}+{} {} {} {}",
+                if near == 0 { "forward " } else { "backward" },
+                counts.lost,
+                dropped(totals),
+                counts.twice,
+                totals.duplicated_packets,
+                counts.overtaken,
+                totals.held_back_packets,
+                counts.missed_far,
+                counts.missed_near,
+                counts.outside,
+                counts.ignored,
+                counts.by_time
+            );
+            // A SYN lost before the other recording has its first frame may have been sent before that one began.
+            let (least, most) = (counts.lost, counts.lost + counts.outside);
+            if !(least..=most).contains(&dropped(totals))
+                || counts.twice != totals.duplicated_packets
+                || counts.missed_far + counts.missed_near > 0
+                || counts.ignored > discarded(&truth, near)
+            {
+                wrong.push(format!("{name}: {counts:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_lost_packets_are_those_that_the_path_dropped() {
+    for case in cases() {
+        let (truth, pairing) = (truth(&case), compared(&case, |at| at));
+        let epochs = ["sender", "receiver"]
+            .map(|side| tap(&case.join(side).with_extension("pcap.zst"), |at| at).epoch_ns());
+        for (near, way) in [&truth.path.forward, &truth.path.backward].into_iter().enumerate() {
+            let directions = pairing.flows.iter().flat_map(|pair| &pair.directions);
+            let lost: Vec<_> = directions.filter(|d| d.near == near).map(|d| &d.lost).collect();
+            let count: u64 = lost.iter().map(|tally| tally.count).sum();
+            assert_eq!(found(&way.report, &lost, epochs[near]) as u64, count, "{}", case.display());
+        }
+    }
+}
+
+/// Sums up everything that does not depend on the clocks.
+fn all_counts(pairing: &Pairing) -> [Counts; 2] {
+    [Counts::of(pairing, 0), Counts::of(pairing, 1)]
+}
+
+#[test]
+fn clocks_that_agree_are_said_to_agree() {
+    for case in cases() {
+        let pairing = compared(&case, |at| at);
+        let clocks = pairing.clocks.unwrap_or_else(|| panic!("{}", case.display()));
+        assert_eq!(clocks.steps().count(), 0, "{}: {clocks:?}", case.display());
+        let stretch = clocks.stretches[0];
+        // The path is as long both ways, and the relay adds up to a few hundred microseconds.
+        let ends = [stretch.from, stretch.to].map(|at| {
+            let since = at.nanos_since(stretch.from) as f64;
+            stretch.offset_ns as f64 + since * stretch.drift_ppm / 1e6
+        });
+        assert!(
+            stretch.drift_ppm.abs() < 1.0 + stretch.drift_uncertainty_ppm,
+            "{}: {clocks:?}",
+            case.display()
+        );
+        assert!(ends.iter().all(|offset| offset.abs() < 1e6), "{}: {clocks:?}", case.display());
+        println!(
+            "{:60} offset {:8.1} µs to {:8.1} µs, drift {:7.2} ± {:7.2} ppm, round trip {:?}",
+            case.file_name().unwrap().to_string_lossy(),
+            ends[0] / 1e3,
+            ends[1] / 1e3,
+            stretch.drift_ppm,
+            stretch.drift_uncertainty_ppm,
+            stretch.round_trip
+        );
+    }
+}
+
+#[test]
+fn clocks_that_were_put_wrong_are_put_right() {
+    for case in cases() {
+        let right = compared(&case, |at| at);
+        let wrong = compared(&case, |at| at + 3_700_000_000 - at / 12_500);
+        assert_eq!(all_counts(&right), all_counts(&wrong), "{}", case.display());
+        let stretch = |pairing: &Pairing| pairing.clocks.as_ref().unwrap().stretches[0];
+        let (before, after) = (stretch(&right), stretch(&wrong));
+        assert_eq!(wrong.clocks.as_ref().unwrap().stretches.len(), 1, "{}", case.display());
+        let drift = after.drift_ppm - before.drift_ppm;
+        let tolerance = 1.0 + before.drift_uncertainty_ppm + after.drift_uncertainty_ppm;
+        assert!((drift + 80.0).abs() < tolerance, "{}: {before:?} {after:?}", case.display());
+        let offset = after.offset_ns - before.offset_ns - 3_700_000_000;
+        assert!(offset.abs() < 500_000, "{}: {offset} ns; {before:?} {after:?}", case.display());
+        println!(
+            "{:60} drift {drift:8.2} offset off by {offset} ns",
+            case.file_name().unwrap().to_string_lossy()
+        );
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_during_the_transfer_is_noticed() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/shipped");
+    let case = shipped.join("random-loss-20mbit-40ms-10000ppm-cubic");
+    let at = 1_500_000_000;
+    let pairing = compared(&case, |now| if now < at { now } else { now + 60_000_000 });
+    let clocks = pairing.clocks.as_ref().unwrap();
+    let steps: Vec<_> = clocks.steps().collect();
+    let [(from, to, by)] = steps.as_slice() else { panic!("{clocks:?}") };
+    assert!(from.nanos() < at + 30_000_000 && to.nanos() > at - 30_000_000, "{from} {to}");
+    assert!((by - 60_000_000).abs() < 1_000_000, "{by}");
+    assert_eq!(all_counts(&pairing), all_counts(&compared(&case, |at| at)));
+}
+
+#[test]
+fn the_order_of_the_recordings_does_not_matter() {
+    for case in cases() {
+        let sender = tap(&case.join("sender.pcap.zst"), |at| at);
+        let receiver = tap(&case.join("receiver.pcap.zst"), |at| at);
+        let one = pair(&sender, &receiver).unwrap();
+        let other = pair(&receiver, &sender).unwrap();
+        assert_eq!(
+            all_counts(&one),
+            all_counts(&other).into_iter().rev().collect::<Vec<_>>()[..],
+            "{}",
+            case.display()
+        );
+    }
+}
