@@ -30,8 +30,8 @@ impl Episode {
     pub const fn cause(&self) -> Cause {
         if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && self.needless > 0 {
-            // F-RTO and Eifel stop at the first sign, so that one needless segment is all there may be.
+        } else if self.timeout && self.needless * 2 >= self.resent {
+            // Real losses beside them may have been repaired in the same episode.
             Cause::SpuriousTimeout
         } else if self.needless >= self.resent {
             Cause::Reordering

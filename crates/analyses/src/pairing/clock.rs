@@ -181,28 +181,23 @@ impl Envelopes {
         if points.iter().any(Vec::is_empty) {
             return None;
         }
-        let fit_within = |from: i64, to: i64| {
-            let within = |points: &[Point]| -> Vec<Point> {
-                points.iter().filter(|point| (from..=to).contains(&point.at)).copied().collect()
-            };
-            fit(&within(&points[0]), &within(&points[1]), from, to)
-        };
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut even: Vec<Between> = Vec::new();
         for (from, to) in evenly(&windows(&points)) {
-            let Some(next) = fit_within(from, to) else { continue };
+            let Some(next) = Between::of(&points, from, to) else { continue };
             // A queue that filled looks like a step from one side. Under one line for both, a step would have to be
             // made up for by a shorter round trip than either shows.
-            let joined = stretches.last().and_then(|last| Some((last, fit_within(last.from.nanos(), to)?)));
-            if let Some((last, whole)) = joined {
-                let shortest = last.round_trip.min(next.round_trip);
-                if whole.round_trip + slack(shortest.as_nanos() as f64) >= shortest {
-                    stretches.pop();
-                    stretches.push(whole);
+            let whole = even.last().and_then(|last| Between::of(&points, last.from, to));
+            if let (Some(last), Some(whole)) = (even.last(), whole) {
+                let shortest = last.highest().1.min(next.highest().1);
+                if whole.highest().1 + slack(shortest).as_nanos() as f64 >= shortest {
+                    even.pop();
+                    even.push(whole);
                     continue;
                 }
             }
-            stretches.push(next);
+            even.push(next);
         }
+        let stretches: Vec<_> = even.iter().map(Between::stretch).collect();
         (!stretches.is_empty()).then_some(Alignment { stretches, packets: self.packets })
     }
 }
@@ -219,35 +214,54 @@ struct Window {
     sum: f64,
 }
 
-/// Cuts the time so that both directions are in each window.
+/// Cuts the time so that both directions are in each window, and leaves out those in which a clock was set.
 fn windows(points: &[Vec<Point>; 2]) -> Vec<Window> {
     const MOST: usize = 128;
     let from = points.iter().filter_map(|points| points.first()).map(|point| point.at).min().unwrap_or(0);
     let to = points.iter().filter_map(|points| points.last()).map(|point| point.at).max().unwrap_or(0);
-    let count = (points[0].len().min(points[1].len()) / 4).clamp(1, MOST);
-    let width = (to - from) / count as i64 + 1;
-    let mut least = vec![[None::<Point>; 2]; count];
-    for (direction, points) in points.iter().enumerate() {
-        for point in points {
-            let slot = &mut least[((point.at - from) / width) as usize][direction];
-            if slot.is_none_or(|known| known.taken > point.taken) {
-                *slot = Some(*point);
-            }
-        }
-    }
-    let windows = (0i64..).zip(least).filter_map(|(n, least)| {
-        let [Some(one), Some(other)] = least else { return None };
-        let begin = from + n * width;
-        Some(Window {
+    let count = (points[0].len().min(points[1].len()) / 4).clamp(1, MOST) as i64;
+    let width = (to - from) / count + 1;
+    let windows = (0..count).filter_map(|n| {
+        let (begin, end) = (from + n * width, (from + (n + 1) * width - 1).min(to));
+        let within = points.each_ref().map(|points| {
+            let start = points.partition_point(|point| point.at < begin);
+            &points[start..points.partition_point(|point| point.at <= end)]
+        });
+        let [Some(one), Some(other)] = within.map(|points| points.iter().min_by_key(|point| point.taken))
+        else {
+            return None;
+        };
+        let window = Window {
             from: begin,
-            to: (begin + width - 1).min(to),
+            to: end,
             middle: one.at as f64 / 2.0 + other.at as f64 / 2.0,
             ahead: (one.taken - other.taken) as f64 / 2.0,
             sum: (one.taken + other.taken) as f64,
-        })
+        };
+        (!is_torn(&window, within)).then_some(window)
     });
     windows.collect()
 }
+
+/// Whether a clock was set within the window: the least of one direction is from before, that of the other from
+/// after, and their sum is less than that of packets near each other in time. At most one such pair lies across.
+fn is_torn(window: &Window, [forward, backward]: [&[Point]; 2]) -> bool {
+    let nearest = |to: &Point, among: &[Point]| {
+        (0..among.len()).min_by_key(|n| (among[*n].at - to.at).unsigned_abs()).unwrap_or(0)
+    };
+    let mut sums: Vec<_> = (0..forward.len())
+        .filter_map(|n| {
+            let other = nearest(&forward[n], backward);
+            (nearest(&backward[other], forward) == n).then(|| forward[n].taken + backward[other].taken)
+        })
+        .collect();
+    sums.sort_unstable();
+    sums.get(1)
+        .is_some_and(|sum| window.sum + 2.0 * slack(*sum as f64).as_nanos() as f64 + JUMP < *sum as f64)
+}
+
+/// Queues fill and drain within a window too: only what no queue's ordinary change explains tears it.
+const JUMP: f64 = 1_000_000.0;
 
 /// Clocks that drift apart faster were set, not adjusted: `adjtimex` slews by 500 ppm at most, and a crystal adds
 /// 100 or so.
@@ -264,12 +278,12 @@ const CRYSTALS: f64 = 100.0e-6;
 /// The stretches in which one straight line can be θ.
 ///
 /// In each window θ is known to within half of what queues added there to the round trip. As many windows as one
-/// line can pass through make a stretch; a window alone between two is where a clock was set.
+/// line can pass through make a stretch.
 fn evenly(windows: &[Window]) -> Vec<(i64, i64)> {
     let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return Vec::new() };
     let mut sums: Vec<_> = windows.iter().map(|window| window.sum).collect();
     sums.sort_by(f64::total_cmp);
-    // The window in which a clock is set may show a sum that is too low; there are few of these.
+    // A window in which a clock was set and that was not recognised shows a sum that is too low.
     let floor = sums[(windows.len() / 40 + 1).min(windows.len() - 1)];
     let slack = slack(floor).as_nanos() as f64;
     let mut found: Vec<(usize, usize)> = Vec::new();
@@ -287,11 +301,10 @@ fn evenly(windows: &[Window]) -> Vec<(i64, i64)> {
         found.push((from, most));
         from = most;
     }
-    let many = found.len() > 1;
-    found.retain(|(from, to)| !many || to - from > 1);
+    let ends = |(from, to): (usize, usize)| (windows[from].from, windows[to - 1].to);
     match found.as_slice() {
-        [] | [_] => vec![(first.from.min(first.to), last.to)],
-        found => found.iter().map(|(from, to)| (windows[*from].from, windows[to - 1].to)).collect(),
+        [] | [_] => vec![(first.from, last.to)],
+        _ => found.into_iter().map(ends).collect(),
     }
 }
 
@@ -322,47 +335,77 @@ fn highest(of: impl Fn(f64) -> f64, bound: f64) -> (f64, f64) {
     (at, of(at))
 }
 
-/// The line under the one envelope and above the other.
-fn fit(forward: &[Point], backward: &[Point], from: i64, to: i64) -> Option<Stretch> {
-    if forward.is_empty() || backward.is_empty() {
-        return None;
+/// Both envelopes between two instants.
+struct Between {
+    from: i64,
+    to: i64,
+    middle: i64,
+    forward: Vec<Point>,
+    backward: Vec<Point>,
+}
+
+impl Between {
+    /// `None` if one of them shows nothing.
+    fn of(points: &[Vec<Point>; 2], from: i64, to: i64) -> Option<Self> {
+        let [forward, backward] = points.each_ref().map(|points| -> Vec<Point> {
+            points.iter().filter(|point| (from..=to).contains(&point.at)).copied().collect()
+        });
+        let empty = forward.is_empty() || backward.is_empty();
+        (!empty).then_some(Self { from, to, middle: from.midpoint(to), forward, backward })
     }
-    let middle = from.midpoint(to);
-    let tau = |point: &Point| (point.at - middle) as f64;
-    let below =
-        |drift: f64| forward.iter().map(|p| p.taken as f64 - drift * tau(p)).fold(f64::INFINITY, f64::min);
-    let above =
-        |drift: f64| backward.iter().map(|p| p.taken as f64 + drift * tau(p)).fold(f64::INFINITY, f64::min);
-    let sum = |drift: f64| below(drift) + above(drift);
-    let (mut drift, mut highest_sum) = highest(sum, MOST_DRIFT);
-    // How far a floor may lie above the true one, by how much the least of short times scatter.
-    let mut excess: Vec<_> = forward.iter().map(|p| p.taken as f64 - drift * tau(p) - below(drift)).collect();
-    excess.extend(backward.iter().map(|p| p.taken as f64 + drift * tau(p) - above(drift)));
-    excess.sort_by(f64::total_cmp);
-    let scatter = excess[excess.len() / 4].max(1000.0);
-    let edge = |direction: f64| {
-        let (mut within, mut beyond) = (0.0, MOST_DRIFT * 2.0);
-        for _ in 0..60 {
-            let step = f64::midpoint(within, beyond);
-            if sum(drift + direction * step) >= highest_sum - scatter { within = step } else { beyond = step }
+
+    /// What a packet from the first recording to the second shows above a line of slope `drift`.
+    fn above(&self, point: &Point, drift: f64) -> f64 {
+        point.taken as f64 - drift * (point.at - self.middle) as f64
+    }
+
+    /// How high the two envelopes lie over a line of slope `drift`.
+    fn floors(&self, drift: f64) -> [f64; 2] {
+        let least = |points: &[Point], drift: f64| {
+            points.iter().map(|point| self.above(point, drift)).fold(f64::INFINITY, f64::min)
+        };
+        [least(&self.forward, drift), least(&self.backward, -drift)]
+    }
+
+    /// The slope under which both together lie highest, and how high: the shortest round trip.
+    fn highest(&self) -> (f64, f64) {
+        highest(|drift| self.floors(drift).iter().sum(), MOST_DRIFT)
+    }
+
+    fn stretch(&self) -> Stretch {
+        let (mut drift, round_trip) = self.highest();
+        // How far the least of a short time lies above the floor, for most of the better ones.
+        let floors = self.floors(drift);
+        let forward = self.forward.iter().map(|point| self.above(point, drift) - floors[0]);
+        let backward = self.backward.iter().map(|point| self.above(point, -drift) - floors[1]);
+        let mut excess: Vec<_> = forward.chain(backward).collect();
+        excess.sort_by(f64::total_cmp);
+        let scatter = excess[excess.len() / 4].max(1000.0);
+        let reach = |direction: f64| {
+            let (mut within, mut beyond) = (0.0, MOST_DRIFT * 2.0);
+            for _ in 0..60 {
+                let step = f64::midpoint(within, beyond);
+                let sum: f64 = self.floors(drift + direction * step).iter().sum();
+                if sum >= round_trip - scatter { within = step } else { beyond = step }
+            }
+            within
+        };
+        let mut uncertainty = reach(1.0).max(reach(-1.0));
+        if uncertainty > CRYSTALS {
+            uncertainty += drift.abs();
+            drift = 0.0;
         }
-        within
-    };
-    let mut uncertainty = edge(1.0).max(edge(-1.0));
-    if uncertainty > CRYSTALS {
-        // Too short a time to tell.
-        uncertainty += drift.abs();
-        (drift, highest_sum) = (0.0, sum(0.0));
+        let [forward, backward] = self.floors(drift);
+        let ahead = (forward - backward) / 2.0;
+        Stretch {
+            from: Instant::from_nanos(self.from),
+            to: Instant::from_nanos(self.to),
+            offset_ns: (ahead - drift * (self.middle - self.from) as f64).round() as i64,
+            drift_ppm: drift * 1e6,
+            drift_uncertainty_ppm: uncertainty * 1e6,
+            round_trip: Duration::from_nanos(round_trip.max(0.0) as u64),
+        }
     }
-    let ahead = (below(drift) - above(drift)) / 2.0;
-    Some(Stretch {
-        from: Instant::from_nanos(from),
-        to: Instant::from_nanos(to),
-        offset_ns: (ahead - drift * (middle - from) as f64).round() as i64,
-        drift_ppm: drift * 1e6,
-        drift_uncertainty_ppm: uncertainty * 1e6,
-        round_trip: Duration::from_nanos(highest_sum.max(0.0) as u64),
-    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::flow::Judged;
 use crate::label::Label;
 use direction::Direction;
 use slowpath_model::{End, Event, EventKind, FlowId, Instant, StreamOffset};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 use thinned::{Mark, thin};
 
@@ -162,15 +162,15 @@ impl Picture {
 }
 
 /// How much to keep.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PictureOptions {
     /// Pictures kept at once. Beyond that the flow whose data spans the shortest time loses its picture.
     pub most_flows: usize,
     /// Marks of one kind kept for all flows together; each flow may have an equal part, but at least
     /// [`LEAST_MARKS`] and at most [`MOST_MARKS`].
     pub most_marks: usize,
-    /// Only this flow.
-    pub only: Option<FlowId>,
+    /// Only these flows, however many they are.
+    pub only: Option<BTreeSet<FlowId>>,
 }
 
 impl Default for PictureOptions {
@@ -219,11 +219,11 @@ impl Pictures {
         if word >= self.met.len() {
             self.met.resize(word + 1, 0);
         }
-        if self.met[word] & bit != 0 || self.options.only.is_some_and(|only| only != flow) {
+        if self.met[word] & bit != 0 || self.options.only.as_ref().is_some_and(|only| !only.contains(&flow)) {
             return false;
         }
         self.met[word] |= bit;
-        if self.flows.len() >= self.options.most_flows {
+        if self.flows.len() >= self.options.most_flows && self.options.only.is_none() {
             let span =
                 |directions: &[Direction; 2]| directions.each_ref().map(Direction::span).into_iter().max();
             let shortest = self.flows.iter().min_by_key(|(id, directions)| (span(directions), **id));

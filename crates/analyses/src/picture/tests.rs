@@ -92,7 +92,8 @@ fn short_flows_make_room_for_long_ones() {
 
 #[test]
 fn only_the_flow_asked_for() {
-    let mut pictures = Pictures::new(PictureOptions { only: Some(FlowId(2)), ..PictureOptions::default() });
+    let mut pictures =
+        Pictures::new(PictureOptions { only: Some([FlowId(2)].into()), ..PictureOptions::default() });
     see(&mut pictures, 1, at(0), data(1), Some(Label::New));
     see(&mut pictures, 2, at(0), data(1), Some(Label::New));
     assert!(pictures.picture(FlowId(1), End::A).is_none());
