@@ -50,7 +50,7 @@ function start(): void {
   const list = el(
     "nav",
     { "aria-label": "Flows" },
-    el("h2", {}, `${page.flow_count} TCP flow${page.flow_count === 1 ? "" : "s"}, slowest first`),
+    el("h2", {}, `${page.flow_count.toLocaleString("en")} TCP flow${page.flow_count === 1 ? "" : "s"}, slowest first`),
     ...entries.values(),
     page.groups.length === 0
       ? null

@@ -86,7 +86,10 @@ fn observe(
             (summary, not_kept, None)
         }
         Some(_) => {
-            let only = PictureOptions { only: args.choice.flow, ..PictureOptions::default() };
+            let only = PictureOptions {
+                only: args.choice.flow.map(|flow| [flow].into()),
+                ..PictureOptions::default()
+            };
             let mut analysis = Analysis::with_labels(options, Pictures::new(only));
             let summary = read_both(file, &mut analysis, collector, console)?;
             let (not_kept, pictures) = analysis.finish_each(|flow| ranker.add(flow));
@@ -94,8 +97,31 @@ fn observe(
         }
     };
     let read = recording::describe(&summary)?;
-    let seen = Seen { summary, ranking: ranker.finish(), not_kept: not_kept.flows, pictures };
+    let ranking = ranker.finish();
+    let pictures = pictures.map(|pictures| complete(args, file, &ranking, pictures, console)).transpose()?;
+    let seen = Seen { summary, ranking, not_kept: not_kept.flows, pictures };
     Ok(Tap { read, seen })
+}
+
+/// The pictures of all flows that are shown in full. Which these are is known only when all was read: where one of them
+/// had to make room for others, a file is read once more for their pictures alone.
+fn complete(
+    args: &Diagnose,
+    file: &Path,
+    ranking: &Ranking,
+    pictures: Pictures,
+    console: &Console,
+) -> anyhow::Result<Pictures> {
+    let shown = || ranking.full.iter().take(args.top.max(FLOWS_ON_PAGE));
+    let all_there = shown().all(|flow| pictures.picture(flow.id, flow.sender).is_some());
+    if all_there || !file.is_file() {
+        return Ok(pictures);
+    }
+    let only = Some(shown().map(|flow| flow.id).collect());
+    let options = PictureOptions { only, ..PictureOptions::default() };
+    let mut analysis = Analysis::with_labels(self::options(args.vantage), Pictures::new(options));
+    recording::read(file, &mut analysis, console)?;
+    Ok(analysis.finish_each(|_| ()).1)
 }
 
 fn read_both(
