@@ -183,13 +183,20 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
         }
     }
     let mut votes: [HashMap<i64, u64>; 2] = Default::default();
+    let mut by_syn: [Option<i64>; 2] = [None; 2];
     let mut looked_same = 0u64;
     'all: for end in End::BOTH {
         for record in &first.ends[end.index()] {
             for other in sample.get(&Look::of(end, record)).into_iter().flatten() {
-                *votes[end.index()].entry(other.seq() - record.seq()).or_default() += 1;
+                let mut vote = |end: End, shift: i64| {
+                    *votes[end.index()].entry(shift).or_default() += 1;
+                    if record.is_syn() {
+                        by_syn[end.index()] = Some(shift);
+                    }
+                };
+                vote(end, other.seq() - record.seq());
                 if let (Some(theirs), Some(ours)) = (other.ack(), record.ack()) {
-                    *votes[(!end).index()].entry(theirs - ours).or_default() += 1;
+                    vote(!end, theirs - ours);
                 }
                 looked_same += 1;
                 if looked_same > 200_000 {
@@ -198,11 +205,13 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
             }
         }
     }
-    let winner = |votes: &HashMap<i64, u64>| {
-        // Among equals, the same offset 0 is the likeliest.
-        votes.iter().map(|(shift, count)| (*count, *shift == 0, *shift)).max()
+    let winner = |end: End| {
+        let votes = &votes[end.index()];
+        // There is one SYN in a connection, so its word is final. Among equals, the same offset 0 is the likeliest.
+        let syns = by_syn[end.index()].map(|shift| (votes[&shift], true, shift));
+        syns.or_else(|| votes.iter().map(|(shift, count)| (*count, *shift == 0, *shift)).max())
     };
-    let [a, b] = votes.each_ref().map(winner);
+    let [a, b] = End::BOTH.map(winner);
     // A connection of a SYN alone has nothing to say of B.
     let (a, b) = (a.or(b.map(|_| (0, true, 0)))?, b.unwrap_or((0, true, 0)));
     let count = a.0.max(b.0);
