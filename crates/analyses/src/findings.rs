@@ -126,7 +126,8 @@ impl Material<'_> {
     fn opening(&self) -> Option<String> {
         let opening = self.opening;
         if opening.retransmitted > 0 {
-            return Some(format!("SYN or SYN-ACK were sent again {} times", opening.retransmitted));
+            let times = count(opening.retransmitted.into(), "time");
+            return Some(format!("SYN or SYN-ACK was sent again {times}"));
         }
         opening.round_trip.map(|took| format!("the handshake took {}", short(took)))
     }
@@ -183,13 +184,14 @@ impl Material<'_> {
             return;
         }
         let share = again as f64 * 100.0 / self.measures.data_packets.max(1) as f64;
-        let mut text = format!("{again} segments were sent again ({share:.2} %)");
+        let were = if again == 1 { "was" } else { "were" };
+        let mut text = format!("{} {were} sent again ({share:.2} %)", count(again, "segment"));
         if labels.spurious > 0 {
             text += &format!(", {} of them needlessly", labels.spurious);
         }
-        text += &format!(", in {} episodes", self.measures.recoveries);
+        text += &format!(", in {}", count(self.measures.recoveries, "episode"));
         if self.measures.timeouts > 0 {
-            text += &format!(" with {} timeouts", self.measures.timeouts);
+            text += &format!(" with {}", count(self.measures.timeouts, "timeout"));
         }
         told.push(text);
     }
@@ -228,6 +230,11 @@ impl Material<'_> {
     fn base_rtt(&self) -> Option<Duration> {
         self.overview.base_rtt.map(|micros| Duration::from_micros(micros.into()))
     }
+}
+
+/// `1 segment`, `2 segments`.
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A duration with three significant figures: `12.3 ms`.

@@ -69,7 +69,7 @@ impl SendOrder {
     /// Whether the counter is this connection's own: nearly every step is by as many packets as passed. A counter
     /// shared with other connections orders the packets, but its gaps mean nothing.
     const fn counts_nothing_else(&self) -> bool {
-        self.is_counted() && self.exact >= 16 && self.exact / 4 >= self.inexact
+        self.is_counted() && self.exact >= 8 && self.exact / 4 >= self.inexact
     }
 
     /// Whether a packet sent after the one with `id` has passed already. False where that cannot be told.

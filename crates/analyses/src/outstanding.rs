@@ -106,6 +106,8 @@ pub struct Outstanding {
     started: bool,
     /// Segments behind a retransmission that were lost with it, unseen: the next ones are sent again too.
     lost_unseen: u16,
+    /// The last segment was sent again.
+    mending: bool,
 }
 
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
@@ -197,6 +199,7 @@ impl Outstanding {
                 self.lost_unseen = if hole == 0 { left.saturating_sub(1) } else { 0 };
                 left > 0 && hole == 0
             };
+            self.mending = again;
             self.push(Record { again: u8::from(again), ..record });
             let unique = (end - start) as u32;
             let label = if again { Label::Retransmission } else { Label::New };
@@ -212,11 +215,18 @@ impl Outstanding {
                 needless: false,
             };
         }
-        self.below(record, segment, order, nearest)
+        self.below(record, segment, missing, order, nearest)
     }
 
     /// A segment that starts below what was seen.
-    fn below(&mut self, new: Record, segment: &Segment, order: &SendOrder, nearest: Option<i64>) -> Placed {
+    fn below(
+        &mut self,
+        new: Record,
+        segment: &Segment,
+        missing: Missing,
+        order: &SendOrder,
+        nearest: Option<i64>,
+    ) -> Placed {
         let tail = new.end >= self.nxt;
         let beyond = (new.end - self.nxt).max(0);
         if let Some((filled, hole)) = self.fill(new.start, new.end) {
@@ -228,6 +238,11 @@ impl Outstanding {
             let label = if overtaken { Label::OutOfOrder } else { Label::Retransmission };
             if !overtaken {
                 self.remember(&new);
+                // Before the first retransmission nothing but the top of the data can be missing.
+                if !self.mending && missing.only_data {
+                    self.lost_unseen = missing.packets;
+                }
+                self.mending = true;
             }
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
@@ -268,6 +283,7 @@ impl Outstanding {
             self.push(Record { start: self.nxt, again: 1, ..new });
             self.nxt = new.end;
         }
+        self.mending = true;
         let label = if answered { Label::Spurious } else { Label::Retransmission };
         if !answered {
             self.remember(&new);

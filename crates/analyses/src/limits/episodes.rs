@@ -33,6 +33,9 @@ impl Episode {
         } else if self.timeout && self.needless * 2 >= self.resent {
             // Real losses beside them may have been repaired in the same episode.
             Cause::SpuriousTimeout
+        } else if self.needless >= self.resent && self.tail {
+            // Nothing was above it to overtake it: a probe timer was too early (RFC 8985, section 7).
+            Cause::SpuriousTimeout
         } else if self.needless >= self.resent {
             Cause::Reordering
         } else if self.repeated {
