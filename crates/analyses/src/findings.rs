@@ -223,7 +223,8 @@ impl Material<'_> {
                 "{} were acknowledged that the capture does not hold",
                 self.measures.unseen_bytes
             )),
-            _ => told.push(format!("{} spells fit more than one limit", self.spells.len())),
+            _ => told
+                .push("no round trip could be measured, so a full path and a small window look alike".into()),
         }
     }
 

@@ -173,3 +173,21 @@ fn a_connection_of_one_direction_is_unknown_and_says_so() {
     );
     assert_eq!(report.main().findings[0].cause.to_string(), "unknown/one-direction");
 }
+
+#[test]
+fn silence_in_which_unseen_data_was_acknowledged_is_the_captures() {
+    let report = script(
+        "0.000 > S 0:0(0) win 64000 <mss 1000>
+         0.010 < S. 0:0(0) ack 1 win 64000 <mss 1000>
+         0.010 > . 1:1(0) ack 1 win 64000
+         0.010 > . 1:1001(1000) ack 1 win 64000
+         0.020 < . 1:1(0) ack 1001 win 64000
+         0.500 < . 1:1(0) ack 9001 win 64000
+         0.500 > . 9001:10001(1000) ack 1 win 64000
+         0.510 < . 1:1(0) ack 10001 win 64000",
+    );
+    let main = report.main();
+    assert_eq!((main.measures.unseen_bytes, main.measures.unseen_gaps), (Bytes::new(8000), 1));
+    assert_eq!(main.measures.labels.new, 2);
+    assert_eq!(main.findings[0].cause.to_string(), "unknown/capture-gap");
+}

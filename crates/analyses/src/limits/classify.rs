@@ -163,6 +163,8 @@ fn cause(
     }
     let most = Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open);
     match most {
+        // The sender did send meanwhile; what and when, the capture does not hold.
+        Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
         Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => Cause::ThinkTime,
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
@@ -234,7 +236,8 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
 /// More was there to send, and the receiver's window was open: the congestion window, or the path.
 fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
-    let base = overview.base_rtt.unwrap_or(0);
+    // Without a round trip there is nothing to tell a full path from a small window by.
+    let Some(base) = overview.base_rtt else { return Cause::Undetermined };
     let rate = stretch.rate().unwrap_or(0.0);
     if queueing(overview, stretch) {
         let queue = stretch.rtt_min - base;

@@ -56,6 +56,8 @@ pub struct Track {
     open_since_sent: i64,
     /// Bytes outstanding times nanoseconds.
     flight_area: f64,
+    /// Data passed unseen since the time last accounted for.
+    unseen: bool,
     /// The other end sent payload since this one last did.
     asked: bool,
     /// When the sender last learnt something, and last sent data.
@@ -87,6 +89,7 @@ impl Track {
             flight_sent: 0,
             open_since_sent: 0,
             flight_area: 0.0,
+            unseen: false,
             asked: false,
             learnt: from,
             sent: from,
@@ -146,6 +149,9 @@ impl Track {
         }
         if hold == Hold::Idle && self.asked {
             marks.set(Marks::PEER_SPOKE);
+        }
+        if std::mem::take(&mut self.unseen) {
+            marks.set(Marks::GAP);
         }
         let long = rto.srtt_nanos().unwrap_or(0).max(2_000_000);
         if lasted >= long {
@@ -263,6 +269,7 @@ impl Track {
     }
 
     fn learn(&mut self, at: i64, answer: Answer, rto: &LinuxRto) {
+        self.unseen = answer.marks.has(Marks::GAP);
         self.overdue(at, rto);
         let hold = self.hold();
         self.account(at, hold, rto);
