@@ -168,7 +168,8 @@ impl<L: Labels> Sink for Analysis<L> {
             self.flows.resize_with(index + 1, || None);
         }
         self.kept += 1;
-        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key))));
+        let at_sender = self.options.vantage == Some(VantageOverride::Sender);
+        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key, at_sender))));
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {

@@ -57,6 +57,8 @@ pub struct EndState {
     /// From the other end's timestamps to this end's echo.
     pub echo: EchoWatch,
     pub distance: Distance,
+    /// The user says that the tap is where data is sent.
+    at_tap: bool,
     pub clock: TimestampClock,
 
     pub order: SendOrder,
@@ -125,14 +127,16 @@ pub struct Judged {
 }
 
 impl Flow {
-    pub fn new(key: FlowKey) -> Self {
+    /// A flow of which nothing was seen. `at_sender` where the user says that the tap is beside the sender.
+    pub fn new(key: FlowKey, at_sender: bool) -> Self {
+        let end = || EndState { at_tap: at_sender, ..EndState::default() };
         Self {
             key,
             first: Instant::START,
             last: Instant::START,
             opening: Opening::default(),
             closing: Closing::default(),
-            ends: [EndState::default(), EndState::default()],
+            ends: [end(), end()],
             started: false,
         }
     }
@@ -319,6 +323,7 @@ impl EndState {
             self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
         let mss = if agreed { mss } else { self.mss_seen };
+        let near = self.near();
         let track = self.track.get_or_insert_with(|| {
             let mut track = Track::new(begin.nanos(), segment.seq.0);
             track.seed(peer.window.current, peer.window.count > 0);
@@ -327,22 +332,27 @@ impl EndState {
         track.set_mss(mss);
         // Far from the sender, silence is not idleness if what ends it was sent long ago.
         let late = match segment.timestamps {
-            Some(stamps) if !self.distance.is_here() => self.clock.saw(stamps.val, now).unwrap_or(0),
+            Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, now).unwrap_or(0),
             _ => 0,
         };
         if late > LATE_ARRIVAL {
             track.was_under_way(now, late.min(silence), &self.rto);
         }
-        if placed.left_hole && self.distance.is_here() {
+        if placed.left_hole && near.is_here() {
             track.mark(Marks::GAP);
         }
-        track.sent(now, segment, &placed, &self.distance, &self.rto);
+        track.sent(now, segment, &placed, &near, &self.rto);
         if placed.label == Label::New {
             let edge = self.outstanding.una() + i64::from(peer.window.current);
             self.window_full +=
                 u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
         }
         Some(placed.label)
+    }
+
+    /// How far this end is from the tap where it sends: as measured, or not at all where the user says so.
+    pub fn near(&self) -> Distance {
+        if self.at_tap { Distance::HERE } else { self.distance }
     }
 
     /// What holds this end's sending, and with how little outstanding.
@@ -408,10 +418,11 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(now);
         }
+        let near = self.near();
         let round_trip = acked.round_trip.map(|nanos| {
             self.rtt_by_ack.sample(nanos);
             me.distance.sample(nanos);
-            let whole = nanos + if self.distance.is_here() { 0 } else { self.distance.recent() };
+            let whole = nanos + if near.is_here() { 0 } else { near.recent() };
             self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
             whole
         });
@@ -444,7 +455,7 @@ impl EndState {
             round_trip,
             marks,
         };
-        track.answered(answer, &self.distance, &self.rto);
+        track.answered(answer, &near, &self.rto);
         acked.spurious
     }
 

@@ -202,6 +202,9 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// No distance at all.
+    pub const HERE: Self = Self { min: Some(0), recent: 0 };
+
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
 

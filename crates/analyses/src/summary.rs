@@ -34,7 +34,8 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last.nanos();
     let end = &mut flow.ends[from.index()];
-    let finished = end.track.take().map(|track| track.finish(last, &end.distance, &end.rto));
+    let near = end.near();
+    let finished = end.track.take().map(|track| track.finish(last, &near, &end.rto));
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
     let mut measures = measures(end);
