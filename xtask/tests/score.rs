@@ -1,4 +1,4 @@
-//! What slowpath says of the shipped captures does not get worse.
+//! What slowpath says of the labelled captures does not get worse.
 //!
 //! Each floor lies a little below what was reached when it was set. Raise one when it is beaten for good; lower one
 //! only with a reason in the commit. `cargo xtask score` prints the whole picture.
@@ -6,33 +6,34 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// Share of the time with the right limit: mean over all captures of the group.
-const BY_LIMIT: &[(&str, f64)] = &[
-    ("application", 0.97),
-    ("send-buffer", 0.95),
-    ("receive-window", 0.98),
-    ("slow-reader", 0.96),
-    ("loss", 0.90),
-    ("tail-loss", 0.60),
-    ("reordering", 0.94),
-    ("policer", 0.95),
-    ("slow-start", 0.90),
-    ("early-exit", 0.95),
-    ("full-path", 0.90),
+/// Share of the time with the right limit, mean over all captures of the group: on the shipped captures, on which
+/// rules are written, and on the held-out ones, on which they are not.
+const BY_LIMIT: &[(&str, f64, f64)] = &[
+    ("application", 0.97, 0.97),
+    ("send-buffer", 0.97, 0.97),
+    ("receive-window", 0.98, 0.98),
+    ("slow-reader", 0.97, 0.97),
+    ("loss", 0.93, 0.93),
+    ("tail-loss", 0.60, 0.52),
+    ("reordering", 0.94, 0.94),
+    ("policer", 0.95, 0.95),
+    ("slow-start", 0.92, 0.85),
+    ("early-exit", 0.97, 0.97),
+    ("full-path", 0.92, 0.91),
 ];
 
 /// Share of the segments at the receiver with the right label.
 const LABELS_IN_ORDER: f64 = 0.999;
 /// The same on paths that reorder, with and without loss.
-const LABELS_REORDERED: f64 = 0.99;
+const LABELS_REORDERED: f64 = 0.995;
 /// Share of the retransmissions that arrived, in order, that are counted as such.
-const COUNTED_AT_RECEIVER: f64 = 0.98;
+const COUNTED_AT_RECEIVER: f64 = 0.97;
 
-/// `xtask score shipped --json`.
-fn score() -> Value {
+/// `xtask score SET --json`.
+fn score(set: &str) -> Value {
     let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures");
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["score", "shipped", "--json", "--captures", captures])
+        .args(["score", set, "--json", "--captures", captures])
         .output()
         .expect("xtask starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -48,15 +49,25 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn verdicts_labels_and_counts_are_as_right_as_they_were() {
-    let score = score();
+fn shipped_captures_are_told_as_well_as_they_were() {
+    hold("shipped", |(_, shipped, _)| *shipped);
+}
+
+#[test]
+fn held_out_captures_are_told_as_well_as_they_were() {
+    hold("heldout", |(_, _, heldout)| *heldout);
+}
+
+fn hold(set: &str, floor: fn(&(&str, f64, f64)) -> f64) {
+    let score = score(set);
     let mut below = Vec::new();
 
     let groups = array(&score, "/limits/groups");
-    for (group, floor) in BY_LIMIT {
-        match groups.iter().find(|row| row["group"] == *group) {
+    for row in BY_LIMIT {
+        let (group, floor) = (row.0, floor(row));
+        match groups.iter().find(|row| row["group"] == group) {
             None => below.push(format!("{group}: no capture")),
-            Some(row) if number(row, "by_limit") < *floor => {
+            Some(row) if number(row, "by_limit") < floor => {
                 below.push(format!(
                     "{group}: {:.4} of the time right, {floor} asked",
                     number(row, "by_limit")
@@ -91,5 +102,5 @@ fn verdicts_labels_and_counts_are_as_right_as_they_were() {
             ));
         }
     }
-    assert!(below.is_empty(), "`cargo xtask score` shows more:\n  {}\n", below.join("\n  "));
+    assert!(below.is_empty(), "`cargo xtask score {set}` shows more:\n  {}\n", below.join("\n  "));
 }
