@@ -4,30 +4,9 @@ use crate::findings;
 use crate::flow::{Flow, Judged};
 use crate::report::FlowReport;
 use crate::summary;
-use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
+use crate::vantage::VantageOverride;
+use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::collections::VecDeque;
-
-/// Where the user says the tap was, in terms of the transfer rather than of A and B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VantageOverride {
-    /// On the host that sends most of the data.
-    Sender,
-    /// On the host that receives most of the data.
-    Receiver,
-    /// Somewhere on the way.
-    Between,
-}
-
-impl VantageOverride {
-    /// For a flow whose data comes from `sender`.
-    pub(crate) fn resolve(self, sender: End) -> Vantage {
-        match self {
-            Self::Sender => Vantage::At(sender),
-            Self::Receiver => Vantage::At(!sender),
-            Self::Between => Vantage::Between,
-        }
-    }
-}
 
 /// What to analyse, and how.
 #[derive(Clone, Copy, Debug)]

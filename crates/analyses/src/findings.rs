@@ -3,6 +3,7 @@
 use crate::cause::{Cause, Confidence, Limit};
 use crate::limits::classify::Overview;
 use crate::report::{Finding, FlowReport, Measures, Opening, ScaleKnown, Spell};
+use slowpath_model::units::duration_text as short;
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -236,22 +237,4 @@ impl Material<'_> {
 /// `1 segment`, `2 segments`.
 fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// A duration with three significant figures: `12.3 ms`.
-fn short(lasted: Duration) -> String {
-    let seconds = lasted.as_secs_f64();
-    let (amount, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s => (s * 1e6, "µs"),
-    };
-    let decimals = if amount >= 100.0 {
-        0
-    } else if amount >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{amount:.decimals$} {unit}")
 }

@@ -21,7 +21,8 @@ mod stalls;
 mod summary;
 mod vantage;
 
-pub use analysis::{Analysis, Labels, Options, Report, VantageOverride};
+pub use analysis::{Analysis, Labels, Options, Report};
 pub use cause::{Cause, Confidence, Limit};
 pub use flow::Judged;
 pub use label::Label;
+pub use vantage::VantageOverride;

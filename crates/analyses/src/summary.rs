@@ -1,12 +1,11 @@
 //! From a watched flow to its report.
 
-use crate::analysis::VantageOverride;
 use crate::flow::{EndState, Flow, LATEST, WindowStats};
 use crate::label::Label;
 use crate::limits::classify::{self, Context};
 use crate::limits::track::micros;
 use crate::report::{DirectionReport, FlowReport, Measures, WindowMeasures};
-use crate::vantage;
+use crate::vantage::{self, VantageOverride};
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 use crate::Host;
 use crate::arithmetic;
 use slowpath_analyses::report::{Finding, FlowReport, Measures, RttMeasures, SynOptions};
+pub(crate) use slowpath_model::units::duration_text as time;
 use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
 use std::time::Duration;
 
@@ -148,26 +149,6 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A duration for people, with three significant figures: `40 ms`, `1.25 s`, `312 µs`.
-pub(crate) fn time(time: Duration) -> String {
-    let nanos = time.as_nanos() as f64;
-    let (amount, unit) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
-        .into_iter()
-        .find(|(size, _)| nanos >= size * 0.9995)
-        .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
-    let decimals = if amount >= 99.95 {
-        0
-    } else if amount >= 9.995 {
-        1
-    } else {
-        2
-    };
-    let text = format!("{amount:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text.as_str() };
-    format!("{text} {unit}")
-}
-
 /// A probability for people: `0.6 %`, `0.0012 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -192,10 +173,6 @@ mod tests {
 
     #[test]
     fn for_people() {
-        assert_eq!(time(Duration::from_millis(40)), "40 ms");
-        assert_eq!(time(Duration::from_micros(1_254_000)), "1.25 s");
-        assert_eq!(time(Duration::from_nanos(312_400)), "312 µs");
-        assert_eq!(time(Duration::ZERO), "0 ns");
         assert_eq!(percent(0.006), "0.6 %");
         assert_eq!(percent(0.000_012_3), "0.0012 %");
         assert_eq!(percent(0.25), "25 %");

@@ -1,38 +1,8 @@
 //! Times, shares and counts as text. Amounts and rates have their own `Display` in the model.
 
 use slowpath_model::Instant;
+pub use slowpath_model::units::duration_text as duration;
 use std::time::Duration;
-
-/// At most three significant figures and a unit: `850 ns`, `12.3 ms`, `4.5 s`, `2 min 5 s`, `1 h 3 min`.
-pub fn duration(time: Duration) -> String {
-    let nanos = time.as_nanos() as f64;
-    if nanos == 0.0 {
-        return "0 s".to_owned();
-    }
-    for (unit, size) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6)] {
-        if nanos < size * 999.5 {
-            return format!("{} {unit}", three_figures(nanos / size));
-        }
-    }
-    let seconds = time.as_secs_f64();
-    if seconds < 59.95 {
-        return format!("{} s", three_figures(seconds));
-    }
-    let whole = seconds.round() as u64;
-    let (days, hours, minutes) = (whole / 86_400, whole / 3600, whole / 60);
-    let (large, large_unit, small, small_unit) = if days > 0 {
-        (days, "d", hours % 24, "h")
-    } else if hours > 0 {
-        (hours, "h", minutes % 60, "min")
-    } else {
-        (minutes, "min", whole % 60, "s")
-    };
-    if small == 0 {
-        format!("{large} {large_unit}")
-    } else {
-        format!("{large} {large_unit} {small} {small_unit}")
-    }
-}
 
 /// Nanoseconds that may be negative, as differences between two clocks may.
 pub fn duration_nanos(nanos: i64) -> String {
@@ -87,33 +57,9 @@ pub fn from_argument(at: Instant) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn three_figures(amount: f64) -> String {
-    let decimals = if amount >= 99.95 {
-        0
-    } else if amount >= 9.995 {
-        1
-    } else {
-        2
-    };
-    let text = format!("{amount:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_three_figures_and_a_unit() {
-        let shown: Vec<_> =
-            [0, 850, 12_345, 999_600, 250_000_000, 999_700_000, 12_345_000_000, 59_960_000_000]
-                .map(|nanos| duration(Duration::from_nanos(nanos)))
-                .into_iter()
-                .collect();
-        assert_eq!(shown, ["0 s", "850 ns", "12.3 µs", "1 ms", "250 ms", "1 s", "12.3 s", "1 min"]);
-        let long = [125, 3780, 90_000, 172_800].map(|seconds| duration(Duration::from_secs(seconds)));
-        assert_eq!(long, ["2 min 5 s", "1 h 3 min", "1 d 1 h", "2 d"]);
-    }
 
     #[test]
     fn a_share_is_nothing_or_all_only_where_it_is() {
