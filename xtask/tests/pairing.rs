@@ -2,13 +2,15 @@
 //! in its own books, and clocks that were put wrong on purpose.
 
 use slowpath_analyses::pairing::report::{Pairing, Tally};
-use slowpath_analyses::pairing::{Collector, CollectorOptions, Tap, pair};
+use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
+use slowpath_analyses::{Analysis, Cause, Options};
 use slowpath_capture::Capture;
 use slowpath_lab::path::Totals;
 use slowpath_lab::relay::{DirectionReport, Fate};
 use slowpath_lab::truth::Truth;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Puts a clock wrong.
 struct Wrong<S, F>(S, F);
@@ -248,5 +250,51 @@ fn the_order_of_the_recordings_does_not_matter() {
             "{}",
             case.display()
         );
+    }
+}
+
+/// Both recordings of one shipped case, each with its own verdict, compared.
+fn merged(case: &str) -> [slowpath_analyses::report::FlowReport; 2] {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/shipped").join(case);
+    let [(one, sent), (other, received)] = ["sender", "receiver"].map(|side| {
+        let mut analysis = Analysis::new(Options::default());
+        let mut collector = Collector::default();
+        let capture = Capture::open(case.join(side).with_extension("pcap.zst")).unwrap();
+        let summary = capture.run(&mut Both(&mut analysis, &mut collector)).unwrap();
+        (collector.finish(summary.epoch_ns.unwrap()), analysis.finish().flows.remove(0))
+    });
+    let pairing = pair(&one, &other).unwrap();
+    [
+        verdict::merge(sent.clone(), Some(&received), &pairing, 0),
+        verdict::merge(received, Some(&sent), &pairing, 1),
+    ]
+}
+
+#[test]
+fn what_was_overtaken_and_not_lost_was_not_repaired() {
+    let [merged, _] = merged("reordering-20mbit-40ms-20000ppm-by-60ms-nots");
+    assert!(merged.main().findings.iter().all(|finding| finding.cause != Cause::FastRecovery));
+    let reordering =
+        merged.main().findings.iter().find(|finding| finding.cause == Cause::Reordering).unwrap();
+    assert!(
+        reordering.evidence.iter().any(|text| text.contains("no packet lost")),
+        "{:?}",
+        reordering.evidence
+    );
+}
+
+#[test]
+fn the_limits_are_those_of_the_sender_s_recording_whichever_comes_first() {
+    let reports = merged("small-sndbuf-50mbit-80ms-16k");
+    let [sent, received] = reports.each_ref().map(|report| &report.main().findings[0]);
+    assert_eq!(sent.cause, received.cause);
+    assert!(sent.lasted.abs_diff(received.lasted) < Duration::from_millis(200), "{sent:?} {received:?}");
+    for report in &reports {
+        let spells = &report.main().spells;
+        assert!(
+            spells.windows(2).all(|pair| pair[0].to == pair[1].from),
+            "no instant in two spells, or in none"
+        );
+        assert_eq!((spells[0].from, spells.last().unwrap().to), (report.first, report.last));
     }
 }

@@ -4,7 +4,7 @@ use crate::args::{Diagnose, Place};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use anyhow::Context;
-use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Pairing, pair};
+use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Pairing, pair, verdict};
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
@@ -12,6 +12,7 @@ use slowpath_capture::Summary;
 use slowpath_model::{FlowId, Sink};
 use slowpath_views::rank::{Ranker, Ranking, Selection};
 use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,8 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
             let base = nearer_to_sender(&pairing, &taps);
             let [one, two] = taps;
-            let seen = if base == 0 { one.seen } else { two.seen };
+            let (mut seen, other) = if base == 0 { (one.seen, two.seen) } else { (two.seen, one.seen) };
+            seen.ranking.full = merged(seen.ranking.full, &other.ranking.full, &pairing, base);
             conclude(args, console, vec![one.read, two.read], seen, Some(Paired { base, pairing }))
         }
         _ => anyhow::bail!("give one recording, or two of the same transfer"),
@@ -141,6 +143,16 @@ fn nearer_to_sender(pairing: &Pairing, taps: &[Tap; 2]) -> usize {
     let slowest =
         taps[0].seen.ranking.full.iter().find_map(|flow| Some((flow.sender, pairing.of(0, flow.id)?)));
     slowest.and_then(|(sender, pair)| pair.beside(sender)).unwrap_or(0)
+}
+
+/// The reports of recording `base`, each with what the other recording adds.
+fn merged(flows: Vec<FlowReport>, others: &[FlowReport], pairing: &Pairing, base: usize) -> Vec<FlowReport> {
+    let others: BTreeMap<FlowId, &FlowReport> = others.iter().map(|flow| (flow.id, flow)).collect();
+    let merged = flows.into_iter().map(|flow| {
+        let other = pairing.of(base, flow.id).and_then(|pair| others.get(&pair.flows[1 - base]).copied());
+        verdict::merge(flow, other, pairing, base)
+    });
+    merged.collect()
 }
 
 /// Says what was found.

@@ -89,7 +89,8 @@ pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
         let alone = taps[n].flows.iter().zip(there).filter(|(_, there)| !there);
         alone.map(|(flow, _)| flow.id).collect::<Vec<FlowId>>()
     });
-    Ok(Pairing { clocks, flows, alone, not_kept: taps.map(|tap| tap.not_kept) })
+    let epochs_ns = taps.map(|tap| tap.epoch);
+    Ok(Pairing { clocks, epochs_ns, flows, alone, not_kept: taps.map(|tap| tap.not_kept) })
 }
 
 /// A pair of flows of which what is beyond doubt is matched.

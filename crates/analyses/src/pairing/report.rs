@@ -11,6 +11,8 @@ pub struct Pairing {
     /// How the second recording's clock lies to the first's; `None` where that cannot be told, and with it no
     /// one-way delays.
     pub clocks: Option<Alignment>,
+    /// The wall-clock times of the two recordings' instants 0, in nanoseconds since 1970.
+    pub epochs_ns: [i64; 2],
     /// Connections in both, in the order of the first recording.
     pub flows: Vec<FlowPair>,
     /// Flows that only the first, and only the second recording has.
@@ -20,6 +22,25 @@ pub struct Pairing {
 }
 
 impl Pairing {
+    /// What the other recording's clock shows at instant `at` of recording `of` (0 or 1); `None` where the clocks
+    /// are not aligned, or one of them was being set.
+    pub fn translate(&self, of: usize, at: Instant) -> Option<Instant> {
+        let clocks = self.clocks.as_ref()?;
+        let apart = self.epochs_ns[0].saturating_sub(self.epochs_ns[1]);
+        let nanos = if of == 0 {
+            at.nanos() + apart + clocks.ahead(at.nanos())?
+        } else {
+            // The distance at that time is asked for, and that time is by the other clock; drift is small, so this
+            // settles.
+            let mut first = at.nanos() - apart;
+            for _ in 0..3 {
+                first = at.nanos() - apart - clocks.ahead(first)?;
+            }
+            first
+        };
+        Some(Instant::from_nanos(nanos))
+    }
+
     /// The pair that flow `id` of recording `recording` (0 or 1) belongs to.
     pub fn of(&self, recording: usize, id: FlowId) -> Option<&FlowPair> {
         self.flows.iter().find(|pair| pair.flows.get(recording) == Some(&id))

@@ -242,7 +242,7 @@ fn made(fates: &[u8], ack_fates: &[u8], looks: Looks) -> Made {
     arrivals.sort_by_key(|(event, _)| event.at);
     let mut latest = (i64::MIN, 0);
     let mut known = std::collections::HashSet::new();
-    for (event, sent) in &arrivals {
+    for (_, sent) in &arrivals {
         if known.insert(*sent) {
             made.overtaken += u64::from(*sent < latest);
         }

@@ -1,1 +1,291 @@
-//! One verdict of two recordings.
+//! One verdict of the reports of a connection's two recordings.
+//!
+//! What bound a direction is best told beside its sender, what the receiver did beside the receiver, and what
+//! became of a packet on the way by both. So the limits come from the sender's recording; times that it cannot
+//! explain and in which the receiver's shows late ACKs are the receiver's; and a repair of losses in a time when
+//! nothing was lost was no repair.
+
+use super::report::{DirectionPair, FlowPair, Pairing, Tally};
+use crate::cause::{Cause, Limit};
+use crate::findings;
+use crate::report::{DirectionReport, FlowReport, Spell};
+use slowpath_model::{End, Instant};
+use std::time::Duration;
+
+/// Improves `report`, which is of recording `base` (0 or 1), by the other recording and its own report of the same
+/// connection, where there is one.
+#[must_use]
+pub fn merge(
+    mut report: FlowReport,
+    other: Option<&FlowReport>,
+    pairing: &Pairing,
+    base: usize,
+) -> FlowReport {
+    let Some(pair) = pairing.of(base, report.id) else { return report };
+    let view = View { pairing, pair, base };
+    for end in End::BOTH {
+        let theirs = other.map(|other| &other.directions[view.others(end).index()]);
+        let beside = pair.beside(view.pairs(end));
+        if let Some(theirs) = theirs.filter(|theirs| !theirs.spells.is_empty()) {
+            if beside == Some(1 - base) {
+                view.take_over(&mut report, end, theirs);
+            } else if beside == Some(base) {
+                view.add_late_acks(&mut report, end, theirs);
+            }
+        }
+        view.correct_repairs(&mut report.directions[end.index()]);
+    }
+    findings::complete(&mut report);
+    for end in End::BOTH {
+        view.tell(&mut report.directions[end.index()]);
+    }
+    report
+}
+
+/// A pair, seen from the recording that the report is of.
+struct View<'a> {
+    pairing: &'a Pairing,
+    pair: &'a FlowPair,
+    base: usize,
+}
+
+impl View<'_> {
+    /// What the pair calls the report's `end`.
+    fn pairs(&self, end: End) -> End {
+        self.pair.named(end, self.base)
+    }
+
+    /// What the other report calls it.
+    fn others(&self, end: End) -> End {
+        self.pair.named(self.pairs(end), 1 - self.base)
+    }
+
+    fn direction(&self, end: End) -> &DirectionPair {
+        &self.pair.directions[self.pairs(end).index()]
+    }
+
+    /// An instant of recording `of` on the report's clock; as it is where that cannot be told.
+    fn here(&self, of: usize, at: Instant) -> Instant {
+        if of == self.base { at } else { self.pairing.translate(of, at).unwrap_or(at) }
+    }
+
+    /// The instants of a tally that `of` has, on the report's clock.
+    fn instants(&self, of: usize, tally: &Tally) -> Vec<Instant> {
+        tally.instants.iter().map(|at| self.here(of, *at)).collect()
+    }
+
+    /// The sender's recording is the other one: what bound this direction is for that one to say.
+    fn take_over(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
+        if self.pairing.clocks.is_none() {
+            return;
+        }
+        let (first, last) = (report.first, report.last);
+        let here = |at: Instant| self.here(1 - self.base, at);
+        let mut taken = DirectionReport { from: end, ..theirs.clone() };
+        for spell in &mut taken.spells {
+            (spell.from, spell.to) = (here(spell.from).clamp(first, last), here(spell.to).clamp(first, last));
+        }
+        if let [only] | [only, ..] = taken.spells.as_mut_slice() {
+            only.from = first;
+        }
+        if let Some(end) = taken.spells.last_mut() {
+            end.to = last;
+        }
+        for stall in &mut taken.stalls {
+            stall.from = here(stall.from);
+        }
+        for at in [&mut taken.measures.first_data, &mut taken.measures.last_data].into_iter().flatten() {
+            *at = here(*at);
+        }
+        report.directions[end.index()] = taken;
+    }
+
+    /// Times that the sender's recording cannot explain, and in which the receiver's shows that ACKs were late.
+    fn add_late_acks(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
+        let spells = &mut report.directions[end.index()].spells;
+        let late = theirs.spells.iter().filter(|spell| spell.cause.limit() == Limit::ReceiverProcessing);
+        for spell in late {
+            let (from, to) = (self.here(1 - self.base, spell.from), self.here(1 - self.base, spell.to));
+            overlay(spells, Spell { from, to, cause: spell.cause }, |cause| {
+                cause.limit() == Limit::Unknown || cause == Cause::DelaySpike
+            });
+        }
+    }
+
+    /// When something was missing that the sender had to send again, or the ACK for it: on the report's clock.
+    /// `None` where not all of these instants are known.
+    fn losses(&self, from: End) -> Option<Vec<Instant>> {
+        let (forth, back) = (self.direction(from), self.direction(!from));
+        let mut all = Vec::new();
+        for (of, tally) in
+            [(forth.near, &forth.lost), (1 - forth.near, &forth.ignored), (back.near, &back.lost)]
+        {
+            if tally.count > tally.instants.len() as u64 {
+                return None;
+            }
+            all.extend(self.instants(of, tally));
+        }
+        all.sort_unstable();
+        Some(all)
+    }
+
+    /// Repairs of losses when nothing was lost: the packets were late, or overtaken.
+    fn correct_repairs(&self, direction: &mut DirectionReport) {
+        let forth = self.direction(direction.from);
+        // What one of the recordings missed may have been what was lost.
+        if self.pair.nearer.is_none() || forth.missed_near.count > 0 || self.pair.one_in > 1 {
+            return;
+        }
+        let Some(losses) = self.losses(direction.from) else { return };
+        let overtaken = self.instants(1 - forth.near, &forth.overtaken);
+        let before = lookback(direction);
+        for spell in &mut direction.spells {
+            let within = |at: &Instant| *at >= spell.from - before && *at <= spell.to;
+            if losses.iter().any(within) {
+                continue;
+            }
+            spell.cause = match spell.cause {
+                Cause::FastRecovery if overtaken.iter().any(within) => Cause::Reordering,
+                Cause::Timeout | Cause::TailLoss | Cause::LostRetransmission => Cause::SpuriousTimeout,
+                cause => cause,
+            };
+        }
+        join_alike(&mut direction.spells);
+    }
+
+    /// What both recordings together show for each finding.
+    fn tell(&self, direction: &mut DirectionReport) {
+        let (forth, back) = (self.direction(direction.from), self.direction(!direction.from));
+        let before = lookback(direction);
+        let spells = &direction.spells;
+        let lost = self.instants(forth.near, &forth.lost);
+        let ignored = self.instants(1 - forth.near, &forth.ignored);
+        for finding in &mut direction.findings {
+            let own: Vec<_> = spells.iter().filter(|spell| spell.cause == finding.cause).collect();
+            let of_own = |instants: &[Instant]| {
+                let within = |at: &&Instant| own.iter().any(|s| **at >= s.from - before && **at <= s.to);
+                instants.iter().filter(within).count()
+            };
+            match finding.cause {
+                Cause::FastRecovery | Cause::Timeout | Cause::TailLoss | Cause::LostRetransmission => {
+                    let mut text = format!(
+                        "the two recordings show {} lost on the way in these times or just before",
+                        packets(of_own(&lost))
+                    );
+                    match of_own(&ignored) {
+                        0 => {}
+                        n => text += &format!(", and {} that the receiving host had and did not take", packets(n)),
+                    }
+                    finding.evidence.push(text);
+                    if forth.ignored_stale > 0 && of_own(&ignored) > 0 {
+                        finding.evidence.push(
+                            "what the host did not take had an older timestamp than packets before it, as after \
+                             reordering: PAWS drops these (RFC 7323, section 5)"
+                                .to_owned(),
+                        );
+                    }
+                }
+                Cause::Reordering | Cause::SpuriousTimeout => finding.evidence.push(format!(
+                    "the two recordings show {} lost in these times or just before; in all, {} overtaken on the way, \
+                     by up to {}",
+                    packets(of_own(&lost)),
+                    packets(forth.overtaken.count as usize),
+                    millis(forth.overtaken_by)
+                )),
+                cause if cause.limit() == Limit::ReceiverProcessing => {
+                    finding.evidence.extend(forth.answer.map(|answer| {
+                        format!(
+                            "beside the receiver, 95 of 100 ACKs left within {} of the data, the latest after {}",
+                            millis(Duration::from_nanos(answer.p95_ns.max(0).unsigned_abs())),
+                            millis(Duration::from_nanos(answer.max_ns.max(0).unsigned_abs()))
+                        )
+                    }));
+                }
+                cause if cause.limit() == Limit::Path => {
+                    if let (Some(there), Some(here)) = (&forth.delay, &back.delay) {
+                        finding.evidence.push(format!(
+                            "queues held 95 of 100 packets for up to {} on the way there and {} on the way back",
+                            millis(there.queueing_p95),
+                            millis(here.queueing_p95)
+                        ));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// How long before a repair what it repairs may have been lost: a round trip at its longest.
+fn lookback(direction: &DirectionReport) -> Duration {
+    let rtt = &direction.measures.rtt_by_ack;
+    let longest = rtt.max.unwrap_or(Duration::from_secs(1));
+    longest.max(rtt.min.unwrap_or_default() * 3)
+}
+
+fn packets(count: usize) -> String {
+    match count {
+        0 => "no packet".to_owned(),
+        1 => "1 packet".to_owned(),
+        n => format!("{n} packets"),
+    }
+}
+
+fn millis(lasted: Duration) -> String {
+    let millis = lasted.as_secs_f64() * 1e3;
+    if millis < 9.995 { format!("{millis:.2} ms") } else { format!("{millis:.1} ms") }
+}
+
+/// Puts `spell` over those parts of `spells` whose cause gives way to it.
+fn overlay(spells: &mut Vec<Spell>, over: Spell, gives_way: impl Fn(Cause) -> bool) {
+    let mut laid = Vec::with_capacity(spells.len());
+    for spell in spells.drain(..) {
+        let (from, to) = (spell.from.max(over.from), spell.to.min(over.to));
+        if from >= to || !gives_way(spell.cause) {
+            laid.push(spell);
+            continue;
+        }
+        laid.push(Spell { to: from, ..spell });
+        laid.push(Spell { from, to, cause: over.cause });
+        laid.push(Spell { from: to, ..spell });
+    }
+    laid.retain(|spell| spell.from < spell.to);
+    *spells = laid;
+    join_alike(spells);
+}
+
+fn join_alike(spells: &mut Vec<Spell>) {
+    spells.dedup_by(|next, last| {
+        let alike = next.cause == last.cause && next.from == last.to;
+        if alike {
+            last.to = next.to;
+        }
+        alike
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spell(from: i64, to: i64, cause: Cause) -> Spell {
+        Spell { from: Instant::from_nanos(from), to: Instant::from_nanos(to), cause }
+    }
+
+    #[test]
+    fn late_acks_explain_what_was_unknown_and_nothing_else() {
+        let mut spells = vec![
+            spell(0, 10, Cause::SlowStart),
+            spell(10, 50, Cause::Undetermined),
+            spell(50, 60, Cause::SenderIdle),
+        ];
+        overlay(&mut spells, spell(5, 30, Cause::AcksHeldBack), |cause| cause.limit() == Limit::Unknown);
+        let expected = vec![
+            spell(0, 10, Cause::SlowStart),
+            spell(10, 30, Cause::AcksHeldBack),
+            spell(30, 50, Cause::Undetermined),
+            spell(50, 60, Cause::SenderIdle),
+        ];
+        assert_eq!(spells, expected);
+    }
+}

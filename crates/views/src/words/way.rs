@@ -103,7 +103,11 @@ fn became(direction: &DirectionPair, from: &str) -> String {
     more(&direction.missed_far, "missed by the recording at the receiving end");
     more(&direction.missed_near, "missed by the recording at the sending end");
     more(&direction.twice, "doubled");
-    more(&direction.ignored, "arrived and were not taken by the host");
+    let stale = match direction.ignored_stale {
+        0 => String::new(),
+        n => format!(" ({} with a timestamp older than one before: PAWS)", count(n)),
+    };
+    more(&direction.ignored, &format!("arrived and were not taken by the host{stale}"));
     if direction.overtaken.count > 0 {
         let by = duration(direction.overtaken_by);
         parts.push(format!("{} overtaken (by up to {by})", count(direction.overtaken.count)));
