@@ -10,7 +10,7 @@ use std::io;
 #[non_exhaustive]
 pub enum CaptureError {
     /// The file cannot be opened.
-    #[error("{name}: cannot be opened: {source}")]
+    #[error("{name}: cannot be opened")]
     Open {
         /// The file.
         name: String,
