@@ -39,7 +39,8 @@ impl Sink for Checked {
 fuzz_target!(|data: &[u8]| {
     let run = || {
         let mut sink = Checked::default();
-        let summary = Capture::from_reader("fuzz", Cursor::new(data.to_vec())).max_live_flows(8).run(&mut sink);
+        let summary =
+            Capture::from_reader("fuzz", Cursor::new(data.to_vec())).max_live_flows(8).run(&mut sink);
         assert!(sink.live.is_empty());
         (summary, sink)
     };

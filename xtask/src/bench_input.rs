@@ -191,7 +191,8 @@ fn without_start(from: &Path, to: &Path, packets: u32) -> Result<()> {
         input.read_exact(&mut record).map_err(doing(from))?;
         // tcpdump writes in this machine's byte order.
         let captured = u32::from_ne_bytes([record[8], record[9], record[10], record[11]]);
-        std::io::copy(&mut input.by_ref().take(captured.into()), &mut std::io::sink()).map_err(doing(from))?;
+        std::io::copy(&mut input.by_ref().take(captured.into()), &mut std::io::sink())
+            .map_err(doing(from))?;
     }
     std::io::copy(&mut input, &mut output).map_err(doing(to))?;
     output.flush().map_err(doing(to))?;

@@ -3,7 +3,7 @@
 use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::run::{RECEIVER_CAPTURE, SAMPLES, SENDER_CAPTURE, TRUTH, run};
+use slowpath_lab::run::{Outcome, RECEIVER_CAPTURE, SAMPLES, SENDER_CAPTURE, TRUTH, run};
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{frame, namespaces};
@@ -44,6 +44,21 @@ impl Drop for Folder {
     }
 }
 
+/// A run that kept all its promises. A busy machine makes the relay late, which such a run must not be; as `xtask
+/// captures` does, it is tried again.
+fn written(case: &Case, folder: &Path) -> Outcome {
+    let mut outcome = run(case, folder).unwrap();
+    for _ in 1..6 {
+        if outcome.written {
+            break;
+        }
+        eprintln!("tried again: {:?}", outcome.truth.checks);
+        outcome = run(case, folder).unwrap();
+    }
+    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    outcome
+}
+
 fn namespaces_of(pid: u32) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return Vec::new() };
     let names = entries.flatten().filter_map(|e| e.file_name().into_string().ok());
@@ -82,8 +97,7 @@ fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
         .share_at_least(ShareBasis::RwndLimited, 0.6)
         .check(Check::NothingDropped)
         .check(Check::LatenessAtMost(50.0));
-    let outcome = run(&case, &folder.0).unwrap();
-    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    let outcome = written(&case, &folder.0);
     for file in [SENDER_CAPTURE, RECEIVER_CAPTURE, SAMPLES] {
         assert!(folder.0.join(file).metadata().unwrap().len() > 1000, "{file}");
     }
@@ -119,8 +133,7 @@ fn packets_that_the_truth_calls_dropped_are_those_that_the_captures_miss() {
             .variant("loss")
             .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: 20_000 }))
             .check(Check::Dropped(5));
-    let outcome = run(&case, &folder.0).unwrap();
-    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    let outcome = written(&case, &folder.0);
     let mut missing = sent_packets(&folder.0.join(SENDER_CAPTURE), 5001);
     for (packet, count) in sent_packets(&folder.0.join(RECEIVER_CAPTURE), 5001) {
         *missing.get_mut(&packet).expect("nothing arrives that was not sent") -= count;
@@ -142,8 +155,7 @@ fn super_packets_show_in_both_captures_and_the_path_still_carries_packets() {
     let case = Case::new(Set::Shipped, "test", "path/bottleneck-full", 100 * MBIT, 10 * MS, bulk(1000))
         .variant("tso")
         .offload(Offload::SuperPackets);
-    let outcome = run(&case, &folder.0).unwrap();
-    assert!(outcome.written, "{:?}", outcome.truth.checks);
+    let outcome = written(&case, &folder.0);
     for file in [SENDER_CAPTURE, RECEIVER_CAPTURE] {
         let largest = sent_packets(&folder.0.join(file), 5001).into_keys().map(|(_, _, bytes)| bytes).max();
         assert!(largest.unwrap() > 2000, "{file}: largest payload {largest:?}");
