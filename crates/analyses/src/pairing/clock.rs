@@ -53,6 +53,7 @@ impl Alignment {
     /// What the second clock is ahead at `at` nanoseconds on the first recording's clock; `None` while one of them
     /// was being set.
     pub(super) fn ahead(&self, at: i64) -> Option<i64> {
+        let at = at.clamp(-(1 << 61), 1 << 61);
         let (first, last) = (self.stretches.first()?, self.stretches.last()?);
         let stretch = if at < first.from.nanos() {
             first
@@ -67,7 +68,7 @@ impl Alignment {
             stretch
         };
         let since = (at - stretch.from.nanos()) as f64;
-        Some(stretch.offset_ns + (since * stretch.drift_ppm / 1e6).round() as i64)
+        Some(stretch.offset_ns.saturating_add((since * stretch.drift_ppm / 1e6).round() as i64))
     }
 
     /// The same, but while a clock was being set as it was before.
@@ -83,7 +84,11 @@ impl Alignment {
         self.stretches.windows(2).map(|pair| {
             let (before, after) = (&pair[0], &pair[1]);
             let ran = after.from.nanos_since(before.from) as f64 * before.drift_ppm / 1e6;
-            (before.to, after.from, after.offset_ns - before.offset_ns - ran.round() as i64)
+            (
+                before.to,
+                after.from,
+                after.offset_ns.saturating_sub(before.offset_ns).saturating_sub(ran.round() as i64),
+            )
         })
     }
 }
@@ -105,31 +110,33 @@ impl Transit<'_> {
     /// From passing near to passing far, at wall-clock times of their own.
     pub fn of(&self, near: i64, far: i64) -> i64 {
         let first = if self.near == 0 { near } else { far };
-        let ahead = self.alignment.map_or(0, |alignment| alignment.ahead_or_nearly(first - self.epoch));
-        far - near - self.signed(ahead)
+        let ahead =
+            self.alignment.map_or(0, |alignment| alignment.ahead_or_nearly(first.saturating_sub(self.epoch)));
+        far.saturating_sub(near).saturating_sub(self.signed(ahead))
     }
 
     /// The same where the clocks are known well enough to speak of a delay.
     pub fn delay(&self, near: i64, far: i64) -> Option<i64> {
         let first = if self.near == 0 { near } else { far };
-        Some(far - near - self.signed(self.alignment?.ahead(first - self.epoch)?))
+        let ahead = self.alignment?.ahead(first.saturating_sub(self.epoch))?;
+        Some(far.saturating_sub(near).saturating_sub(self.signed(ahead)))
     }
 
     /// When, on far's wall clock, what passes near at `near` would pass far if it took no time.
     pub fn at_far(&self, near: i64) -> i64 {
         let Some(alignment) = self.alignment else { return near };
-        let mut first = near - self.epoch;
+        let mut first = near.saturating_sub(self.epoch);
         if self.near == 1 {
             // The clocks' distance now is asked for, and now is by the other clock; drift is small, so this settles.
             for _ in 0..3 {
-                first = near - self.epoch - alignment.ahead_or_nearly(first);
+                first = near.saturating_sub(self.epoch).saturating_sub(alignment.ahead_or_nearly(first));
             }
         }
-        near + self.signed(alignment.ahead_or_nearly(first))
+        near.saturating_add(self.signed(alignment.ahead_or_nearly(first)))
     }
 
     fn signed(&self, ahead: i64) -> i64 {
-        if self.near == 0 { ahead } else { -ahead }
+        if self.near == 0 { ahead } else { ahead.saturating_neg() }
     }
 }
 
@@ -166,7 +173,7 @@ impl Envelopes {
         let bin = ((at.saturating_sub(self.start)) / self.width).clamp(0, Self::BINS - 1) as usize;
         let least = &mut self.least[direction][bin];
         if least.is_none_or(|point| point.taken > taken) {
-            *least = Some(Point { at, taken });
+            *least = Some(Point { at, taken: taken.clamp(-(1 << 60), 1 << 60) });
         }
     }
 

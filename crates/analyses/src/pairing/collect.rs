@@ -1,6 +1,6 @@
 //! What one recording saw, kept for comparison with another: a sink with bounded memory.
 
-use super::record::Record;
+use super::record::{LONGEST, Record};
 use slowpath_model::{End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink};
 
 /// How much to keep.
@@ -104,7 +104,12 @@ impl Collector {
     /// 1970; where it is not known, 0 serves, and the offset between the clocks says nothing.
     pub fn finish(self, epoch_ns: i64) -> Tap {
         let flows = self.flows.into_iter().flatten().collect();
-        Tap { flows, epoch: epoch_ns, span: self.span.unwrap_or_default(), not_kept: self.not_kept }
+        Tap {
+            flows,
+            epoch: epoch_ns.clamp(0, 1 << 62),
+            span: self.span.unwrap_or_default(),
+            not_kept: self.not_kept,
+        }
     }
 
     fn keep(&mut self, index: usize, at: Instant, segment: &Segment) {
@@ -168,7 +173,7 @@ impl Sink for Collector {
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        let now = event.at.nanos();
+        let now = event.at.nanos().clamp(-LONGEST, LONGEST);
         self.span = Some(self.span.map_or((now, now), |(first, last)| (first.min(now), last.max(now))));
         if let EventKind::Seen(segment) = &event.kind {
             self.keep(flow.0.wrapping_sub(1) as usize, event.at, segment);

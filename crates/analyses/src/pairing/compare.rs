@@ -5,7 +5,7 @@ use super::matching::{Lane, Matches, NONE};
 use super::record::Record;
 use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
 use slowpath_model::{End, Instant};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// One direction, matched, and what far has of the other direction.
@@ -26,7 +26,21 @@ impl Compared<'_, '_> {
         (direction.ignored, direction.ignored_stale) = self.ignored(&progress);
         direction.delay = delays;
         direction.answer = Quantiles::of(self.answer_times());
+        if !self.is_beside_receiver(&direction) {
+            direction.lost_beyond = std::mem::take(&mut direction.ignored);
+            direction.ignored_stale = 0;
+        }
         direction
+    }
+
+    /// A host answers its own tap at once, at least now and then, whatever the path adds on the other side.
+    fn is_beside_receiver(&self, direction: &DirectionPair) -> bool {
+        const AT_ONCE: i64 = 2_000_000;
+        let between = self.transit.alignment.and_then(|alignment| alignment.stretches.first());
+        let round_trip = between.map_or(0, |stretch| stretch.round_trip.as_nanos() as i64);
+        direction
+            .answer
+            .is_some_and(|answer| answer.min_ns < AT_ONCE && answer.min_ns.saturating_mul(5) < round_trip)
     }
 
     /// What arrived, what was lost, what a recording missed.
@@ -100,6 +114,7 @@ impl Compared<'_, '_> {
             overtaken_by: Duration::ZERO,
             ignored: Tally::default(),
             ignored_stale: 0,
+            lost_beyond: Tally::default(),
             outside,
             told_by_time: matches.by_time,
             delay: None,
@@ -136,9 +151,10 @@ impl Compared<'_, '_> {
         if seen.is_some_and(|seen| seen <= acknowledged) {
             return false;
         }
-        let acknowledged = acknowledged + lane.far.epoch;
-        let in_time =
-            |near: u32| self.transit.at_far(lane.near.wall(near)) + self.transit.shortest <= acknowledged;
+        let acknowledged = acknowledged.saturating_add(lane.far.epoch);
+        let in_time = |near: u32| {
+            self.transit.at_far(lane.near.wall(near)).saturating_add(self.transit.shortest) <= acknowledged
+        };
         let later = lane.near.covering(place).filter(|other| *other > index);
         let later_did = later.into_iter().any(|other| {
             let first = self.matches.first_packet[other as usize];
@@ -227,7 +243,7 @@ impl Compared<'_, '_> {
         let mut bins: Vec<Option<(u64, i64, i64, i64)>> = vec![None; BINS as usize];
         for (near, taken) in (0u32..).zip(partner).filter_map(delay_of) {
             let bin = ((lane.near.record(near).at() - first) / width).clamp(0, BINS - 1) as usize;
-            let queued = taken - delay.min_ns;
+            let queued = taken.saturating_sub(delay.min_ns);
             let (count, min, sum, max) = bins[bin].unwrap_or((0, i64::MAX, 0, 0));
             bins[bin] = Some((count + 1, min.min(queued), sum.saturating_add(queued), max.max(queued)));
         }
@@ -249,14 +265,15 @@ impl Compared<'_, '_> {
     /// From the last arrival that an ACK covers to the ACK.
     fn answer_times(&self) -> Vec<i64> {
         let mut samples = Vec::new();
-        let mut arrivals: VecDeque<(i64, i64)> = VecDeque::new();
+        // By its end, when what is not acknowledged yet arrived.
+        let mut arrivals: BTreeMap<i64, i64> = BTreeMap::new();
         let mut data = self.lane.far.records.iter().filter(|record| record.is_data()).peekable();
         let mut reached = i64::MIN;
         for answer in self.answers {
             let Some(ack) = answer.ack() else { continue };
             while let Some(record) = data.next_if(|record| record.at() <= answer.at()) {
                 if record.end() > reached {
-                    arrivals.push_back((record.at(), record.end()));
+                    arrivals.entry(record.end()).or_insert(record.at());
                 }
             }
             if ack <= reached {
@@ -264,9 +281,8 @@ impl Compared<'_, '_> {
             }
             reached = ack;
             let mut latest = None;
-            while let Some((at, _)) = arrivals.front().filter(|(_, end)| *end <= ack) {
-                latest = latest.max(Some(*at));
-                arrivals.pop_front();
+            while let Some(first) = arrivals.first_entry().filter(|first| *first.key() <= ack) {
+                latest = latest.max(Some(first.remove()));
             }
             samples.extend(latest.map(|at| answer.at() - at));
         }
@@ -286,7 +302,8 @@ impl Edges {
     /// Whether a packet that passed near at `near` would pass far while far was being recorded.
     fn passes_far(&self, near: i64, transit: &Transit<'_>) -> bool {
         let there = transit.at_far(near);
-        there + transit.shortest >= self.far.0 && there + self.at_last <= self.far.1
+        there.saturating_add(transit.shortest) >= self.far.0
+            && there.saturating_add(self.at_last) <= self.far.1
     }
 
     /// Whether a packet that passed far at `far` must have passed near while near was being recorded.

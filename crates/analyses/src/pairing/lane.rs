@@ -35,7 +35,15 @@ impl<'a> Side<'a> {
         // Almost in order as they are, which a stable sort makes use of.
         data.sort_by_key(|index| records[*index as usize].seq());
         acks.sort_by_key(|index| records[*index as usize].place());
-        Self { records, epoch, span: (span.0 + epoch, span.1 + epoch), stripes, data, acks, longest }
+        Self {
+            records,
+            epoch,
+            span: (span.0.saturating_add(epoch), span.1.saturating_add(epoch)),
+            stripes,
+            data,
+            acks,
+            longest,
+        }
     }
 
     pub fn record(&self, index: u32) -> &'a Record {
@@ -44,7 +52,7 @@ impl<'a> Side<'a> {
 
     /// When record `index` passed, on the wall clock.
     pub fn wall(&self, index: u32) -> i64 {
-        self.record(index).at() + self.epoch
+        self.record(index).at().saturating_add(self.epoch)
     }
 
     /// The data that covers the byte at `place`, the latest in the stream first.
@@ -144,7 +152,7 @@ fn join(
             count.ids += u64::from(one.id().is_some() && one.id() == other.id());
             count.tsvals += u64::from(one.tsval().is_some() && one.tsval() == other.tsval());
             count.prints += u64::from(one.print() == other.print());
-            count.delays.push(second.wall(others[j]) - first.wall(ones[i]));
+            count.delays.push(second.wall(others[j]).saturating_sub(first.wall(ones[i])));
             left -= 1;
         }
         (i, j) = (i + m, j + n);

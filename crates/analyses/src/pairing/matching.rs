@@ -96,6 +96,16 @@ pub(super) struct Matching {
 }
 
 impl Lane<'_> {
+    /// Super-packets are not taken apart if that would make more packets than they can hold: a length or the MSS is
+    /// forged.
+    pub fn within_bounds(self) -> Self {
+        // BIG TCP: 512 KiB in packets of 1448 bytes.
+        const MOST_EACH: u64 = 400;
+        let most = MOST_EACH * self.near.records.len() as u64;
+        let packets: u64 = self.near.records.iter().map(|record| u64::from(self.packets(record))).sum();
+        if packets > most { Self { mss: None, ..self } } else { self }
+    }
+
     /// How many packets on the wire a record stands for.
     pub fn packets(&self, record: &Record) -> u32 {
         match self.mss {

@@ -127,7 +127,7 @@ impl<'a> Half<'a> {
             } else {
                 (second, first, -shift, -ack_shift)
             };
-            let lane = Lane { near, far, shift, ack_shift, mss, trust: glance.trust };
+            let lane = Lane { near, far, shift, ack_shift, mss, trust: glance.trust }.within_bounds();
             let matching = lane.matched();
             (lane, Some(matching))
         };
@@ -151,7 +151,7 @@ impl<'a> Half<'a> {
             let known = (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE);
             let taken = known.map(|(far, near)| transit.of(lane.near.wall(*near), lane.far.wall(far)));
             if let Some(shortest) = taken.min() {
-                transit.shortest = shortest - (shortest.abs() / 50).max(100_000);
+                transit.shortest = shortest.saturating_sub((shortest.saturating_abs() / 50).max(100_000));
             }
             let matches = matching.settle(lane, &transit);
             Compared { from: end, lane, matches: &matches, transit: &transit, answers }.direction()
@@ -174,7 +174,7 @@ fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
     const SAME_PLACE: i64 = 10_000;
     // If only one of them speaks, the clocks have to be taken at their word.
     let round_trip = match (a.median, b.median) {
-        (Some(a), Some(b)) => a - b,
+        (Some(a), Some(b)) => a.saturating_sub(b),
         (Some(a), None) => a,
         (None, Some(b)) => -b,
         (None, None) => return None,
@@ -221,15 +221,14 @@ impl Paths {
 
     /// Takes in what was matched beyond doubt.
     fn note(&mut self, half: &Half<'_>) {
-        let Some(nearer) = half.nearer else { return };
         let Some(envelopes) = self.0.get_mut(&hosts(half.flows[0])) else { return };
         for end in End::BOTH {
-            let near_is = nearer[end.index()];
+            let near_is = half.near(end);
             let (lane, matching) = &half.lanes[end.index()];
             let Some(matching) = matching else { continue };
             for (far, near) in (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE) {
                 let first = if near_is == 0 { lane.near.record(*near) } else { lane.far.record(far) };
-                envelopes.saw(near_is, first.at(), lane.far.wall(far) - lane.near.wall(*near));
+                envelopes.saw(near_is, first.at(), lane.far.wall(far).saturating_sub(lane.near.wall(*near)));
             }
         }
     }

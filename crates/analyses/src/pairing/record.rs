@@ -16,6 +16,9 @@ pub(super) struct Record {
     bits: u8,
 }
 
+/// 36 years: stamps of forged captures may lie further apart, and are compared with each other.
+pub(super) const LONGEST: i64 = 1 << 60;
+
 const HAS_ID: u8 = 1;
 const HAS_STAMP: u8 = 2;
 const HAS_ACK: u8 = 4;
@@ -34,7 +37,7 @@ impl Record {
             | bit(segment.flags.has(Flags::RST), RST);
         let [l0, l1, l2, _] = segment.len.min(0x00ff_ffff).to_le_bytes();
         Self {
-            at: at.nanos(),
+            at: at.nanos().clamp(-LONGEST, LONGEST),
             tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
             id: segment.ip.id.unwrap_or(0),
             print: fingerprint(segment),

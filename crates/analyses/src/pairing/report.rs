@@ -28,13 +28,13 @@ impl Pairing {
         let clocks = self.clocks.as_ref()?;
         let apart = self.epochs_ns[0].saturating_sub(self.epochs_ns[1]);
         let nanos = if of == 0 {
-            at.nanos() + apart + clocks.ahead(at.nanos())?
+            at.nanos().saturating_add(apart).saturating_add(clocks.ahead(at.nanos())?)
         } else {
             // The distance at that time is asked for, and that time is by the other clock; drift is small, so this
             // settles.
-            let mut first = at.nanos() - apart;
+            let mut first = at.nanos().saturating_sub(apart);
             for _ in 0..3 {
-                first = at.nanos() - apart - clocks.ahead(first)?;
+                first = at.nanos().saturating_sub(apart).saturating_sub(clocks.ahead(first)?);
             }
             first
         };
@@ -128,8 +128,11 @@ pub struct DirectionPair {
     pub overtaken: Tally,
     /// The longest time by which one came after a packet sent later.
     pub overtaken_by: Duration,
-    /// Passed far, was not taken by the receiving host, and came again: by far's clock, its first arrival.
+    /// Passed far, which is beside the receiver, was not taken by the receiving host, and came again: by far's
+    /// clock, its first arrival.
     pub ignored: Tally,
+    /// The same where far is not known to be beside the receiver: lost further on, or not taken.
+    pub lost_beyond: Tally,
     /// Of these, how many had an older timestamp than a packet that came before: the receiver may have taken them
     /// for packets of a former connection (PAWS: RFC 7323, section 5).
     pub ignored_stale: u64,

@@ -380,3 +380,45 @@ fn a_thinned_out_transfer_keeps_its_share_of_the_losses() {
     let share = made.lost as f64 / (made.lost + fates.len() as u64) as f64;
     assert!((sent.loss() - share).abs() < 0.02, "{} {share}", sent.loss());
 }
+
+/// Anything a forged capture may hold.
+fn anything() -> impl Strategy<Value = Event> {
+    let place = prop_oneof![-5i64..5000, any::<i64>()];
+    let len = prop_oneof![Just(0u32), 1u32..3000, any::<u32>()];
+    let when = prop_oneof![0i64..1_000_000_000, any::<i64>()];
+    let fields = (any::<bool>(), 0u16..64, place.clone(), place, len, when);
+    (fields, any::<Option<u16>>(), prop::option::of((0u32..50, 0u32..50)), prop::option::of(0u16..3))
+        .prop_map(|((a, flags, seq, ack, len, when), id, stamps, mss)| {
+            let from = if a { End::A } else { End::B };
+            let flags = slowpath_model::Flags(flags);
+            let mut segment =
+                slowpath_model::Segment::new(from, flags, slowpath_model::StreamOffset(seq), len);
+            segment.ack = Some(slowpath_model::StreamOffset(ack));
+            segment.ip.id = id;
+            segment.timestamps = stamps.map(|(val, ecr)| slowpath_model::Timestamps { val, ecr });
+            segment.mss = mss;
+            Event { at: Instant::from_nanos(when), kind: EventKind::Seen(segment) }
+        })
+}
+
+proptest! {
+    #[test]
+    fn nothing_a_capture_holds_breaks_it(
+        both in prop::collection::vec(anything(), 1..60), one in prop::collection::vec(anything(), 0..30),
+        other in prop::collection::vec(anything(), 0..30), epochs: [i64; 2],
+    ) {
+        let collected = |more: &[Event], epoch| {
+            let mut collector = Collector::default();
+            collector.open(FlowId(1), &key(1, 80));
+            both.iter().chain(more).for_each(|event| collector.accept(FlowId(1), event));
+            collector.finish(epoch)
+        };
+        let pairing = pair(&collected(&one, epochs[0]), &collected(&other, epochs[1]));
+        if let Ok(pairing) = pairing {
+            for direction in pairing.flows.iter().flat_map(|pair| &pair.directions) {
+                let fates = direction.arrived + direction.lost.count + direction.missed_far.count;
+                prop_assert_eq!(fates, direction.packets);
+            }
+        }
+    }
+}

@@ -76,7 +76,7 @@ impl View<'_> {
 
     /// The sender's recording is the other one: what bound this direction is for that one to say.
     fn take_over(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
-        if self.pairing.clocks.is_none() {
+        if self.pairing.clocks.is_none() || report.last < report.first {
             return;
         }
         let (first, last) = (report.first, report.last);
@@ -117,9 +117,13 @@ impl View<'_> {
     fn losses(&self, from: End) -> Option<Vec<Instant>> {
         let (forth, back) = (self.direction(from), self.direction(!from));
         let mut all = Vec::new();
-        for (of, tally) in
-            [(forth.near, &forth.lost), (1 - forth.near, &forth.ignored), (back.near, &back.lost)]
-        {
+        let tallies = [
+            (forth.near, &forth.lost),
+            (1 - forth.near, &forth.ignored),
+            (1 - forth.near, &forth.lost_beyond),
+            (back.near, &back.lost),
+        ];
+        for (of, tally) in tallies {
             if tally.count > tally.instants.len() as u64 {
                 return None;
             }

@@ -70,6 +70,10 @@ pub struct Way {
     overtaken_by_ns: u64,
     /// Packets that arrived and were not taken by the receiving host.
     ignored: u64,
+    /// Of these, those with a timestamp older than one before, which PAWS drops (RFC 7323, section 5).
+    ignored_stale: u64,
+    /// Packets that came again though they had passed the second recording, where that was not made beside the receiver.
+    lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,
     /// What queues added to the least delay for 95 of 100 packets at most.
@@ -139,6 +143,8 @@ impl Way {
             overtaken: way.overtaken.count,
             overtaken_by_ns: nanos(way.overtaken_by),
             ignored: way.ignored.count,
+            ignored_stale: way.ignored_stale,
+            lost_beyond: way.lost_beyond.count,
             delay: way.delay.as_ref().map(|way| Spread::of(&way.delay)),
             queueing_p95_ns: way.delay.as_ref().map(|way: &OneWay| nanos(way.queueing_p95)),
             answer: way.answer.as_ref().map(Spread::of),

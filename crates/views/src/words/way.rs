@@ -108,6 +108,7 @@ fn became(direction: &DirectionPair, from: &str) -> String {
         n => format!(" ({} with a timestamp older than one before: PAWS)", count(n)),
     };
     more(&direction.ignored, &format!("arrived and were not taken by the host{stale}"));
+    more(&direction.lost_beyond, "arrived there and were lost further on");
     if direction.overtaken.count > 0 {
         let by = duration(direction.overtaken_by);
         parts.push(format!("{} overtaken (by up to {by})", count(direction.overtaken.count)));
