@@ -1,7 +1,8 @@
 //! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
 
 use crate::arithmetic;
-use crate::command::{route, socket, switch};
+use crate::command::{route, socket};
+use crate::congestion_window::keep_over_pauses;
 use crate::facts::{Facts, time, times};
 use crate::{Advice, Command, Host};
 
@@ -55,13 +56,7 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
             time(rto),
             time(idle),
         ))
-        .with(switch(
-            Host::Sender,
-            "net.ipv4.tcp_slow_start_after_idle",
-            "0",
-            "1",
-            "keeps the congestion window over pauses, for all connections of this host",
-        ))
+        .with(keep_over_pauses())
         .caution(
             "The first burst after a pause then leaves at once, as large as the window was. Pace it, with \
              the fq queueing discipline or BBR, where the path has small queues.",

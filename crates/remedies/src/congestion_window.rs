@@ -5,6 +5,17 @@ use crate::command::{counters, route, socket, switch, sysctl};
 use crate::facts::{Facts, percent, time};
 use crate::{Advice, Command, Host};
 
+/// Has Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
+pub(crate) fn keep_over_pauses() -> Command {
+    switch(
+        Host::Sender,
+        "net.ipv4.tcp_slow_start_after_idle",
+        "0",
+        "1",
+        "keeps the congestion window over pauses, for all connections of this host",
+    )
+}
+
 pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
     let rounds = facts.outstanding();
     let took = arithmetic::slow_start_rounds(rounds, facts.mss(), arithmetic::INITIAL_SEGMENTS);
@@ -27,13 +38,7 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
                 "It happened more than once on this connection: after each pause longer than the RTO Linux \
                  cuts the window down (tcp_cwnd_restart, 6.18).",
             )
-            .with(switch(
-                Host::Sender,
-                "net.ipv4.tcp_slow_start_after_idle",
-                "0",
-                "1",
-                "keeps the congestion window over pauses, for all connections of this host",
-            ))
+            .with(keep_over_pauses())
             .caution(
                 "The first burst after a pause then leaves at once: use fq or BBR where queues are small.",
             ),

@@ -46,8 +46,6 @@ impl Marks {
     pub const HELD_BACK: Self = Self(64);
     /// Nothing was ever resent before it.
     pub const BEFORE_LOSS: Self = Self(128);
-    /// The receiver's window was used up, if only for a moment.
-    pub const TOUCHED: Self = Self(256);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {
@@ -87,10 +85,8 @@ pub struct Stretch {
     pub open_clocked: u32,
     /// Ended by themselves.
     pub open_free: u32,
-    /// The largest and smallest amount outstanding right after such a wait ended.
+    /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,
-    /// The smallest.
-    pub peak_min: u32,
     /// The longest time between two deliveries, in microseconds.
     pub gap_max: u32,
     /// What happened.
@@ -114,7 +110,6 @@ impl Stretch {
             open_clocked: 0,
             open_free: 0,
             peak_max: 0,
-            peak_min: u32::MAX,
             gap_max: 0,
             marks: Marks(0),
         }
@@ -157,7 +152,6 @@ impl Stretch {
         self.open_clocked += next.open_clocked;
         self.open_free += next.open_free;
         self.peak_max = self.peak_max.max(next.peak_max);
-        self.peak_min = self.peak_min.min(next.peak_min);
         self.gap_max = self.gap_max.max(next.gap_max);
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;

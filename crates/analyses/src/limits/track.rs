@@ -144,9 +144,6 @@ impl Track {
         }
         self.flight_area += self.flight() as f64 * lasted as f64;
         let mut marks = Marks::default();
-        if hold == Hold::Window {
-            marks.set(Marks::TOUCHED);
-        }
         if hold == Hold::Idle && self.asked {
             marks.set(Marks::PEER_SPOKE);
         }
@@ -375,7 +372,6 @@ impl Track {
         let flight =
             (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
-        self.current.peak_min = self.current.peak_min.min(flight);
     }
 
     /// Whether an ACK, and not the application, made the sender send now.

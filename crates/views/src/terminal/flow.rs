@@ -115,16 +115,7 @@ fn on_the_way(
     look: &Look,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let sentences = words::on_the_way(diagnosis, flow);
-    if sentences.is_empty() {
-        return Ok(());
-    }
-    writeln!(out)?;
-    writeln!(out, "{}", look.strong("On the way between the two recordings"))?;
-    for sentence in sentences {
-        look.paragraph(out, "  • ", &sentence)?;
-    }
-    Ok(())
+    points("On the way between the two recordings", &words::on_the_way(diagnosis, flow), look, out)
 }
 
 /// Findings that get advice, at most.
@@ -205,14 +196,18 @@ fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Writ
 fn blind_spots(flow: &FlowReport, both_ends: bool, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out)?;
     look.paragraph(out, "", &words::vantage_sentence(flow))?;
-    let spots = words::blind_spots(flow, both_ends);
-    if spots.is_empty() {
+    points("What cannot be told from here", &words::blind_spots(flow, both_ends), look, out)
+}
+
+/// A heading with a point for each sentence; nothing where there is none.
+fn points(heading: &str, sentences: &[String], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+    if sentences.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    writeln!(out, "{}", look.strong("What cannot be told from here"))?;
-    for spot in spots {
-        look.paragraph(out, "  • ", &spot)?;
+    writeln!(out, "{}", look.strong(heading))?;
+    for sentence in sentences {
+        look.paragraph(out, "  • ", sentence)?;
     }
     Ok(())
 }
