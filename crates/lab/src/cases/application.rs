@@ -20,6 +20,18 @@ struct Messages {
 }
 
 impl Messages {
+    const fn row(
+        rate: u64,
+        rtt: u64,
+        bytes: u64,
+        every: u64,
+        count: u32,
+        nodelay: bool,
+        offload: Offload,
+    ) -> Self {
+        Self { rate, rtt, bytes, every, count, nodelay, offload }
+    }
+
     fn case(self, set: Set, name: &str) -> Case {
         let writer = Writer::Messages { bytes: self.bytes, every_ns: ms(self.every), count: self.count };
         let nodelay = if self.nodelay { "-nodelay" } else { "" };
@@ -48,15 +60,7 @@ impl Messages {
 
 /// Between messages everything is acknowledged, so the kernel counts the sender as idle.
 fn messages(set: Set) -> Vec<Case> {
-    let row = |rate, rtt, bytes, every, count, nodelay, offload| Messages {
-        rate,
-        rtt,
-        bytes,
-        every,
-        count,
-        nodelay,
-        offload,
-    };
+    let row = Messages::row;
     let rows = rows(
         set,
         &[
@@ -79,15 +83,7 @@ fn messages(set: Set) -> Vec<Case> {
 
 /// There is always something in flight, so the kernel counts the sender as busy all the time.
 fn steady_writes(set: Set) -> Vec<Case> {
-    let row = |rate, rtt, bytes, every, count, nodelay, offload| Messages {
-        rate,
-        rtt,
-        bytes,
-        every,
-        count,
-        nodelay,
-        offload,
-    };
+    let row = Messages::row;
     let rows = rows(
         set,
         &[
