@@ -23,7 +23,7 @@ pub mod counters;
 pub mod error;
 pub mod frame;
 pub mod namespaces;
-pub mod path;
+pub use slowpath_path as path;
 pub mod relay;
 pub mod run;
 pub mod samples;

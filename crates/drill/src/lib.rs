@@ -1,0 +1,1 @@
+//! Scripts in packetdrill's language, run against an endpoint.

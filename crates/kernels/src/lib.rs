@@ -1,0 +1,1 @@
+//! Kernels as tables of choices.

@@ -1,0 +1,1 @@
+//! Scenario files: hosts, paths and flows, checked before anything runs.

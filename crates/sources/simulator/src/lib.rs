@@ -1,0 +1,1 @@
+//! Hosts, their kernels and the paths between them, simulated event by event.

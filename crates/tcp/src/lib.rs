@@ -1,0 +1,1 @@
+//! The Linux kernel's TCP without its I/O.
