@@ -1,1 +1,39 @@
-//! The Linux kernel's TCP without its I/O.
+//! The Linux kernel's TCP without its I/O: packets and system calls in, packets and wake-ups out.
+//!
+//! A [`Connection`] is one socket's end of a connection, a [`Listener`](socket::Listener) one that waits for them.
+//! Neither knows a clock: `now` is a parameter, and must not go back. What comes in from the network or from timers
+//! goes to `handle_*`; what goes out is asked for with `poll_*`; what an application does has the name of its system
+//! call. Payload has no content here, only its length.
+//!
+//! The words are the kernel's, so that either code helps to read the other: `snd_una` is `snd.una`, `tcp_ack` is
+//! [`Connection::ack`] in `send/ack.rs`, `tcp_data_queue` is in `receive/`. Where kernels differ, [`Choices`] says
+//! how; nothing compares versions.
+//!
+//! - [`packet`]: a segment as it goes from one end to the other.
+//! - [`choices`], [`sysctl`]: what a kernel does, and how its administrator has set it.
+//! - [`clock`]: ticks and timers.
+//! - `connection`: the state of one end, and which part of it belongs to whom.
+//! - `send`: from the application's write to segments, acknowledgments, recovery and retransmission.
+//! - `receive`: from segments to the application's read, the window and the acknowledgments.
+//! - `socket`: states, listening, opening and closing, options and errors.
+//! - `congestion`: congestion controls.
+
+pub mod choices;
+pub mod clock;
+pub mod congestion;
+mod connection;
+mod errno;
+pub mod info;
+pub mod packet;
+mod receive;
+mod send;
+pub mod socket;
+pub mod sysctl;
+mod timers;
+
+pub use choices::Choices;
+pub use connection::{Connection, Settings, State};
+pub use errno::Errno;
+pub use info::TcpInfo;
+pub use packet::Packet;
+pub use sysctl::Sysctls;

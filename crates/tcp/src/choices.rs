@@ -1,0 +1,238 @@
+//! What one kernel's TCP does differently from another's: a table of choices, never a version to compare.
+
+use crate::clock::{Clock, TimerWheel};
+use std::time::Duration;
+
+/// How a sender finds out that segments are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// By counting: what lies `reordering` segments below the highest one sacked is lost (forward acknowledgment,
+    /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`, 2.4 to 4.13); without SACK, three duplicate
+    /// ACKs (RFC 5681).
+    ForwardAck,
+    /// By time: what was sent a reordering window before something delivered is lost (RFC 8985;
+    /// `tcp_rack_detect_loss`, the only one since 6.0 or so for connections with SACK).
+    Rack,
+}
+
+/// How the congestion window comes down to ssthresh in recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowReduction {
+    /// By one for every second ACK (rate halving; `tcp_cwnd_down`, 2.4 to 3.1).
+    RateHalving,
+    /// In proportion to what is delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`, since 3.2).
+    Proportional,
+}
+
+/// How a timeout is found to have been needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardRto {
+    /// Not by the order of ACKs; only by timestamps and DSACK.
+    No,
+    /// F-RTO (RFC 4138; `tcp_enter_frto`, 2.4.21 to 3.9, off by default until 2.6.24).
+    Rfc4138,
+    /// F-RTO with SACK (RFC 5682; `tcp_process_loss`, since 3.10).
+    Rfc5682,
+}
+
+/// How many segments go out before the first ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`, until 2.6.38).
+    Rfc3390,
+    /// So many (RFC 6928: ten; `TCP_INIT_CWND`, since 2.6.39).
+    Segments(u32),
+}
+
+/// How much window a buffer stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferArithmetic {
+    /// A fixed share is kept for overhead: `tcp_adv_win_scale` (`tcp_win_from_space`, until 6.4).
+    AdvertisedScale(i32),
+    /// The share is measured: payload over true size of what arrives (`scaling_ratio`, since 6.5).
+    ScalingRatio,
+}
+
+/// How the receive buffer finds its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveTuning {
+    /// It stays (2.2), or only the memory that arrives counts (`tcp_rcv_space_adjust` is not there, before 2.4.27).
+    Fixed,
+    /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`, 2.6.7 to 6.14).
+    RightSizing,
+    /// The same, growing by what the next round trip may bring (`tcp_rcvbuf_grow`, since 6.16).
+    Growing,
+}
+
+/// What a sender's buffer does as the congestion window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendTuning {
+    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say.
+    Fixed,
+    /// Room for this many congestion windows (`tcp_sndbuf_expand`: 2).
+    Windows(u32),
+}
+
+/// Which clock stamps segments (`tcp_time_stamp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampClock {
+    /// One tick (until 4.12).
+    Jiffies,
+    /// One millisecond (since 4.13).
+    Milliseconds,
+}
+
+/// What a process that waits in `recv` lends to the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prequeue {
+    /// Segments for a sleeping reader wait until it runs and processes them itself (until 4.13).
+    Yes,
+    /// Every segment is processed as it arrives.
+    No,
+}
+
+/// A congestion control that this crate has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CongestionControl {
+    /// NewReno (RFC 5681, RFC 6582).
+    Reno,
+    /// CUBIC (RFC 9438) with HyStart, as `tcp_cubic.c` has it.
+    Cubic,
+}
+
+impl CongestionControl {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Reno, Self::Cubic];
+
+    /// The name that `TCP_CONGESTION` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|control| control.name() == name)
+    }
+}
+
+/// One kernel's TCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choices {
+    /// Ticks and timers.
+    pub clock: Clock,
+    /// How losses are found.
+    pub loss_detection: LossDetection,
+    /// How the window comes down in recovery.
+    pub window_reduction: WindowReduction,
+    /// How needless timeouts are found.
+    pub forward_rto: ForwardRto,
+    /// Whether the end of a flight is probed before the timeout (RFC 8985, section 7; since 3.10).
+    pub tail_loss_probe: bool,
+    /// Segments before the first ACK.
+    pub initial_window: InitialWindow,
+    /// The retransmission timeout before the first measurement (`TCP_TIMEOUT_INIT`): 1 s since RFC 6298 (3.1), 3 s
+    /// before.
+    pub initial_rto: Duration,
+    /// The least retransmission timeout (`TCP_RTO_MIN`).
+    pub min_rto: Duration,
+    /// Whether the variation's floor is `min_rto` itself rather than the whole timeout (`tcp_rtt_estimator`:
+    /// rttvar is at least `tcp_rto_min`; every Linux since 2.4).
+    pub rttvar_floor: bool,
+    /// Whether round trips are measured in microseconds (since 3.15) rather than in ticks.
+    pub microsecond_rtt: bool,
+    /// Which clock stamps segments.
+    pub timestamp_clock: TimestampClock,
+    /// How much window a buffer stands for.
+    pub buffer_arithmetic: BufferArithmetic,
+    /// How the receive buffer finds its size.
+    pub receive_tuning: ReceiveTuning,
+    /// How the send buffer finds its size.
+    pub send_tuning: SendTuning,
+    /// Whether a burst after a big ACK is held to three segments beyond what is in flight (`tcp_moderate_cwnd`,
+    /// always in 2.4; since 2.6.13 only outside the open state).
+    pub moderate_bursts_when_open: bool,
+    /// Whether super-packets are sent (TSO or GSO; since 2.5.33 and 2.6.18).
+    pub super_packets: bool,
+    /// Whether segments wait for more while one of the same socket is still in the queue of the device
+    /// (`tcp_autocorking`, since 3.14).
+    pub autocorking: bool,
+    /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`, since 4.18).
+    pub compressed_acks: bool,
+    /// Whether the congestion window is left alone while the application does not fill it
+    /// (`tcp_is_cwnd_limited` with `max_packets_out`, since 3.16; RFC 7661).
+    pub window_validation: bool,
+    /// Whether waiting readers process segments themselves.
+    pub prequeue: Prequeue,
+    /// Whether what one connection learned is kept for the next to the same host (`tcp_metrics`, unless
+    /// `tcp_no_metrics_save`).
+    pub metrics: bool,
+    /// What new sockets start with.
+    pub congestion_control: CongestionControl,
+}
+
+impl Choices {
+    /// Linux 6.18.
+    pub const LINUX_6_18: Self = Self {
+        clock: Clock { hz: 1000, wheel: TimerWheel::Levels },
+        loss_detection: LossDetection::Rack,
+        window_reduction: WindowReduction::Proportional,
+        forward_rto: ForwardRto::Rfc5682,
+        tail_loss_probe: true,
+        initial_window: InitialWindow::Segments(10),
+        initial_rto: Duration::from_secs(1),
+        min_rto: Duration::from_millis(200),
+        rttvar_floor: true,
+        microsecond_rtt: true,
+        timestamp_clock: TimestampClock::Milliseconds,
+        buffer_arithmetic: BufferArithmetic::ScalingRatio,
+        receive_tuning: ReceiveTuning::Growing,
+        send_tuning: SendTuning::Windows(2),
+        moderate_bursts_when_open: false,
+        super_packets: true,
+        autocorking: true,
+        compressed_acks: true,
+        window_validation: true,
+        prequeue: Prequeue::No,
+        metrics: true,
+        congestion_control: CongestionControl::Cubic,
+    };
+
+    /// Linux 2.6.14: SACK by counting, rate halving, BIC's time (Reno here), right-sizing, prequeue.
+    pub const LINUX_2_6_14: Self = Self {
+        clock: Clock { hz: 250, wheel: TimerWheel::Exact },
+        loss_detection: LossDetection::ForwardAck,
+        window_reduction: WindowReduction::RateHalving,
+        forward_rto: ForwardRto::No,
+        tail_loss_probe: false,
+        initial_window: InitialWindow::Rfc3390,
+        initial_rto: Duration::from_secs(3),
+        min_rto: Duration::from_millis(200),
+        rttvar_floor: true,
+        microsecond_rtt: false,
+        timestamp_clock: TimestampClock::Jiffies,
+        buffer_arithmetic: BufferArithmetic::AdvertisedScale(2),
+        receive_tuning: ReceiveTuning::RightSizing,
+        send_tuning: SendTuning::Windows(2),
+        moderate_bursts_when_open: false,
+        super_packets: true,
+        autocorking: false,
+        compressed_acks: false,
+        window_validation: false,
+        prequeue: Prequeue::Yes,
+        metrics: true,
+        congestion_control: CongestionControl::Reno,
+    };
+
+    /// Linux 2.4.17.
+    pub const LINUX_2_4_17: Self = Self {
+        clock: Clock { hz: 100, wheel: TimerWheel::Exact },
+        receive_tuning: ReceiveTuning::Fixed,
+        send_tuning: SendTuning::Fixed,
+        moderate_bursts_when_open: true,
+        super_packets: false,
+        ..Self::LINUX_2_6_14
+    };
+}

@@ -1,0 +1,110 @@
+//! The clocks of a kernel: its ticks, and what its timers make of them.
+
+use slowpath_model::Instant;
+use std::time::Duration;
+
+/// A kernel's tick rate (`CONFIG_HZ`), and how exactly its timers fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Ticks a second.
+    pub hz: u32,
+    /// How timers of many ticks are kept.
+    pub wheel: TimerWheel,
+}
+
+/// How far apart timers may be when they are far away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerWheel {
+    /// Cascading: every timer fires on the tick it asked for (before 4.8).
+    Exact,
+    /// Levels of 64 buckets, each eight times as coarse as the one below, and never cascaded: a timer fires on the
+    /// next bucket's edge at or after the tick it asked for (`calc_wheel_index`, kernel/time/timer.c, since 4.8).
+    Levels,
+}
+
+/// Ticks of a kernel since the recording's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Jiffies(pub i64);
+
+const NANOS: i64 = 1_000_000_000;
+/// Buckets of a level (`LVL_SIZE`).
+const LEVEL_SIZE: i64 = 64;
+/// Each level is coarser by this shift (`LVL_CLK_SHIFT`).
+const LEVEL_SHIFT: u32 = 3;
+/// Levels at 1000 ticks a second (`LVL_DEPTH`).
+const LEVELS: u32 = 9;
+
+impl Clock {
+    /// Nanoseconds of a tick.
+    pub const fn tick_nanos(self) -> i64 {
+        NANOS / self.hz as i64
+    }
+
+    /// The tick that has begun last.
+    pub const fn jiffies(self, now: Instant) -> Jiffies {
+        Jiffies(now.nanos().div_euclid(self.tick_nanos()))
+    }
+
+    /// When a tick begins.
+    pub const fn instant(self, tick: Jiffies) -> Instant {
+        Instant::from_nanos(tick.0.saturating_mul(self.tick_nanos()))
+    }
+
+    /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
+    pub fn ticks(self, span: Duration) -> i64 {
+        let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        nanos.div_euclid(self.tick_nanos()) + i64::from(nanos.rem_euclid(self.tick_nanos()) != 0)
+    }
+
+    /// When a timer fires that is set now to expire `ticks` from the current tick (`mod_timer(jiffies + ticks)`).
+    pub fn fires(self, now: Instant, ticks: i64) -> Instant {
+        let current = self.jiffies(now).0;
+        let expires = current.saturating_add(ticks.max(0));
+        let edge = match self.wheel {
+            TimerWheel::Exact => expires.max(current + 1),
+            TimerWheel::Levels => levels_edge(current, expires),
+        };
+        self.instant(Jiffies(edge))
+    }
+}
+
+/// The tick on which a bucket of the wheel is emptied (`calc_wheel_index` and `calc_index`).
+fn levels_edge(current: i64, expires: i64) -> i64 {
+    let delta = expires - current;
+    let mut level = 0;
+    // LVL_START(n) = (LVL_SIZE - 1) << ((n - 1) * LVL_CLK_SHIFT) is the first delta that level n serves.
+    while level + 1 < LEVELS && delta >= (LEVEL_SIZE - 1) << (level * LEVEL_SHIFT) {
+        level += 1;
+    }
+    let shift = level * LEVEL_SHIFT;
+    // The bucket after the one asked for: a timer never fires early.
+    ((expires + (1 << shift)) >> shift) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Clock = Clock { hz: 1000, wheel: TimerWheel::Levels };
+
+    fn millis(millis: i64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn near_timers_fire_within_a_tick_and_far_ones_within_an_eighth() {
+        assert_eq!(CLOCK.fires(millis(1000), 40), millis(1041));
+        assert_eq!(CLOCK.fires(millis(1000), 200), millis(1208));
+        assert_eq!(CLOCK.fires(millis(1001), 200), millis(1208));
+        for ticks in [1, 5, 62, 63, 64, 200, 503, 504, 3000, 60_000] {
+            let late = CLOCK.fires(millis(1001), ticks).nanos() / 1_000_000 - 1001 - ticks;
+            assert!(late >= 0 && late <= (ticks / 7).max(1), "{ticks} ticks: {late} late");
+        }
+    }
+
+    #[test]
+    fn cascading_timers_fire_on_their_tick() {
+        let clock = Clock { hz: 100, wheel: TimerWheel::Exact };
+        assert_eq!(clock.fires(millis(1005), 20), millis(1200));
+    }
+}

@@ -1,0 +1,153 @@
+//! The state of one end of a connection (`struct tcp_sock`).
+
+use crate::choices::Choices;
+use crate::congestion::Congestion;
+use crate::errno::Errno;
+use crate::packet::Packet;
+use crate::receive::Receiver;
+use crate::send::Sender;
+use crate::socket::options::SocketOptions;
+use crate::sysctl::Sysctls;
+use crate::timers::{Pending, Timers};
+use slowpath_model::Instant;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The states of RFC 9293, section 3.3.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the states' own names")]
+pub enum State {
+    #[default]
+    Closed,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+/// What the sockets of a host share.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The kernel's choices.
+    pub choices: Choices,
+    /// Its sysctls.
+    pub sysctls: Sysctls,
+    /// The MTU of the route, in bytes of IP packet.
+    pub mtu: u32,
+    /// Bytes of the IP header: 20, or 40 for IPv6.
+    pub ip_header: u32,
+    /// Segments of a super-packet at most (`gso_max_segs`), and its bytes (`gso_max_size`).
+    pub gso_max: (u32, u32),
+}
+
+/// What is negotiated in the handshake (`struct tcp_options_received`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Negotiated {
+    /// Both sides stamp their segments.
+    pub timestamps: bool,
+    /// Both sides know SACK.
+    pub sack: bool,
+    /// Both sides scale; the peer's shift and ours.
+    pub window_scale: Option<(u8, u8)>,
+    /// The peer's MSS option (`mss_clamp` after capping); 536 if it gave none.
+    pub mss: u16,
+    /// Both sides do ECN (RFC 3168).
+    pub ecn: bool,
+}
+
+/// What happened that an application or a host may wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wakeups {
+    /// There is something to read, or the end of it (`sk_data_ready`).
+    pub readable: bool,
+    /// There is room to write (`sk_write_space`).
+    pub writable: bool,
+    /// The state changed, or an error is to be told (`sk_state_change`, `sk_error_report`).
+    pub state: bool,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) options: SocketOptions,
+    pub(crate) state: State,
+    pub(crate) negotiated: Negotiated,
+    /// What this end sends: `send/`.
+    pub(crate) snd: Sender,
+    /// What it receives: `receive/`.
+    pub(crate) rcv: Receiver,
+    pub(crate) congestion: Congestion,
+    pub(crate) timers: Timers,
+    /// Segments on their way to the network device.
+    pub(crate) out: VecDeque<Packet>,
+    pub(crate) wakeups: Wakeups,
+    /// What the next system call fails with (`sk_err`), and what it would be if the connection timed out
+    /// (`sk_err_soft`).
+    pub(crate) error: Option<Errno>,
+    pub(crate) soft_error: Option<Errno>,
+    /// The application has said it will write no more, read no more (`sk_shutdown`).
+    pub(crate) send_shutdown: bool,
+    pub(crate) receive_shutdown: bool,
+    /// No process holds it any more (`SOCK_DEAD`).
+    pub(crate) orphaned: bool,
+}
+
+impl Connection {
+    /// The next segment for the network.
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        self.out.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// What to wake since this was last asked.
+    pub fn poll_wakeups(&mut self) -> Wakeups {
+        std::mem::take(&mut self.wakeups)
+    }
+
+    /// Runs every timer that is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let due = |timer: Option<Instant>| timer.is_some_and(|at| at <= now);
+        if due(self.timers.delayed_ack) {
+            self.timers.delayed_ack = None;
+            self.delayed_ack_timer(now);
+        }
+        if due(self.timers.compressed_ack) {
+            self.timers.compressed_ack = None;
+            self.compressed_ack_timer(now);
+        }
+        if due(self.timers.pacing) {
+            self.timers.pacing = None;
+            self.pacing_timer(now);
+        }
+        if let Some((pending, at)) = self.timers.retransmit
+            && at <= now
+        {
+            self.timers.retransmit = None;
+            match pending {
+                Pending::Retransmit => self.retransmit_timer(now),
+                Pending::LossProbe => self.send_loss_probe(now),
+                Pending::Reordering => self.reordering_timer(now),
+                Pending::WindowProbe => self.window_probe_timer(now),
+            }
+        }
+        if due(self.timers.keepalive) {
+            self.timers.keepalive = None;
+            self.keepalive_timer(now);
+        }
+    }
+
+    /// Its state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+}

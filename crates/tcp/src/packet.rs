@@ -1,0 +1,229 @@
+//! A TCP segment between two endpoints, as small as a simulation wants it.
+//!
+//! Sequence numbers are [`StreamOffset`]s from the initial sequence number of the direction they count, so the SYN
+//! of either side is 0 and its first byte 1. Whoever stands at the edge to real packets wraps and unwraps them.
+
+use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
+
+/// One segment, or a super-packet that the network device will cut into segments of [`gso_size`](Self::gso_size).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The first sequence number: of the SYN, or of the first byte.
+    pub seq: StreamOffset,
+    /// The next byte expected from the other side; means something only with the ACK flag.
+    pub ack: StreamOffset,
+    /// Bytes of payload.
+    pub len: u32,
+    /// The window field as on the wire, unscaled.
+    pub window: u16,
+    /// The urgent pointer; means something only with the URG flag.
+    pub urgent: u16,
+    /// Bytes of payload in each segment of a super-packet; 0 when it is no super-packet.
+    pub gso_size: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
+    /// The timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// The options that only some segments have.
+    pub options: Options,
+}
+
+/// Options beside the timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
+/// RFC 7413), so one place serves both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Options {
+    /// None.
+    #[default]
+    None,
+    /// SACK blocks.
+    Sack(Sack),
+    /// What a SYN or SYN-ACK offers.
+    Syn(SynOptions),
+}
+
+/// The options of a SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size, in bytes.
+    pub mss: Option<u16>,
+    /// Window scale: the shift count.
+    pub window_scale: Option<u8>,
+    /// SACK permitted.
+    pub sack_permitted: bool,
+    /// TCP Fast Open: a cookie, or the wish for one (RFC 7413).
+    pub fast_open: Option<Cookie>,
+}
+
+/// A Fast Open cookie; empty asks for one (RFC 7413, section 4.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cookie {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Cookie {
+    /// A cookie of at most 16 bytes; `None` if it is longer.
+    pub fn new(cookie: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..cookie.len())?.copy_from_slice(cookie);
+        Some(Self { bytes, len: u8::try_from(cookie.len()).ok()? })
+    }
+
+    /// Its bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// A block of sequence numbers, from its first to the one after its last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The left edge.
+    pub start: StreamOffset,
+    /// The right edge: the first number not in the block.
+    pub end: StreamOffset,
+}
+
+/// Up to four SACK blocks in the order of the option (RFC 2018, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack {
+    // Distances from the packet's own `ack`: half the size of offsets, in a struct that is copied at every hop.
+    blocks: [(i32, i32); 4],
+    count: u8,
+}
+
+impl Sack {
+    /// Adds a block of a packet that acknowledges `ack`; says whether there was room and the block within reach.
+    pub fn push(&mut self, ack: StreamOffset, block: Block) -> bool {
+        let distance = |edge: StreamOffset| i32::try_from(edge.distance_from(ack)).ok();
+        let (Some(start), Some(end)) = (distance(block.start), distance(block.end)) else { return false };
+        let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else { return false };
+        *slot = (start, end);
+        self.count += 1;
+        true
+    }
+
+    /// The blocks of a packet that acknowledges `ack`.
+    pub fn blocks(&self, ack: StreamOffset) -> impl ExactSizeIterator<Item = Block> + '_ {
+        self.blocks[..usize::from(self.count)].iter().map(move |&(start, end)| Block {
+            start: StreamOffset(ack.0 + i64::from(start)),
+            end: StreamOffset(ack.0 + i64::from(end)),
+        })
+    }
+
+    /// How many blocks there are.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl Packet {
+    /// A segment with nothing but its place and flags.
+    pub const fn new(flags: Flags, seq: StreamOffset, len: u32) -> Self {
+        Self {
+            seq,
+            ack: StreamOffset(0),
+            len,
+            window: 0,
+            urgent: 0,
+            gso_size: 0,
+            flags,
+            ecn: Ecn::NotEct,
+            timestamps: None,
+            options: Options::None,
+        }
+    }
+
+    /// The sequence number after it: SYN and FIN count one each (RFC 9293, section 3.4).
+    pub fn end(&self) -> StreamOffset {
+        let control = u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN));
+        self.seq + self.len + control
+    }
+
+    /// The acknowledgment number, if it has one.
+    pub fn acknowledges(&self) -> Option<StreamOffset> {
+        self.flags.has(Flags::ACK).then_some(self.ack)
+    }
+
+    /// Its SACK blocks; none without the option.
+    pub fn sack(&self) -> Sack {
+        match self.options {
+            Options::Sack(sack) => sack,
+            Options::None | Options::Syn(_) => Sack::default(),
+        }
+    }
+
+    /// What a SYN offers; nothing for other segments.
+    pub fn syn_options(&self) -> SynOptions {
+        match self.options {
+            Options::Syn(syn) => syn,
+            Options::None | Options::Sack(_) => SynOptions::default(),
+        }
+    }
+
+    /// How many segments it is on the wire.
+    pub fn segments(&self) -> u32 {
+        if self.gso_size == 0 { 1 } else { self.len.div_ceil(u32::from(self.gso_size)).max(1) }
+    }
+
+    /// Bytes of TCP options on the wire, padded as Linux pads them (`tcp_options_write`, 6.18).
+    pub fn option_bytes(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        timestamps
+            + match self.options {
+                Options::None => 0,
+                Options::Sack(sack) => 4 + 8 * u32::from(sack.count),
+                Options::Syn(syn) => {
+                    // SACK-permitted uses the padding of the timestamps when there are any.
+                    let sack = if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+                    let fast_open = syn.fast_open.map_or(0, |cookie| (2 + u32::from(cookie.len)).next_multiple_of(4));
+                    if syn.mss.is_some() { 4 } else { 0 }
+                        + if syn.window_scale.is_some() { 4 } else { 0 }
+                        + sack
+                        + fast_open
+                }
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copied into and out of every queue of a simulated path.
+    #[test]
+    fn size_of_the_hot_struct() {
+        assert!(size_of::<Packet>() <= 80, "{}", size_of::<Packet>());
+    }
+
+    #[test]
+    fn sack_blocks_come_back_as_they_went_in() {
+        let ack = StreamOffset(1000);
+        let blocks = [(3000, 4000), (500, 600), (5000, 5001), (2000, 2500)]
+            .map(|(start, end)| Block { start: StreamOffset(start), end: StreamOffset(end) });
+        let mut sack = Sack::default();
+        assert!(blocks.iter().all(|block| sack.push(ack, *block)));
+        assert!(!sack.push(ack, blocks[0]));
+        assert!(sack.blocks(ack).eq(blocks));
+    }
+
+    #[test]
+    fn options_take_the_room_they_take_in_linux() {
+        let mut packet = Packet::new(Flags::SYN, StreamOffset(0), 0);
+        packet.timestamps = Some(Timestamps { val: 1, ecr: 0 });
+        packet.options = Options::Syn(SynOptions {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            fast_open: None,
+        });
+        assert_eq!(packet.option_bytes(), 20);
+    }
+}
