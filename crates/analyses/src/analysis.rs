@@ -2,10 +2,11 @@
 
 use crate::findings;
 use crate::flow::{Flow, Judged};
+use crate::outstanding::Needless;
 use crate::report::FlowReport;
 use crate::summary;
 use crate::vantage::VantageOverride;
-use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::collections::VecDeque;
 
 /// What to analyse, and how.
@@ -23,11 +24,13 @@ impl Default for Options {
     }
 }
 
-/// Told of every labelled segment as it is seen. A later correction (a retransmission found needless) has its own
-/// call.
+/// Told of every labelled segment as it is seen, and of what turns out later.
 pub trait Labels {
     /// What `event`'s segment was.
     fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged);
+
+    /// What `from` sent again in `flow`, and was labelled [`Label::Retransmission`](crate::Label), was needless.
+    fn found_needless(&mut self, _flow: FlowId, _from: End, _needless: &Needless) {}
 }
 
 impl Labels for () {
@@ -147,8 +150,7 @@ impl<L: Labels> Sink for Analysis<L> {
             self.flows.resize_with(index + 1, || None);
         }
         self.kept += 1;
-        let at_sender = self.options.vantage == Some(VantageOverride::Sender);
-        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key, at_sender))));
+        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key, self.options.vantage))));
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
@@ -157,6 +159,11 @@ impl<L: Labels> Sink for Analysis<L> {
             (Some(Some(Watched::Live(live))), EventKind::Seen(segment)) => {
                 let was_over = live.is_over();
                 let judged = live.segment(event.at, segment);
+                if judged.spurious > 0 {
+                    for (from, needless) in live.take_needless() {
+                        self.labels.found_needless(flow, from, &needless);
+                    }
+                }
                 if live.is_over() && !was_over {
                     self.closed.push_back((flow, event.at));
                 }

@@ -5,11 +5,12 @@ use crate::label::Label;
 use crate::limits::stretch::Marks;
 use crate::limits::track::{Answer, Track};
 use crate::order::SendOrder;
-use crate::outstanding::{Acked, Missing, Outstanding};
+use crate::outstanding::{Acked, Missing, Needless, Outstanding};
 use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{self, Holding, Stalls};
-use slowpath_model::{Flags, FlowKey, Instant, Segment};
+use crate::vantage::VantageOverride;
+use slowpath_model::{End, Flags, FlowKey, Instant, Segment};
 use std::time::Duration;
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
@@ -57,8 +58,8 @@ pub struct EndState {
     /// From the other end's timestamps to this end's echo.
     pub echo: EchoWatch,
     pub distance: Distance,
-    /// The user says that the tap is where data is sent.
-    at_tap: bool,
+    /// Where the user says that the tap is.
+    given: Option<VantageOverride>,
     pub clock: TimestampClock,
 
     pub order: SendOrder,
@@ -122,14 +123,14 @@ pub struct Flow {
 pub struct Judged {
     /// Its label, where it had payload or was a probe.
     pub label: Option<Label>,
-    /// Earlier retransmissions of the other end that it shows to have been needless.
+    /// Earlier retransmissions that it shows to have been needless.
     pub spurious: u32,
 }
 
 impl Flow {
-    /// A flow of which nothing was seen. `at_sender` where the user says that the tap is beside the sender.
-    pub fn new(key: FlowKey, at_sender: bool) -> Self {
-        let end = || EndState { at_tap: at_sender, ..EndState::default() };
+    /// A flow of which nothing was seen. `given` is where the user says that the tap is.
+    pub fn new(key: FlowKey, given: Option<VantageOverride>) -> Self {
+        let end = || EndState { given, ..EndState::default() };
         Self {
             key,
             first: Instant::START,
@@ -184,7 +185,7 @@ impl Flow {
         let stalled = silence > stalls::threshold(&me.rto).min(stalls::threshold(&peer.rto));
         let held = stalled.then(|| [me.holding(), peer.holding()]);
         if segment.sequence_len() > 0 {
-            judged.label = me.sends(at, segment, missing, mss, peer, begin);
+            judged = me.sends(at, segment, missing, mss, peer, begin);
         } else if segment.ack.is_some() {
             judged.label = me.sends_nothing(segment, peer);
         }
@@ -196,7 +197,7 @@ impl Flow {
         if let Some(ack) = segment.ack
             && !segment.flags.has(Flags::RST)
         {
-            judged.spurious = peer.is_answered(at, ack.0, segment, me);
+            judged.spurious += peer.is_answered(at, ack.0, segment, me);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };
@@ -204,6 +205,12 @@ impl Flow {
             peer.stalls.note(&ended, theirs, false, &peer.rto);
         }
         judged
+    }
+
+    /// The retransmissions found needless since this was last asked, with the end that sent them.
+    pub fn take_needless(&mut self) -> impl Iterator<Item = (End, Needless)> {
+        let ends = End::BOTH.into_iter().zip(&mut self.ends);
+        ends.flat_map(|(end, state)| state.outstanding.take_needless().map(move |needless| (end, needless)))
     }
 
     /// SYN, FIN and RST.
@@ -278,13 +285,13 @@ impl EndState {
         mss: u32,
         peer: &EndState,
         begin: Instant,
-    ) -> Option<Label> {
+    ) -> Judged {
         let now = at.nanos();
         if let Some(probe) = self.probe(segment, peer) {
             self.data_packets += u64::from(segment.len > 0);
             self.bytes += u64::from(segment.len);
             *self.labels.of(probe) += 1;
-            return Some(probe);
+            return Judged { label: Some(probe), spurious: 0 };
         }
         let silence = now - self.last_data.unwrap_or(now);
         let missing = Missing {
@@ -293,9 +300,10 @@ impl EndState {
             only_data: self.pure_acks * 20 < self.data_packets,
             after_silence: silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
         };
-        let placed = self.outstanding.data(at, segment, missing, &self.order, self.distance.min());
+        let near = self.sending();
+        let placed = self.outstanding.data(at, segment, missing, &self.order, near.min());
         if segment.len == 0 {
-            return None;
+            return Judged { label: None, spurious: u32::from(placed.needless) };
         }
         self.data_packets += 1;
         self.bytes += u64::from(segment.len);
@@ -305,8 +313,9 @@ impl EndState {
         if placed.needless {
             self.found_needless(1);
         }
+        let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.needless) };
         if placed.label == Label::Duplicate {
-            return Some(placed.label);
+            return judged;
         }
         if self.first_data.is_none() {
             self.first_data = Some(now);
@@ -323,7 +332,6 @@ impl EndState {
             self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
         let mss = if agreed { mss } else { self.mss_seen };
-        let near = self.near();
         let track = self.track.get_or_insert_with(|| {
             let mut track = Track::new(begin.nanos(), segment.seq.0);
             track.seed(peer.window.current, peer.window.count > 0);
@@ -347,12 +355,25 @@ impl EndState {
             self.window_full +=
                 u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
         }
-        Some(placed.label)
+        judged
     }
 
-    /// How far this end is from the tap where it sends: as measured, or not at all where the user says so.
-    pub fn near(&self) -> Distance {
-        if self.at_tap { Distance::HERE } else { self.distance }
+    /// How far this end is from the tap where it sends data: as measured, but for what the user says.
+    pub fn sending(&self) -> Distance {
+        self.placed(VantageOverride::Sender)
+    }
+
+    /// The same where it receives and answers.
+    pub fn answering(&self) -> Distance {
+        self.placed(VantageOverride::Receiver)
+    }
+
+    fn placed(&self, role: VantageOverride) -> Distance {
+        match self.given {
+            None => self.distance,
+            Some(given) if given == role => Distance::HERE,
+            Some(_) => self.distance.elsewhere(),
+        }
     }
 
     /// What holds this end's sending, and with how little outstanding.
@@ -418,7 +439,7 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(now);
         }
-        let near = self.near();
+        let near = self.sending();
         let round_trip = acked.round_trip.map(|nanos| {
             self.rtt_by_ack.sample(nanos);
             me.distance.sample(nanos);
@@ -436,7 +457,7 @@ impl EndState {
         }
         // Beside the receiver, an ACK later than any delayed ACK of several segments was held back there.
         const LATE: i64 = 10_000_000;
-        if me.distance.is_here()
+        if me.answering().is_here()
             && acked.round_trip.is_some()
             && acked.waited.is_some_and(|waited| waited > LATE)
             && acked.advanced > 4 * i64::from(self.mss_seen.max(1))
@@ -517,7 +538,7 @@ impl Flow {
             return;
         }
         let (Some(syn), Some(syn_ack)) = (opening.syn, opening.syn_ack) else { return };
-        let answers = segment.from == slowpath_model::End::A
+        let answers = segment.from == End::A
             && !segment.flags.has_any(Flags::SYN.with(Flags::RST))
             && segment.ack.is_some_and(|ack| ack.0 >= 1);
         if !answers {

@@ -25,4 +25,5 @@ pub use analysis::{Analysis, Labels, Options, Report};
 pub use cause::{Cause, Confidence, Limit};
 pub use flow::Judged;
 pub use label::Label;
+pub use outstanding::Needless;
 pub use vantage::VantageOverride;

@@ -6,7 +6,7 @@
 use crate::label::Label;
 use crate::order::SendOrder;
 use crate::ranges::RangeSet;
-use slowpath_model::{Instant, Segment};
+use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
 /// A segment of data that passed and is not acknowledged.
@@ -38,8 +38,32 @@ struct Hole {
 struct Retransmission {
     start: i64,
     end: i64,
+    at: Instant,
+    frame: u64,
     tsval: u32,
     spurious: bool,
+}
+
+/// A retransmission that turned out to be needless after it was labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needless {
+    /// When it passed.
+    pub at: Instant,
+    /// Its frame in the recording.
+    pub frame: u64,
+    /// Its first byte.
+    pub low: StreamOffset,
+    /// The byte after its last.
+    pub high: StreamOffset,
+}
+
+impl Retransmission {
+    /// Notes that it was needless.
+    fn condemn(&mut self) -> Needless {
+        self.spurious = true;
+        let (low, high) = (StreamOffset(self.start), StreamOffset(self.end));
+        Needless { at: self.at, frame: self.frame, low, high }
+    }
 }
 
 /// Packets of one end that did not pass the tap though they were sent, as its IP identifications tell.
@@ -101,6 +125,8 @@ pub struct Outstanding {
     holes: Vec<Hole>,
     sacked: RangeSet,
     resent: VecDeque<Retransmission>,
+    /// Those of them that the present segment shows to have been needless.
+    needless: Vec<Needless>,
     una: i64,
     nxt: i64,
     started: bool,
@@ -204,7 +230,7 @@ impl Outstanding {
             let unique = (end - start) as u32;
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
-                self.remember(&record);
+                self.remember(&record, segment);
             }
             return Placed {
                 label,
@@ -237,7 +263,7 @@ impl Outstanding {
             self.records.insert(place, Record { again, ..new });
             let label = if overtaken { Label::OutOfOrder } else { Label::Retransmission };
             if !overtaken {
-                self.remember(&new);
+                self.remember(&new, segment);
                 // Before the first retransmission nothing but the top of the data can be missing.
                 if !self.mending && missing.only_data {
                     self.lost_unseen = missing.packets;
@@ -266,7 +292,7 @@ impl Outstanding {
             // The original comes after its retransmission, which was not needed.
             let resent = self.resent.iter_mut().rev();
             let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
-            let needless = needless.map(|resent| resent.spurious = true).is_some();
+            let needless = needless.map(|resent| self.needless.push(resent.condemn())).is_some();
             let label = Label::OutOfOrder;
             return Placed { label, unique: 0, repeated: false, tail, left_hole: false, needless };
         }
@@ -286,7 +312,7 @@ impl Outstanding {
         self.mending = true;
         let label = if answered { Label::Spurious } else { Label::Retransmission };
         if !answered {
-            self.remember(&new);
+            self.remember(&new, segment);
         }
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
@@ -394,16 +420,23 @@ impl Outstanding {
         first.map(|hole| (filled, hole))
     }
 
-    fn remember(&mut self, new: &Record) {
+    fn remember(&mut self, new: &Record, segment: &Segment) {
         if self.resent.len() == MOST_RESENT {
             self.resent.pop_front();
         }
         self.resent.push_back(Retransmission {
             start: new.start,
             end: new.end,
+            at: new.at,
+            frame: segment.frame,
             tsval: new.tsval,
             spurious: false,
         });
+    }
+
+    /// The retransmissions found needless since this was last asked.
+    pub fn take_needless(&mut self) -> impl Iterator<Item = Needless> {
+        self.needless.drain(..)
     }
 
     /// The peer acknowledged up to `ack`, with the blocks of `segment`.
@@ -485,7 +518,7 @@ impl Outstanding {
         let mut spurious = 0;
         for resent in &mut self.resent {
             if !resent.spurious && resent.start >= self.una && resent.end <= ack && older(resent.tsval) {
-                resent.spurious = true;
+                self.needless.push(resent.condemn());
                 spurious += 1;
             }
         }
@@ -506,7 +539,7 @@ impl Outstanding {
                 result.dsacks += 1;
                 for resent in self.resent.iter_mut().rev() {
                     if !resent.spurious && resent.start < end && start < resent.end {
-                        resent.spurious = true;
+                        self.needless.push(resent.condemn());
                         result.spurious += 1;
                         break;
                     }

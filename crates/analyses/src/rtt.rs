@@ -199,11 +199,13 @@ impl TimestampClock {
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
+    /// Known to be elsewhere, however soon it answers.
+    elsewhere: bool,
 }
 
 impl Distance {
     /// No distance at all.
-    pub const HERE: Self = Self { min: Some(0), recent: 0 };
+    pub const HERE: Self = Self { min: Some(0), recent: 0, elsewhere: false };
 
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
@@ -230,9 +232,14 @@ impl Distance {
         self.recent
     }
 
+    /// The same, of an end that is not where the tap is.
+    pub const fn elsewhere(self) -> Self {
+        Self { elsewhere: true, ..self }
+    }
+
     /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms.
     pub fn is_here(&self) -> bool {
-        self.min.is_some_and(|min| min < MS)
+        !self.elsewhere && self.min.is_some_and(|min| min < MS)
     }
 }
 

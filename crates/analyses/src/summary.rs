@@ -33,7 +33,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last.nanos();
     let end = &mut flow.ends[from.index()];
-    let near = end.near();
+    let near = end.sending();
     let finished = end.track.take().map(|track| track.finish(last, &near, &end.rto));
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
@@ -70,7 +70,7 @@ pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<L
 fn context(flow: &Flow, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
-    let distance = me.distance.min().zip(peer.distance.min()).map(|(a, b)| a.saturating_add(b));
+    let distance = me.sending().min().zip(peer.answering().min()).map(|(a, b)| a.saturating_add(b));
     Context {
         first: flow.first.nanos(),
         last: flow.last.nanos(),

@@ -2,6 +2,7 @@
 
 mod captures;
 mod help;
+mod vantage;
 
 use captures::Captures;
 use std::io::{Read, Write};

@@ -1,0 +1,76 @@
+//! `--vantage` places the tap in the analysis, and not only in what the report says of it.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use serde_json::Value;
+use std::path::Path;
+
+/// Captures with causes of every kind that the place of the tap decides on.
+const CAPTURES: [&str; 4] = [
+    "random-loss-20mbit-40ms-10000ppm-cubic",
+    "slow-reader-20mbit-40ms-64k-every-200ms",
+    "slow-start-100mbit-150ms-300000b",
+    "small-rcvbuf-10mbit-100ms-24k",
+];
+
+/// What is found of the first flow of a shipped capture: causes and their shares, most time first.
+fn findings(capture: &str, end: &str, place: Option<&str>) -> Vec<(String, f64)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
+    let file = path.join(format!("{end}.pcap.zst")).display().to_string();
+    let mut args = vec!["diagnose", &file, "--flow", "1", "--json"];
+    args.extend(place.iter().flat_map(|place| ["--vantage", place]));
+    let (code, out, err) = told(&run(&Captures::new(), &args));
+    assert_eq!((code, err.as_str()), (0, ""), "{capture}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let flow = &document["flows"][0];
+    let directions = flow["directions"].as_array().expect("directions");
+    let main = directions.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
+    let told = |finding: &Value| {
+        let cause = finding["cause"].as_str().expect("a cause").to_owned();
+        (cause, finding["share"].as_f64().expect("a share"))
+    };
+    main["findings"].as_array().expect("findings").iter().map(told).collect()
+}
+
+fn share_of(findings: &[(String, f64)], limit: &str) -> f64 {
+    findings.iter().filter(|(cause, _)| cause.starts_with(limit)).map(|(_, share)| share).sum()
+}
+
+#[test]
+fn the_place_given_right_gives_the_verdict_of_the_one_inferred() {
+    for capture in CAPTURES {
+        for end in ["sender", "receiver"] {
+            assert_eq!(findings(capture, end, Some(end)), findings(capture, end, None), "{capture}, {end}");
+        }
+    }
+}
+
+#[test]
+fn between_is_neither_end() {
+    for capture in CAPTURES {
+        for end in ["sender", "receiver"] {
+            let (between, inferred) = (findings(capture, end, Some("between")), findings(capture, end, None));
+            assert_eq!(between[0].0, inferred[0].0, "{capture}, {end}");
+            assert_eq!(share_of(&between, "receiver-processing"), 0.0, "{capture}: no ACK was seen leaving");
+        }
+    }
+    let beside = findings("slow-reader-20mbit-40ms-64k-every-200ms", "receiver", None);
+    assert!(share_of(&beside, "receiver-processing") > 0.0, "beside the receiver it shows: {beside:?}");
+}
+
+#[test]
+fn the_sender_is_believed_to_know_what_passes_the_tap() {
+    // What arrives late was under way, unless it was seen being sent.
+    let [loss, ..] = CAPTURES;
+    let (there, here) = (findings(loss, "receiver", None), findings(loss, "receiver", Some("sender")));
+    assert!(share_of(&there, "application") < 0.05 && share_of(&here, "application") > 0.5, "{here:?}");
+}
+
+#[test]
+fn the_receiver_is_believed_to_answer_at_the_tap() {
+    // All of a path that lies behind the tap is then the receiver's.
+    let [_, reader, ..] = CAPTURES;
+    let (there, here) = (findings(reader, "sender", None), findings(reader, "sender", Some("receiver")));
+    assert_eq!(share_of(&there, "receiver-processing"), 0.0);
+    assert!(share_of(&here, "receiver-processing") > 0.0, "{here:?}");
+}
