@@ -1,8 +1,9 @@
 //! What one end sent, and how it was answered.
 
 use super::thinned::Thinned;
-use super::{Answer, Flight, Picture, RoundTrip, SackMark, Stroke};
+use super::{Answer, Data, Flight, Mark, Picture, RoundTrip, Sacked};
 use crate::label::Label;
+use crate::outstanding::Needless;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,10 +14,10 @@ const MOST_AWAITED: usize = 4096;
 /// The marks of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
-    fresh: Thinned<Stroke>,
-    again: Thinned<Stroke>,
+    fresh: Thinned<Data>,
+    again: Thinned<Data>,
     answers: Thinned<Answer>,
-    sacks: Thinned<SackMark>,
+    sacks: Thinned<Sacked>,
     round_trips: Thinned<RoundTrip>,
     flights: Thinned<Flight>,
     /// First and last data.
@@ -38,17 +39,14 @@ impl Direction {
 
     /// The marks so far.
     pub fn picture(&self) -> Picture {
-        let mut picture = Picture {
+        Picture {
             fresh: self.fresh.marks().to_vec(),
             again: self.again.marks().to_vec(),
             answers: self.answers.marks().to_vec(),
             sacks: self.sacks.marks().to_vec(),
             round_trips: self.round_trips.marks().to_vec(),
             flights: self.flights.marks().to_vec(),
-            merged: 0,
-        };
-        picture.count_merged();
-        picture
+        }
     }
 
     fn forward(&mut self, at: Instant) -> Instant {
@@ -63,19 +61,26 @@ impl Direction {
         // The SYN takes a sequence number before the data it may carry (RFC 7413).
         let low = segment.seq + u32::from(segment.flags.has(Flags::SYN));
         let high = low + segment.len;
-        let stroke = Stroke { from: at, to: at, low, high, count: 1, label };
+        let mark = Mark::at(at, Data { low, high, label });
         self.data = Some((self.data.map_or(at, |(first, _)| first), at));
         let (first, highest) = self.reached.unwrap_or((low, high));
         self.reached = Some((first, highest.max(high)));
         if label == Label::New {
-            self.fresh.push(stroke, most);
+            self.fresh.push(mark, most);
             if self.awaited.len() < MOST_AWAITED {
                 self.awaited.push_back((high, at));
             }
         } else {
-            self.again.push(stroke, most);
+            self.again.push(mark, most);
             self.awaited.clear();
         }
+    }
+
+    /// What this end sent again was needless.
+    pub fn found_needless(&mut self, needless: &Needless, most: usize) {
+        let Needless { at, low, high, .. } = *needless;
+        let was = |data: &Data| data.label == Label::Retransmission && data.low < high && low < data.high;
+        self.again.correct(at, was, Data { low, high, label: Label::Spurious }, most);
     }
 
     /// The other end sent a segment, which may acknowledge.
@@ -87,30 +92,28 @@ impl Direction {
         let at = self.forward(at);
         let window = u32::from(segment.window);
         let answer = Answer {
-            from: at,
-            to: at,
             first: ack,
             highest: ack,
             window,
             window_min: window,
             window_max: window,
             unscaled: segment.flags.has(Flags::SYN),
-            count: 1,
         };
         // An answer that says nothing new would only take the place of one that does.
         let news = self.answers.marks().last().is_none_or(|last| {
+            let last = last.shows;
             last.highest != ack || last.window != window || last.unscaled != answer.unscaled
         });
         if news {
-            self.answers.push(answer, most);
+            self.answers.push(Mark::at(at, answer), most);
         }
         if let Some(block) = segment.sack.as_slice().first() {
             // The first block tells what came last, or came twice (RFC 2018, section 4; RFC 2883, section 4).
             let inside = segment.sack.as_slice().get(1);
             let twice = block.end <= ack
                 || inside.is_some_and(|outer| outer.start <= block.start && block.end <= outer.end);
-            let mark = SackMark { from: at, to: at, low: block.start, high: block.end, twice, count: 1 };
-            self.sacks.push(mark, most);
+            let sacked = Sacked { low: block.start, high: block.end, twice };
+            self.sacks.push(Mark::at(at, sacked), most);
         }
         self.measure(at, ack, most);
     }
@@ -122,7 +125,7 @@ impl Direction {
         if let Some((first, highest)) = self.reached {
             let floor = self.acknowledged.map_or(first, |before| before.max(first));
             let most = u64::try_from(highest.distance_from(floor)).unwrap_or(0);
-            self.flights.push(Flight { from: at, to: at, most, count: 1 }, limit);
+            self.flights.push(Mark::at(at, Flight { most }), limit);
         }
         self.acknowledged = Some(ack);
         let mut newest = None;
@@ -133,8 +136,7 @@ impl Direction {
         // Only the segment that brought the ACK about: those before it may have waited for a delayed ACK.
         let Some((_, sent)) = newest.filter(|(end, _)| *end == ack) else { return };
         if let Some(time) = at.since(sent) {
-            let trip = RoundTrip { from: at, to: at, min: time, max: time, count: 1 };
-            self.round_trips.push(trip, limit);
+            self.round_trips.push(Mark::at(at, RoundTrip { min: time, max: time }), limit);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! MIT/LCS/TR-494, 1991), in bounded memory.
 //!
 //! Each mark is exact until there are too many; then marks of the same kind in the same stretch of time become one
-//! that keeps the extremes and the count. What was sent again, overtaken or doubled is kept apart from new data, so
+//! that keeps the extremes and the count. What was labelled wrong at first is corrected. What was sent again, overtaken or doubled is kept apart from new data, so
 //! that the rare does not drown in the many.
 
 mod direction;
@@ -11,36 +11,47 @@ mod thinned;
 use crate::analysis::Labels;
 use crate::flow::Judged;
 use crate::label::Label;
+use crate::outstanding::Needless;
 use direction::Direction;
 use slowpath_model::{End, Event, EventKind, FlowId, Instant, StreamOffset};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
-use thinned::{Mark, thin};
+use thinned::thin;
 
-/// Data: one segment, or several that were merged.
+/// A mark of the picture: one thing, or several of the same kind that became one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stroke {
-    /// The first segment's time.
+pub struct Mark<S> {
+    /// The first one's time.
     pub from: Instant,
-    /// The last segment's time.
+    /// The last one's time.
     pub to: Instant,
+    /// How many.
+    pub count: u32,
+    /// What it shows: of several, the extremes.
+    pub shows: S,
+}
+
+impl<S> Mark<S> {
+    /// A mark for one thing.
+    pub const fn at(at: Instant, shows: S) -> Self {
+        Self { from: at, to: at, count: 1, shows }
+    }
+}
+
+/// A segment of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
     /// The lowest byte.
     pub low: StreamOffset,
     /// The byte after the highest.
     pub high: StreamOffset,
-    /// How many segments.
-    pub count: u32,
-    /// What they were.
+    /// What it was, as far as the whole recording tells.
     pub label: Label,
 }
 
-/// Answers of the receiver: one ACK, or several that were merged.
+/// An answer of the receiver: an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The first ACK's time.
-    pub from: Instant,
-    /// The last ACK's time.
-    pub to: Instant,
     /// The first acknowledgment.
     pub first: StreamOffset,
     /// The highest acknowledgment.
@@ -53,111 +64,84 @@ pub struct Answer {
     pub window_max: u32,
     /// Whether the windows are not to be scaled, being those of a SYN (RFC 7323, section 2.2).
     pub unscaled: bool,
-    /// How many ACKs.
-    pub count: u32,
 }
 
-/// Selectively acknowledged data: the first SACK block of one ACK, or of several that were merged.
+/// Selectively acknowledged data: the first SACK block of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SackMark {
-    /// The first one's time.
-    pub from: Instant,
-    /// The last one's time.
-    pub to: Instant,
+pub struct Sacked {
     /// The lowest byte.
     pub low: StreamOffset,
     /// The byte after the highest.
     pub high: StreamOffset,
     /// Whether it says that data came twice (RFC 2883).
     pub twice: bool,
-    /// How many blocks.
-    pub count: u32,
 }
 
-/// A round trip from the place of recording to the receiver and back, or several that were merged.
+/// A round trip from the place of recording to the receiver and back; its time is when it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// When the first was complete.
-    pub from: Instant,
-    /// When the last was complete.
-    pub to: Instant,
     /// The shortest.
     pub min: Duration,
     /// The longest.
     pub max: Duration,
-    /// How many.
-    pub count: u32,
 }
 
-/// What was in flight around an ACK that acknowledged something new, or several that were merged.
+/// What was in flight around an ACK that acknowledged something new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// The first ACK's time.
-    pub from: Instant,
-    /// The last ACK's time.
-    pub to: Instant,
     /// The most that was sent and not acknowledged, just before.
     pub most: u64,
-    /// How many ACKs.
-    pub count: u32,
 }
 
-/// The picture of one direction of a flow.
+/// The picture of one direction of a flow: each kind of mark in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// New data, in order of time.
-    pub fresh: Vec<Stroke>,
-    /// Data with any other label, in order of time.
-    pub again: Vec<Stroke>,
-    /// The receiver's answers, in order of time.
-    pub answers: Vec<Answer>,
-    /// Selective acknowledgments, in order of time.
-    pub sacks: Vec<SackMark>,
-    /// Round trips, in order of time.
-    pub round_trips: Vec<RoundTrip>,
-    /// Data in flight, in order of time.
-    pub flights: Vec<Flight>,
-    /// How many marks stand for more than one thing.
-    pub merged: u64,
+    /// New data.
+    pub fresh: Vec<Mark<Data>>,
+    /// Data with any other label.
+    pub again: Vec<Mark<Data>>,
+    /// The receiver's answers.
+    pub answers: Vec<Mark<Answer>>,
+    /// Selective acknowledgments.
+    pub sacks: Vec<Mark<Sacked>>,
+    /// Round trips.
+    pub round_trips: Vec<Mark<RoundTrip>>,
+    /// Data in flight.
+    pub flights: Vec<Mark<Flight>>,
 }
 
 impl Picture {
     /// How many marks it has.
-    pub const fn marks(&self) -> usize {
-        self.fresh.len()
-            + self.again.len()
-            + self.answers.len()
-            + self.sacks.len()
-            + self.round_trips.len()
-            + self.flights.len()
+    pub fn marks(&self) -> usize {
+        let Self { fresh, again, answers, sacks, round_trips, flights } = self;
+        fresh.len() + again.len() + answers.len() + sacks.len() + round_trips.len() + flights.len()
+    }
+
+    /// How many marks stand for more than one thing.
+    pub fn merged(&self) -> usize {
+        fn merged<S>(marks: &[Mark<S>]) -> usize {
+            marks.iter().filter(|mark| mark.count > 1).count()
+        }
+        let Self { fresh, again, answers, sacks, round_trips, flights } = self;
+        merged(fresh)
+            + merged(again)
+            + merged(answers)
+            + merged(sacks)
+            + merged(round_trips)
+            + merged(flights)
     }
 
     /// The same with at most `most` marks of each kind.
     #[must_use]
     pub fn thinned(&self, most: usize) -> Self {
-        let mut picture = Self {
+        Self {
             fresh: thin(&self.fresh, most),
             again: thin(&self.again, most),
             answers: thin(&self.answers, most),
             sacks: thin(&self.sacks, most),
             round_trips: thin(&self.round_trips, most),
             flights: thin(&self.flights, most),
-            merged: 0,
-        };
-        picture.count_merged();
-        picture
-    }
-
-    fn count_merged(&mut self) {
-        fn merged<M: Mark>(marks: &[M]) -> u64 {
-            marks.iter().filter(|mark| mark.count() > 1).count() as u64
         }
-        self.merged = merged(&self.fresh)
-            + merged(&self.again)
-            + merged(&self.answers)
-            + merged(&self.sacks)
-            + merged(&self.round_trips)
-            + merged(&self.flights);
     }
 }
 
@@ -237,13 +221,20 @@ impl Pictures {
     }
 }
 
+impl Pictures {
+    /// Marks of one kind that a flow may have now.
+    fn most(&self) -> usize {
+        (self.options.most_marks / self.flows.len().max(1)).clamp(LEAST_MARKS, MOST_MARKS)
+    }
+}
+
 impl Labels for Pictures {
     fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged) {
         let EventKind::Seen(segment) = &event.kind else { return };
         if !self.admits(flow) {
             return;
         }
-        let most = (self.options.most_marks / self.flows.len().max(1)).clamp(LEAST_MARKS, MOST_MARKS);
+        let most = self.most();
         let Some(directions) = self.flows.get_mut(&flow) else { return };
         let from = segment.from.index();
         if segment.len > 0 {
@@ -252,6 +243,13 @@ impl Labels for Pictures {
         // A frame seen twice says nothing twice.
         if judged.label != Some(Label::Duplicate) {
             directions[1 - from].answered(event.at, segment, most);
+        }
+    }
+
+    fn found_needless(&mut self, flow: FlowId, from: End, needless: &Needless) {
+        let most = self.most();
+        if let Some(directions) = self.flows.get_mut(&flow) {
+            directions[from.index()].found_needless(needless, most);
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
-use slowpath_model::{Flags, SackBlock, Segment};
+use crate::{Analysis, Options};
+use slowpath_model::{Endpoint, Flags, FlowKey, SackBlock, Segment, Sink};
 
 fn at(micros: i64) -> Instant {
     Instant::from_nanos(micros * 1000)
@@ -34,14 +35,14 @@ fn a_short_flow_is_drawn_exactly() {
     see(&mut pictures, 1, at(230), data(2001), Some(Label::New));
     see(&mut pictures, 1, at(330), ack(3001, 400), None);
     let picture = pictures.picture(FlowId(1), End::A).expect("it was kept");
-    assert_eq!(picture.fresh.iter().map(|stroke| stroke.low.0).collect::<Vec<_>>(), [1, 1001, 2001]);
+    assert_eq!(picture.fresh.iter().map(|mark| mark.shows.low.0).collect::<Vec<_>>(), [1, 1001, 2001]);
     assert_eq!(picture.again.len(), 1);
-    assert_eq!(picture.answers.iter().map(|answer| answer.highest.0).collect::<Vec<_>>(), [1, 2001, 3001]);
-    assert_eq!((picture.sacks[0].low.0, picture.sacks[0].twice), (1001, false));
+    assert_eq!(picture.answers.iter().map(|mark| mark.shows.highest.0).collect::<Vec<_>>(), [1, 2001, 3001]);
+    assert_eq!((picture.sacks[0].shows.low.0, picture.sacks[0].shows.twice), (1001, false));
     // Karn's rule: only the segment sent after the retransmission is measured.
-    assert_eq!(picture.round_trips.iter().map(|trip| trip.min.as_micros()).collect::<Vec<_>>(), [100]);
-    assert_eq!(picture.flights.iter().map(|flight| flight.most).collect::<Vec<_>>(), [2000, 2000, 1000]);
-    assert_eq!(picture.merged, 0);
+    assert_eq!(picture.round_trips.iter().map(|mark| mark.shows.min.as_micros()).collect::<Vec<_>>(), [100]);
+    assert_eq!(picture.flights.iter().map(|mark| mark.shows.most).collect::<Vec<_>>(), [2000, 2000, 1000]);
+    assert_eq!(picture.merged(), 0);
     assert_eq!(pictures.picture(FlowId(1), End::B), Some(Picture::default()));
 }
 
@@ -59,12 +60,12 @@ fn a_long_flow_keeps_its_extremes_and_its_rare_marks() {
     }
     let picture = pictures.picture(FlowId(1), End::A).expect("it was kept");
     for picture in [picture.clone(), picture.thinned(100), picture.thinned(0)] {
-        assert!(picture.fresh.len() <= LEAST_MARKS && picture.merged > 0);
-        assert_eq!(picture.fresh.iter().map(|stroke| i64::from(stroke.count)).sum::<i64>(), segments);
-        assert_eq!(picture.again.iter().map(|stroke| stroke.count).sum::<u32>(), 10);
-        assert_eq!(picture.fresh.iter().map(|stroke| stroke.high.0).max(), Some(segments * 1000));
-        assert_eq!(picture.answers.iter().map(|answer| answer.window_min).min(), Some(0));
-        assert!(picture.fresh.is_sorted_by_key(|stroke| stroke.from));
+        assert!(picture.fresh.len() <= LEAST_MARKS && picture.merged() > 0);
+        assert_eq!(picture.fresh.iter().map(|mark| i64::from(mark.count)).sum::<i64>(), segments);
+        assert_eq!(picture.again.iter().map(|mark| mark.count).sum::<u32>(), 10);
+        assert_eq!(picture.fresh.iter().map(|mark| mark.shows.high.0).max(), Some(segments * 1000));
+        assert_eq!(picture.answers.iter().map(|mark| mark.shows.window_min).min(), Some(0));
+        assert!(picture.fresh.is_sorted_by_key(|mark| mark.from));
         assert!(picture.fresh.windows(2).all(|pair| pair[0].to <= pair[1].from));
     }
     assert_eq!(picture.again.len(), 10);
@@ -98,4 +99,77 @@ fn only_the_flow_asked_for() {
     see(&mut pictures, 2, at(0), data(1), Some(Label::New));
     assert!(pictures.picture(FlowId(1), End::A).is_none());
     assert!(pictures.picture(FlowId(2), End::A).is_some());
+}
+
+fn needless(at: Instant, seq: i64) -> Needless {
+    Needless { at, frame: 0, low: StreamOffset(seq), high: StreamOffset(seq + 1000) }
+}
+
+#[test]
+fn what_turns_out_to_be_needless_is_shown_so() {
+    let mut pictures = Pictures::new(PictureOptions::default());
+    for seq in [1, 1001, 2001] {
+        see(&mut pictures, 1, at(50), data(seq), Some(Label::Retransmission));
+    }
+    pictures.found_needless(FlowId(1), End::A, &needless(at(50), 1001));
+    // Of another time, of another end, of another flow: nothing there to correct.
+    pictures.found_needless(FlowId(1), End::A, &needless(at(51), 1));
+    pictures.found_needless(FlowId(1), End::B, &needless(at(50), 1));
+    pictures.found_needless(FlowId(2), End::A, &needless(at(50), 1));
+    let again = pictures.picture(FlowId(1), End::A).expect("it was kept").again;
+    assert_eq!(
+        again.iter().map(|mark| (mark.shows.low.0, mark.shows.label)).collect::<Vec<_>>(),
+        [(1, Label::Retransmission), (1001, Label::Spurious), (2001, Label::Retransmission)]
+    );
+}
+
+#[test]
+fn what_turns_out_to_be_needless_is_taken_out_of_what_it_was_merged_with() {
+    let mut pictures = Pictures::new(PictureOptions { most_marks: 1, ..PictureOptions::default() });
+    let segments = 20_000i64;
+    for number in 0..segments {
+        see(&mut pictures, 1, at(number * 10), data(number * 1000), Some(Label::Retransmission));
+        // A DSACK comes a while later.
+        if number >= 50 && number % 4 == 0 {
+            let number = number - 50;
+            pictures.found_needless(FlowId(1), End::A, &needless(at(number * 10), number * 1000));
+        }
+    }
+    let again = pictures.picture(FlowId(1), End::A).expect("it was kept").again;
+    assert!(again.len() <= LEAST_MARKS);
+    assert!(again.is_sorted_by_key(|mark| mark.from));
+    let of = |label| {
+        let marks = again.iter().filter(move |mark| mark.shows.label == label);
+        marks.map(|mark| i64::from(mark.count)).sum::<i64>()
+    };
+    let corrected = (segments - 50 + 1) / 4;
+    assert_eq!((of(Label::Spurious), of(Label::Retransmission)), (corrected, segments - corrected));
+}
+
+#[test]
+fn a_dsack_and_an_old_echo_change_what_was_drawn() {
+    let mut analysis = Analysis::with_labels(Options::default(), Pictures::new(PictureOptions::default()));
+    let end = |n: u8| Endpoint { address: [192, 0, 2, n].into(), port: 1 };
+    analysis.open(FlowId(1), &FlowKey { a: end(1), b: end(2), occurrence: 0 });
+    for line in [
+        "0.00 > . 1:1001(1000) ack 1 win 9 <TS val 10 ecr 1> // frame 1 id 1",
+        "0.01 > . 1001:2001(1000) ack 1 win 9 <TS val 11 ecr 1> // frame 2 id 2",
+        "0.02 > . 2001:3001(1000) ack 1 win 9 <TS val 12 ecr 1> // frame 3 id 3",
+        "0.30 > . 1:1001(1000) ack 1 win 9 <TS val 310 ecr 1> // frame 4 id 4",
+        "0.31 > . 1001:2001(1000) ack 1 win 9 <TS val 311 ecr 1> // frame 5 id 5",
+        "0.32 > . 2001:3001(1000) ack 1 win 9 <TS val 312 ecr 1> // frame 6 id 6",
+        // What came is the first sending (RFC 3522); then one more comes twice (RFC 2883).
+        "0.33 < . 1:1(0) ack 1001 win 9 <TS val 5 ecr 10> // frame 7",
+        "0.40 < . 1:1(0) ack 3001 win 9 <TS val 6 ecr 312,sack 1001:2001> // frame 8",
+    ] {
+        let event: Event = line.parse().expect(line);
+        analysis.accept(FlowId(1), &event);
+    }
+    let (_, pictures) = analysis.finish_each(|_| ());
+    let again = pictures.picture(FlowId(1), End::A).expect("it was kept").again;
+    use Label::*;
+    assert_eq!(
+        again.iter().map(|mark| mark.shows.label).collect::<Vec<_>>(),
+        [Spurious, Spurious, Retransmission]
+    );
 }

@@ -1,18 +1,23 @@
 //! Fewer marks that show the same.
 
-use super::{Answer, Flight, RoundTrip, SackMark, Stroke};
+use super::{Answer, Data, Flight, Mark, RoundTrip, Sacked};
 use slowpath_model::Instant;
 
-/// Something in a picture that can become one with another of its kind.
-pub(super) trait Mark: Copy {
-    /// Its start.
-    fn from(&self) -> Instant;
-    /// How many things it stands for.
-    fn count(&self) -> u32;
+/// What a mark shows, which can become one with another of its kind.
+pub(super) trait Shown: Copy {
     /// Whether it may become one with `later`, being of the same kind.
-    fn is_like(&self, later: &Self) -> bool;
+    fn is_like(&self, _later: &Self) -> bool {
+        true
+    }
     /// Becomes one with `later`, keeping the extremes.
     fn join(&mut self, later: &Self);
+}
+
+fn join<S: Shown>(mark: &mut Mark<S>, other: &Mark<S>) {
+    mark.from = mark.from.min(other.from);
+    mark.to = mark.to.max(other.to);
+    mark.count = mark.count.saturating_add(other.count);
+    mark.shows.join(&other.shows);
 }
 
 /// How many marks back one of the same kind is looked for: more than there are kinds.
@@ -20,26 +25,60 @@ const KINDS: usize = 8;
 
 /// Marks in order of time, at most a given number of them.
 #[derive(Clone, Debug)]
-pub(super) struct Thinned<M> {
-    marks: Vec<M>,
+pub(super) struct Thinned<S> {
+    marks: Vec<Mark<S>>,
     /// Marks that start in the same stretch of this many nanoseconds become one; none do where it is 0.
     stretch: i64,
 }
 
-impl<M> Default for Thinned<M> {
+impl<S> Default for Thinned<S> {
     fn default() -> Self {
         Self { marks: Vec::new(), stretch: 0 }
     }
 }
 
-impl<M: Mark> Thinned<M> {
-    pub fn marks(&self) -> &[M] {
+impl<S: Shown> Thinned<S> {
+    pub fn marks(&self) -> &[Mark<S>] {
         &self.marks
     }
 
-    /// Adds a mark; there are at most `most` afterwards, which is at least 2.
-    pub fn push(&mut self, mark: M, most: usize) {
+    /// Adds a mark; there are at most `most` afterwards, which counts as at least 16.
+    pub fn push(&mut self, mark: Mark<S>, most: usize) {
         add(&mut self.marks, mark, self.stretch);
+        self.keep_within(most);
+    }
+
+    /// One thing that was put down at `at` turned out to show `now`; what it was taken for, `was` recognises. Where
+    /// it had become one with others, these keep its extent.
+    pub fn correct(&mut self, at: Instant, was: impl Fn(&S) -> bool, now: S, most: usize) {
+        // A mark that was merged several times spans less than two stretches.
+        let earliest = at.nanos().saturating_sub(self.stretch.saturating_mul(2));
+        let behind = self.marks.partition_point(|mark| mark.from <= at);
+        let near = self.marks[..behind].iter().rev().take_while(|mark| mark.from.nanos() >= earliest);
+        let Some(back) = near.into_iter().position(|mark| mark.to >= at && was(&mark.shows)) else { return };
+        let place = behind - 1 - back;
+        if self.marks[place].count == 1 {
+            self.marks[place].shows = now;
+        } else {
+            self.marks[place].count -= 1;
+            self.insert(Mark::at(at, now));
+            self.keep_within(most);
+        }
+    }
+
+    /// Adds a mark in its place among those that are there.
+    fn insert(&mut self, mut mark: Mark<S>) {
+        let here = number(&mark, self.stretch);
+        let first = self.marks.partition_point(|other| number(other, self.stretch) < here);
+        let same = self.marks[first..].iter().take_while(|other| number(other, self.stretch) == here);
+        if let Some(like) = same.into_iter().position(|other| other.shows.is_like(&mark.shows)) {
+            join(&mut mark, &self.marks.remove(first + like));
+        }
+        let place = self.marks.partition_point(|other| other.from <= mark.from);
+        self.marks.insert(place, mark);
+    }
+
+    fn keep_within(&mut self, most: usize) {
         while self.marks.len() > most.max(2 * KINDS) {
             self.coarsen(most);
         }
@@ -47,7 +86,7 @@ impl<M: Mark> Thinned<M> {
 
     fn coarsen(&mut self, most: usize) {
         let span = match (self.marks.first(), self.marks.last()) {
-            (Some(first), Some(last)) => last.from().nanos_since(first.from()).max(1),
+            (Some(first), Some(last)) => last.from.nanos_since(first.from).max(1),
             _ => return,
         };
         // Half the marks wanted, so that this is not needed again at once.
@@ -61,13 +100,17 @@ impl<M: Mark> Thinned<M> {
     }
 }
 
-fn add<M: Mark>(marks: &mut Vec<M>, mark: M, stretch: i64) {
+/// Which stretch of time a mark starts in.
+const fn number<S>(mark: &Mark<S>, stretch: i64) -> i64 {
+    if stretch == 0 { mark.from.nanos() } else { mark.from.nanos().div_euclid(stretch) }
+}
+
+fn add<S: Shown>(marks: &mut Vec<Mark<S>>, mark: Mark<S>, stretch: i64) {
     if stretch > 0 {
-        let number = |mark: &M| mark.from().nanos().div_euclid(stretch);
-        let here = number(&mark);
-        let before = marks.iter_mut().rev().take(KINDS).take_while(|other| number(other) == here);
-        if let Some(other) = before.into_iter().find(|other| other.is_like(&mark)) {
-            other.join(&mark);
+        let here = number(&mark, stretch);
+        let before = marks.iter_mut().rev().take(KINDS).take_while(|other| number(other, stretch) == here);
+        if let Some(other) = before.into_iter().find(|other| other.shows.is_like(&mark.shows)) {
+            join(other, &mark);
             return;
         }
     }
@@ -75,101 +118,53 @@ fn add<M: Mark>(marks: &mut Vec<M>, mark: M, stretch: i64) {
 }
 
 /// `marks` as at most `most`, which counts as at least 16.
-pub(super) fn thin<M: Mark>(marks: &[M], most: usize) -> Vec<M> {
+pub(super) fn thin<S: Shown>(marks: &[Mark<S>], most: usize) -> Vec<Mark<S>> {
     let mut thinned = Thinned { marks: marks.to_vec(), stretch: 0 };
-    while thinned.marks.len() > most.max(2 * KINDS) {
-        thinned.coarsen(most);
-    }
+    thinned.keep_within(most);
     thinned.marks
 }
 
-impl Mark for Stroke {
-    fn from(&self) -> Instant {
-        self.from
-    }
-    fn count(&self) -> u32 {
-        self.count
-    }
+impl Shown for Data {
     fn is_like(&self, later: &Self) -> bool {
         self.label == later.label
     }
     fn join(&mut self, later: &Self) {
-        self.to = self.to.max(later.to);
         self.low = self.low.min(later.low);
         self.high = self.high.max(later.high);
-        self.count = self.count.saturating_add(later.count);
     }
 }
 
-impl Mark for Answer {
-    fn from(&self) -> Instant {
-        self.from
-    }
-    fn count(&self) -> u32 {
-        self.count
-    }
+impl Shown for Answer {
     fn is_like(&self, later: &Self) -> bool {
         self.unscaled == later.unscaled
     }
     fn join(&mut self, later: &Self) {
-        self.to = self.to.max(later.to);
         self.highest = self.highest.max(later.highest);
         self.window = later.window;
         self.window_min = self.window_min.min(later.window_min);
         self.window_max = self.window_max.max(later.window_max);
-        self.count = self.count.saturating_add(later.count);
     }
 }
 
-impl Mark for SackMark {
-    fn from(&self) -> Instant {
-        self.from
-    }
-    fn count(&self) -> u32 {
-        self.count
-    }
+impl Shown for Sacked {
     fn is_like(&self, later: &Self) -> bool {
         self.twice == later.twice
     }
     fn join(&mut self, later: &Self) {
-        self.to = self.to.max(later.to);
         self.low = self.low.min(later.low);
         self.high = self.high.max(later.high);
-        self.count = self.count.saturating_add(later.count);
     }
 }
 
-impl Mark for RoundTrip {
-    fn from(&self) -> Instant {
-        self.from
-    }
-    fn count(&self) -> u32 {
-        self.count
-    }
-    fn is_like(&self, _: &Self) -> bool {
-        true
-    }
+impl Shown for RoundTrip {
     fn join(&mut self, later: &Self) {
-        self.to = self.to.max(later.to);
         self.min = self.min.min(later.min);
         self.max = self.max.max(later.max);
-        self.count = self.count.saturating_add(later.count);
     }
 }
 
-impl Mark for Flight {
-    fn from(&self) -> Instant {
-        self.from
-    }
-    fn count(&self) -> u32 {
-        self.count
-    }
-    fn is_like(&self, _: &Self) -> bool {
-        true
-    }
+impl Shown for Flight {
     fn join(&mut self, later: &Self) {
-        self.to = self.to.max(later.to);
         self.most = self.most.max(later.most);
-        self.count = self.count.saturating_add(later.count);
     }
 }

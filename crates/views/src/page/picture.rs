@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_analyses::picture::{Answer, Picture, Stroke};
-use slowpath_model::Instant;
+use slowpath_analyses::picture::{Answer, Data, Mark, Picture};
 
 /// The labels, new data first.
 pub(super) const LABELS: [Label; 7] = [
@@ -118,72 +117,75 @@ impl PictureData {
             answers: Answers::of(&picture.answers, shift),
             sacks: Sacks {
                 from_ns_delta: deltas(picture.sacks.iter().map(|mark| mark.from.nanos())),
-                lasted_ns: unless_all(0, picture.sacks.iter().map(|mark| lasted(mark.from, mark.to))),
-                low_delta: deltas(picture.sacks.iter().map(|mark| mark.low.0)),
-                length: picture.sacks.iter().map(|mark| mark.high.distance_from(mark.low)).collect(),
-                twice: unless_all(0, picture.sacks.iter().map(|mark| u8::from(mark.twice))),
+                lasted_ns: unless_all(0, picture.sacks.iter().map(lasted)),
+                low_delta: deltas(picture.sacks.iter().map(|mark| mark.shows.low.0)),
+                length: picture
+                    .sacks
+                    .iter()
+                    .map(|mark| mark.shows.high.distance_from(mark.shows.low))
+                    .collect(),
+                twice: unless_all(0, picture.sacks.iter().map(|mark| u8::from(mark.shows.twice))),
             },
             round_trips: RoundTrips {
-                from_ns_delta: deltas(picture.round_trips.iter().map(|trip| trip.from.nanos())),
-                min_ns: picture.round_trips.iter().map(|trip| crate::json::nanos(trip.min)).collect(),
+                from_ns_delta: deltas(picture.round_trips.iter().map(|mark| mark.from.nanos())),
+                min_ns: picture.round_trips.iter().map(|mark| crate::json::nanos(mark.shows.min)).collect(),
                 spread_ns: unless_all(
                     0,
                     picture
                         .round_trips
                         .iter()
-                        .map(|trip| crate::json::nanos(trip.max.saturating_sub(trip.min))),
+                        .map(|mark| crate::json::nanos(mark.shows.max.saturating_sub(mark.shows.min))),
                 ),
             },
             flights: Flights {
-                from_ns_delta: deltas(picture.flights.iter().map(|flight| flight.from.nanos())),
-                most: picture.flights.iter().map(|flight| flight.most).collect(),
+                from_ns_delta: deltas(picture.flights.iter().map(|mark| mark.from.nanos())),
+                most: picture.flights.iter().map(|mark| mark.shows.most).collect(),
             },
-            merged: picture.merged,
+            merged: picture.merged() as u64,
             window_known,
         }
     }
 }
 
 impl Strokes {
-    fn of(strokes: &[Stroke]) -> Self {
-        let label = |stroke: &Stroke| LABELS.iter().position(|label| *label == stroke.label).unwrap_or(0);
+    fn of(data: &[Mark<Data>]) -> Self {
+        let label =
+            |mark: &Mark<Data>| LABELS.iter().position(|label| *label == mark.shows.label).unwrap_or(0);
+        let length =
+            |mark: &Mark<Data>| u64::try_from(mark.shows.high.distance_from(mark.shows.low)).unwrap_or(0);
         Self {
-            from_ns_delta: deltas(strokes.iter().map(|stroke| stroke.from.nanos())),
-            lasted_ns: unless_all(0, strokes.iter().map(|stroke| lasted(stroke.from, stroke.to))),
-            low_delta: deltas(strokes.iter().map(|stroke| stroke.low.0)),
-            length: strokes
-                .iter()
-                .map(|stroke| u64::try_from(stroke.high.distance_from(stroke.low)).unwrap_or(0))
-                .collect(),
-            count: unless_all(1, strokes.iter().map(|stroke| stroke.count)),
-            label: unless_all(0, strokes.iter().map(label)),
+            from_ns_delta: deltas(data.iter().map(|mark| mark.from.nanos())),
+            lasted_ns: unless_all(0, data.iter().map(lasted)),
+            low_delta: deltas(data.iter().map(|mark| mark.shows.low.0)),
+            length: data.iter().map(length).collect(),
+            count: unless_all(1, data.iter().map(|mark| mark.count)),
+            label: unless_all(0, data.iter().map(label)),
         }
     }
 }
 
 impl Answers {
-    fn of(answers: &[Answer], shift: u8) -> Self {
+    fn of(answers: &[Mark<Answer>], shift: u8) -> Self {
         let scaled = |answer: &Answer, window: u32| {
             i64::from(window) << if answer.unscaled { 0 } else { shift.min(14) }
         };
-        let last = |answer: &Answer| scaled(answer, answer.window);
+        let last = |mark: &Mark<Answer>| scaled(&mark.shows, mark.shows.window);
+        let below = |mark: &Mark<Answer>| mark.shows.highest.distance_from(mark.shows.first);
+        let window_below = |mark: &Mark<Answer>| last(mark) - scaled(&mark.shows, mark.shows.window_min);
         Self {
-            from_ns_delta: deltas(answers.iter().map(|answer| answer.from.nanos())),
-            lasted_ns: unless_all(0, answers.iter().map(|answer| lasted(answer.from, answer.to))),
-            ack_delta: deltas(answers.iter().map(|answer| answer.highest.0)),
-            below: unless_all(0, answers.iter().map(|answer| answer.highest.distance_from(answer.first))),
+            from_ns_delta: deltas(answers.iter().map(|mark| mark.from.nanos())),
+            lasted_ns: unless_all(0, answers.iter().map(lasted)),
+            ack_delta: deltas(answers.iter().map(|mark| mark.shows.highest.0)),
+            below: unless_all(0, answers.iter().map(below)),
             window_delta: deltas(answers.iter().map(last)),
-            window_below: unless_all(
-                0,
-                answers.iter().map(|answer| last(answer) - scaled(answer, answer.window_min)),
-            ),
-            count: unless_all(1, answers.iter().map(|answer| answer.count)),
+            window_below: unless_all(0, answers.iter().map(window_below)),
+            count: unless_all(1, answers.iter().map(|mark| mark.count)),
         }
     }
 }
 
-fn lasted(from: Instant, to: Instant) -> u64 {
-    u64::try_from(to.nanos_since(from)).unwrap_or(0)
+fn lasted<S>(mark: &Mark<S>) -> u64 {
+    u64::try_from(mark.to.nanos_since(mark.from)).unwrap_or(0)
 }
 
 /// Each value's difference to the one before.

@@ -2,7 +2,7 @@
 
 use crate::sample;
 use slowpath_analyses::Label;
-use slowpath_analyses::picture::{Answer, Flight, Picture, RoundTrip, SackMark, Stroke};
+use slowpath_analyses::picture::{Answer, Data, Flight, Mark, Picture, RoundTrip, Sacked};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{FlowId, Instant, StreamOffset};
 use slowpath_views::page::{self, Pictures};
@@ -15,30 +15,27 @@ fn picture(segments: i64) -> Picture {
     for number in 0..segments {
         let at = Instant::from_nanos(20_000_000 + number * 371_003 % 7_777 + number * 371_000);
         let low = StreamOffset(1 + number * 1448);
-        let stroke = Stroke { from: at, to: at, low, high: low + 1448, count: 1, label: Label::New };
-        picture.fresh.push(stroke);
+        let data = Data { low, high: low + 1448, label: Label::New };
+        picture.fresh.push(Mark::at(at, data));
         let later = at + Duration::from_millis(20);
         if number % 100 == 7 {
-            let label = Label::Retransmission;
-            picture.again.push(Stroke { from: later, to: later, label, ..stroke });
-            let (low, high) = (low + 1448, low + 4344);
-            picture.sacks.push(SackMark { from: later, to: later, low, high, twice: false, count: 1 });
+            picture.again.push(Mark::at(later, Data { label: Label::Retransmission, ..data }));
+            let sacked = Sacked { low: low + 1448, high: low + 4344, twice: false };
+            picture.sacks.push(Mark::at(later, sacked));
         }
         let window = 500 + (number % 7) as u32;
-        picture.answers.push(Answer {
-            from: later,
-            to: later,
+        let answer = Answer {
             first: low + 1448,
             highest: low + 1448,
             window,
             window_min: window,
             window_max: window,
             unscaled: number == 0,
-            count: 1,
-        });
+        };
+        picture.answers.push(Mark::at(later, answer));
         let time = Duration::from_micros(20_000 + (number % 13) as u64);
-        picture.flights.push(Flight { from: later, to: later, most: 65_160, count: 1 });
-        picture.round_trips.push(RoundTrip { from: later, to: later, min: time, max: time, count: 1 });
+        picture.flights.push(Mark::at(later, Flight { most: 65_160 }));
+        picture.round_trips.push(Mark::at(later, RoundTrip { min: time, max: time }));
     }
     picture
 }
