@@ -1,0 +1,41 @@
+//! Who runs when.
+
+use std::time::Duration;
+
+/// How the kernel chooses the task that runs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheduler {
+    /// The runnable task with the best `goodness()`, found by looking at all of them; time slices are handed out anew
+    /// when all are used up (`schedule`, 2.4).
+    Goodness,
+    /// Active and expired arrays by priority, time slices by nice value, a bonus for tasks that sleep (2.6.0 to
+    /// 2.6.22).
+    O1,
+    /// Earliest eligible virtual deadline first (`pick_eevdf`, since 6.6).
+    Eevdf {
+        /// What a task asks for at a time on one CPU (`normalized_sysctl_sched_base_slice`).
+        base_slice: Duration,
+    },
+}
+
+impl Scheduler {
+    /// What a task asks for at a time on a machine with `cpus` CPUs: the base slice, grown by the logarithm of up to
+    /// eight CPUs (`get_update_sysctl_factor`); `None` for schedulers that have none.
+    pub fn base_slice(self, cpus: u32) -> Option<Duration> {
+        match self {
+            Self::Eevdf { base_slice } => Some(base_slice * (1 + cpus.clamp(1, 8).ilog2())),
+            Self::Goodness | Self::O1 => None,
+        }
+    }
+}
+
+/// Where a task can lose the CPU while it is inside the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preemption {
+    /// Nowhere: only when it sleeps, or returns to user space (`PREEMPT_NONE`).
+    None,
+    /// Also where it offers to (`PREEMPT_VOLUNTARY`).
+    Voluntary,
+    /// Anywhere that no spin lock is held (`PREEMPT`).
+    Full,
+}

@@ -1,0 +1,19 @@
+//! What of a run is written down.
+
+use crate::scenario::HostId;
+use std::time::Duration;
+
+/// What of a run is written down. Where to is the command line's matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The hosts at which it is; not empty, in the order of the file.
+    pub hosts: Vec<HostId>,
+    /// Whether every packet is, as it passes the host's network card.
+    pub packets: bool,
+    /// Whether every call of `write` and `read` is.
+    pub calls: bool,
+    /// Whether every wait of a packet or task is.
+    pub waits: bool,
+    /// How often the state of every socket is; never if `None`.
+    pub samples: Option<Duration>,
+}

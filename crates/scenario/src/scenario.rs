@@ -1,0 +1,54 @@
+//! A run: its hosts, paths and flows, everything filled in.
+
+use crate::flow::Flow;
+use crate::host::Host;
+use crate::path::Path;
+use crate::record::Record;
+use std::time::Duration;
+
+/// The place of a host in [`Scenario::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub usize);
+
+/// The place of a path in [`Scenario::paths`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub usize);
+
+/// A checked scenario: nothing in it is left to decide, and every [`HostId`] and [`PathId`] in it leads somewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it is about, in one line.
+    pub title: String,
+    /// How long it runs, in simulated time; it ends earlier if all of its flows do.
+    pub duration: Duration,
+    /// What all chance in it is drawn from.
+    pub seed: u64,
+    /// The hosts; at least two.
+    pub hosts: Vec<Host>,
+    /// The paths, each between two of the hosts; no two join the same two.
+    pub paths: Vec<Path>,
+    /// The flows; at least one.
+    pub flows: Vec<Flow>,
+    /// What is written down.
+    pub record: Record,
+}
+
+impl Scenario {
+    /// The host of that place.
+    ///
+    /// # Panics
+    ///
+    /// If the place is not one of this scenario's.
+    pub fn host(&self, id: HostId) -> &Host {
+        &self.hosts[id.0]
+    }
+
+    /// The path of that place.
+    ///
+    /// # Panics
+    ///
+    /// If the place is not one of this scenario's.
+    pub fn path(&self, id: PathId) -> &Path {
+        &self.paths[id.0]
+    }
+}
