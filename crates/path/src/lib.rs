@@ -6,21 +6,27 @@
 //! One direction of the path is these elements, in this order; each is optional:
 //!
 //! ```text
-//! policer -> loss (scripted, random, bursty) -> drop-tail queue and link (with stalls)
-//!         -> propagation delay -> reordering -> duplication
+//! policer -> loss (scripted, random, bursty) -> drop-tail queue and link (with stalls and cross traffic)
+//!         -> propagation delay -> jitter -> reordering -> duplication
 //! ```
 //!
 //! - [`policer`]: a token bucket that drops what is over its rate.
 //! - [`loss`]: packets lost on purpose, by chance, in bursts, or by script.
 //! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
+//! - [`cross`]: packets of others on the link.
+//! - [`jitter`]: a delay of its own for every packet.
 //! - [`chance`]: the seeded random numbers.
 
 pub mod chance;
+pub mod cross;
+pub mod jitter;
 pub mod link;
 pub mod loss;
 pub mod policer;
 
 use chance::{Chance, Draws};
+use cross::{Cross, CrossConfig};
+use jitter::{Jitter, JitterConfig};
 use link::{Link, LinkConfig};
 use loss::{Loss, LossConfig};
 use policer::{Policer, PolicerConfig};
@@ -102,8 +108,14 @@ pub struct PathConfig {
     /// The bottleneck; `None` is an infinitely fast link.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub link: Option<LinkConfig>,
+    /// Packets of others that share the link; without a link they are nowhere.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub cross: Vec<CrossConfig>,
     /// Propagation delay, one way.
     pub delay_ns: u64,
+    /// A delay of its own for every packet.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub jitter: Option<JitterConfig>,
     /// Packets that are overtaken.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reorder: Option<ReorderConfig>,
@@ -114,6 +126,11 @@ pub struct PathConfig {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_none_of(n: &u64) -> bool {
     *n == 0
 }
 
@@ -130,6 +147,12 @@ pub struct Totals {
     pub scheduled_packets: u64,
     /// Packets dropped, by reason; a reason that is absent dropped none.
     pub dropped_packets: BTreeMap<DropReason, u64>,
+    /// Packets of others that came to the link.
+    #[serde(skip_serializing_if = "is_none_of", default)]
+    pub cross_packets: u64,
+    /// Packets of others that the queue had no room for.
+    #[serde(skip_serializing_if = "is_none_of", default)]
+    pub cross_dropped_packets: u64,
     /// Packets held back by reordering.
     pub held_back_packets: u64,
     /// Most packets the queue ever held, the one in service included.
@@ -156,7 +179,10 @@ pub struct Path {
     policer: Option<Policer>,
     loss: Vec<Loss>,
     link: Option<Link>,
+    cross: Vec<Cross>,
+    begin_ns: Option<u64>,
     delay_ns: u64,
+    jitter: Option<Jitter>,
     reorder: Option<(Chance, u64)>,
     duplicate: Chance,
     draws: Draws,
@@ -170,11 +196,22 @@ impl Path {
             policer: config.policer.as_ref().map(Policer::new),
             loss: config.loss.iter().map(Loss::new).collect(),
             link: config.link.as_ref().map(Link::new),
+            cross: config.cross.iter().zip(1..).map(|(cross, n)| Cross::new(cross, seed ^ n << 32)).collect(),
+            begin_ns: None,
             delay_ns: config.delay_ns,
+            jitter: config.jitter.as_ref().map(Jitter::new),
             reorder: config.reorder.map(|r| (Chance::from_ppm(r.probability_ppm), r.extra_ns)),
             duplicate: Chance::from_ppm(config.duplicate_ppm),
             draws: Draws::new(seed),
             totals: Totals::default(),
+        }
+    }
+
+    /// Sets the instant that stalls and cross traffic are counted from, which is otherwise that of the first packet.
+    pub fn begin(&mut self, at_ns: u64) {
+        self.begin_ns = Some(at_ns);
+        if let Some(link) = &mut self.link {
+            link.begin(at_ns);
         }
     }
 
@@ -206,6 +243,7 @@ impl Path {
                 return Verdict::Drop(reason);
             }
         }
+        self.serve_others(arrival_ns);
         let mut due_ns = arrival_ns;
         if let Some(link) = &mut self.link {
             match link.departure(arrival_ns, packet.length_bytes) {
@@ -217,6 +255,9 @@ impl Path {
             self.totals.longest_queue_bytes = self.totals.longest_queue_bytes.max(bytes);
         }
         due_ns += self.delay_ns;
+        if let Some(jitter) = &mut self.jitter {
+            due_ns = jitter.delay(due_ns, &mut self.draws);
+        }
         let mut held_back_ns = 0;
         if let Some((chance, extra_ns)) = self.reorder
             && self.draws.happens(chance)
@@ -225,6 +266,25 @@ impl Path {
         }
         let twice = self.draws.happens(self.duplicate);
         Verdict::Deliver { due_ns: due_ns + held_back_ns, held_back_ns, twice }
+    }
+
+    /// Lets the packets of others that came since the last arrival take their places in the queue.
+    fn serve_others(&mut self, now_ns: u64) {
+        let begin_ns = *self.begin_ns.get_or_insert(now_ns);
+        let Some(link) = &mut self.link else { return };
+        let elapsed_ns = now_ns.saturating_sub(begin_ns);
+        while let Some((at_ns, cross)) = self
+            .cross
+            .iter_mut()
+            .filter_map(|cross| Some((cross.next_ns()?, cross)))
+            .min_by_key(|(at_ns, _)| *at_ns)
+            .filter(|(at_ns, _)| *at_ns <= elapsed_ns)
+        {
+            self.totals.cross_packets += 1;
+            if link.departure(begin_ns.saturating_add(at_ns), cross.take()).is_none() {
+                self.totals.cross_dropped_packets += 1;
+            }
+        }
     }
 
     /// What became of everything so far.

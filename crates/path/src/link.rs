@@ -16,9 +16,9 @@ pub enum QueueLimit {
 /// A time at which the link serves nobody; what arrives waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
-    /// Start, counted from the first packet the link saw.
+    /// Start, counted from the path's begin ([`crate::Path::begin`]).
     pub from_ns: u64,
-    /// End, counted from the first packet the link saw.
+    /// End, counted likewise.
     pub to_ns: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Link {
     rate_bit_per_s: u64,
     limit: QueueLimit,
     stalls: Vec<Stall>,
-    first_ns: Option<u64>,
+    begin_ns: Option<u64>,
     free_ps: u128,
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
@@ -55,16 +55,21 @@ impl Link {
             rate_bit_per_s: config.rate_bit_per_s.max(1),
             limit: config.queue,
             stalls: config.stalls.clone(),
-            first_ns: None,
+            begin_ns: None,
             free_ps: 0,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
         }
     }
 
+    /// Sets the instant that stalls are counted from, which is otherwise that of the first packet.
+    pub fn begin(&mut self, at_ns: u64) {
+        self.begin_ns = Some(at_ns);
+    }
+
     /// When a packet that arrives now has left the link entirely; `None` if the queue has no room.
     pub fn departure(&mut self, arrival_ns: u64, length_bytes: u32) -> Option<u64> {
-        let first_ns = *self.first_ns.get_or_insert(arrival_ns);
+        let begin_ns = *self.begin_ns.get_or_insert(arrival_ns);
         while let Some(&(departure_ns, bytes)) = self.waiting.front()
             && departure_ns <= arrival_ns
         {
@@ -80,8 +85,8 @@ impl Link {
         }
         let mut start_ps = self.free_ps.max(u128::from(arrival_ns) * PS_PER_NS);
         for stall in &self.stalls {
-            let from_ps = u128::from(first_ns + stall.from_ns) * PS_PER_NS;
-            let to_ps = u128::from(first_ns + stall.to_ns) * PS_PER_NS;
+            let from_ps = u128::from(begin_ns.saturating_add(stall.from_ns)) * PS_PER_NS;
+            let to_ps = u128::from(begin_ns.saturating_add(stall.to_ns)) * PS_PER_NS;
             if (from_ps..to_ps).contains(&start_ps) {
                 start_ps = to_ps;
             }

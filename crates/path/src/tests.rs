@@ -1,3 +1,4 @@
+use super::cross::CrossPattern;
 use super::link::QueueLimit;
 use super::*;
 
@@ -84,6 +85,49 @@ fn policer_comes_before_the_link_so_its_drops_take_no_service() {
 }
 
 #[test]
+fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
+    let others = |rate_bit_per_s| CrossConfig {
+        pattern: CrossPattern::Constant,
+        rate_bit_per_s,
+        packet_bytes: 1500,
+        from_ns: 0,
+        to_ns: Some(50 * MS),
+    };
+    // Six packets a millisecond on a link that carries one: the queue of four is always full.
+    let config =
+        PathConfig { link: link(12_000_000, 4), cross: vec![others(72_000_000)], ..PathConfig::default() };
+    let mut path = Path::new(&config, 1);
+    path.begin(0);
+    assert_eq!(path.schedule(10 * MS + MS / 2, &packet(1500)), Verdict::Drop(DropReason::Queue));
+    assert_eq!((path.totals().cross_packets, path.totals().cross_dropped_packets), (63, 49));
+    // When they have gone, the link is its own again.
+    assert_eq!(due(path.schedule(100 * MS, &packet(1500))), Some(101 * MS));
+    assert_eq!(path.totals().cross_packets, 300);
+    // Half a link is left beside traffic that takes half of it.
+    let config = PathConfig {
+        link: link(12_000_000, 10_000),
+        cross: vec![others(6_000_000)],
+        ..PathConfig::default()
+    };
+    let mut path = Path::new(&config, 1);
+    path.begin(0);
+    let left: Vec<_> = (0..48).filter_map(|n| due(path.schedule(n * MS, &packet(1500)))).collect();
+    assert_eq!(left.last(), Some(&(72 * MS)), "48 of ours and 24 of theirs");
+}
+
+#[test]
+fn a_stall_counts_from_the_begin_that_was_set() {
+    let stalls = vec![link::Stall { from_ns: 0, to_ns: 5 * MS }];
+    let config = PathConfig {
+        link: Some(LinkConfig { rate_bit_per_s: 12_000_000, queue: QueueLimit::Packets(10), stalls }),
+        ..PathConfig::default()
+    };
+    let mut path = Path::new(&config, 1);
+    path.begin(0);
+    assert_eq!(due(path.schedule(2 * MS, &packet(1500))), Some(6 * MS));
+}
+
+#[test]
 fn same_seed_same_verdicts_and_other_seed_others() {
     let config = everything();
     let run = |seed| {
@@ -130,7 +174,15 @@ fn everything() -> PathConfig {
             LossConfig::Bursts { good_to_bad_ppm: 5_000, bad_to_good_ppm: 200_000, bad_loss_ppm: 900_000 },
         ],
         link: link(20_000_000, 12),
+        cross: vec![CrossConfig {
+            pattern: CrossPattern::Poisson,
+            rate_bit_per_s: 3_000_000,
+            packet_bytes: 700,
+            from_ns: 0,
+            to_ns: None,
+        }],
         delay_ns: 10 * MS,
+        jitter: Some(JitterConfig { up_to_ns: MS, overtakes: true }),
         reorder: Some(ReorderConfig { probability_ppm: 20_000, extra_ns: 3 * MS }),
         duplicate_ppm: 10_000,
     }

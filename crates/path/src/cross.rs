@@ -1,0 +1,159 @@
+//! Cross traffic: packets of others that share the link and its queue, and are seen by nobody else.
+
+use crate::chance::Draws;
+use serde::{Deserialize, Serialize};
+
+/// How the packets of others come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum CrossPattern {
+    /// One after the other at equal distances.
+    Constant,
+    /// At random, independently of each other (a Poisson process).
+    Poisson,
+    /// At equal distances for a while, then not at all; how long is drawn anew each time, exponentially distributed.
+    /// The rate is that of the spells that are on.
+    OnOff {
+        /// How long a spell of packets lasts on average.
+        on_ns: u64,
+        /// How long the pause after it lasts on average.
+        off_ns: u64,
+    },
+}
+
+/// Traffic of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossConfig {
+    /// How its packets come.
+    #[serde(flatten)]
+    pub pattern: CrossPattern,
+    /// Its rate in bits of IP packet per second.
+    pub rate_bit_per_s: u64,
+    /// Length of each of its IP packets.
+    pub packet_bytes: u32,
+    /// Start, counted like the link's stalls.
+    pub from_ns: u64,
+    /// End, counted likewise; never if `None`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to_ns: Option<u64>,
+}
+
+/// Traffic of others at work: the instants of its packets, counted from the beginning.
+#[derive(Debug)]
+pub struct Cross {
+    config: CrossConfig,
+    draws: Draws,
+    /// Mean distance of two packets.
+    gap_ns: u64,
+    next_ns: u64,
+    /// When the spell that is on ends; always for patterns without spells.
+    spell_ends_ns: u64,
+}
+
+impl Cross {
+    /// Traffic before its first packet. A rate of 0 is taken for 1 bit/s.
+    pub fn new(config: &CrossConfig, seed: u64) -> Self {
+        let bits = u128::from(config.packet_bytes) * 8 * 1_000_000_000;
+        let gap_ns = bits.div_ceil(u128::from(config.rate_bit_per_s.max(1)));
+        let mut cross = Self {
+            config: *config,
+            draws: Draws::new(seed),
+            gap_ns: u64::try_from(gap_ns).unwrap_or(u64::MAX).max(1),
+            next_ns: config.from_ns,
+            spell_ends_ns: u64::MAX,
+        };
+        match config.pattern {
+            CrossPattern::Constant => {}
+            // The first packet of a process without memory is no different from the others.
+            CrossPattern::Poisson => cross.next_ns = cross.next_ns.saturating_add(cross.distance()),
+            CrossPattern::OnOff { on_ns, .. } => {
+                cross.spell_ends_ns = cross.next_ns.saturating_add(cross.draws.exponential(on_ns));
+            }
+        }
+        cross
+    }
+
+    /// When the next packet comes; `None` once there are no more.
+    pub fn next_ns(&self) -> Option<u64> {
+        let over = self.config.to_ns.is_some_and(|to_ns| self.next_ns >= to_ns);
+        (!over && self.next_ns < u64::MAX).then_some(self.next_ns)
+    }
+
+    /// Takes the next packet; its length.
+    pub fn take(&mut self) -> u32 {
+        self.next_ns = self.next_ns.saturating_add(self.distance());
+        if let CrossPattern::OnOff { on_ns, off_ns } = self.config.pattern
+            && self.next_ns >= self.spell_ends_ns
+        {
+            self.next_ns = self.spell_ends_ns.saturating_add(self.draws.exponential(off_ns));
+            self.spell_ends_ns = self.next_ns.saturating_add(self.draws.exponential(on_ns));
+        }
+        self.config.packet_bytes
+    }
+
+    /// From one packet to the next: at least a nanosecond, so that time goes on.
+    fn distance(&mut self) -> u64 {
+        match self.config.pattern {
+            CrossPattern::Poisson => self.draws.exponential(self.gap_ns).max(1),
+            CrossPattern::Constant | CrossPattern::OnOff { .. } => self.gap_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const SECOND: u64 = 1000 * MS;
+
+    /// 12 Mbit/s in packets of 1500 bytes: one a millisecond.
+    fn config(pattern: CrossPattern) -> CrossConfig {
+        CrossConfig { pattern, rate_bit_per_s: 12_000_000, packet_bytes: 1500, from_ns: 0, to_ns: None }
+    }
+
+    fn instants(config: &CrossConfig, until_ns: u64) -> Vec<u64> {
+        let mut cross = Cross::new(config, 5);
+        let mut instants = Vec::new();
+        while let Some(at_ns) = cross.next_ns().filter(|at_ns| *at_ns < until_ns) {
+            instants.push(at_ns);
+            cross.take();
+        }
+        instants
+    }
+
+    #[test]
+    fn constant_traffic_has_equal_distances_between_start_and_end() {
+        let config = CrossConfig { from_ns: 3 * MS, to_ns: Some(6 * MS), ..config(CrossPattern::Constant) };
+        assert_eq!(instants(&config, SECOND), [3 * MS, 4 * MS, 5 * MS]);
+    }
+
+    #[test]
+    fn poisson_traffic_has_its_rate_and_the_spread_of_one_without_memory() {
+        let instants = instants(&config(CrossPattern::Poisson), 20 * SECOND);
+        assert!((19_600..20_400).contains(&instants.len()), "{} in 20 s at 1000 a second", instants.len());
+        let long = instants.windows(2).filter(|pair| pair[1] - pair[0] > 2 * MS).count();
+        // exp(-2) = 13.5 %
+        assert!((2500..2900).contains(&long), "{long} distances of more than twice the mean");
+    }
+
+    #[test]
+    fn on_off_traffic_is_on_for_its_share_of_the_time() {
+        let pattern = CrossPattern::OnOff { on_ns: 100 * MS, off_ns: 300 * MS };
+        let sent = instants(&config(pattern), 400 * SECOND).len();
+        assert!((85_000..115_000).contains(&sent), "{sent} of 100000");
+    }
+
+    #[test]
+    fn traffic_of_any_configuration_moves_on() {
+        let hasty = CrossConfig { rate_bit_per_s: u64::MAX, ..config(CrossPattern::Constant) };
+        assert_eq!(instants(&hasty, 100).len(), 100);
+        let still = CrossConfig { rate_bit_per_s: 0, ..config(CrossPattern::Constant) };
+        assert_eq!(instants(&still, SECOND), [0]);
+        let flicker = config(CrossPattern::OnOff { on_ns: 0, off_ns: 0 });
+        let mut cross = Cross::new(&flicker, 1);
+        for _ in 0..1000 {
+            cross.take();
+        }
+    }
+}
