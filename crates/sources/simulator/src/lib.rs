@@ -1,1 +1,3 @@
 //! Hosts, their kernels and the paths between them, simulated event by event.
+
+pub mod agenda;
