@@ -259,7 +259,7 @@ impl Compared<'_, '_> {
             })
         });
         let queueing_p95 = nanos(delay.p95_ns - delay.min_ns);
-        Some(OneWay { delay, queueing: queueing.collect(), queueing_p95 })
+        Some(OneWay { delay, queueing: queueing.collect(), queueing_step: nanos(width), queueing_p95 })
     }
 
     /// From the last arrival that an ACK covers to the ACK.

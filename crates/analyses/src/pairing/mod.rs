@@ -81,7 +81,7 @@ pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
         halves.push(half);
     }
     let clocks = paths.align();
-    let flows = halves.iter_mut().map(|half| half.finish(taps, clocks.as_ref())).collect();
+    let flows: Vec<_> = halves.iter_mut().map(|half| half.finish(taps, clocks.as_ref())).collect();
     let alone = [0, 1].map(|n: usize| {
         let paired: Vec<_> = same.iter().map(|same| same.flows[n]).collect();
         let mut there = vec![false; taps[n].flows.len()];
@@ -90,7 +90,8 @@ pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
         alone.map(|(flow, _)| flow.id).collect::<Vec<FlowId>>()
     });
     let epochs_ns = taps.map(|tap| tap.epoch);
-    Ok(Pairing { clocks, epochs_ns, flows, alone, not_kept: taps.map(|tap| tap.not_kept) })
+    let places = Pairing::places(&flows);
+    Ok(Pairing { clocks, epochs_ns, flows, alone, not_kept: taps.map(|tap| tap.not_kept), places })
 }
 
 /// A pair of flows of which what is beyond doubt is matched.

@@ -3,6 +3,7 @@
 use super::clock::Alignment;
 use super::identify::Identified;
 use slowpath_model::{End, FlowId, Instant};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Two recordings, compared.
@@ -19,9 +20,16 @@ pub struct Pairing {
     pub alone: [Vec<FlowId>; 2],
     /// Flows of each that were not compared for want of memory.
     pub not_kept: [u64; 2],
+    /// Where in `flows` the flows of each recording are.
+    pub(super) places: [HashMap<FlowId, usize>; 2],
 }
 
 impl Pairing {
+    /// Where the flows of each recording are in `flows`.
+    pub(super) fn places(flows: &[FlowPair]) -> [HashMap<FlowId, usize>; 2] {
+        [0, 1].map(|n: usize| flows.iter().enumerate().map(|(place, pair)| (pair.flows[n], place)).collect())
+    }
+
     /// What the other recording's clock shows at instant `at` of recording `of` (0 or 1); `None` where the clocks
     /// are not aligned, or one of them was being set.
     pub fn translate(&self, of: usize, at: Instant) -> Option<Instant> {
@@ -43,7 +51,7 @@ impl Pairing {
 
     /// The pair that flow `id` of recording `recording` (0 or 1) belongs to.
     pub fn of(&self, recording: usize, id: FlowId) -> Option<&FlowPair> {
-        self.flows.iter().find(|pair| pair.flows.get(recording) == Some(&id))
+        self.flows.get(*self.places.get(recording)?.get(&id)?)
     }
 }
 
@@ -183,8 +191,10 @@ pub struct OneWay {
     /// One-way delay. Half of the shortest round trip is its share of the assumption that both ways are equally
     /// long; differences between delays do not depend on it.
     pub delay: Quantiles,
-    /// What queues added over time: the delay less the least one.
+    /// What queues added over time: the delay less the least one. Times in which no packet passed are left out.
     pub queueing: Vec<Queueing>,
+    /// How long each of these times is.
+    pub queueing_step: Duration,
     /// 95 of 100 packets queued no longer.
     pub queueing_p95: Duration,
 }

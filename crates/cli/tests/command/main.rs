@@ -1,5 +1,6 @@
 //! The command as a person or a script meets it: what it prints, where, and how it ends.
 
+mod both_ends;
 mod captures;
 mod help;
 mod vantage;

@@ -1,0 +1,56 @@
+//! `slowpath diagnose` of two recordings of one transfer: one verdict of both.
+
+use crate::Outcome;
+use crate::args::Diagnose;
+use crate::console::{self, Console};
+use crate::diagnose::{self, Found};
+use slowpath_analyses::Options;
+use slowpath_analyses::pairing::{Collector, CollectorOptions, Pairing, pair, verdict};
+use slowpath_analyses::report::FlowReport;
+use slowpath_views::{Paired, rank};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        !files.iter().all(|file| file.as_os_str() == "-"),
+        "only one of the two recordings can be standard input"
+    );
+    if args.vantage.is_some() {
+        console::warn("--vantage is left aside: where each of two recordings was made follows from both");
+    }
+    let options = Options::default();
+    let mut collectors = [(); 2].map(|()| Collector::new(CollectorOptions::default()));
+    let mut flows = [const { Vec::new() }; 2];
+    let [one, two] = &mut collectors;
+    let seen = [
+        diagnose::observe(args, files[0], options, Some(one), console, |flow| flows[0].push(flow))?,
+        diagnose::observe(args, files[1], options, Some(two), console, |flow| flows[1].push(flow))?,
+    ];
+    let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.summary.epoch_ns.unwrap_or(0));
+    let [one, two] = collectors;
+    let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
+    let base = nearer_to_sender(&pairing, &flows[0]);
+    let recordings = seen.each_ref().map(|seen| seen.recording.clone()).into();
+    let [one, two] = flows;
+    let (reported, others) = if base == 0 { (one, two) } else { (two, one) };
+    let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
+    let mut ranker = diagnose::ranker(args);
+    for flow in reported {
+        let other = pairing.of(base, flow.id).and_then(|pair| others.get(&pair.flows[1 - base]).copied());
+        // Ranked by what both say of it: one recording alone may have blamed the wrong cause.
+        ranker.add(verdict::merge(flow, other, &pairing, base));
+    }
+    let ranking = ranker.finish();
+    let [one, two] = seen;
+    let seen = if base == 0 { one } else { two };
+    let paired = Some(Paired { base, pairing });
+    diagnose::conclude(args, console, Found { seen, options, ranking, recordings, paired })
+}
+
+/// The recording that sees most of what the sender of the slowest flow in both does.
+fn nearer_to_sender(pairing: &Pairing, flows: &[FlowReport]) -> usize {
+    let in_both = flows.iter().filter_map(|flow| Some((flow, pairing.of(0, flow.id)?)));
+    let slowest = in_both.max_by_key(|(flow, _)| rank::time_lost(flow));
+    slowest.and_then(|(flow, pair)| pair.beside(flow.sender)).unwrap_or(0)
+}

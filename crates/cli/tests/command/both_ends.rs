@@ -1,0 +1,65 @@
+//! Two recordings of one transfer: every flow is judged by both, whether it is shown in full or in a group.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use std::path::Path;
+
+/// What is printed of both recordings of a shipped capture, its white space made even.
+fn both(capture: &str, more: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
+    let [sender, receiver] =
+        ["sender", "receiver"].map(|end| folder.join(end).with_extension("pcap.zst").display().to_string());
+    let mut args = vec!["diagnose", &sender, &receiver];
+    args.extend(more);
+    let (code, out, err) = told(&run(&Captures::new(), &args));
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const OVERTAKEN: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
+
+#[test]
+fn a_group_says_what_both_recordings_say() {
+    for top in ["0", "1"] {
+        let text = both(OVERTAKEN, &["--top", top]);
+        assert!(!text.contains("fast recovery"), "nothing was lost, so nothing was repaired: {text}");
+    }
+}
+
+#[test]
+fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
+    for flow in ["1", "2"] {
+        let text = both("parallel-10mbit-30ms-4streams", &["--flow", flow]);
+        assert!(text.contains("Recorded in") && text.contains("as well, as flow"), "{text}");
+        assert!(text.contains("The receiver acknowledged data after"), "{text}");
+    }
+}
+
+#[test]
+fn the_flow_that_both_say_lost_most_comes_first() {
+    let text = both("parallel-10mbit-30ms-4streams", &["--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let lost = |flow: &serde_json::Value| {
+        let ways = flow["directions"].as_array().expect("directions");
+        let main = ways.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
+        let findings = main["findings"].as_array().expect("findings").iter();
+        let back = findings.filter(|finding| {
+            let cause = finding["cause"].as_str().expect("a cause");
+            !["application/", "unknown/", "path/bottleneck"].iter().any(|part| cause.starts_with(part))
+        });
+        back.map(|finding| finding["lasted_ns"].as_u64().expect("a time")).sum::<u64>()
+    };
+    let all: Vec<_> = document["flows"].as_array().expect("flows").iter().map(lost).collect();
+    assert!(all.len() >= 4 && all.is_sorted_by(|one, next| one >= next), "{all:?}");
+}
+
+#[test]
+fn a_place_given_for_two_recordings_is_left_aside_and_that_is_said() {
+    let folder = Captures::new();
+    folder.write("sender.pcapng", &crate::captures::transfer(60));
+    folder.write("receiver.pcapng", &crate::captures::transfer_at_receiver(60));
+    let args = ["diagnose", "sender.pcapng", "receiver.pcapng", "--vantage", "between"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert!(code == 0 && out.contains("Recorded at the sender"), "{out}");
+    assert!(err.contains("--vantage is left aside"), "{err}");
+}
