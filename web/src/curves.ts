@@ -8,7 +8,8 @@ import { steer, type View } from "./view.ts";
 
 const HEIGHT = 120;
 
-function small(
+/** A small picture whose scale follows what is in sight. */
+export function smallPlot(
   title: string,
   view: View,
   most: () => number,
@@ -40,7 +41,7 @@ export function roundTripPlot(picture: Picture, view: View): HTMLElement | null 
     for (let i = start; i < end; i++) value = Math.max(value, max[i] as number);
     return value;
   };
-  return small("Round trip from the place of recording to the receiver", view, most, duration, false, (frame) => {
+  return smallPlot("Round trip from the place of recording to the receiver", view, most, duration, false, (frame) => {
     const [start, end] = visible();
     frame.context.fillStyle = colour("rtt");
     for (let i = start; i < end; i++) {
@@ -72,7 +73,7 @@ export function flightPlot(picture: Picture, view: View): HTMLElement | null {
     return Math.max(value, Math.min(window, value * 1.6));
   };
   const title = "Sent and not acknowledged, as recorded, and the receive window";
-  return small(title, view, most, bytesOnAxis, true, (frame) => {
+  return smallPlot(title, view, most, bytesOnAxis, true, (frame) => {
     const { context } = frame;
     context.fillStyle = colour("flight");
     const [start, end] = visible();

@@ -33,6 +33,7 @@ export interface Flow {
   measures: [string, string][];
   show: string | null;
   picture: PackedPicture | null;
+  queueing: PackedQueueing | null;
 }
 
 export interface Finding {
@@ -85,6 +86,17 @@ interface PackedPicture {
   window_known: boolean;
 }
 
+interface PackedQueueing {
+  from_ns_delta: number[];
+  step_ns: number;
+  min_ns: number[];
+  mean_ns: number[];
+  max_ns: number[];
+  least_delay_ns: number;
+  lost_ns_delta: number[];
+  lost: number;
+}
+
 /** Columns of equal length, in order of time. Times are nanoseconds, places bytes of the stream. */
 export interface Strokes {
   from: Float64Array;
@@ -131,6 +143,18 @@ export interface Picture {
   flights: { at: Float64Array; most: Float64Array };
   merged: number;
   windowKnown: boolean;
+}
+
+/** What queues added to the least delay between two recordings, in stretches of `step`, and when packets were lost. */
+export interface Queueing {
+  from: Float64Array;
+  step: number;
+  min: Float64Array;
+  mean: Float64Array;
+  max: Float64Array;
+  leastDelay: number;
+  lostAt: Float64Array;
+  lost: number;
 }
 
 /** A stretch of time that one cause bound. */
@@ -225,6 +249,19 @@ export function unpack(packed: PackedPicture): Picture {
     flights: { at: summed(packed.flights.from_ns_delta), most: Float64Array.from(packed.flights.most) },
     merged: packed.merged,
     windowKnown: packed.window_known,
+  };
+}
+
+export function unpackQueueing(packed: PackedQueueing): Queueing {
+  return {
+    from: summed(packed.from_ns_delta),
+    step: packed.step_ns,
+    min: Float64Array.from(packed.min_ns),
+    mean: Float64Array.from(packed.mean_ns),
+    max: Float64Array.from(packed.max_ns),
+    leastDelay: packed.least_delay_ns,
+    lostAt: summed(packed.lost_ns_delta),
+    lost: packed.lost,
   };
 }
 

@@ -51,3 +51,14 @@ export function canvas(
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
+
+/** Keys: the name of a colour, and what it stands for. */
+export function legendOf(keys: [string, string][]): HTMLElement {
+  return el(
+    "ul",
+    { class: "legend" },
+    ...keys.map(([name, text]) =>
+      el("li", {}, el("span", { class: "key", style: `background:var(--${name})` }), text),
+    ),
+  );
+}

@@ -1,10 +1,11 @@
 // One flow: headline, limits, pictures, findings with evidence and advice, what cannot be told.
 
 import { flightPlot, roundTripPlot } from "./curves.ts";
-import { type Advice, type Finding, type Flow, type Page, spellsOf, unpack } from "./data.ts";
+import { type Advice, type Finding, type Flow, type Page, spellsOf, unpack, unpackQueueing } from "./data.ts";
 import { el } from "./dom.ts";
 import { limitsBar } from "./limits.ts";
 import { duration, fromArgument, instant } from "./quantity.ts";
+import { queueingPlot } from "./queueing.ts";
 import { sequencePlot } from "./sequence.ts";
 import { View } from "./view.ts";
 
@@ -81,6 +82,7 @@ function pictures(page: Page, flow: Flow, view: View): (HTMLElement | null)[] {
       el("h3", {}, "Time and sequence"),
       controls,
       sequencePlot(page, picture, spellsOf(flow), view, flow.ends),
+      flow.queueing === null ? null : queueingPlot(unpackQueueing(flow.queueing), view),
       flightPlot(picture, view),
       roundTripPlot(picture, view),
       picture.merged > 0

@@ -1,7 +1,7 @@
 // The time–sequence picture: data, the ACK line, the window's edge, SACK blocks, what was sent again.
 
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
-import { canvas, colour, el } from "./dom.ts";
+import { canvas, colour, el, legendOf } from "./dom.ts";
 import { axes, causeColour, clip, type Frame, LEFT, RIGHT, strip, xOf, yOf } from "./plot.ts";
 import { bytes, bytesOnAxis, instant } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
@@ -337,11 +337,5 @@ function legend(page: Page, picture: Picture): HTMLElement {
   keys.push(["window", picture.windowKnown ? "receive window" : "receive window, at least"]);
   if (picture.sacks.from.length > 0) keys.push(["sack", "SACKed"]);
   if (picture.sacks.twice.some((value) => value > 0)) keys.push(["dsack", "came twice (DSACK)"]);
-  return el(
-    "ul",
-    { class: "legend" },
-    ...keys.map(([name, text]) =>
-      el("li", {}, el("span", { class: "key", style: `background:var(--${name})` }), text),
-    ),
-  );
+  return legendOf(keys);
 }

@@ -69,8 +69,8 @@ test("the slowest flow is shown with its verdict", { skip }, async () => {
 
 test("every picture is drawn", { skip }, async () => {
   const number = await browser.run("document.querySelectorAll('article canvas').length");
-  assert.equal(number, 4);
-  for (const selector of [".bar canvas", PLOT, "figure:nth-of-type(1) canvas", "figure:nth-of-type(2) canvas"]) {
+  assert.equal(number, 5);
+  for (const selector of [".bar canvas", PLOT, ...[1, 2, 3].map((nth) => `figure:nth-of-type(${nth}) canvas`)]) {
     assert.ok((await ink(selector)).drawn > 500, selector);
   }
 });
@@ -106,6 +106,17 @@ test("keys, wheel, drag and buttons move the view", { skip }, async () => {
   assert.match(await shown(), /^all 2 s/);
 });
 
+test("queueing on the way is drawn, with its losses, where two recordings show it", { skip }, async () => {
+  const text = await browser.run("document.querySelector('figure').textContent");
+  assert.match(text, /one-way delay above its least, 20 ms/);
+  assert.match(text, /lost on the way: 5,000, the first 2 marked/);
+  const whole = await ink("figure canvas");
+  assert.ok(whole.drawn > 500);
+  await key("+");
+  assert.notEqual((await ink("figure canvas")).sum, whole.sum);
+  await key("0");
+});
+
 test("what is under the pointer is told", { skip }, async () => {
   const place = await browser.run(`(() => {
     document.querySelector(".bar canvas").scrollIntoView({ block: "center" });
@@ -129,6 +140,7 @@ test("another flow can be chosen, and one without a picture says so", { skip }, 
   assert.equal(await browser.run("location.hash"), "#flow-3");
   await browser.run("document.querySelectorAll('.entry')[1].click()");
   await frame();
+  assert.equal(await browser.run("document.querySelectorAll('article canvas').length"), 4, "one recording");
   assert.ok((await ink(PLOT)).drawn > 500);
 });
 

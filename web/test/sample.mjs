@@ -30,6 +30,16 @@ function picture(segments) {
   };
 }
 
+/** Half of the time nothing passed. */
+function queueing() {
+  const every = (value) => new Array(100).fill(value);
+  return {
+    from_ns_delta: [20_000_000, ...every(4_000_000), 1_000_000_000], step_ns: 4_000_000,
+    min_ns: every(1_000_000).concat(0, 0), mean_ns: every(2_000_000).concat(0, 0), max_ns: every(9_000_000).concat(0, 0),
+    least_delay_ns: 20_000_000, lost_ns_delta: [380_000_000, 1_000_000], lost: 5000,
+  };
+}
+
 function flow(number, segments) {
   return {
     flow: number, ends: `192.0.2.${number}:40000 → 198.51.100.7:443`, moved: "moved 46 MiB in 2 s (193 Mbit/s)",
@@ -45,7 +55,7 @@ function flow(number, segments) {
     }],
     repetition: "2 sent again", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],
     measures: [["data", "46 MiB"]], show: `slowpath show '${HOSTILE}' --flow ${number}`,
-    picture: segments === 0 ? null : picture(segments),
+    picture: segments === 0 ? null : picture(segments), queueing: segments < 1000 ? null : queueing(),
   };
 }
 

@@ -1,6 +1,7 @@
 //! From a diagnosis to the page's data.
 
 use super::picture::{LABELS, PictureData};
+use super::queueing::QueueingData;
 use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
 use crate::diagnosis::{Diagnosis, Recording};
 use crate::json::Advice;
@@ -112,6 +113,8 @@ fn flow_data(
         measures: measures(flow),
         show: words::show_command(diagnosis, flow),
         picture: picture.map(|picture| PictureData::of(picture, receiver.window_scale.shift(), known)),
+        queueing: words::pair(diagnosis, flow)
+            .and_then(|(paired, pair)| QueueingData::of(paired, words::direction(paired, pair, flow.sender))),
     }
 }
 

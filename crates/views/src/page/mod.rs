@@ -9,10 +9,12 @@
 mod build;
 mod embed;
 mod picture;
+mod queueing;
 
 pub use build::{Pictures, page};
 pub use embed::{PageSize, write};
 pub use picture::PictureData;
+pub use queueing::QueueingData;
 
 use crate::json::Advice;
 use schemars::JsonSchema;
@@ -116,6 +118,8 @@ pub struct FlowData {
     pub show: Option<String>,
     /// The time–sequence picture; `null` where none was kept.
     pub picture: Option<PictureData>,
+    /// What queues did on the way to the receiver; `null` where no two recordings with aligned clocks show it.
+    pub queueing: Option<QueueingData>,
 }
 
 /// What bound a flow when: contiguous from the flow's first packet on.

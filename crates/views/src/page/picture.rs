@@ -189,7 +189,7 @@ fn lasted<S>(mark: &Mark<S>) -> u64 {
 }
 
 /// Each value's difference to the one before.
-fn deltas(values: impl Iterator<Item = i64>) -> Vec<i64> {
+pub(super) fn deltas(values: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut before = 0;
     values
         .map(|value| {
