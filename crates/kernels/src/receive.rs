@@ -28,7 +28,7 @@ pub enum BacklogThrottle {
 pub enum SocketBacklogLimit {
     /// As many as come (`sk_add_backlog`, until 2.6.33).
     Unlimited,
-    /// Twice the receive buffer, half the send buffer and 64 KiB (`tcp_add_backlog`, since 6.4).
+    /// Twice the receive buffer, half the send buffer and 64 KiB (`tcp_add_backlog` of 6.18).
     TwiceReceiveBuffer,
 }
 

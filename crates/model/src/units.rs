@@ -234,6 +234,28 @@ pub fn duration_text(time: Duration) -> String {
     }
 }
 
+/// The time that text such as `40 ms`, `2.5 s`, `700 us` (or `µs`), `90 ns`, `5 min` or `1 h` says, rounded to a
+/// nanosecond. [`duration_text`] writes such text, if not every digit of it.
+///
+/// # Errors
+///
+/// Text that is not a number and one of these units, or means more than 584 years.
+pub fn duration_from_text(text: &str) -> Result<Duration, UnitError> {
+    let error = || UnitError { text: text.to_owned(), quantity: "a time", example: "40 ms" };
+    let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        "h" => 3600e9,
+        _ => return Err(error()),
+    };
+    let nanos = (number * factor).round();
+    if nanos >= u64::MAX as f64 { Err(error()) } else { Ok(Duration::from_nanos(nanos as u64)) }
+}
+
 /// A non-negative decimal number and the unit behind it, with or without a space between.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -284,6 +306,25 @@ mod tests {
         assert!("1e400 B".parse::<Bytes>().is_err());
         assert_eq!("64 KiB".parse::<Bytes>(), Ok(Bytes::kib(64)));
         assert_eq!("1.5Gbit/s".parse::<Rate>(), Ok(Rate::mbit(1500)));
+    }
+
+    #[test]
+    fn times_are_read_in_every_unit() {
+        let read = |text| duration_from_text(text).map(|time| time.as_nanos()).ok();
+        assert_eq!(read("90 ns"), Some(90));
+        assert_eq!(read("0.1us"), Some(100));
+        assert_eq!(read("700 µs"), Some(700_000));
+        assert_eq!(read("0.3 ms"), Some(300_000));
+        assert_eq!(read("5 min"), Some(300_000_000_000));
+        assert_eq!(read("1 h"), Some(3_600_000_000_000));
+        for wrong in ["40", "ms", "-1 ms", "1e3 s", "4 parsecs", "99999999999999999999 h", "1.2.3 s", "NaN s"]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(
+            duration_from_text("40").unwrap_err().to_string(),
+            "\"40\" is not a time; write a number and a unit, such as \"40 ms\""
+        );
     }
 
     #[test]

@@ -1,0 +1,273 @@
+//! Choices as text: how a scenario file and the table of kernels write them.
+
+use crate::receive::{BacklogThrottle, PacketIntake, SocketBacklogLimit};
+use crate::schedule::{Preemption, Scheduler};
+use crate::transmit::QueueDiscipline;
+use slowpath_model::units::{duration_from_text, duration_text};
+use slowpath_tcp::choices::{
+    BufferArithmetic, CongestionControl, ForwardRto, InitialWindow, LossDetection, Prequeue, ReceiveTuning,
+    SendTuning, TimestampClock, WindowReduction,
+};
+use slowpath_tcp::clock::TimerWheel;
+use slowpath_tcp::sysctl::BufferSizes;
+use std::time::Duration;
+
+/// Something that can be chosen, as text.
+pub trait Value: Sized {
+    /// What such text looks like, to be put behind "write".
+    fn form() -> String;
+
+    /// What the text says; `None` if it says nothing of this kind.
+    fn read(text: &str) -> Option<Self>;
+
+    /// The text that [`Value::read`] takes.
+    fn write(&self) -> String;
+}
+
+/// Gives each value of an enum its name.
+macro_rules! named {
+    ($type:ty: $($name:literal => $value:expr),+ $(,)?) => {
+        impl Value for $type {
+            fn form() -> String {
+                one_of(&[$($name),+])
+            }
+
+            fn read(text: &str) -> Option<Self> {
+                [$(($name, $value)),+].into_iter().find_map(|(name, value)| (name == text).then_some(value))
+            }
+
+            fn write(&self) -> String {
+                [$(($name, $value)),+]
+                    .into_iter()
+                    .find_map(|(name, value)| (value == *self).then(|| name.to_owned()))
+                    .unwrap_or_default()
+            }
+        }
+    };
+}
+
+/// `"a", "b" or "c"`.
+fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+named!(bool: "yes" => true, "no" => false);
+named!(PacketIntake: "cpu-backlog" => Self::CpuBacklog, "napi" => Self::Napi);
+named!(BacklogThrottle: "until-empty" => Self::UntilEmpty, "none" => Self::Absent);
+named!(SocketBacklogLimit: "unlimited" => Self::Unlimited, "twice-rcvbuf" => Self::TwiceReceiveBuffer);
+named!(QueueDiscipline: "pfifo-fast" => Self::PfifoFast, "fq" => Self::Fq);
+named!(Preemption: "none" => Self::None, "voluntary" => Self::Voluntary, "full" => Self::Full);
+named!(TimerWheel: "exact" => Self::Exact, "levels" => Self::Levels);
+named!(LossDetection: "forward-ack" => Self::ForwardAck, "rack" => Self::Rack);
+named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
+named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
+named!(ReceiveTuning: "fixed" => Self::Fixed, "right-sizing" => Self::RightSizing, "growing" => Self::Growing);
+named!(TimestampClock: "jiffies" => Self::Jiffies, "milliseconds" => Self::Milliseconds);
+named!(Prequeue: "yes" => Self::Yes, "no" => Self::No);
+
+impl Value for CongestionControl {
+    fn form() -> String {
+        one_of(&Self::ALL.iter().map(|control| control.name()).collect::<Vec<_>>())
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        Self::named(text)
+    }
+
+    fn write(&self) -> String {
+        self.name().to_owned()
+    }
+}
+
+/// Numbers that are whole.
+macro_rules! whole {
+    ($($type:ty),+) => {$(
+        impl Value for $type {
+            fn form() -> String {
+                format!("a whole number from {} to {}", <$type>::MIN, <$type>::MAX)
+            }
+
+            fn read(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+
+whole!(u8, u32, i32);
+
+impl Value for Duration {
+    fn form() -> String {
+        "a time such as \"2 ms\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        duration_from_text(text).ok()
+    }
+
+    fn write(&self) -> String {
+        duration_text(*self)
+    }
+}
+
+impl Value for Option<Duration> {
+    fn form() -> String {
+        "a time such as \"2 ms\", or \"none\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if text == "none" { Some(None) } else { duration_from_text(text).ok().map(Some) }
+    }
+
+    fn write(&self) -> String {
+        self.map_or_else(|| "none".to_owned(), duration_text)
+    }
+}
+
+/// The base slice of [`Scheduler::Eevdf`] where none is named (since 6.15).
+const BASE_SLICE: Duration = Duration::from_micros(700);
+
+impl Value for Scheduler {
+    fn form() -> String {
+        "\"goodness\", \"o1\", \"eevdf\", or \"eevdf 3 ms\" with a base slice".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "goodness" => Some(Self::Goodness),
+            "o1" => Some(Self::O1),
+            "eevdf" => Some(Self::Eevdf { base_slice: BASE_SLICE }),
+            _ => {
+                let base_slice = duration_from_text(text.strip_prefix("eevdf ")?).ok()?;
+                (!base_slice.is_zero()).then_some(Self::Eevdf { base_slice })
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Goodness => "goodness".to_owned(),
+            Self::O1 => "o1".to_owned(),
+            Self::Eevdf { base_slice } => format!("eevdf {}", duration_text(*base_slice)),
+        }
+    }
+}
+
+impl Value for InitialWindow {
+    fn form() -> String {
+        "\"rfc3390\", or a number of segments such as \"10 segments\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if text == "rfc3390" {
+            return Some(Self::Rfc3390);
+        }
+        text.strip_suffix(" segments")?.parse().ok().filter(|segments| *segments > 0).map(Self::Segments)
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Rfc3390 => "rfc3390".to_owned(),
+            Self::Segments(segments) => format!("{segments} segments"),
+        }
+    }
+}
+
+impl Value for BufferArithmetic {
+    fn form() -> String {
+        "\"scaling-ratio\", or \"adv-win-scale N\" with N from -31 to 31".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if text == "scaling-ratio" {
+            return Some(Self::ScalingRatio);
+        }
+        let scale: i32 = text.strip_prefix("adv-win-scale ")?.parse().ok()?;
+        (-31..=31).contains(&scale).then_some(Self::AdvertisedScale(scale))
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::ScalingRatio => "scaling-ratio".to_owned(),
+            Self::AdvertisedScale(scale) => format!("adv-win-scale {scale}"),
+        }
+    }
+}
+
+impl Value for SendTuning {
+    fn form() -> String {
+        "\"fixed\", or a number of congestion windows such as \"2 windows\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if text == "fixed" {
+            return Some(Self::Fixed);
+        }
+        text.strip_suffix(" windows")?.parse().ok().filter(|windows| *windows > 0).map(Self::Windows)
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Fixed => "fixed".to_owned(),
+            Self::Windows(windows) => format!("{windows} windows"),
+        }
+    }
+}
+
+impl Value for BufferSizes {
+    fn form() -> String {
+        "three numbers of bytes, the least, the first and the most, such as \"4096 131072 33554432\""
+            .to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut sizes = text.split_whitespace().map(|size| size.parse().ok());
+        let read = Self { min: sizes.next()??, default: sizes.next()??, max: sizes.next()?? };
+        (sizes.next().is_none() && read.min <= read.default && read.default <= read.max).then_some(read)
+    }
+
+    fn write(&self) -> String {
+        format!("{} {} {}", self.min, self.default, self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_with_a_number_in_them_are_read_back() {
+        for text in ["goodness", "o1", "eevdf 3 ms"] {
+            assert_eq!(Scheduler::read(text).unwrap().write(), text);
+        }
+        for text in ["rfc3390", "10 segments"] {
+            assert_eq!(InitialWindow::read(text).unwrap().write(), text);
+        }
+        for text in ["scaling-ratio", "adv-win-scale -2"] {
+            assert_eq!(BufferArithmetic::read(text).unwrap().write(), text);
+        }
+        for text in ["fixed", "2 windows"] {
+            assert_eq!(SendTuning::read(text).unwrap().write(), text);
+        }
+    }
+
+    #[test]
+    fn what_no_kernel_can_do_is_not_read() {
+        assert_eq!(Scheduler::read("eevdf 0 s"), None);
+        assert_eq!(InitialWindow::read("0 segments"), None);
+        assert_eq!(SendTuning::read("0 windows"), None);
+        assert_eq!(BufferArithmetic::read("adv-win-scale 32"), None);
+        assert_eq!(BufferSizes::read("8192 4096 16384"), None);
+        assert_eq!(BufferSizes::read("1 2 3 4"), None);
+        assert_eq!(Preemption::form(), "\"none\", \"voluntary\" or \"full\"");
+    }
+}
