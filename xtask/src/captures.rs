@@ -39,14 +39,17 @@ pub struct Captures {
 enum WhichSet {
     Shipped,
     Heldout,
+    Fresh,
 }
 
 impl Captures {
     pub(crate) fn run(&self) -> Result<()> {
-        let (set, folder) = match self.set {
-            WhichSet::Shipped => (Set::Shipped, self.out.join("shipped")),
-            WhichSet::Heldout => (Set::Heldout, self.out.join("heldout")),
+        let set = match self.set {
+            WhichSet::Shipped => Set::Shipped,
+            WhichSet::Heldout => Set::Heldout,
+            WhichSet::Fresh => Set::Fresh,
         };
+        let folder = self.out.join(set.folder());
         let wanted = |case: &Case| {
             let named = self.only.is_empty() || self.only.iter().any(|only| case.id().starts_with(only));
             named && !(self.missing && folder.join(case.id()).exists())

@@ -2,6 +2,7 @@
 
 use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
+use crate::recording::{Omission, Recording};
 use crate::workload::{SocketOptions, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,22 @@ pub enum Set {
     Shipped,
     /// Figures are measured on these; no parameter is the same as in the shipped set.
     Heldout,
+    /// Made and measured once all rules were fixed; it has parameters that neither of the others has.
+    Fresh,
+}
+
+impl Set {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Shipped, Self::Heldout, Self::Fresh];
+
+    /// The folder that holds it.
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Shipped => "shipped",
+            Self::Heldout => "heldout",
+            Self::Fresh => "fresh",
+        }
+    }
 }
 
 /// What binds a transfer: a limit and, inside it, a cause.
@@ -107,6 +124,11 @@ pub enum Check {
     SenderCounter(String, u64),
     /// A counter of the receiver's host grew by at least this.
     ReceiverCounter(String, u64),
+    /// Readers stood still, by `stops_ns`, for at least this share of the time from the first write to the last
+    /// acknowledgement.
+    ReaderWaited(f64),
+    /// Both recordings lack at least this many frames that were captured.
+    LeftOut(u64),
     /// Senders retransmitted at least this many packets.
     Retransmitted(u64),
     /// Senders retransmitted at most this many packets.
@@ -158,6 +180,9 @@ pub struct Case {
     pub expected: Label,
     /// What an analysis may say as well without being wrong.
     pub also: Vec<Label>,
+    /// What is right as well of a capture at the sender, which cannot see what happens inside the receiver.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub also_at_sender: Vec<Label>,
     /// Where the kernel says for how long; `None` if it has no such number.
     pub share: Option<ShareBasis>,
     /// The hosts.
@@ -171,6 +196,9 @@ pub struct Case {
     pub warm_up_bytes: Option<u64>,
     /// What runs.
     pub workload: Workload,
+    /// What is kept of the captures.
+    #[serde(skip_serializing_if = "Recording::is_as_captured", default)]
+    pub recording: Recording,
     /// What must be true of the run.
     pub checks: Vec<Check>,
 }
@@ -230,6 +258,7 @@ impl Case {
             about: String::new(),
             expected: Label::parse(label).expect("labels are limit/cause"),
             also: Vec::new(),
+            also_at_sender: Vec::new(),
             share: None,
             settings: Settings::plain(),
             forward: PathConfig {
@@ -244,6 +273,7 @@ impl Case {
             },
             warm_up_bytes: None,
             workload,
+            recording: Recording::default(),
             checks: vec![Check::LatenessAtMost(5.0)],
         }
     }
@@ -281,6 +311,23 @@ impl Case {
     #[must_use]
     pub fn or(mut self, label: &str) -> Self {
         self.also.push(Label::parse(label).expect("labels are limit/cause"));
+        self
+    }
+
+    /// Allows another answer from a capture at the sender.
+    ///
+    /// # Panics
+    /// If `label` is not `limit/cause`.
+    #[must_use]
+    pub fn or_at_sender(mut self, label: &str) -> Self {
+        self.also_at_sender.push(Label::parse(label).expect("labels are limit/cause"));
+        self
+    }
+
+    /// Leaves frames out of both recordings.
+    #[must_use]
+    pub fn without(mut self, omission: Omission) -> Self {
+        self.recording.omissions.push(omission);
         self
     }
 

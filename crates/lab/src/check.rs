@@ -76,6 +76,14 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
         }
         Check::HeldBack(least) => at_least(forward.totals.held_back_packets as f64, *least as f64),
         Check::Duplicated(least) => at_least(forward.totals.duplicated_packets as f64, *least as f64),
+        Check::ReaderWaited(least) => at_least(reader_waited(truth, &ends), *least),
+        Check::LeftOut(least) => {
+            let recordings = &truth.recordings;
+            at_least(
+                recordings.sender.left_out_frames.min(recordings.receiver.left_out_frames) as f64,
+                *least as f64,
+            )
+        }
         Check::SynDropped(least) => at_least(syns_dropped(truth), *least as f64),
         Check::LinkUsed(least) => at_least(link_used(case.forward.link.as_ref(), truth, &ends), *least),
         Check::LinkUsedAtMost(most) => at_most(link_used(case.forward.link.as_ref(), truth, &ends), *most),
@@ -96,6 +104,14 @@ fn syns_dropped(truth: &Truth) -> f64 {
     let faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
     let scripted = Fate::Dropped(DropReason::Scripted);
     faults.filter(|f| f.fate == scripted && f.payload_bytes == 0 && f.offset == 0).count() as f64
+}
+
+fn reader_waited(truth: &Truth, ends: &[&EndRecord]) -> f64 {
+    let stops = truth.connections.iter().flat_map(|c| c.sender.stops_ns.iter().chain(&c.receiver.stops_ns));
+    let waited_ns: u64 = stops.map(|(from, to)| to - from).sum();
+    let transfers_ns: u64 =
+        ends.iter().filter_map(|e| Some(e.info_ns?.saturating_sub(e.write_began_ns?))).sum();
+    waited_ns as f64 / transfers_ns.max(1) as f64
 }
 
 fn link_used(link: Option<&LinkConfig>, truth: &Truth, ends: &[&EndRecord]) -> f64 {

@@ -10,7 +10,8 @@
 //! - The hosts: [`namespaces`], which never outlive a run for long; [`testbed`], their interfaces, addresses
 //!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
 //! - What runs: [`workload`].
-//! - What is known afterwards: [`watch`] (tcpdump), [`tcp_info`], [`samples`], [`counters`].
+//! - What is kept: [`watch`] (tcpdump), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
+//! - What is known afterwards: [`tcp_info`], [`samples`] and [`sampled`], [`counters`].
 //!
 //! It needs root, and `ip`, `tc`, `ethtool` and `tcpdump`. Nothing on the host is changed but the namespaces it
 //! makes; sysctls are set inside those only.
@@ -23,9 +24,13 @@ pub mod counters;
 pub mod error;
 pub mod frame;
 pub mod namespaces;
+pub mod pcap;
+pub mod pcapng;
+pub mod recording;
 pub use slowpath_path as path;
 pub mod relay;
 pub mod run;
+pub mod sampled;
 pub mod samples;
 pub mod scratch;
 pub mod signals;

@@ -7,6 +7,7 @@ use crate::counters;
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};
 use crate::path::Path as EmulatedPath;
+use crate::recording::{self, Format, Host};
 use crate::relay::{DirectionReport, Relay};
 use crate::samples::Sampler;
 use crate::scratch::Scratch;
@@ -26,14 +27,20 @@ const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
 const COMPRESSION_LEVEL: i32 = 19;
 
-/// The files of a run.
-pub const SENDER_CAPTURE: &str = "sender.pcap.zst";
-/// See [`SENDER_CAPTURE`].
-pub const RECEIVER_CAPTURE: &str = "receiver.pcap.zst";
-/// See [`SENDER_CAPTURE`].
+/// The files of a run, beside its two recordings.
 pub const SAMPLES: &str = "samples.csv.zst";
-/// See [`SENDER_CAPTURE`].
+/// See [`SAMPLES`].
 pub const TRUTH: &str = "truth.json";
+
+/// The recording made at a host.
+pub const fn recording_file(host: Host, format: Format) -> &'static str {
+    match (host, format) {
+        (Host::Sender, Format::Pcap) => "sender.pcap.zst",
+        (Host::Receiver, Format::Pcap) => "receiver.pcap.zst",
+        (Host::Sender, Format::Pcapng) => "sender.pcapng.zst",
+        (Host::Receiver, Format::Pcapng) => "receiver.pcapng.zst",
+    }
+}
 
 /// What a run left.
 #[derive(Debug)]
@@ -57,17 +64,23 @@ pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
     let (namespaces, hosts) = testbed::build(&case.settings)?;
     let seeds = [case.seed(), case.seed().rotate_left(32) ^ 1];
     let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
-    let (truth, samples) = bench.run(&raw)?;
+    let (mut truth, samples) = bench.run(&raw)?;
     drop(namespaces);
+    let captured = |path: &Path| fs::read(path).map_err(LabError::file(path));
+    let (sender, left_out_at_sender) = recording::make(&captured(&raw[0])?, &case.recording)?;
+    let (receiver, left_out_at_receiver) = recording::make(&captured(&raw[1])?, &case.recording)?;
+    truth.recordings = BothHosts { sender: left_out_at_sender, receiver: left_out_at_receiver };
+    truth.checks = check::all(case, &truth);
     let mut outcome = Outcome { truth, written: false, stored_bytes: 0 };
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(LabError::file(folder))?;
     }
     if outcome.truth.checks.iter().all(|c| c.holds) {
         fs::create_dir_all(folder).map_err(LabError::file(folder))?;
-        let read = |path: &Path| fs::read(path).map_err(LabError::file(path));
-        outcome.stored_bytes += store(&folder.join(SENDER_CAPTURE), &read(&raw[0])?)?;
-        outcome.stored_bytes += store(&folder.join(RECEIVER_CAPTURE), &read(&raw[1])?)?;
+        for (host, recording) in [(Host::Sender, sender), (Host::Receiver, receiver)] {
+            let file = recording_file(host, case.recording.format);
+            outcome.stored_bytes += store(&folder.join(file), &recording)?;
+        }
         outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes())?;
         let json = truth::to_json(&outcome.truth)?;
         let path = folder.join(TRUTH);
@@ -139,7 +152,6 @@ impl Bench<'_> {
             let mut truth = self.truth((from_ns, to_ns), connections, reports);
             truth.counters = counters;
             truth.captures = captures;
-            truth.checks = check::all(self.case, &truth);
             Ok((truth, samples))
         })
     }
@@ -206,7 +218,12 @@ impl Bench<'_> {
         };
         Truth {
             format: truth::FORMAT,
-            expected: Expected { label: case.expected.clone(), also: case.also.clone(), share_at_least },
+            expected: Expected {
+                label: case.expected.clone(),
+                also: case.also.clone(),
+                also_at_sender: case.also_at_sender.clone(),
+                share_at_least,
+            },
             case: case.clone(),
             kernel: kernel_release(),
             from_ns,
@@ -218,6 +235,7 @@ impl Bench<'_> {
                 backward: way(1, &case.backward, backward),
             },
             captures: BothHosts::default(),
+            recordings: BothHosts::default(),
             checks: Vec::new(),
         }
     }

@@ -6,6 +6,7 @@
 use crate::case::{Case, Check, Label, ShareBasis};
 use crate::counters::Counters;
 use crate::path::PathConfig;
+use crate::recording::RecordingReport;
 use crate::relay::DirectionReport;
 use crate::watch::WatchReport;
 use crate::workload::end::EndRecord;
@@ -37,6 +38,9 @@ pub struct Truth {
     pub path: BothWays,
     /// What tcpdump says about the two captures.
     pub captures: BothHosts<WatchReport>,
+    /// What the recordings made of them do not hold.
+    #[serde(default)]
+    pub recordings: BothHosts<RecordingReport>,
     /// What had to be true of the run; all of it was, or this file would not have been written.
     pub checks: Vec<CheckResult>,
 }
@@ -49,6 +53,9 @@ pub struct Expected {
     pub label: Label,
     /// Answers that count as right too.
     pub also: Vec<Label>,
+    /// Answers that count as right too of the capture at the sender.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub also_at_sender: Vec<Label>,
     /// For how long at least, where the kernel says so.
     pub share_at_least: Option<ExpectedShare>,
 }

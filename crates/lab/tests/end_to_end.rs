@@ -2,8 +2,9 @@
 
 use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
 use slowpath_lab::path::loss::LossConfig;
+use slowpath_lab::recording::{Format, Host};
 use slowpath_lab::relay::Fate;
-use slowpath_lab::run::{Outcome, RECEIVER_CAPTURE, SAMPLES, SENDER_CAPTURE, TRUTH, run};
+use slowpath_lab::run::{Outcome, SAMPLES, TRUTH, recording_file, run};
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{frame, namespaces};
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+const SENDER_CAPTURE: &str = recording_file(Host::Sender, Format::Pcap);
+const RECEIVER_CAPTURE: &str = recording_file(Host::Receiver, Format::Pcap);
 
 const MS: u64 = 1_000_000;
 const MBIT: u64 = 1_000_000;

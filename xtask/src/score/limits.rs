@@ -1,7 +1,7 @@
 //! Limits by time: how much of each transfer's time the verdict puts where it belongs.
 
 use super::right::{COLUMNS, Group, Right, column};
-use super::run::{ENDS, Run, Watched};
+use super::run::{Place, Run, Watched};
 use anyhow::Result;
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
@@ -20,12 +20,14 @@ pub struct Limits {
 #[derive(Serialize)]
 pub struct Verdict {
     pub run: String,
-    pub end: &'static str,
+    pub place: Place,
     pub group: Group,
     /// Share of the time whose limit is right, of what the kernel says there is: 0 to 1.
     pub by_limit: f64,
     /// The same for the cause.
     pub by_cause: f64,
+    /// The same for the one cause that was put there, without what else is right.
+    pub by_label: f64,
     /// Share of the time by cause, most first.
     pub shares: Vec<(String, f64)>,
     /// The kernel's account of the same transfer.
@@ -51,24 +53,26 @@ pub struct Kernel {
 #[derive(Serialize)]
 pub struct Row {
     pub group: Group,
-    /// Captures: two a run.
+    /// Captures: two a run. The figures below are of these, but for the verdicts of both together.
     pub captures: usize,
     /// Mean over the captures.
     pub by_limit: f64,
     /// The worst capture.
     pub by_limit_least: f64,
-    /// Mean over the captures at the sender, and at the receiver.
-    pub by_limit_at: BTreeMap<&'static str, f64>,
+    /// Mean over the runs, for each place.
+    pub by_limit_at: BTreeMap<Place, f64>,
     /// Mean over the captures.
     pub by_cause: f64,
+    /// Mean over the captures.
+    pub by_label: f64,
     /// Mean share of the time in each column.
     pub columns: BTreeMap<&'static str, f64>,
 }
 
 /// Adds a run's two verdicts.
 pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
-    let right = Right::of(&run.truth.expected)?;
-    for (end, watched) in ENDS.into_iter().zip(&run.ends) {
+    for (place, watched) in run.places() {
+        let right = Right::of(&run.truth.expected, place)?;
         let shares = shares(watched);
         let share_of = |is: &dyn Fn(Cause) -> bool| -> f64 {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)
@@ -85,10 +89,11 @@ pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
         }
         limits.runs.push(Verdict {
             run: run.name.clone(),
-            end,
+            place,
             group: right.group,
             by_limit: of_expected(share_of(&|cause| right.limit(cause))),
             by_cause: of_expected(share_of(&|cause| right.cause(cause))),
+            by_label: of_expected(share_of(&|cause| right.label(cause))),
             shares: shares.into_iter().map(|(cause, share)| (cause.to_string(), share)).collect(),
             kernel: Kernel { expected, ..kernel(run) },
             columns,
@@ -108,19 +113,27 @@ pub fn sum_up(limits: &mut Limits) {
             let values: Vec<f64> = verdicts.iter().filter_map(|verdict| of(verdict)).collect();
             values.iter().sum::<f64>() / values.len().max(1) as f64
         };
+        let single = |verdict: &Verdict| verdict.place != Place::Both;
+        let of_captures =
+            |of: &dyn Fn(&Verdict) -> f64| mean(&|verdict| single(verdict).then(|| of(verdict)));
         Row {
             group,
-            captures: verdicts.len(),
-            by_limit: mean(&|verdict| Some(verdict.by_limit)),
-            by_limit_least: verdicts.iter().map(|verdict| verdict.by_limit).fold(1.0, f64::min),
-            by_limit_at: ENDS
-                .map(|end| (end, mean(&|verdict| (verdict.end == end).then_some(verdict.by_limit))))
+            captures: verdicts.iter().filter(|verdict| single(verdict)).count(),
+            by_limit: of_captures(&|verdict| verdict.by_limit),
+            by_limit_least: verdicts
+                .iter()
+                .filter(|verdict| single(verdict))
+                .map(|verdict| verdict.by_limit)
+                .fold(1.0, f64::min),
+            by_limit_at: Place::ALL
+                .map(|place| (place, mean(&|verdict| (verdict.place == place).then_some(verdict.by_limit))))
                 .into(),
-            by_cause: mean(&|verdict| Some(verdict.by_cause)),
+            by_cause: of_captures(&|verdict| verdict.by_cause),
+            by_label: of_captures(&|verdict| verdict.by_label),
             columns: COLUMNS
                 .iter()
                 .enumerate()
-                .map(|(index, name)| (*name, mean(&|verdict| Some(verdict.columns[index]))))
+                .map(|(index, name)| (*name, of_captures(&|verdict| verdict.columns[index])))
                 .collect(),
         }
     };

@@ -1,17 +1,21 @@
 //! `xtask score`: what slowpath says of the labelled captures, held against what was done to them and what the
 //! kernel counted.
 
+mod by_time;
 mod counts;
+mod held;
 mod labels;
 mod limits;
 mod print;
 mod right;
 mod run;
+mod stalls;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use run::Run;
 use serde::Serialize;
+use slowpath_lab::case::Set;
 use std::path::PathBuf;
 
 /// Hold slowpath's verdicts, labels and counts against the truth beside the labelled captures.
@@ -38,6 +42,7 @@ pub struct Score {
 enum Which {
     Shipped,
     Heldout,
+    Fresh,
 }
 
 /// Everything that was measured.
@@ -48,16 +53,20 @@ struct Measured {
     /// Runs in it.
     runs: usize,
     limits: limits::Limits,
+    by_time: by_time::ByTime,
+    stalls: stalls::Stalls,
     labels: labels::Labels,
     counts: counts::Counts,
 }
 
 impl Score {
     pub(crate) fn run(&self) -> Result<()> {
-        let folder = self.captures.join(match self.set {
-            Which::Shipped => "shipped",
-            Which::Heldout => "heldout",
-        });
+        let set = match self.set {
+            Which::Shipped => Set::Shipped,
+            Which::Heldout => Set::Heldout,
+            Which::Fresh => Set::Fresh,
+        };
+        let folder = self.captures.join(set.folder());
         let mut names: Vec<PathBuf> = std::fs::read_dir(&folder)
             .with_context(|| format!("{}: `xtask captures` records it", folder.display()))?
             .map(|entry| entry.map(|entry| entry.path()))
@@ -69,16 +78,26 @@ impl Score {
         names.sort();
         ensure!(!names.is_empty(), "{}: no runs", folder.display());
 
-        let (mut limits, mut labels, mut counts) = Default::default();
+        let (mut limits, mut by_time, mut stalls, mut labels, mut counts) = Default::default();
         for name in &names {
             let run = Run::read(name).with_context(|| name.display().to_string())?;
             limits::add(&mut limits, &run)?;
+            by_time::add(&mut by_time, &run)?;
+            stalls::add(&mut stalls, &run);
             labels::add(&mut labels, &run);
             counts::add(&mut counts, &run);
         }
         limits::sum_up(&mut limits);
-        let measured =
-            Measured { set: folder.display().to_string(), runs: names.len(), limits, labels, counts };
+        by_time::sum_up(&mut by_time);
+        let measured = Measured {
+            set: folder.display().to_string(),
+            runs: names.len(),
+            limits,
+            by_time,
+            stalls,
+            labels,
+            counts,
+        };
         if self.json {
             println!("{}", serde_json::to_string_pretty(&measured)?);
         } else {

@@ -3,6 +3,7 @@
 use super::Measured;
 use super::limits::Verdict;
 use super::right::COLUMNS;
+use super::run::Place;
 use std::fmt::Write;
 
 /// Below this share a capture's verdict is printed though not all are asked for.
@@ -13,6 +14,8 @@ pub fn text(measured: &Measured, verbose: bool) -> String {
     let mut text = format!("{}: {} runs, each captured at both ends\n", measured.set, measured.runs);
     matrix(&mut text, measured);
     verdicts(&mut text, measured, verbose);
+    times(&mut text, measured, verbose);
+    stalls(&mut text, measured);
     labels(&mut text, measured, verbose);
     counts(&mut text, measured, verbose);
     text
@@ -29,30 +32,33 @@ fn ratio(part: u64, whole: u64) -> f64 {
 fn matrix(text: &mut String, measured: &Measured) {
     let _ = writeln!(
         text,
-        "\nLimits by time. Right: share of the time with the right limit, of what the kernel says there is.\n\
+        "\nLimits by label. Right: share of the time with the right limit, of what the kernel says there is; both: one \
+         verdict of both recordings; cause: with a right cause; label: with the one that was put there.\n\
          Columns: where the time went, % (a row may differ from 100 by rounding).\n"
     );
     let _ = write!(
         text,
-        "{:15} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} |",
-        "caused", "n", "right", "least", "sender", "recvr", "cause"
+        "{:15} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} |",
+        "caused", "n", "right", "least", "sender", "recvr", "both", "cause", "label"
     );
     for column in COLUMNS {
         let _ = write!(text, " {column:>7}");
     }
     text.push('\n');
     for row in &measured.limits.groups {
-        let at = |end| percent(row.by_limit_at[end]);
+        let at = |place| percent(row.by_limit_at[&place]);
         let _ = write!(
             text,
-            "{:15} {:4} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} |",
+            "{:15} {:4} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} |",
             row.group.title(),
             row.captures,
             percent(row.by_limit),
             percent(row.by_limit_least),
-            at("sender"),
-            at("receiver"),
+            at(Place::Sender),
+            at(Place::Receiver),
+            at(Place::Both),
             percent(row.by_cause),
+            percent(row.by_label),
         );
         for column in COLUMNS {
             match percent(row.columns[column]) {
@@ -74,7 +80,7 @@ fn verdicts(text: &mut String, measured: &Measured, verbose: bool) {
     for run in shown {
         let ours = run.ours();
         let kernel = [run.kernel.idle, run.kernel.rwnd_limited, run.kernel.sndbuf_limited];
-        let _ = write!(text, "{:5.1} {:58} {:8}", percent(run.by_limit), run.run, run.end);
+        let _ = write!(text, "{:5.1} {:58} {:8}", percent(run.by_limit), run.run, run.place.title());
         for (name, (ours, kernel)) in ["app", "rwnd", "sndbuf"].iter().zip(ours.iter().zip(kernel)) {
             let _ = write!(text, " {name} {:.0} k{:.0}", percent(*ours), percent(kernel));
         }
@@ -85,6 +91,79 @@ fn verdicts(text: &mut String, measured: &Measured, verbose: bool) {
             .map(|(cause, share)| format!("{cause} {:.1}", percent(*share)))
             .collect();
         let _ = writeln!(text, "  {}", most.join(", "));
+    }
+}
+
+fn times(text: &mut String, measured: &Measured, verbose: bool) {
+    let by_time = &measured.by_time;
+    let _ = writeln!(
+        text,
+        "\nLimits at each time, held against the kernel's samples, the path's books and the applications' own.\n\
+         Right: share of the time in which what held is known (known: how much that is).\n\n\
+         {:15} {:>4} {:>6} {:>6} {:>6} {:>6}",
+        "caused", "runs", "sender", "recvr", "both", "known"
+    );
+    for row in &by_time.groups {
+        let at = |place| row.right_at.get(&place).map_or(f64::NAN, |share| percent(*share));
+        let _ = writeln!(
+            text,
+            "{:15} {:4} {:6.1} {:6.1} {:6.1} {:6.1}",
+            row.group.title(),
+            row.runs,
+            at(Place::Sender),
+            at(Place::Receiver),
+            at(Place::Both),
+            percent(row.known)
+        );
+    }
+    let _ = write!(text, "\n{:18} {:>7} |", "held, % said", "s");
+    for column in COLUMNS {
+        let _ = write!(text, " {column:>7}");
+    }
+    text.push('\n');
+    for said in &by_time.said {
+        let _ = write!(text, "{:18} {:7.1} |", format!("{:?}", said.held), said.seconds);
+        for column in COLUMNS {
+            match percent(said.columns[column] / said.seconds.max(f64::MIN_POSITIVE)) {
+                share if share < 0.05 => text.push_str("       ·"),
+                share => {
+                    let _ = write!(text, " {share:7.1}");
+                }
+            }
+        }
+        text.push('\n');
+    }
+    for run in by_time.runs.iter().filter(|run| verbose || run.right_s < WORTH_A_LOOK * run.known_s) {
+        let mut wrong: Vec<_> = run.wrong.iter().collect();
+        wrong.sort_by(|a, b| b.1.total_cmp(a.1));
+        let wrong: Vec<String> = wrong.iter().take(4).map(|(what, s)| format!("{what} {s:.2} s")).collect();
+        let _ = writeln!(
+            text,
+            "{:5.1} {:58} {:8} of {:.1} s  {}",
+            percent(run.right_s / run.known_s.max(f64::MIN_POSITIVE)),
+            run.run,
+            run.place.title(),
+            run.known_s,
+            wrong.join(", ")
+        );
+    }
+}
+
+fn stalls(text: &mut String, measured: &Measured) {
+    let stalls = &measured.stalls;
+    let _ = writeln!(
+        text,
+        "\nStalls at the sender (TAPO): {:.1} % of {} named right; of {} more nobody knows the cause.",
+        ratio(stalls.right, stalls.known),
+        stalls.known,
+        stalls.unknown
+    );
+    for (what, count) in &stalls.said {
+        let _ = writeln!(text, "  {what:58} {count:5}");
+    }
+    for (run, wrong) in &stalls.wrong {
+        let wrong: Vec<String> = wrong.iter().map(|(what, count)| format!("{what}: {count}")).collect();
+        let _ = writeln!(text, "  {run:58} {}", wrong.join(", "));
     }
 }
 

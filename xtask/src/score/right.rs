@@ -1,5 +1,6 @@
 //! Which verdicts are right for a run.
 
+use super::run::Place;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
@@ -23,6 +24,11 @@ pub enum Group {
     EarlyExit,
     FullPath,
     SynLost,
+    LateReceiver,
+    WindowLag,
+    WindowScale,
+    Reneging,
+    Unseen,
 }
 
 impl Group {
@@ -42,11 +48,16 @@ impl Group {
             Self::EarlyExit => "early exit",
             Self::FullPath => "full path",
             Self::SynLost => "lost SYN",
+            Self::LateReceiver => "late receiver",
+            Self::WindowLag => "window lag",
+            Self::WindowScale => "window scale",
+            Self::Reneging => "reneging",
+            Self::Unseen => "not recorded",
         }
     }
 
     /// What was caused, from the label it was given.
-    fn of(label: &Label) -> Self {
+    pub fn of(label: &Label) -> Self {
         match (label.limit.as_str(), label.cause.as_str()) {
             (_, "handshake" | "syn-lost") => Self::SynLost,
             (_, "slow-reader" | "reader-stopped") => Self::SlowReader,
@@ -54,6 +65,11 @@ impl Group {
             (_, "spurious-rto" | "delay-spike") => Self::DelaySpike,
             (_, "policer") => Self::Policer,
             (_, "slow-start") => Self::SlowStart,
+            (_, "sack-reneging") => Self::Reneging,
+            (_, "autotuning-lag") => Self::WindowLag,
+            (_, "scale-too-small") => Self::WindowScale,
+            ("receiver-processing", _) => Self::LateReceiver,
+            ("unknown", _) => Self::Unseen,
             (_, "tail-loss") => Self::TailLoss,
             (_, "after-loss") | ("loss-recovery", _) => Self::Loss,
             ("congestion-window", _) => Self::EarlyExit,
@@ -69,23 +85,30 @@ impl Group {
 pub struct Right {
     /// What was caused.
     pub group: Group,
+    label: Vec<Cause>,
     causes: Vec<Cause>,
 }
 
 impl Right {
-    /// From the label and what is right as well.
-    pub fn of(expected: &Expected) -> Result<Self> {
+    /// From the label and what is right as well, of a capture at a host.
+    pub fn of(expected: &Expected, at: Place) -> Result<Self> {
         let mut causes = Vec::new();
-        for label in std::iter::once(&expected.label).chain(&expected.also) {
+        let at_sender: &[Label] = if at == Place::Sender { &expected.also_at_sender } else { &[] };
+        for label in std::iter::once(&expected.label).chain(&expected.also).chain(at_sender) {
             causes.extend(named(label)?);
         }
-        Ok(Self { group: Group::of(&expected.label), causes })
+        Ok(Self { group: Group::of(&expected.label), label: named(&expected.label)?, causes })
     }
 
     /// Whether the limit is right. A reader that is slow and a buffer that is small share a limit and nothing else,
     /// so each of them counts as wrong for the other.
     pub fn limit(&self, said: Cause) -> bool {
         self.causes.iter().any(|cause| cause.limit() == said.limit() && of_reader(*cause) == of_reader(said))
+    }
+
+    /// Whether it is what was put there.
+    pub fn label(&self, said: Cause) -> bool {
+        self.label.contains(&said)
     }
 
     /// Whether the cause is.
@@ -101,7 +124,7 @@ pub const fn of_reader(cause: Cause) -> bool {
 
 /// The causes by which slowpath names what the lab did. The lab knows more than packets show: whether a buffer was
 /// set by the program or by a sysctl, or why slow start ended.
-fn named(label: &Label) -> Result<Vec<Cause>> {
+pub fn named(label: &Label) -> Result<Vec<Cause>> {
     let slug = format!("{}/{}", label.limit, label.cause);
     Ok(match slug.as_str() {
         "send-buffer/fixed" | "send-buffer/tcp-wmem" => vec![Cause::SendBufferFull],
@@ -148,8 +171,9 @@ mod tests {
 
     #[test]
     fn slowpath_has_a_name_for_everything_the_lab_does() {
-        for case in [Set::Shipped, Set::Heldout].into_iter().flat_map(cases::all) {
-            for label in std::iter::once(&case.expected).chain(&case.also) {
+        for case in Set::ALL.into_iter().flat_map(cases::all) {
+            let labels = std::iter::once(&case.expected).chain(&case.also).chain(&case.also_at_sender);
+            for label in labels {
                 named(label).unwrap_or_else(|error| panic!("{}: {error}", case.id()));
             }
         }

@@ -1,17 +1,50 @@
-//! One labelled run: its truth, and what slowpath makes of its two captures.
+//! One labelled run: its truth, and what slowpath makes of its two recordings.
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Judged, Label, Labels, Options};
 use slowpath_capture::Capture;
+use slowpath_lab::recording::Host;
+use slowpath_lab::run::{SAMPLES, recording_file};
+use slowpath_lab::sampled::{self, Sample};
 use slowpath_lab::truth::Truth;
 use slowpath_model::{Event, EventKind, FlowId, Segment};
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Where a capture was made.
-pub const ENDS: [&str; 2] = ["sender", "receiver"];
+/// Where what is judged was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    Sender,
+    Receiver,
+    /// One verdict of both recordings.
+    Both,
+}
+
+impl Place {
+    pub const ALL: [Self; 3] = [Self::Sender, Self::Receiver, Self::Both];
+
+    /// For people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Both => "both",
+        }
+    }
+
+    /// The host whose recording the verdict is based on.
+    pub const fn host(self) -> Host {
+        match self {
+            Self::Sender | Self::Both => Host::Sender,
+            Self::Receiver => Host::Receiver,
+        }
+    }
+}
 
 /// A run.
 pub struct Run {
@@ -19,16 +52,22 @@ pub struct Run {
     pub name: String,
     /// What was done, and what the kernel counted.
     pub truth: Truth,
+    /// What the kernel said of each socket, every 10 ms.
+    pub samples: Vec<Sample>,
     /// What was seen at the sender, and at the receiver.
     pub ends: [Watched; 2],
+    /// What both recordings together say; `None` where they have no connection in common.
+    merged: Option<Watched>,
 }
 
-/// What one capture shows.
+/// What one recording shows.
 pub struct Watched {
     /// The flows of the run's connections.
     pub flows: Vec<FlowReport>,
     /// Their data segments with their labels, in the order of the capture.
     pub labelled: Vec<(FlowId, Segment, Label)>,
+    /// The wall-clock time of the recording's instant 0, in nanoseconds since 1970.
+    pub epoch_ns: i64,
 }
 
 /// Collects the labels of data segments.
@@ -46,7 +85,7 @@ impl Labels for Collect {
 }
 
 impl Run {
-    /// Reads the truth and analyses both captures.
+    /// Reads the truth and analyses both recordings.
     pub fn read(folder: &Path) -> Result<Self> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(folder.join("truth.json")).context("truth.json")?;
@@ -54,24 +93,48 @@ impl Run {
         ensure!(!truth.connections.is_empty(), "truth.json: no connections");
         let ports: HashSet<u16> =
             truth.connections.iter().map(|connection| connection.receiver.local.port()).collect();
-        let watched = |end: &str| watch(&folder.join(format!("{end}.pcap.zst")), &ports);
-        let ends = [watched(ENDS[0])?, watched(ENDS[1])?];
-        Ok(Self { name, truth, ends })
+        let format = truth.case.recording.format;
+        let watched = |host: Host| watch(&folder.join(recording_file(host, format)), &ports);
+        let (sender, sender_tap) = watched(Host::Sender)?;
+        let (receiver, receiver_tap) = watched(Host::Receiver)?;
+        let merged = merge(&sender, &receiver, &[sender_tap, receiver_tap]);
+        let samples = sampled::read(&folder.join(SAMPLES))?;
+        Ok(Self { name, truth, samples, ends: [sender, receiver], merged })
     }
 
     /// The address of the host that sends.
     pub fn sender(&self) -> IpAddr {
         self.truth.connections[0].sender.local.ip()
     }
+
+    /// What there is to judge.
+    pub fn places(&self) -> impl Iterator<Item = (Place, &Watched)> {
+        let ends = [Some(&self.ends[0]), Some(&self.ends[1]), self.merged.as_ref()];
+        Place::ALL.into_iter().zip(ends).filter_map(|(place, watched)| Some((place, watched?)))
+    }
 }
 
-fn watch(file: &Path, ports: &HashSet<u16>) -> Result<Watched> {
+fn watch(file: &Path, ports: &HashSet<u16>) -> Result<(Watched, Tap)> {
     let mut analysis = Analysis::with_labels(Options::default(), Collect::default());
-    Capture::open(file)?.run(&mut analysis)?;
+    let mut collector = Collector::new(CollectorOptions::default());
+    let summary = Capture::open(file)?.run(&mut Both(&mut analysis, &mut collector))?;
+    let epoch_ns = summary.epoch_ns.context("no frames")?;
     let mut flows = Vec::new();
     let (_, Collect(mut labelled)) = analysis.finish_each(|flow| flows.push(flow));
     flows.retain(|flow| ports.contains(&flow.key.a.port) || ports.contains(&flow.key.b.port));
     let wanted: HashSet<FlowId> = flows.iter().map(|flow| flow.id).collect();
     labelled.retain(|(flow, ..)| wanted.contains(flow));
-    Ok(Watched { flows, labelled })
+    Ok((Watched { flows, labelled, epoch_ns }, collector.finish(epoch_ns)))
+}
+
+/// One verdict of both recordings, as `slowpath diagnose` gives it for two files.
+fn merge(sender: &Watched, receiver: &Watched, [first, second]: &[Tap; 2]) -> Option<Watched> {
+    let pairing = pair(first, second).ok()?;
+    let merged = |flow: &FlowReport| {
+        let id = pairing.of(0, flow.id)?.flows[1];
+        let other = receiver.flows.iter().find(|other| other.id == id);
+        Some(verdict::merge(flow.clone(), other, &pairing, 0))
+    };
+    let flows: Vec<FlowReport> = sender.flows.iter().filter_map(merged).collect();
+    (!flows.is_empty()).then_some(Watched { flows, labelled: Vec::new(), epoch_ns: sender.epoch_ns })
 }

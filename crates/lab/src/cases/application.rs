@@ -74,6 +74,7 @@ fn messages(set: Set) -> Vec<Case> {
             row(30, 15, 200_000, 800, 7, false, PACKETS),
             row(8, 12, 900, 70, 70, true, PACKETS),
         ],
+        &[row(12, 35, 9000, 120, 45, false, PACKETS), row(40, 18, 45_000, 330, 14, true, SUPER)],
     );
     let about =
         "The sending application writes a message every so often; in between there is nothing to send.";
@@ -97,6 +98,7 @@ fn steady_writes(set: Set) -> Vec<Case> {
             row(10, 90, 700, 15, 300, false, PACKETS),
             row(40, 30, 9000, 12, 350, true, PACKETS),
         ],
+        &[row(25, 70, 500, 12, 450, true, PACKETS), row(60, 45, 14_000, 25, 160, true, SUPER)],
     );
     let about = "The sending application writes at a steady pace below the path's rate; something is always in flight.";
     let case = |row: Messages| {
@@ -115,6 +117,7 @@ fn request_response(set: Set) -> Vec<Case> {
             (50, 30, 150_000, 400, 8, SUPER),
         ],
         &[(30, 25, 70_000, 300, 12, PACKETS), (15, 50, 12_000, 250, 14, PACKETS)],
+        &[(25, 35, 90_000, 350, 10, PACKETS), (12, 60, 20_000, 220, 14, SUPER)],
     );
     let case = |(rate, rtt, response, think, rounds, offload)| {
         let plan = Exchange {
@@ -147,8 +150,12 @@ fn request_response(set: Set) -> Vec<Case> {
 
 fn slow_server(set: Set) -> Vec<Case> {
     // Link in Mbit/s, round trip in ms, bytes of a response, ms the server takes, rounds.
-    let rows =
-        rows(set, &[(20, 20, 30_000, 250, 14), (10, 60, 10_000, 300, 10)], &[(25, 30, 45_000, 350, 10)]);
+    let rows = rows(
+        set,
+        &[(20, 20, 30_000, 250, 14), (10, 60, 10_000, 300, 10)],
+        &[(25, 30, 45_000, 350, 10)],
+        &[(30, 45, 60_000, 400, 9)],
+    );
     let case = |(rate, rtt, response, server, rounds)| {
         let plan = Exchange {
             clients: 1,

@@ -17,6 +17,7 @@ fn slow_start(set: Set) -> Vec<Case> {
         set,
         &[(100, 150, 300_000, PACKETS), (50, 100, 150_000, PACKETS), (100, 200, 500_000, SUPER)],
         &[(80, 120, 200_000, PACKETS), (60, 180, 400_000, SUPER)],
+        &[(70, 140, 250_000, PACKETS), (120, 90, 350_000, SUPER)],
     );
     let case = |(rate, rtt, bytes, offload)| {
         Case::new(set, "slow-start", "congestion-window/slow-start", mbit(rate), ms(rtt), total(bytes))
@@ -48,6 +49,7 @@ fn cached_ssthresh(set: Set) -> Vec<Case> {
         set,
         &[(50, 100, 8, 900_000, "reno"), (40, 80, 12, 1_500_000, "cubic")],
         &[(60, 90, 6, 1_000_000, "reno"), (30, 120, 10, 1_200_000, "cubic")],
+        &[(45, 110, 7, 800_000, "cubic")],
     );
     let case = |(rate, rtt, packets, bytes, cc): (u64, u64, u32, u64, &str)| {
         let case = Case::new(
@@ -69,7 +71,12 @@ fn cached_ssthresh(set: Set) -> Vec<Case> {
 }
 
 fn clamped(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(20, 60, 20, 1_500_000), (50, 40, 30, 3_000_000)], &[(30, 70, 25, 1_800_000)]);
+    let rows = rows(
+        set,
+        &[(20, 60, 20, 1_500_000), (50, 40, 30, 3_000_000)],
+        &[(30, 70, 25, 1_800_000)],
+        &[(40, 50, 22, 2_000_000)],
+    );
     let case = |(rate, rtt, packets, bytes)| {
         let case =
             Case::new(set, "cwnd-clamped", "congestion-window/clamped", mbit(rate), ms(rtt), total(bytes))

@@ -85,6 +85,11 @@ fn random_loss(set: Set) -> Vec<Case> {
             Row(25, 55, 12_000, 5, "cubic", Sack, PACKETS),
             Row(15, 45, 25_000, 5, "cubic", Timestamps, PACKETS),
         ],
+        &[
+            Row(60, 65, 500, 5, "cubic", Nothing, PACKETS),
+            Row(35, 35, 5000, 5, "reno", Nothing, SUPER),
+            Row(12, 90, 20_000, 6, "cubic", Sack, PACKETS),
+        ],
     );
     let case = |Row(rate, rtt, ppm, seconds, cc, without, offload)| {
         let packets = u64::from(ppm >= 1000) + 1;
@@ -119,6 +124,7 @@ fn burst_loss(set: Set) -> Vec<Case> {
             (20, 30, 300, 5, Without::Sack),
         ],
         &[(30, 50, 350, 6, Without::Nothing), (15, 25, 250, 5, Without::Sack)],
+        &[(25, 45, 500, 7, Without::Nothing)],
     );
     let case = |(rate, rtt, between, inside, without): (u64, u64, u32, u32, Without)| {
         let loss = LossConfig::Bursts {
@@ -154,6 +160,7 @@ fn tail_loss(set: Set) -> Vec<Case> {
             (20, 20, 20_000, 2, TailLossProbe),
         ],
         &[(30, 25, 40_000, 2, Nothing), (15, 50, 16_000, 1, Sack), (25, 15, 25_000, 4, TailLossProbe)],
+        &[(40, 35, 35_000, 3, Nothing), (12, 45, 10_000, 2, TailLossProbe)],
     );
     let case = |(rate, rtt, response, lost, without): (u64, u64, u64, u64, Without)| {
         let rounds = 16_u64;
@@ -198,6 +205,7 @@ fn lost_retransmission(set: Set) -> Vec<Case> {
         set,
         &[(20, 60, 2, Nothing), (10, 100, 2, Rack), (10, 40, 3, Nothing)],
         &[(15, 80, 2, Nothing), (25, 50, 3, Rack)],
+        &[(30, 70, 2, Nothing)],
     );
     let case = |(rate, rtt, times, without): (u64, u64, u32, Without)| {
         let at = |n: u64| Stretch { from_byte: n * 120_000, to_byte: n * 120_000 + 2 * MSS_BYTES };
@@ -231,6 +239,7 @@ fn syn_loss(set: Set) -> Vec<Case> {
         set,
         &[(20, 40, 1, false), (20, 30, 1, true), (10, 60, 2, false)],
         &[(15, 50, 2, true), (30, 25, 1, false)],
+        &[(25, 45, 2, false), (40, 35, 1, true)],
     );
     let case = |(rate, rtt, times, answer): (u64, u64, u32, bool)| {
         let loss = LossConfig::Syn { times };
@@ -274,6 +283,7 @@ fn reordering(set: Set) -> Vec<Case> {
             Row(25, 30, 25_000, 45, 0, Timestamps),
             Row(25, 35, 15_000, 9, 7000, Nothing),
         ],
+        &[Row(35, 50, 12_000, 80, 0, Nothing), Row(45, 22, 8000, 12, 4000, Nothing)],
     );
     let case = |Row(rate, rtt, ppm, extra, lost_ppm, without)| {
         let name = if lost_ppm > 0 { "reordering-and-loss" } else { "reordering" };
@@ -308,6 +318,7 @@ fn delay_spike(set: Set) -> Vec<Case> {
         set,
         &[(10, 40, 700, 1400, Nothing), (10, 60, 900, 1700, Frto), (5, 30, 600, 1300, Timestamps)],
         &[(8, 50, 800, 1500, Nothing), (12, 80, 1000, 1900, Frto)],
+        &[(15, 70, 850, 1600, Nothing)],
     );
     let case = |(rate, rtt, stall, every, without): (u64, u64, u64, u64, Without)| {
         let stalls = (1..5).map(|n| Stall { from_ns: ms(n * every - stall), to_ns: ms(n * every) }).collect();
@@ -340,6 +351,7 @@ fn long_stall(set: Set) -> Vec<Case> {
         set,
         &[(10, 40, 1000, 1500, Nothing), (10, 60, 800, 2000, Frto), (5, 30, 1000, 2200, Timestamps)],
         &[(8, 50, 900, 1800, Nothing), (12, 80, 1100, 2500, Frto)],
+        &[(15, 45, 1000, 2100, Timestamps)],
     );
     let case = |(rate, rtt, at, stall, without): (u64, u64, u64, u64, Without)| {
         let stalls = vec![Stall { from_ns: ms(at), to_ns: ms(at + stall) }];

@@ -14,7 +14,12 @@ fn bulk(seconds: u64) -> Stream {
 }
 
 fn short_connections(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(50, 40, 30_000, 4, 15), (20, 80, 15_000, 3, 10)], &[(40, 60, 25_000, 5, 9)]);
+    let rows = rows(
+        set,
+        &[(50, 40, 30_000, 4, 15), (20, 80, 15_000, 3, 10)],
+        &[(40, 60, 25_000, 5, 9)],
+        &[(30, 50, 20_000, 4, 8)],
+    );
     let case = |(rate, rtt, response, clients, connections)| {
         let plan = Exchange {
             clients,
@@ -44,7 +49,7 @@ fn short_connections(set: Set) -> Vec<Case> {
 }
 
 fn parallel(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(10, 30, 4), (12, 50, 4)], &[(9, 40, 3)]);
+    let rows = rows(set, &[(10, 30, 4), (12, 50, 4)], &[(9, 40, 3)], &[(14, 60, 3)]);
     let case = |(rate, rtt, count)| {
         let stream = Stream { count, ..bulk(5) };
         Case::new(
@@ -66,7 +71,7 @@ fn parallel(set: Set) -> Vec<Case> {
 }
 
 fn both_ways(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(8, 30)], &[(6, 50)]);
+    let rows = rows(set, &[(8, 30)], &[(6, 50)], &[(10, 40)]);
     let case = |(rate, rtt)| {
         let stream = Stream { answer: Some(Writer::For { duration_ns: secs(5) }), ..bulk(5) };
         let mut case = Case::new(
@@ -92,8 +97,13 @@ fn v6(case: Case) -> Case {
 }
 
 fn ipv6(set: Set) -> Vec<Case> {
-    let small = rows(set, &[(20, 50, 20, PACKETS), (30, 40, 32, SUPER)], &[(25, 60, 28, PACKETS)]);
-    let lossy = rows(set, &[(20, 30, 10_000)], &[(15, 40, 15_000)]);
+    let small = rows(
+        set,
+        &[(20, 50, 20, PACKETS), (30, 40, 32, SUPER)],
+        &[(25, 60, 28, PACKETS)],
+        &[(35, 70, 36, PACKETS)],
+    );
+    let lossy = rows(set, &[(20, 30, 10_000)], &[(15, 40, 15_000)], &[(25, 50, 8000)]);
     let small = small.into_iter().map(|(rate, rtt, kib, offload)| {
         v6(Case::new(
             set,
@@ -133,7 +143,12 @@ fn ipv6(set: Set) -> Vec<Case> {
 }
 
 fn vlan(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(10, 35, 100, PACKETS), (20, 25, 7, SUPER)], &[(8, 45, 4000, PACKETS)]);
+    let rows = rows(
+        set,
+        &[(10, 35, 100, PACKETS), (20, 25, 7, SUPER)],
+        &[(8, 45, 4000, PACKETS)],
+        &[(15, 55, 300, PACKETS)],
+    );
     let case = |(rate, rtt, id, offload)| {
         Case::new(
             set,

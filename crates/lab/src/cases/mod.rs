@@ -1,7 +1,8 @@
 //! The case table: what is done to a transfer, and what therefore binds it.
 //!
 //! Each kind of case is a function with a row of parameters per variant; the shipped rows and the held-out
-//! rows of a kind have no pair of rate and round trip in common, and differ in sizes and faults as well.
+//! rows of a kind have no pair of rate and round trip in common, and differ in sizes and faults as well. The fresh
+//! rows of a kind have neither a rate nor a round trip that is in the others.
 
 mod application;
 mod congestion_window;
@@ -9,6 +10,9 @@ mod loss;
 mod mixed;
 mod path;
 mod receive_window;
+mod receiver_processing;
+mod recording;
+mod reneging;
 mod send_buffer;
 
 use crate::case::{Case, Offload, Set};
@@ -22,14 +26,18 @@ pub fn all(set: Set) -> Vec<Case> {
         loss::cases(set),
         path::cases(set),
         congestion_window::cases(set),
+        receiver_processing::cases(set),
+        reneging::cases(set),
         mixed::cases(set),
+        recording::cases(set),
     ]
     .concat()
 }
 
 /// The rows of a set.
-fn rows<T: Clone>(set: Set, shipped: &[T], heldout: &[T]) -> Vec<T> {
+fn rows<T: Clone>(set: Set, shipped: &[T], heldout: &[T], fresh: &[T]) -> Vec<T> {
     match set {
+        Set::Fresh => fresh.to_vec(),
         Set::Shipped => shipped.to_vec(),
         Set::Heldout => heldout.to_vec(),
     }
@@ -66,7 +74,7 @@ mod tests {
     #[test]
     fn every_case_has_an_id_of_its_own() {
         let mut ids = HashSet::new();
-        for set in [Set::Shipped, Set::Heldout] {
+        for set in Set::ALL {
             for case in all(set) {
                 assert!(!case.about.is_empty() && !case.variant.is_empty(), "{}", case.name);
                 assert!(ids.insert(case.id()), "{} is there twice", case.id());
@@ -85,8 +93,22 @@ mod tests {
     }
 
     #[test]
-    fn both_sets_have_the_same_kinds() {
+    fn no_kind_has_a_rate_or_a_round_trip_of_the_others_in_the_fresh_set() {
+        let others = [Set::Shipped, Set::Heldout].map(all).concat();
+        for case in all(Set::Fresh) {
+            let rate = |case: &Case| case.forward.link.as_ref().map(|link| link.rate_bit_per_s);
+            let alike =
+                |other: &&Case| rate(other) == rate(&case) || other.forward.delay_ns == case.forward.delay_ns;
+            let alike: Vec<String> =
+                others.iter().filter(|other| other.name == case.name).filter(alike).map(Case::id).collect();
+            assert!(alike.is_empty(), "{} is like {alike:?}", case.id());
+        }
+    }
+
+    #[test]
+    fn all_sets_have_the_same_kinds() {
         let kinds = |set| all(set).into_iter().map(|c| c.name).collect::<HashSet<_>>();
         assert_eq!(kinds(Set::Shipped), kinds(Set::Heldout));
+        assert_eq!(kinds(Set::Shipped), kinds(Set::Fresh));
     }
 }

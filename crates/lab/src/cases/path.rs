@@ -24,6 +24,7 @@ fn full_link(set: Set) -> Vec<Case> {
             (10, 50, 5, "bbr", PACKETS),
         ],
         &[(12, 30, 5, "cubic", PACKETS), (7, 60, 6, "reno", PACKETS), (30, 25, 4, "cubic", SUPER)],
+        &[(15, 70, 5, "cubic", PACKETS), (25, 35, 4, "reno", SUPER), (9, 45, 5, "bbr", PACKETS)],
     );
     let case = |(rate, rtt, seconds, cc, offload)| {
         Case::new(set, "full-link", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(seconds))
@@ -43,6 +44,7 @@ fn bufferbloat(set: Set) -> Vec<Case> {
         set,
         &[(5, 20, 150, PACKETS), (10, 20, 300, PACKETS), (8, 10, 200, SUPER)],
         &[(6, 15, 180, PACKETS), (12, 25, 350, PACKETS)],
+        &[(7, 30, 250, PACKETS)],
     );
     let case = |(rate, rtt, packets, offload)| {
         Case::new(set, "bufferbloat", "path/standing-queue", mbit(rate), ms(rtt), bulk(6))
@@ -59,7 +61,12 @@ fn bufferbloat(set: Set) -> Vec<Case> {
 
 fn policer(set: Set) -> Vec<Case> {
     // Link in Mbit/s, round trip in ms, policed rate in Mbit/s, KiB of burst.
-    let rows = rows(set, &[(100, 40, 8, 32), (50, 20, 10, 100)], &[(80, 30, 6, 64), (60, 50, 12, 48)]);
+    let rows = rows(
+        set,
+        &[(100, 40, 8, 32), (50, 20, 10, 100)],
+        &[(80, 30, 6, 64), (60, 50, 12, 48)],
+        &[(70, 35, 9, 80), (90, 25, 7, 40)],
+    );
     let case = |(rate, rtt, policed, kib): (u64, u64, u64, u64)| {
         Case::new(set, "policer", "path/policer", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-policed-{policed}mbit-{kib}k"))
@@ -78,7 +85,8 @@ fn policer(set: Set) -> Vec<Case> {
 /// Reordering that the sender learns to wait for (RACK's window and the reordering degree, RFC 8985): the
 /// link stays full.
 fn reordering_harmless(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(8, 40, 20_000, 10), (6, 60, 10_000, 8)], &[(9, 50, 15_000, 12)]);
+    let rows =
+        rows(set, &[(8, 40, 20_000, 10), (6, 60, 10_000, 8)], &[(9, 50, 15_000, 12)], &[(10, 45, 12_000, 9)]);
     let case = |(rate, rtt, ppm, extra)| {
         Case::new(set, "reordering-harmless", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-by-{extra}ms"))
@@ -93,7 +101,7 @@ fn reordering_harmless(set: Set) -> Vec<Case> {
 }
 
 fn duplicates(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(10, 30, 20_000), (8, 60, 5000)], &[(12, 45, 10_000)]);
+    let rows = rows(set, &[(10, 30, 20_000), (8, 60, 5000)], &[(12, 45, 10_000)], &[(9, 40, 15_000)]);
     let case = |(rate, rtt, ppm)| {
         Case::new(set, "duplicates", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm"))

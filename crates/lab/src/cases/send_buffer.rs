@@ -21,6 +21,7 @@ fn small_sndbuf(set: Set) -> Vec<Case> {
         set,
         &[(50, 80, 16, PACKETS), (30, 150, 32, PACKETS), (100, 60, 48, SUPER)],
         &[(40, 100, 24, PACKETS), (60, 70, 12, PACKETS), (80, 90, 64, SUPER)],
+        &[(45, 110, 20, PACKETS), (70, 50, 40, SUPER)],
     );
     let case = |(rate, rtt, kib, offload): (u64, u64, u32, Offload)| {
         Case::new(set, "small-sndbuf", "send-buffer/fixed", mbit(rate), ms(rtt), bulk(4))
@@ -39,7 +40,7 @@ fn small_sndbuf(set: Set) -> Vec<Case> {
 }
 
 fn small_tcp_wmem(set: Set) -> Vec<Case> {
-    let rows = rows(set, &[(40, 80, 48), (60, 60, 64)], &[(50, 90, 40), (30, 140, 80)]);
+    let rows = rows(set, &[(40, 80, 48), (60, 60, 64)], &[(50, 90, 40), (30, 140, 80)], &[(35, 120, 56)]);
     let case = |(rate, rtt, kib)| {
         let wmem = format!("4096 16384 {}", kib * 1024);
         Case::new(set, "small-tcp-wmem", "send-buffer/tcp-wmem", mbit(rate), ms(rtt), bulk(4))

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Priority of the applications' threads; below the capture (10) and the relay (20).
 pub const PRIORITY: i32 = 5;
 const WRITE_BYTES: usize = 64 * 1024;
-const READ_BYTES: usize = 256 * 1024;
+pub(super) const READ_BYTES: usize = 256 * 1024;
 
 /// What one end of a connection did and when, and what its kernel says. Times are `CLOCK_REALTIME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub struct EndRecord {
     pub starved_ns: u64,
     /// When each message was begun, in order; empty for a writer without messages.
     pub messages_ns: Vec<u64>,
-    /// When the reader stood still, from and to.
+    /// When the reader stood still, held its socket locked, or had its memory taken away: from and to.
     pub stops_ns: Vec<(u64, u64)>,
     /// When `info` was read: once all was acknowledged (an end that writes), or at the end of file.
     pub info_ns: Option<u64>,
@@ -86,6 +86,9 @@ fn set_options(socket: &Socket, options: &SocketOptions) -> Result<(), LabError>
     if let Some(bytes) = options.so_rcvbuf_bytes {
         socket.set_recv_buffer_size(bytes as usize).map_err(LabError::system("set SO_RCVBUF"))?;
     }
+    if let Some(bytes) = options.window_clamp_at_handshake_bytes {
+        set_window_clamp(socket, bytes)?;
+    }
     if let Some(name) = &options.congestion_control {
         socket
             .set_tcp_congestion(name.as_bytes())
@@ -95,6 +98,21 @@ fn set_options(socket: &Socket, options: &SocketOptions) -> Result<(), LabError>
         socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
     }
     Ok(())
+}
+
+fn set_window_clamp(socket: &Socket, bytes: u32) -> Result<(), LabError> {
+    let value = bytes.cast_signed();
+    // SAFETY: the value is a live integer and its size is passed with it.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_WINDOW_CLAMP,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(LabError::last_os("set TCP_WINDOW_CLAMP")) }
 }
 
 /// A listening socket in the calling thread's namespace.
@@ -181,6 +199,10 @@ impl End {
                     if options.nodelay {
                         socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
                     }
+                    if options.window_clamp_at_handshake_bytes.is_some() {
+                        // RFC 7323, section 2.2: no window is larger than 2^30 bytes.
+                        set_window_clamp(&socket, 1 << 30)?;
+                    }
                     return Self::begin(socket, opened_ns);
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -258,7 +280,7 @@ impl End {
     }
 
     /// Reads at most `bytes`, or less if there is no more now; `None` at the end of file.
-    fn read_now(&mut self, bytes: u64, buffer: &mut [u8]) -> Result<Option<u64>, LabError> {
+    pub(super) fn read_now(&mut self, bytes: u64, buffer: &mut [u8]) -> Result<Option<u64>, LabError> {
         let mut total = 0;
         while total < bytes {
             let size = buffer.len().min(usize::try_from(bytes - total).unwrap_or(usize::MAX));
@@ -297,6 +319,11 @@ impl End {
     /// # Errors
     /// If the peer resets the connection or the deadline passes.
     pub fn read_as(&mut self, plan: Reader, around: Surroundings) -> Result<(), LabError> {
+        match plan {
+            Reader::Faulting { every_ns, for_ns } => return self.read_faulting(every_ns, for_ns, around),
+            Reader::Squeezing => return self.read_squeezing(around),
+            Reader::Greedy | Reader::Paced { .. } | Reader::Stopping { .. } => {}
+        }
         let mut buffer = vec![0; READ_BYTES];
         let began_ns = clock::monotonic_ns();
         let (mut ticks, mut stop_at_ns) = (
@@ -322,7 +349,7 @@ impl End {
                     clock::sleep_until_monotonic(began_ns + ticks * every_ns);
                     bytes
                 }
-                Reader::Greedy | Reader::Stopping { .. } => READ_BYTES as u64,
+                _ => READ_BYTES as u64,
             };
             match self.read_now(most, &mut buffer)? {
                 Some(0) if !matches!(plan, Reader::Paced { .. }) => {
@@ -369,7 +396,7 @@ fn queued_bytes(socket: &Socket, which: libc::Ioctl) -> i32 {
     bytes
 }
 
-fn check_deadline(around: Surroundings, what: &str) -> Result<(), LabError> {
+pub(super) fn check_deadline(around: Surroundings, what: &str) -> Result<(), LabError> {
     let late_ns = clock::monotonic_ns().checked_sub(around.deadline_ns);
     late_ns.map_or(Ok(()), |_| Err(LabError::TimedOut { what: what.to_owned(), waited: CASE_TIME }))
 }
@@ -383,7 +410,7 @@ fn wait(socket: &Socket, events: i16, around: Surroundings, what: &str) -> Resul
 }
 
 /// Waits for the socket, no longer than until an instant of the monotonic clock.
-fn poll(socket: &Socket, events: i16, until_ns: u64) {
+pub(super) fn poll(socket: &Socket, events: i16, until_ns: u64) {
     let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
     let timeout = libc::timespec {
         tv_sec: (left_ns / 1_000_000_000).cast_signed(),

@@ -1,11 +1,14 @@
 //! What the two applications do: who writes how much and when, and who reads how fast.
 //!
-//! - [`end`]: one end of one connection: its writing and reading, and its record.
+//! - [`end`]: one end of one connection: its writing and reading, and its record; [`absent`] and [`squeeze`] are ways
+//!   of reading that make the receiving kernel late, or short of memory.
 //! - [`stream`]: connections over which one end (or both) sends in bulk or in messages.
 //! - [`exchange`]: requests and responses, over few or many connections.
 
+pub mod absent;
 pub mod end;
 pub mod exchange;
+pub mod squeeze;
 pub mod stream;
 
 use serde::{Deserialize, Serialize};
@@ -55,6 +58,17 @@ pub enum Reader {
         /// How long it then does not.
         stops_ns: u64,
     },
+    /// Everything at once, but now and then into memory that is away ([`absent`]): the reader then waits inside the
+    /// kernel with its socket locked, and what arrives meanwhile waits on the socket's backlog.
+    Faulting {
+        /// From the start of one such wait to the start of the next.
+        every_ns: u64,
+        /// How long the memory is away.
+        for_ns: u64,
+    },
+    /// Everything at once; but whenever data has come that waits behind a hole, the socket's memory is taken away
+    /// until the hole is filled ([`squeeze`]), as a host short of memory does.
+    Squeezing,
 }
 
 /// One connection, or several alike, opened by the end that writes.
@@ -134,6 +148,10 @@ pub struct SocketOptions {
     /// `SO_RCVBUF`, set before the connection is made; the kernel doubles it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub so_rcvbuf_bytes: Option<u32>,
+    /// `TCP_WINDOW_CLAMP` of a listening socket, from which the window scale follows; it is lifted from each
+    /// connection once that is made, when the scale can no longer change.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub window_clamp_at_handshake_bytes: Option<u32>,
     /// `TCP_CONGESTION`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,

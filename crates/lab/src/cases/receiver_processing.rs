@@ -1,0 +1,43 @@
+//! Transfers whose receiver has the data and answers late.
+
+use super::{mbit, ms, rows, secs};
+use crate::case::{Case, Check, Set};
+use crate::workload::{Reader, Stream, Workload, Writer};
+
+pub(super) fn cases(set: Set) -> Vec<Case> {
+    acks_held_back(set)
+}
+
+/// What the receiver waits for is longer than a round trip, so that everything the sender may send has arrived and
+/// waits meanwhile. A capture at the sender shows a longer round trip and nothing else.
+fn acks_held_back(set: Set) -> Vec<Case> {
+    // Link in Mbit/s, round trip in ms, ms from one wait to the next, ms of waiting.
+    let rows = rows(
+        set,
+        &[(20, 20, 160, 120), (30, 10, 230, 180), (10, 40, 300, 180)],
+        &[(25, 15, 200, 160), (15, 30, 240, 150)],
+        &[(35, 25, 210, 170)],
+    );
+    let case = |(rate, rtt, every, waits)| {
+        let reader = Reader::Faulting { every_ns: ms(every), for_ns: ms(waits) };
+        let stream = Stream { reader, ..Stream::one(Writer::For { duration_ns: secs(4) }) };
+        Case::new(
+            set,
+            "acks-held-back",
+            "receiver-processing/acks-held-back",
+            mbit(rate),
+            ms(rtt),
+            Workload::Streams(vec![stream]),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{waits}ms-of-{every}ms"))
+        .about("The reader waits for memory with its socket locked, so what arrives is not acknowledged meanwhile.")
+        .or_at_sender("path/delay-spike")
+        .or_at_sender("path/standing-queue")
+        .or_at_sender("loss-recovery/spurious-rto")
+        .queue(400)
+        .check(Check::LinkUsedAtMost(0.8))
+        .check(Check::NothingDropped)
+        .check(Check::ReaderWaited(0.4))
+    };
+    rows.into_iter().map(case).collect()
+}

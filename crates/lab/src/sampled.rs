@@ -1,0 +1,90 @@
+//! The samples of a run, read again.
+
+use crate::error::LabError;
+use crate::samples::COLUMNS;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// What the kernel said of a socket at an instant; until the next sample of that socket nothing changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When, `CLOCK_REALTIME`.
+    pub at_ns: u64,
+    /// The socket's own address.
+    pub local: SocketAddr,
+    /// Its peer's.
+    pub remote: SocketAddr,
+    /// `tcpi_ca_state`: open, disorder, CWR, recovery, loss.
+    pub ca_state: u8,
+    /// `tcpi_snd_cwnd`.
+    pub cwnd_packets: u64,
+    /// `tcpi_unacked`.
+    pub unacked_packets: u64,
+    /// `tcpi_sacked`.
+    pub sacked_packets: u64,
+    /// `tcpi_notsent_bytes`.
+    pub notsent_bytes: u64,
+    /// `tcpi_snd_wnd`.
+    pub snd_wnd_bytes: u64,
+    /// `tcpi_rtt`.
+    pub rtt_us: u64,
+    /// `tcpi_busy_time`.
+    pub busy_us: u64,
+    /// `tcpi_rwnd_limited`.
+    pub rwnd_limited_us: u64,
+    /// `tcpi_sndbuf_limited`.
+    pub sndbuf_limited_us: u64,
+    /// `tcpi_bytes_acked`, which counts the SYN.
+    pub acked_bytes: u64,
+}
+
+impl Sample {
+    fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(',').collect();
+        let word = |name: &str| words.get(COLUMNS.split(',').position(|column| column == name)?).copied();
+        let number = |name: &str| word(name)?.parse::<u64>().ok();
+        Some(Self {
+            at_ns: number("at_ns")?,
+            local: word("local")?.parse().ok()?,
+            remote: word("remote")?.parse().ok()?,
+            ca_state: word("ca_state")?.parse().ok()?,
+            cwnd_packets: number("snd_cwnd")?,
+            unacked_packets: number("unacked")?,
+            sacked_packets: number("sacked")?,
+            notsent_bytes: number("notsent_bytes")?,
+            snd_wnd_bytes: number("snd_wnd_bytes")?,
+            rtt_us: number("rtt_us")?,
+            busy_us: number("busy_us")?,
+            rwnd_limited_us: number("rwnd_limited_us")?,
+            sndbuf_limited_us: number("sndbuf_limited_us")?,
+            acked_bytes: number("bytes_acked")?,
+        })
+    }
+}
+
+/// Reads a samples file, in the order of time.
+///
+/// # Errors
+/// If it cannot be read or a row is not one of [`COLUMNS`].
+pub fn read(path: &Path) -> Result<Vec<Sample>, LabError> {
+    let packed = std::fs::read(path).map_err(LabError::file(path))?;
+    let bytes = zstd::decode_all(packed.as_slice()).map_err(LabError::file(path))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let invalid = |line: &str| std::io::Error::other(format!("not a sample: {line}"));
+    let sample = |line: &str| Sample::parse(line).ok_or_else(|| invalid(line));
+    text.lines().skip(1).map(sample).collect::<Result<_, _>>().map_err(LabError::file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_by_the_names_of_its_columns() {
+        let numbers: Vec<String> = (3..COLUMNS.split(',').count()).map(|n| n.to_string()).collect();
+        let sample = Sample::parse(&format!("7,192.0.2.1:5,192.0.2.2:6,{}", numbers.join(","))).unwrap();
+        assert_eq!((sample.at_ns, sample.ca_state, sample.cwnd_packets), (7, 3, 4));
+        assert_eq!((sample.notsent_bytes, sample.rtt_us, sample.acked_bytes), (10, 14, 20));
+        assert_eq!(Sample::parse("1,2,3"), None);
+    }
+}

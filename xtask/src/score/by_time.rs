@@ -1,0 +1,213 @@
+//! Limits at each time, held against [`Held`].
+
+use super::held::{self, Held};
+use super::right::{COLUMNS, Group, column, named};
+use super::run::{Place, Run, Watched};
+use anyhow::Result;
+use serde::Serialize;
+use slowpath_analyses::report::{FlowReport, Spell};
+use slowpath_analyses::{Cause, Limit};
+use slowpath_lab::truth::Connection;
+use slowpath_model::End;
+use std::collections::BTreeMap;
+
+/// All runs.
+#[derive(Default, Serialize)]
+pub struct ByTime {
+    pub groups: Vec<Row>,
+    /// Over all runs and places: what held, and what was said, in seconds.
+    pub said: Vec<Said>,
+    pub runs: Vec<Timed>,
+}
+
+/// One recording of one run.
+#[derive(Serialize)]
+pub struct Timed {
+    pub run: String,
+    pub place: Place,
+    pub group: Group,
+    /// Seconds in which what held was known.
+    pub known_s: f64,
+    /// Seconds in which it was not.
+    pub unsettled_s: f64,
+    /// Seconds with the right limit, within the sampling and the way to the tap.
+    pub right_s: f64,
+    #[serde(skip)]
+    said: BTreeMap<Held, [f64; COLUMNS.len()]>,
+    /// What held where the limit was wrong, and what was said: seconds.
+    pub wrong: BTreeMap<String, f64>,
+}
+
+/// A group: shares of the known time with the right limit, means over the runs.
+#[derive(Serialize)]
+pub struct Row {
+    pub group: Group,
+    pub runs: usize,
+    pub right_at: BTreeMap<Place, f64>,
+    /// Share of the time in which what held was known.
+    pub known: f64,
+}
+
+/// One row of the confusion matrix.
+#[derive(Serialize)]
+pub struct Said {
+    pub held: Held,
+    pub seconds: f64,
+    pub columns: BTreeMap<&'static str, f64>,
+}
+
+/// How often the kernel was asked.
+const SAMPLED_NS: u64 = 10_000_000;
+
+/// Adds a run's verdicts.
+pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
+    let also: Vec<Cause> = std::iter::once(&run.truth.expected.label)
+        .chain(&run.truth.expected.also)
+        .map(named)
+        .collect::<Result<Vec<_>>>()?
+        .concat();
+    let at_sender: Vec<Cause> =
+        run.truth.expected.also_at_sender.iter().map(named).collect::<Result<Vec<_>>>()?.concat();
+    let group = Group::of(&run.truth.expected.label);
+    if run.truth.recordings.sender.left_out_frames > 0 && run.truth.recordings.sender.gaps_ns.is_empty() {
+        // Of one direction, or of less than a round trip, there is no time to be told.
+        return Ok(());
+    }
+    for (place, watched) in run.places() {
+        let mut timed = Timed {
+            run: run.name.clone(),
+            place,
+            group,
+            known_s: 0.0,
+            unsettled_s: 0.0,
+            right_s: 0.0,
+            said: BTreeMap::new(),
+            wrong: BTreeMap::new(),
+        };
+        let near_ns = match place {
+            Place::Sender | Place::Both => 0,
+            Place::Receiver => run.truth.case.forward.delay_ns,
+        };
+        let fits = |held: Held, said: Cause| {
+            accepts(held, said, &also)
+                || place == Place::Sender && held == Held::LateReceiver && at_sender.contains(&said)
+        };
+        for flow in &watched.flows {
+            let Some((connection, end)) = connection(run, flow) else { continue };
+            let spells = Spells { watched, spells: &flow.directions[end.index()].spells };
+            for moment in held::moments(run, connection, place.host()) {
+                let seconds = (moment.to_ns - moment.from_ns) as f64 / 1e9;
+                let middle = moment.from_ns.midpoint(moment.to_ns) + near_ns / 2;
+                let Some(said) = spells.at(middle) else { continue };
+                if moment.held == Held::Unsettled {
+                    timed.unsettled_s += seconds;
+                    continue;
+                }
+                let slack = SAMPLED_NS + near_ns;
+                let around = spells.around(middle.saturating_sub(slack), middle + slack);
+                timed.known_s += seconds;
+                let right = around.into_iter().find(|said| fits(moment.held, *said));
+                let counted = right.unwrap_or(said);
+                timed.said.entry(moment.held).or_default()[column(counted)] += seconds;
+                match right {
+                    Some(_) => timed.right_s += seconds,
+                    None => *timed.wrong.entry(format!("{:?} / {said}", moment.held)).or_default() += seconds,
+                }
+            }
+        }
+        by_time.runs.push(timed);
+    }
+    Ok(())
+}
+
+/// The connection a flow is, and which of the flow's ends is on the sender's host.
+fn connection<'a>(run: &'a Run, flow: &FlowReport) -> Option<(&'a Connection, End)> {
+    let is = |end: End, connection: &Connection| {
+        let (own, peer) = (flow.key.endpoint(end), flow.key.endpoint(!end));
+        (own.address, own.port) == (connection.sender.local.ip(), connection.sender.local.port())
+            && (peer.address, peer.port) == (connection.sender.remote.ip(), connection.sender.remote.port())
+    };
+    let mut all = run.truth.connections.iter();
+    all.find_map(|connection| Some((connection, End::BOTH.into_iter().find(|end| is(*end, connection))?)))
+}
+
+/// Whether saying this cause is right where that held. `also` are the causes that the lab put there.
+fn accepts(held: Held, said: Cause, also: &[Cause]) -> bool {
+    let put_there = |cause: Cause| said == cause && also.contains(&cause);
+    let on_path = matches!(said, Cause::BottleneckFull | Cause::StandingQueue);
+    match held {
+        Held::Connecting => said.limit() == Limit::Connection,
+        Held::Application => said.limit() == Limit::Application,
+        Held::SendBuffer => said.limit() == Limit::SendBuffer,
+        Held::ReceiveWindow => said.limit() == Limit::ReceiveWindow,
+        Held::Loss => said.limit() == Limit::LossRecovery || put_there(Cause::Policer),
+        Held::LossOnFullPath => said.limit() == Limit::LossRecovery || on_path || put_there(Cause::Policer),
+        Held::CongestionWindow => said.limit() == Limit::CongestionWindow || put_there(Cause::Policer),
+        Held::Path => on_path,
+        Held::LateLink => matches!(said, Cause::DelaySpike | Cause::SpuriousTimeout),
+        Held::LateReceiver => said == Cause::AcksHeldBack,
+        Held::NotRecorded => said == Cause::CaptureGap,
+        Held::Unsettled => true,
+    }
+}
+
+/// The spells of one direction in one recording.
+struct Spells<'a> {
+    watched: &'a Watched,
+    spells: &'a [Spell],
+}
+
+impl Spells<'_> {
+    fn clock(&self, at_ns: u64) -> i64 {
+        at_ns.cast_signed() - self.watched.epoch_ns
+    }
+
+    fn at(&self, at_ns: u64) -> Option<Cause> {
+        let at = self.clock(at_ns);
+        self.spells.iter().find(|s| (s.from.nanos()..s.to.nanos()).contains(&at)).map(|s| s.cause)
+    }
+
+    fn around(&self, from_ns: u64, to_ns: u64) -> Vec<Cause> {
+        let (from, to) = (self.clock(from_ns), self.clock(to_ns));
+        let overlaps = |s: &&Spell| s.from.nanos() < to && from < s.to.nanos();
+        self.spells.iter().filter(overlaps).map(|s| s.cause).collect()
+    }
+}
+
+/// Fills the tables.
+pub fn sum_up(by_time: &mut ByTime) {
+    let mut groups: BTreeMap<Group, Vec<&Timed>> = BTreeMap::new();
+    let mut said: BTreeMap<Held, [f64; COLUMNS.len()]> = BTreeMap::new();
+    for timed in &by_time.runs {
+        groups.entry(timed.group).or_default().push(timed);
+        for (held, columns) in &timed.said {
+            let sums = said.entry(*held).or_default();
+            sums.iter_mut().zip(columns).for_each(|(sum, seconds)| *sum += seconds);
+        }
+    }
+    let row = |(group, all): (Group, Vec<&Timed>)| {
+        let right_at = |place: Place| {
+            let at: Vec<f64> = all
+                .iter()
+                .filter(|timed| timed.place == place && timed.known_s > 0.0)
+                .map(|timed| timed.right_s / timed.known_s)
+                .collect();
+            (!at.is_empty()).then(|| (place, at.iter().sum::<f64>() / at.len() as f64))
+        };
+        let sum = |of: fn(&Timed) -> f64| all.iter().map(|timed| of(timed)).sum::<f64>();
+        let known_s = sum(|timed| timed.known_s);
+        Row {
+            group,
+            runs: all.iter().filter(|timed| timed.place == Place::Sender).count(),
+            right_at: Place::ALL.into_iter().filter_map(right_at).collect(),
+            known: known_s / (known_s + sum(|timed| timed.unsettled_s)).max(f64::MIN_POSITIVE),
+        }
+    };
+    by_time.groups = groups.into_iter().map(row).collect();
+    let said = said.into_iter().map(|(held, sums)| Said {
+        held,
+        seconds: sums.iter().sum(),
+        columns: COLUMNS.into_iter().zip(sums).collect(),
+    });
+    by_time.said = said.collect();
+}

@@ -1,0 +1,218 @@
+//! What held a sender at each time, by what the lab did and by what its kernel said every 10 ms.
+//!
+//! Nothing here looks at packets. Where two things give way to each other within a round trip, or the kernel's
+//! numbers fit both, the time is [`Held::Unsettled`] and nobody is asked about it.
+
+use super::run::Run;
+use serde::Serialize;
+use slowpath_lab::path::link::LinkConfig;
+use slowpath_lab::recording::Host;
+use slowpath_lab::relay::Fate;
+use slowpath_lab::sampled::Sample;
+use slowpath_lab::truth::Connection;
+use slowpath_lab::workload::end::EndRecord;
+use slowpath_lab::workload::{Reader, Workload};
+
+/// What held it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// The connection was not made yet.
+    Connecting,
+    /// Nothing was left to send: nothing outstanding, or all of it on its way.
+    Application,
+    /// The writer waited for room, and all that the buffer held was on its way.
+    SendBuffer,
+    /// `tcpi_rwnd_limited` grew.
+    ReceiveWindow,
+    /// The kernel was in recovery, or waited for what the path had dropped.
+    Loss,
+    /// The same while the link was busy.
+    LossOnFullPath,
+    /// There was more to send than the congestion window allowed, and the link was not busy.
+    CongestionWindow,
+    /// There was more to send than the congestion window allowed, and the link was busy.
+    Path,
+    /// The link stood still.
+    LateLink,
+    /// The receiver's socket was locked.
+    LateReceiver,
+    /// The recording lacks all of it.
+    NotRecorded,
+    /// None of these alone.
+    Unsettled,
+}
+
+/// A stretch of time, `CLOCK_REALTIME`.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    pub held: Held,
+}
+
+/// A link that carries this share of its rate is busy; below the second it is not.
+const BUSY: f64 = 0.85;
+const NOT_BUSY: f64 = 0.7;
+
+const MTU_BYTES: u64 = 1500;
+const PAYLOAD_BYTES: u64 = 1448;
+/// `TCP_CA_Recovery` and `TCP_CA_Loss` (include/net/tcp.h).
+const CA_RECOVERY: u8 = 3;
+
+/// The time of the end on the sender's host, as one recording could have shown it.
+pub fn moments(run: &Run, connection: &Connection, at: Host) -> Vec<Moment> {
+    let end = &connection.sender;
+    let samples: Vec<&Sample> =
+        run.samples.iter().filter(|s| s.local == end.local && s.remote == end.remote).collect();
+    let known = Known::of(run, connection, &samples);
+    let mut moments = Vec::new();
+    if end.opened_ns < end.established_ns {
+        moments.push(Moment { from_ns: end.opened_ns, to_ns: end.established_ns, held: Held::Connecting });
+    }
+    let busy = |pair: &[&Sample]| pair[1].busy_us > pair[0].busy_us;
+    let last_busy = samples.windows(2).rposition(busy).map_or(0, |last| last + 1);
+    for pair in samples.windows(2).take(last_busy) {
+        let (from, to) = (pair[0], pair[1]);
+        moments.push(Moment { from_ns: from.at_ns, to_ns: to.at_ns, held: known.held(from, to) });
+    }
+    let gaps = match at {
+        Host::Sender => &run.truth.recordings.sender.gaps_ns,
+        Host::Receiver => &run.truth.recordings.receiver.gaps_ns,
+    };
+    for moment in &mut moments {
+        if gaps.iter().any(|(from, to)| *from <= moment.from_ns && moment.to_ns <= *to) {
+            moment.held = Held::NotRecorded;
+        } else if gaps.iter().any(|(from, to)| *from < moment.to_ns && moment.from_ns < *to) {
+            moment.held = Held::Unsettled;
+        }
+    }
+    moments
+}
+
+/// What the lab knows of one connection.
+struct Known<'a> {
+    run: &'a Run,
+    /// When the first connection was opened.
+    began_ns: u64,
+    /// A round trip over the empty path.
+    base_ns: u64,
+    link: Option<&'a LinkConfig>,
+    /// Times at which the link stood still, and at which the receiver held its socket locked.
+    link_stalls: Vec<(u64, u64)>,
+    receiver_stops: &'a [(u64, u64)],
+    /// When a packet was dropped, and when its data was acknowledged.
+    lost: Vec<(u64, u64)>,
+    writer_starves: bool,
+}
+
+impl<'a> Known<'a> {
+    fn of(run: &'a Run, connection: &'a Connection, samples: &[&Sample]) -> Self {
+        let truth = &run.truth;
+        let end = &connection.sender;
+        let link = truth.case.forward.link.as_ref();
+        let service_ns = link.map_or(0, |link| MTU_BYTES * 8 * 1_000_000_000 / link.rate_bit_per_s);
+        let acked_ns = |bytes: u64| {
+            samples.iter().find(|s| s.acked_bytes > bytes).or(samples.last()).map_or(0, |s| s.at_ns)
+        };
+        let faults = &truth.path.forward.report.faults;
+        let own = faults.iter().filter(|fault| {
+            (fault.from_port, fault.to_port) == (end.local.port(), end.remote.port())
+                && matches!(fault.fate, Fate::Dropped(_))
+                && fault.payload_bytes > 0
+        });
+        let faulting = matches!(
+            &truth.case.workload,
+            Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))
+        );
+        // Stalls count from the first packet that the link saw: the SYN, sent as the connection was opened.
+        let began_ns = truth.connections.iter().map(opened_ns).min().unwrap_or(0);
+        Self {
+            run,
+            began_ns,
+            base_ns: truth.case.forward.delay_ns + truth.case.backward.delay_ns + service_ns,
+            link,
+            link_stalls: link
+                .map(|l| l.stalls.iter().map(|s| (began_ns + s.from_ns, began_ns + s.to_ns)).collect())
+                .unwrap_or_default(),
+            receiver_stops: if faulting { &connection.receiver.stops_ns } else { &[] },
+            lost: own.map(|f| (f.at_ns, acked_ns(f.offset + u64::from(f.payload_bytes)))).collect(),
+            writer_starves: starves(end),
+        }
+    }
+
+    fn held(&self, from: &Sample, to: &Sample) -> Held {
+        let late = |times: &[(u64, u64)], held: Held| {
+            let inside = |(start, end): &&(u64, u64)| *start < to.at_ns && from.at_ns < end + self.base_ns;
+            // The last answers of before come for another round trip, and the first of after need one.
+            times.iter().find(inside).map(|(start, end)| {
+                if start + self.base_ns <= from.at_ns && to.at_ns <= *end { held } else { Held::Unsettled }
+            })
+        };
+        if let Some(held) =
+            late(&self.link_stalls, Held::LateLink).or_else(|| late(self.receiver_stops, Held::LateReceiver))
+        {
+            return held;
+        }
+        let took_us = (to.at_ns - from.at_ns) / 1000;
+        let most_of = |grown_us: u64| 2 * grown_us >= took_us;
+        if !most_of(to.busy_us - from.busy_us) {
+            return Held::Application;
+        }
+        let full = self.link_used(to.at_ns).map(|share| (share >= BUSY, share <= NOT_BUSY));
+        if from.ca_state >= CA_RECOVERY || to.ca_state >= CA_RECOVERY || self.waits_for_lost(from, to) {
+            return if matches!(full, Some((_, true)) | None) { Held::Loss } else { Held::LossOnFullPath };
+        }
+        if most_of(to.rwnd_limited_us - from.rwnd_limited_us) {
+            return Held::ReceiveWindow;
+        }
+        if self.lost.iter().any(|(at, acked)| *at < to.at_ns && from.at_ns < *acked) && to.notsent_bytes == 0
+        {
+            return Held::Unsettled;
+        }
+        let nothing_left = from.notsent_bytes < PAYLOAD_BYTES && to.notsent_bytes < PAYLOAD_BYTES;
+        if most_of(to.sndbuf_limited_us - from.sndbuf_limited_us) || nothing_left && self.writer_starves {
+            return Held::SendBuffer;
+        }
+        let window_used = from.unacked_packets + 1 >= from.cwnd_packets;
+        match (nothing_left, window_used, full) {
+            (true, false, _) => Held::Application,
+            (false, true, Some((true, _))) => Held::Path,
+            (false, true, Some((_, true)) | None) => Held::CongestionWindow,
+            _ => Held::Unsettled,
+        }
+    }
+
+    /// Whether something that the path dropped should have been acknowledged by now.
+    fn waits_for_lost(&self, from: &Sample, to: &Sample) -> bool {
+        let round_trip_ns = self.base_ns.max(from.rtt_us * 1000);
+        let late_ns = round_trip_ns + round_trip_ns / 4;
+        self.lost.iter().any(|(at, acked)| at + late_ns <= from.at_ns && to.at_ns <= *acked)
+    }
+
+    /// The share of the link's rate at which all connections' data was acknowledged over the round trips before;
+    /// `None` before there were any.
+    fn link_used(&self, to_ns: u64) -> Option<f64> {
+        const OVER_NS: u64 = 100_000_000;
+        let over_ns = OVER_NS.max(2 * self.base_ns);
+        let from_ns = to_ns.checked_sub(over_ns).filter(|from_ns| *from_ns >= self.began_ns)?;
+        let acked = |end: &EndRecord, at_ns: u64| {
+            let of_end = |s: &&Sample| s.local == end.local && s.remote == end.remote && s.at_ns <= at_ns;
+            self.run.samples.iter().rfind(of_end).map_or(0, |s| s.acked_bytes)
+        };
+        let ends = self.run.truth.connections.iter().map(|connection| &connection.sender);
+        let bytes: u64 = ends.map(|end| acked(end, to_ns) - acked(end, from_ns)).sum();
+        let bits = bytes * 8 * MTU_BYTES / PAYLOAD_BYTES;
+        Some(bits as f64 / (over_ns as f64 / 1e9) / self.link?.rate_bit_per_s as f64)
+    }
+}
+
+fn opened_ns(connection: &Connection) -> u64 {
+    connection.sender.opened_ns.min(connection.receiver.opened_ns)
+}
+
+/// Whether the end's application waited for room for a good part of its time while nothing was left to send.
+fn starves(end: &EndRecord) -> bool {
+    let wrote_ns = end.write_ended_ns.zip(end.write_began_ns).map_or(0, |(to, from)| to.saturating_sub(from));
+    end.starved_ns * 4 > wrote_ns
+}
