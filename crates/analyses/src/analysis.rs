@@ -26,6 +26,9 @@ impl Default for Options {
 
 /// Told of every labelled segment as it is seen, and of what turns out later.
 pub trait Labels {
+    /// A flow appears.
+    fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
+
     /// What `event`'s segment was.
     fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged);
 
@@ -150,6 +153,7 @@ impl<L: Labels> Sink for Analysis<L> {
             self.flows.resize_with(index + 1, || None);
         }
         self.kept += 1;
+        self.labels.open(flow, key);
         self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key, self.options.vantage))));
     }
 

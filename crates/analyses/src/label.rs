@@ -22,6 +22,17 @@ pub enum Label {
 }
 
 impl Label {
+    /// All of them, new data first.
+    pub const ALL: [Self; 7] = [
+        Self::New,
+        Self::Retransmission,
+        Self::Spurious,
+        Self::OutOfOrder,
+        Self::Duplicate,
+        Self::KeepAlive,
+        Self::WindowProbe,
+    ];
+
     /// The name in JSON: `out-of-order`.
     pub const fn slug(self) -> &'static str {
         match self {

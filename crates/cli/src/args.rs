@@ -1,7 +1,8 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use slowpath_analyses::Cause;
+use slowpath_analyses::{Cause, Label};
 use slowpath_model::{Bytes, FlowId, Instant};
 use std::path::PathBuf;
 
@@ -160,9 +161,22 @@ the connection, < back to it; flags (S SYN, F FIN, R RST, P PSH, . ACK); first a
 SYN; the acknowledgment; the window as on the wire; the options. Behind // stand the number of the frame, as in \
 Wireshark, and what the IP header adds.
 
+With --label a line says before its time what its data was:
+  new                      seen for the first time
+  retransmission           sent again because it was lost, or taken to be
+  spurious-retransmission  sent again though it had arrived (short: spurious)
+  out-of-order             sent in its place and overtaken on the way
+  duplicate-frame          the same frame once more (short: duplicate)
+  keep-alive               asks whether the other end is there
+  window-probe             asks whether its window is still closed
+What turns out to be needless later (by a DSACK or an old echo) is shown as \
+what it was, so that lines are held back until that is known: for up to 10 s \
+of the recording.
+
 Examples:
   slowpath show transfer.pcapng --flow 1 --limit 20
   slowpath show transfer.pcapng --flow 1 --from 0.5 --to 1.25
+  slowpath show transfer.pcapng --label retransmission,spurious
   slowpath show transfer.pcapng --json | head -n 3";
 
 /// Arguments of `show`.
@@ -181,6 +195,10 @@ pub struct Show {
     /// Up to this time, in seconds since the first packet
     #[arg(long, value_name = "SECONDS", value_parser = instant, allow_negative_numbers = true)]
     pub to: Option<Instant>,
+    /// Only data of these labels, with commas between: new, retransmission, spurious, out-of-order, duplicate,
+    /// keep-alive, window-probe; each line then says which
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = labels(), hide_possible_values = true)]
+    pub label: Vec<Label>,
     /// At most this many events
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
@@ -225,14 +243,45 @@ pub struct Flows {
     after_help = "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json"
 )]
 pub struct Causes {
-    /// The cause to explain, as `slowpath causes` lists it; all are listed without it
-    #[arg(value_name = "CAUSE", value_parser = clap::builder::PossibleValuesParser::new(
-        Cause::ALL.iter().map(|cause| clap::builder::PossibleValue::new(cause.to_string()))
-    ), hide_possible_values = true)]
-    pub cause: Option<String>,
+    /// The cause to explain, as `slowpath causes` lists it, with or without its limit; all are listed without it
+    #[arg(value_name = "CAUSE", value_parser = causes(), hide_possible_values = true)]
+    pub cause: Option<Cause>,
     /// Print JSON (schema slowpath/causes/1)
     #[arg(long)]
     pub json: bool,
+}
+
+/// Labels by their names, and by the first word of those that have two.
+fn labels() -> impl TypedValueParser<Value = Label> {
+    named(Label::ALL.map(|label| {
+        let short = match label {
+            Label::Spurious => Some("spurious".to_owned()),
+            Label::Duplicate => Some("duplicate".to_owned()),
+            _ => None,
+        };
+        (label, label.slug().to_owned(), short)
+    }))
+}
+
+/// Causes by their names, with or without the limit before them.
+fn causes() -> impl TypedValueParser<Value = Cause> {
+    named(Cause::ALL.iter().map(|cause| {
+        let name = cause.to_string();
+        let short = name.split_once('/').map(|(_, short)| short.to_owned());
+        (*cause, name, short)
+    }))
+}
+
+/// One of `all`, each with its name and a shorter one that serves too.
+fn named<T: Clone + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = (T, String, Option<String>)>,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<_> = all.into_iter().collect();
+    let names = all.iter().map(|(_, name, short)| PossibleValue::new(name.clone()).aliases(short.clone()));
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let found = all.iter().find(|(_, name, short)| *name == text || short.as_ref() == Some(&text));
+        found.map(|(value, _, _)| value.clone()).ok_or("no such name")
+    })
 }
 
 fn flow_id(text: &str) -> Result<FlowId, String> {

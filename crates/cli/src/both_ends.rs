@@ -16,6 +16,12 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         !files.iter().all(|file| file.as_os_str() == "-"),
         "only one of the two recordings can be standard input"
     );
+    let [one, other] = files.map(|file| file.canonicalize().ok());
+    anyhow::ensure!(
+        one.is_none() || one != other,
+        "{}: is given twice; give the recordings of both ends",
+        files[0].display()
+    );
     if args.vantage.is_some() {
         console::warn("--vantage is left aside: where each of two recordings was made follows from both");
     }

@@ -9,18 +9,15 @@ use slowpath_views::{json, terminal};
 use std::io::Write;
 
 pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
-    let asked: Vec<Cause> = match &args.cause {
-        Some(name) => Cause::ALL.iter().copied().filter(|cause| cause.to_string() == *name).collect(),
-        None => Cause::ALL.to_vec(),
-    };
+    let asked = args.cause.map_or_else(|| Cause::ALL.to_vec(), |cause| vec![cause]);
     let mut out = console::stdout();
-    match (&args.cause, asked.as_slice()) {
+    match args.cause {
         _ if args.json => {
             serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_page, handbook_text))?;
             writeln!(out)?;
         }
-        (Some(_), [cause]) => terminal::cause_page(*cause, handbook_text(*cause), &console.look(), &mut out)?,
-        _ => terminal::cause_catalogue(&console.look(), &mut out)?,
+        Some(cause) => terminal::cause_page(cause, handbook_text(cause), &console.look(), &mut out)?,
+        None => terminal::cause_catalogue(&console.look(), &mut out)?,
     }
     out.flush()?;
     Ok(Outcome::Whole)

@@ -52,10 +52,11 @@ impl Console {
         if !self.progress {
             return None;
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-        bar.set_message(name.to_owned());
-        bar.set_style(ProgressStyle::with_template("{msg} {bytes} read, {bytes_per_sec}").ok()?);
-        Some(bar)
+        let style = ProgressStyle::with_template("{msg} {bytes} read, {bytes_per_sec}").ok()?;
+        // Styled before it is first drawn.
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)).with_style(style);
+        Some(bar.with_message(name.to_owned()))
     }
 }
 

@@ -13,7 +13,8 @@ use std::path::Path;
 pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Summary> {
     let capture =
         if path.as_os_str() == "-" { Capture::from_reader("-", io::stdin()) } else { Capture::open(path)? };
-    let bar = console.bar(&path.display().to_string());
+    // The folders would leave a narrow terminal no room for the bar.
+    let bar = console.bar(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     let capture = match bar.clone() {
         Some(bar) => capture.on_progress(move |done, total| {
             if let (Some(total), None) = (total, bar.length()) {
@@ -106,6 +107,12 @@ pub fn outcome(recordings: &[Recording]) -> Outcome {
 
 /// Says on standard error what is wrong with a recording, for commands whose output has no place for it.
 pub fn warn_of(recording: &Recording) {
+    if recording.segments == 0 {
+        console::warn(&format!(
+            "{}: there is no TCP in it; was the right interface recorded?",
+            recording.name
+        ));
+    }
     if let Some(damage) = &recording.damage {
         console::warn(&format!("{}: {damage}", recording.name));
     }

@@ -3,6 +3,7 @@
 mod both_ends;
 mod captures;
 mod help;
+mod show;
 mod vantage;
 
 use captures::Captures;
@@ -177,6 +178,12 @@ fn what_cannot_be_done_is_told_with_its_mend() {
         (&["diagnose", "transfer.pcap", "--vantage", "moon"], "possible values: sender, receiver, between"),
         (&["diagnose", "transfer.pcap", "--bogus"], "unexpected argument '--bogus'"),
         (&["show", "transfer.pcap", "--from", "noon"], "write seconds since the first packet"),
+        (
+            &["show", "transfer.pcap", "--from", "2", "--to", "1"],
+            "--to 1.000000000 is before --from 2.000000000",
+        ),
+        (&["show", "transfer.pcap", "--label", "lost"], "possible values: new, retransmission"),
+        (&["diagnose", "transfer.pcap", "./transfer.pcap"], "transfer.pcap: is given twice"),
         (&["causes", "no-such-cause"], "invalid value 'no-such-cause'"),
         (&["diagnose"], "required arguments"),
         (&[], "Usage: slowpath"),
@@ -192,6 +199,10 @@ fn a_recording_without_tcp_is_no_error() {
     folder.write("nothing.pcap", &captures::header());
     let (code, out, _) = told(&run(&folder, &["diagnose", "nothing.pcap"]));
     assert!(code == 0 && out.contains("There is no TCP in it"), "{out}");
+    for command in ["flows", "show"] {
+        let (code, _, err) = told(&run(&folder, &[command, "nothing.pcap"]));
+        assert!(code == 0 && err.contains("nothing.pcap: there is no TCP in it"), "{command}: {err}");
+    }
 }
 
 #[test]
@@ -236,6 +247,8 @@ fn every_cause_is_explained() {
     for name in names {
         let (code, out, _) = told(&run(&folder, &["causes", name]));
         assert!(code == 0 && out.contains(name) && out.lines().count() > 20, "{name}: {out}");
+        let short = name.split_once('/').expect("its limit, and what of it").1;
+        assert_eq!(told(&run(&folder, &["causes", short])).1, out, "{short}");
     }
 }
 

@@ -3,6 +3,7 @@
 use super::end;
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_analyses::Label;
 use slowpath_model::{Ecn, Event, EventKind, FlowId, Segment};
 
 /// One line of what `slowpath show --json` prints.
@@ -17,6 +18,8 @@ pub struct EventLine {
     at_ns: i64,
     /// The segment that passed; `null` for other events.
     segment: Option<SegmentFacts>,
+    /// What its data was, as `slowpath show --label` tells; `null` where that was not asked.
+    label: Option<&'static str>,
     /// How many events of this flow the source lost here; `null` for other events.
     missed: Option<u64>,
     /// The event as text, as `slowpath show` prints it.
@@ -61,8 +64,8 @@ struct SegmentFacts {
 }
 
 impl EventLine {
-    /// An event of `flow`.
-    pub fn of(flow: FlowId, event: &Event) -> Self {
+    /// An event of `flow`, and what its data was where that is known.
+    pub fn of(flow: FlowId, event: &Event, label: Option<Label>) -> Self {
         let (segment, missed) = match &event.kind {
             EventKind::Seen(segment) => (Some(SegmentFacts::of(segment)), None),
             EventKind::Missed { events } => (None, Some(*events)),
@@ -73,6 +76,7 @@ impl EventLine {
             flow: flow.0,
             at_ns: event.at.nanos(),
             segment,
+            label: label.map(Label::slug),
             missed,
             text: event.to_string(),
         }

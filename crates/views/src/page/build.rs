@@ -1,6 +1,6 @@
 //! From a diagnosis to the page's data.
 
-use super::picture::{LABELS, PictureData};
+use super::picture::PictureData;
 use super::queueing::QueueingData;
 use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
 use crate::diagnosis::{Diagnosis, Recording};
@@ -63,7 +63,7 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
             .map(|limit| LimitName { slug: limit.slug(), title: limit.title() })
             .collect(),
         causes: Cause::ALL.iter().map(cause_name).collect(),
-        labels: LABELS.iter().map(|label| label.slug()).collect(),
+        labels: Label::ALL.iter().map(|label| label.slug()).collect(),
         flow_count: ranking.flows,
         flows,
         groups,

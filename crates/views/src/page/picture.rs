@@ -5,17 +5,6 @@ use serde::Serialize;
 use slowpath_analyses::Label;
 use slowpath_analyses::picture::{Answer, Data, Mark, Picture};
 
-/// The labels, new data first.
-pub(super) const LABELS: [Label; 7] = [
-    Label::New,
-    Label::Retransmission,
-    Label::Spurious,
-    Label::OutOfOrder,
-    Label::Duplicate,
-    Label::KeepAlive,
-    Label::WindowProbe,
-];
-
 /// The time–sequence picture of what the sender sent.
 #[derive(Serialize, JsonSchema)]
 pub struct PictureData {
@@ -150,7 +139,7 @@ impl PictureData {
 impl Strokes {
     fn of(data: &[Mark<Data>]) -> Self {
         let label =
-            |mark: &Mark<Data>| LABELS.iter().position(|label| *label == mark.shows.label).unwrap_or(0);
+            |mark: &Mark<Data>| Label::ALL.iter().position(|label| *label == mark.shows.label).unwrap_or(0);
         let length =
             |mark: &Mark<Data>| u64::try_from(mark.shows.high.distance_from(mark.shows.low)).unwrap_or(0);
         Self {

@@ -2,7 +2,7 @@
 
 use crate::diagnosis::{Diagnosis, Paired};
 use crate::quantity::{count, counted, duration, duration_nanos};
-use slowpath_analyses::pairing::clock::Alignment;
+use slowpath_analyses::pairing::clock::{Alignment, Stretch};
 use slowpath_analyses::pairing::identify::Identified;
 use slowpath_analyses::pairing::report::{Quantiles, Tally};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
@@ -54,27 +54,33 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
 /// How the clocks of the two recordings lie; `None` where one was given.
 pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     let paired = diagnosis.paired.as_ref()?;
-    Some(match paired.pairing.clocks.as_ref().and_then(|clocks| Some((clocks, clocks.stretches.first()?))) {
-        Some((clocks, first)) => {
-            let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };
-            let steps = clocks.steps().count() as u64;
-            format!(
-                "The second recording's clock is {} {ahead} the first's, to within {}, and {} by {:.1} ppm{}.",
-                duration_nanos(first.offset_ns.saturating_abs()),
-                duration(first.uncertainty()),
-                if first.drift_ppm < 0.0 { "slower" } else { "faster" },
-                first.drift_ppm.abs(),
-                if steps > 0 {
-                    format!("; it was set {} meanwhile", super::times(steps))
-                } else {
-                    String::new()
-                }
-            )
-        }
-        None => {
-            "The clocks of the two recordings cannot be aligned, so one-way delays are not known.".to_owned()
-        }
-    })
+    let aligned = aligned(paired).and_then(|clocks| Some((clocks, clocks.stretches.first()?)));
+    let Some((clocks, first)) = aligned else {
+        let text = "The clocks of the two recordings cannot be aligned, so one-way delays are not known.";
+        return Some(text.to_owned());
+    };
+    let mut text = offset(first);
+    text += &match first.drift_ppm {
+        ppm if ppm.abs() < 0.05 => ", and as fast".to_owned(),
+        ppm => format!(", and {} by {:.1} ppm", if ppm < 0.0 { "slower" } else { "faster" }, ppm.abs()),
+    };
+    let steps = clocks.steps().count() as u64;
+    if steps > 0 {
+        text += &format!("; it was set {} meanwhile", super::times(steps));
+    }
+    Some(text + ".")
+}
+
+/// What the second clock shows beside the first, at first.
+fn offset(first: &Stretch) -> String {
+    let within = duration(first.uncertainty());
+    let offset = duration_nanos(first.offset_ns.saturating_abs());
+    // Less than can be told is no difference.
+    if first.offset_ns.unsigned_abs() <= u64::try_from(first.uncertainty().as_nanos()).unwrap_or(u64::MAX) {
+        return format!("The second recording's clock shows the first's time, to within {within}");
+    }
+    let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };
+    format!("The second recording's clock is {offset} {ahead} the first's, to within {within}")
 }
 
 /// Whether the clocks were aligned.

@@ -20,8 +20,9 @@ fn event() {
     segment.mss = Some(1460);
     let seen = Event { at: sample::at(12), kind: EventKind::Seen(segment) };
     let missed = Event { at: sample::at(13), kind: EventKind::Missed { events: 4 } };
-    let lines = [seen, missed]
-        .map(|event| serde_json::to_string(&json::EventLine::of(FlowId(1), &event)).expect("plain data"));
+    let lines = [seen, missed].map(|event| {
+        serde_json::to_string(&json::EventLine::of(FlowId(1), &event, None)).expect("plain data")
+    });
     insta::assert_snapshot!(lines.join("\n"));
 }
 

@@ -1,0 +1,62 @@
+//! `slowpath show --label`: data by what it was, as far as the whole recording tells.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use serde_json::Value;
+use std::path::Path;
+
+fn shipped(capture: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
+    path.join("sender.pcap.zst").display().to_string()
+}
+
+fn lines(args: &[&str]) -> Vec<String> {
+    let (code, out, err) = told(&run(&Captures::new(), args));
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn as_many_are_shown_of_each_label_as_are_counted() {
+    let mut counted = 0;
+    for capture in [
+        "reordering-30mbit-20ms-20000ppm-by-60ms",
+        "delay-spike-10mbit-60ms-900ms-of-1700ms-nofrto",
+        "random-loss-20mbit-40ms-10000ppm-cubic",
+    ] {
+        let file = shipped(capture);
+        let flows = lines(&["flows", &file, "--json"]).join("\n");
+        let document: Value = serde_json::from_str(&flows).expect("JSON");
+        let directions = document["flows"][0]["directions"].as_array().expect("directions").iter();
+        let labels: Vec<_> = directions.map(|way| &way["measures"]["labels"]).collect();
+        for (label, field) in
+            [("spurious", "spurious_retransmission"), ("retransmission", "retransmission"), ("new", "new")]
+        {
+            let wanted: u64 = labels.iter().map(|counts| counts[field].as_u64().expect(field)).sum();
+            let shown = lines(&["show", &file, "--label", label, "--json"]).len() as u64;
+            assert_eq!(shown, wanted, "{capture}: {label}");
+            counted += if label == "new" { 0 } else { shown };
+        }
+    }
+    assert!(counted > 50, "{counted}");
+}
+
+#[test]
+fn a_line_starts_with_its_label_and_lines_keep_their_order() {
+    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
+    let lines =
+        lines(&["show", &file, "--flow", "1", "--label", "retransmission,new", "--from", "1", "--to", "3"]);
+    assert!(lines[0].starts_with("# flow 1: "), "{}", lines[0]);
+    let rows: Vec<_> = lines[1..].iter().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert!(rows.iter().any(|row| row[0] == "new") && rows.iter().any(|row| row[0] == "retransmission"));
+    let times: Vec<f64> = rows.iter().map(|row| row[1].parse().expect("a time")).collect();
+    assert!(times.is_sorted() && times.iter().all(|time| (1.0..=3.0).contains(time)));
+}
+
+#[test]
+fn a_flow_without_any_of_it_is_not_named() {
+    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
+    assert_eq!(lines(&["show", &file, "--label", "keep-alive,window-probe"]), Vec::<String>::new());
+    let limited = lines(&["show", &file, "--label", "retransmission", "--limit", "2"]);
+    assert_eq!(limited.len(), 3);
+}
