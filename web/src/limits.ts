@@ -2,8 +2,8 @@
 
 import type { Flow, Page, Spell } from "./data.ts";
 import { canvas, colour, el } from "./dom.ts";
-import { LEFT, RIGHT, strip } from "./plot.ts";
-import { duration, instant, ticks } from "./quantity.ts";
+import { LEFT, RIGHT, strip, timeTicks } from "./plot.ts";
+import { duration, instant } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
 
 const BAR = 30;
@@ -21,8 +21,8 @@ export function limitsBar(page: Page, flow: Flow, spells: Spell[], view: View): 
     context.textAlign = "right";
     context.fillText("bound by", LEFT - 8, 11);
     context.textAlign = "center";
-    for (const time of ticks(view.first / 1e9, view.last / 1e9, width / 110, false)) {
-      context.fillText(instant(time * 1e9, (view.last - view.first) / 4), Math.min(x(time * 1e9), width - 30), BAR + 10);
+    for (const { at, text } of timeTicks(view.first, view.last, width)) {
+      context.fillText(text, Math.min(x(at), width - 30), BAR + 10);
     }
     if (!view.isWhole) {
       context.fillStyle = colour("veil");

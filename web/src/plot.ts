@@ -2,7 +2,7 @@
 
 import type { Page, Spell } from "./data.ts";
 import { colour } from "./dom.ts";
-import { instant, ticks } from "./quantity.ts";
+import { instantOnAxis, ticks } from "./quantity.ts";
 import type { View } from "./view.ts";
 
 export const LEFT = 76;
@@ -46,11 +46,18 @@ export function axes(frame: Frame, text: (value: number, step: number) => string
   }
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const time of ticks(frame.view.from / 1e9, frame.view.to / 1e9, width / 110, false)) {
-    const x = Math.round(xOf(frame, time * 1e9)) + 0.5;
+  for (const { at, text } of timeTicks(frame.view.from, frame.view.to, width)) {
+    const x = Math.round(xOf(frame, at)) + 0.5;
     line(context, x, top, x, bottom);
-    if (times) context.fillText(instant(time * 1e9, frame.view.span / 4), Math.min(x, width - 30), bottom + 6);
+    if (times) context.fillText(text, Math.min(x, width - 30), bottom + 6);
   }
+}
+
+/** Round instants from `from` to `to`, in nanoseconds, as many as there is room for, with their texts. */
+export function timeTicks(from: number, to: number, width: number): { at: number; text: string }[] {
+  const all = ticks(from / 1e9, to / 1e9, width / 110, false);
+  const step = all.length > 1 ? (all[1] as number) - (all[0] as number) : (to - from) / 1e9;
+  return all.map((seconds) => ({ at: seconds * 1e9, text: instantOnAxis(seconds, step) }));
 }
 
 export function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number): void {

@@ -25,6 +25,12 @@ export function instant(ns: number, span: number): string {
   return `${(ns / 1e9).toFixed(decimals)} s`;
 }
 
+/** An instant beside others that are `step` apart, as exact as tells them apart. Both in seconds. */
+export function instantOnAxis(seconds: number, step: number): string {
+  const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  return `${seconds.toFixed(decimals)} s`;
+}
+
 /** An instant as `slowpath show --from` takes it, not after it. */
 export function fromArgument(ns: number): string {
   return (Math.floor(ns / 1e6) / 1e3).toString();
@@ -50,7 +56,9 @@ export function bytesOnAxis(amount: number, step: number): string {
     if (Math.abs(value) < 1024) break;
     [value, apart, unit] = [value / 1024, apart / 1024, next];
   }
-  const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(apart) - 1e-9)));
+  // Powers of two have as many decimals as halvings: all of them where these are few.
+  const [rough, exact] = [Math.ceil(-Math.log10(apart) - 1e-9), Math.ceil(-Math.log2(apart))];
+  const decimals = Math.min(6, Math.max(0, Math.min(exact, rough + 1)));
   const text = value.toFixed(decimals);
   return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${unit}`;
 }

@@ -9,6 +9,8 @@ import type { View } from "./view.ts";
 
 /** The scale reaches at least this far, in nanoseconds: less says more of the clocks than of queues. */
 const LEAST_SCALE = 1e5;
+/** Over more stretches than this without a packet the line of the means is broken. */
+const LONGEST_GAP = 8;
 /** Half the width and the height of the mark of a loss. */
 const MARK = 4;
 
@@ -38,7 +40,7 @@ export function queueingPlot(queueing: Queueing, view: View): HTMLElement {
   return figure;
 }
 
-/** A box from the least to the most of each stretch, and a line through the means, broken where nothing passed. */
+/** A box from the least to the most of each stretch, and a line through the means, broken where nothing passed for long. */
 function delays(frame: Frame, queueing: Queueing, start: number, end: number): void {
   const { context } = frame;
   const { from, step, min, mean, max } = queueing;
@@ -56,7 +58,7 @@ function delays(frame: Frame, queueing: Queueing, start: number, end: number): v
   for (let i = start; i < end; i++) {
     const time = from[i] as number;
     const y = yOf(frame, mean[i] as number);
-    const connected = time - before < 1.5 * step;
+    const connected = time - before <= LONGEST_GAP * step;
     if (connected) context.lineTo(xOf(frame, time), y);
     else context.moveTo(xOf(frame, time), y);
     context.lineTo(xOf(frame, time + step), y);
