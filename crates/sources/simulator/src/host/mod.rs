@@ -1,0 +1,3 @@
+//! A host.
+
+pub mod schedule;

@@ -1,0 +1,249 @@
+//! Earliest eligible virtual deadline first (kernel/sched/fair.c, 6.18; Stoica and Abdel-Wahab, 1995).
+//!
+//! A task's virtual time runs while it does, the slower the more weight it has. A task is *eligible* if it has had no
+//! more than its share: if its virtual time is not ahead of the average. Of the eligible ones that with the earliest
+//! virtual deadline runs, and it keeps the CPU until its slice is used up (`RUN_TO_PARITY`), unless it stops being
+//! eligible before, as when another one wakes. What a task was owed or owes when it went to sleep (its *lag*) it
+//! has again when it wakes; one that owes something stays in the queue, though asleep, until it does not
+//! (`DELAY_DEQUEUE`).
+//!
+//! Queues are looked through from end to end here: a host has tens of tasks, and a tree would only hide the rules.
+
+use super::{TaskId, Waker};
+use slowpath_model::Instant;
+use std::time::Duration;
+
+/// Weight by nice value, −20…19 (`sched_prio_to_weight`).
+const WEIGHTS: [i64; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121,
+    2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29,
+    23, 18, 15,
+];
+/// The weight at which virtual time runs as real time does (`NICE_0_LOAD`).
+const NICE_0: i64 = 1024;
+
+/// What the scheduler remembers of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
+#[derive(Clone, Copy, Debug)]
+struct Entity {
+    weight: i64,
+    vruntime: i64,
+    deadline: i64,
+    /// How far it was behind the average when it left the queue (`vlag`).
+    vlag: i64,
+    /// Asleep, but still in the queue (`sched_delayed`).
+    delayed: bool,
+}
+
+impl Entity {
+    const ABSENT: Self = Self { weight: NICE_0, vruntime: 0, deadline: 0, vlag: 0, delayed: false };
+
+    /// `calc_delta_fair`.
+    fn virtual_ns(&self, nanos: i64) -> i64 {
+        nanos * NICE_0 / self.weight
+    }
+}
+
+/// One CPU's queue (`struct cfs_rq`).
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// Who is in it, the running one included.
+    tasks: Vec<TaskId>,
+    current: Option<TaskId>,
+    /// Until when the running task has been charged (`exec_start`).
+    charged: Instant,
+    /// Where virtual time goes on when the queue is empty.
+    last_average: i64,
+}
+
+/// The scheduler of a host.
+#[derive(Debug)]
+pub struct Eevdf {
+    tasks: Vec<Entity>,
+    queues: Vec<Queue>,
+    slice_ns: i64,
+    tick_ns: i64,
+}
+
+impl Eevdf {
+    pub fn new(cpus: usize, hz: u32, slice: Duration) -> Self {
+        Self {
+            tasks: Vec::new(),
+            queues: vec![Queue::default(); cpus],
+            slice_ns: slice.as_nanos() as i64,
+            tick_ns: 1_000_000_000 / i64::from(hz.max(1)),
+        }
+    }
+
+    fn entity(&self, task: TaskId) -> &Entity {
+        &self.tasks[task.index()]
+    }
+
+    /// The weighted mean of all virtual times in the queue (`avg_vruntime`), rounded down.
+    fn average(&self, cpu: usize) -> i64 {
+        let queue = &self.queues[cpu];
+        let Some(first) = queue.tasks.first() else { return queue.last_average };
+        // Distances from one of them are small enough for 64 bits.
+        let base = self.entity(*first).vruntime;
+        let (mut sum, mut weight) = (0, 0);
+        for task in &queue.tasks {
+            let entity = self.entity(*task);
+            sum += (entity.vruntime - base) * entity.weight;
+            weight += entity.weight;
+        }
+        base + sum.div_euclid(weight)
+    }
+
+    /// `entity_eligible`.
+    fn is_eligible(&self, task: TaskId, average: i64) -> bool {
+        self.entity(task).vruntime <= average
+    }
+
+    /// Charges the running task (`update_curr`); says whether its slice is used up.
+    fn charge(&mut self, cpu: usize, now: Instant) -> bool {
+        let queue = &mut self.queues[cpu];
+        let ran = now.nanos_since(queue.charged).max(0);
+        queue.charged = now;
+        let Some(task) = queue.current else { return false };
+        let slice = self.slice_ns;
+        let entity = &mut self.tasks[task.index()];
+        entity.vruntime += entity.virtual_ns(ran);
+        if entity.vruntime < entity.deadline {
+            return false;
+        }
+        entity.deadline = entity.vruntime + entity.virtual_ns(slice);
+        true
+    }
+
+    /// `place_entity`: puts a task into the queue at the lag it left with.
+    fn place(&mut self, cpu: usize, task: TaskId, initial: bool) {
+        let average = self.average(cpu);
+        let load: i64 = self.queues[cpu].tasks.iter().map(|task| self.entity(*task).weight).sum();
+        let slice = self.slice_ns;
+        let entity = &mut self.tasks[task.index()];
+        // The task moves the average towards itself as it joins; to have its lag afterwards it needs more before.
+        let lag = if load > 0 { entity.vlag * (load + entity.weight) / load } else { 0 };
+        entity.vruntime = average - lag;
+        // A new task has half a slice, to be in step with the others soon (`PLACE_DEADLINE_INITIAL`).
+        entity.deadline = entity.vruntime + entity.virtual_ns(if initial { slice / 2 } else { slice });
+        entity.delayed = false;
+        self.queues[cpu].tasks.push(task);
+    }
+
+    /// `dequeue_entity` with `update_entity_lag`.
+    fn remove(&mut self, cpu: usize, task: TaskId) {
+        let average = self.average(cpu);
+        let limit = self.entity(task).virtual_ns((2 * self.slice_ns).max(self.tick_ns));
+        let entity = &mut self.tasks[task.index()];
+        entity.vlag = (average - entity.vruntime).clamp(-limit, limit);
+        if entity.delayed {
+            // What it waited off its debt is paid; more than that it did not earn (`DELAY_ZERO`).
+            entity.vlag = entity.vlag.min(0);
+            entity.delayed = false;
+        }
+        let queue = &mut self.queues[cpu];
+        queue.tasks.retain(|queued| *queued != task);
+        queue.last_average = average;
+    }
+
+    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, now: Instant) {
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, Entity::ABSENT);
+        }
+        // A task of this number that owed something may still be in a queue.
+        if let Some(old) = self.queue_of(task) {
+            self.remove(old, task);
+        }
+        self.charge(cpu, now);
+        let weight = WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize];
+        self.tasks[task.index()] = Entity { weight, ..Entity::ABSENT };
+        self.place(cpu, task, true);
+    }
+
+    fn queue_of(&self, task: TaskId) -> Option<usize> {
+        self.queues.iter().position(|queue| queue.tasks.contains(&task))
+    }
+
+    /// `enqueue_task_fair`.
+    pub fn wake(&mut self, cpu: usize, task: TaskId, _waker: Waker, now: Instant) {
+        if self.entity(task).delayed
+            && let Some(old) = self.queue_of(task)
+        {
+            self.charge(old, now);
+            self.remove(old, task);
+        }
+        self.charge(cpu, now);
+        self.place(cpu, task, false);
+    }
+
+    pub fn sleep(&mut self, cpu: usize, now: Instant) {
+        self.charge(cpu, now);
+        let Some(task) = self.queues[cpu].current.take() else { return };
+        if self.is_eligible(task, self.average(cpu)) {
+            self.remove(cpu, task);
+        } else {
+            self.tasks[task.index()].delayed = true;
+        }
+    }
+
+    /// `entity_tick`.
+    pub fn tick(&mut self, cpu: usize, now: Instant) -> bool {
+        self.charge(cpu, now) && self.queues[cpu].tasks.len() > 1
+    }
+
+    /// `check_preempt_wakeup_fair`. All slices are the same here, so none is cut short for a shorter one.
+    pub fn preempts(&mut self, cpu: usize, woken: TaskId, now: Instant) -> bool {
+        let used_up = self.charge(cpu, now);
+        let queue = &self.queues[cpu];
+        let Some(current) = queue.current else { return true };
+        let average = self.average(cpu);
+        if used_up {
+            return true;
+        }
+        // `RUN_TO_PARITY`: an eligible task's slice is protected.
+        !self.is_eligible(current, average) && self.earliest(cpu, average) == Some(woken)
+    }
+
+    /// The eligible task with the earliest deadline (`__pick_eevdf`).
+    fn earliest(&self, cpu: usize, average: i64) -> Option<TaskId> {
+        let eligible = self.queues[cpu].tasks.iter().copied().filter(|task| self.is_eligible(*task, average));
+        eligible.min_by_key(|task| self.entity(*task).deadline)
+    }
+
+    /// `pick_next_task_fair`.
+    pub fn pick(&mut self, cpu: usize, now: Instant) -> Option<TaskId> {
+        self.charge(cpu, now);
+        loop {
+            let next = self.earliest(cpu, self.average(cpu));
+            match next {
+                // It has slept off what it owed.
+                Some(task) if self.entity(task).delayed => self.remove(cpu, task),
+                _ => {
+                    self.queues[cpu].current = next;
+                    return next;
+                }
+            }
+        }
+    }
+
+    pub fn runnable(&self, cpu: usize) -> usize {
+        self.queues[cpu].tasks.iter().filter(|task| !self.entity(**task).delayed).count()
+    }
+
+    pub fn steal(
+        &mut self,
+        from: usize,
+        to: usize,
+        now: Instant,
+        may_move: &dyn Fn(TaskId) -> bool,
+    ) -> Option<TaskId> {
+        self.charge(from, now);
+        self.charge(to, now);
+        let queue = &self.queues[from];
+        let may =
+            |task: &TaskId| queue.current != Some(*task) && !self.entity(*task).delayed && may_move(*task);
+        let task = queue.tasks.iter().copied().find(may)?;
+        self.remove(from, task);
+        self.place(to, task, false);
+        Some(task)
+    }
+}

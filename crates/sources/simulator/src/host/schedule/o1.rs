@@ -1,0 +1,364 @@
+//! The O(1) scheduler (kernel/sched.c, 2.6.14).
+//!
+//! Runnable tasks wait in the *active* array by priority and, when their time slice is used up, in the *expired* one;
+//! when the active one is empty the two change places. A task's priority is its nice value plus a bonus of −5…5 that
+//! it earns by sleeping; one with enough of it counts as interactive and goes back to the active array when its
+//! slice ends, unless that starves the expired.
+
+use super::{TaskId, Waker};
+use slowpath_model::Instant;
+use std::collections::VecDeque;
+
+/// Priorities of ordinary tasks are 100…139 (`MAX_RT_PRIO`, `MAX_PRIO`).
+const MAX_RT_PRIO: i64 = 100;
+const MAX_PRIO: i64 = 140;
+const LEVELS: usize = (MAX_PRIO - MAX_RT_PRIO) as usize;
+/// `DEF_TIMESLICE`, `MIN_TIMESLICE`.
+const DEF_TIMESLICE_MS: i64 = 100;
+const MIN_TIMESLICE_MS: i64 = 5;
+/// The share of the kernel's range of priorities that the bonus spans (`MAX_USER_PRIO * PRIO_BONUS_RATIO / 100`).
+const MAX_BONUS: i64 = 10;
+/// `INTERACTIVE_DELTA`.
+const INTERACTIVE_DELTA: i64 = 2;
+/// `NS_MAX_SLEEP_AVG`: `DEF_TIMESLICE * MAX_BONUS`.
+const MAX_SLEEP_AVG_NS: i64 = DEF_TIMESLICE_MS * MAX_BONUS * NS_PER_MS;
+/// `CHILD_PENALTY`, `ON_RUNQUEUE_WEIGHT`: percent.
+const CHILD_PENALTY: i64 = 95;
+const ON_RUNQUEUE_WEIGHT: i64 = 30;
+/// `GRANULARITY`.
+const GRANULARITY_MS: i64 = 10;
+const NS_PER_MS: i64 = 1_000_000;
+
+/// How a task came to be runnable (`activated`): what of its wait for the CPU counts as sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activated {
+    /// It has run since, or used up a slice: nothing.
+    No,
+    /// Another task woke it: `ON_RUNQUEUE_WEIGHT`.
+    ByTask,
+    /// An interrupt woke it: all.
+    ByInterrupt,
+}
+
+/// What the scheduler remembers of a task (`struct task_struct`).
+#[derive(Clone, Copy, Debug)]
+struct Entity {
+    /// 120 plus nice (`static_prio`).
+    static_prio: i64,
+    /// With the bonus (`prio`).
+    prio: i64,
+    sleep_avg_ns: i64,
+    /// Ticks left.
+    time_slice: i64,
+    /// When it last came onto or went off the CPU or the queue.
+    timestamp: Instant,
+    activated: Activated,
+}
+
+impl Entity {
+    const ABSENT: Self = Self {
+        static_prio: 120,
+        prio: 120,
+        sleep_avg_ns: 0,
+        time_slice: 0,
+        timestamp: Instant::START,
+        activated: Activated::No,
+    };
+
+    /// `CURRENT_BONUS`.
+    fn bonus(&self) -> i64 {
+        self.sleep_avg_ns * MAX_BONUS / MAX_SLEEP_AVG_NS
+    }
+
+    /// `effective_prio`.
+    fn effective_prio(&self) -> i64 {
+        (self.static_prio - (self.bonus() - MAX_BONUS / 2)).clamp(MAX_RT_PRIO, MAX_PRIO - 1)
+    }
+
+    /// `DELTA`: how much of a bonus a task of this nice value needs to count as interactive.
+    fn delta(&self) -> i64 {
+        (self.static_prio - 120) * MAX_BONUS / 40 + INTERACTIVE_DELTA
+    }
+
+    /// `TASK_INTERACTIVE`.
+    fn is_interactive(&self) -> bool {
+        self.prio <= self.static_prio - self.delta()
+    }
+
+    /// `INTERACTIVE_SLEEP`: a longer sleep than this makes it interactive, and no more than that.
+    fn interactive_sleep_ns(&self) -> i64 {
+        DEF_TIMESLICE_MS * MAX_BONUS * (MAX_BONUS / 2 + self.delta() + 1) / MAX_BONUS * NS_PER_MS - 1
+    }
+
+    /// `task_timeslice`, in milliseconds: 100 at nice 0, 800 at −20, 5 at 19.
+    fn slice_ms(&self) -> i64 {
+        let base = if self.static_prio < 120 { DEF_TIMESLICE_MS * 4 } else { DEF_TIMESLICE_MS };
+        (base * (MAX_PRIO - self.static_prio) / 20).max(MIN_TIMESLICE_MS)
+    }
+
+    /// `recalc_task_prio`: `now` is when the wait ended, of which a part may not count.
+    fn credit_sleep(&mut self, now: Instant) {
+        let slept = now.nanos_since(self.timestamp).clamp(0, MAX_SLEEP_AVG_NS);
+        if slept > self.interactive_sleep_ns() {
+            self.sleep_avg_ns = MAX_SLEEP_AVG_NS - DEF_TIMESLICE_MS * NS_PER_MS;
+        } else if slept > 0 {
+            // The less it has, the faster it earns.
+            let weight = (MAX_BONUS - self.bonus()).max(1);
+            self.sleep_avg_ns = (self.sleep_avg_ns + slept * weight).min(MAX_SLEEP_AVG_NS);
+        }
+        self.prio = self.effective_prio();
+    }
+}
+
+/// Tasks by priority (`struct prio_array`).
+#[derive(Clone, Debug)]
+struct Array {
+    lists: [VecDeque<TaskId>; LEVELS],
+    /// Bit n is set while list n has a task.
+    bitmap: u64,
+}
+
+impl Array {
+    fn new() -> Self {
+        Self { lists: std::array::from_fn(|_| VecDeque::new()), bitmap: 0 }
+    }
+
+    fn push(&mut self, task: TaskId, prio: i64) {
+        let level = (prio - MAX_RT_PRIO) as usize;
+        self.lists[level].push_back(task);
+        self.bitmap |= 1 << level;
+    }
+
+    /// Takes the task out, wherever it is; says whether it was there.
+    fn remove(&mut self, task: TaskId, prio: i64) -> bool {
+        let level = (prio - MAX_RT_PRIO) as usize;
+        let list = &mut self.lists[level];
+        let Some(at) = list.iter().position(|queued| *queued == task) else { return false };
+        list.remove(at);
+        if list.is_empty() {
+            self.bitmap &= !(1 << level);
+        }
+        true
+    }
+
+    fn first(&self) -> Option<TaskId> {
+        let level = self.bitmap.trailing_zeros() as usize;
+        self.lists.get(level).and_then(|list| list.front().copied())
+    }
+
+    fn len(&self) -> usize {
+        self.lists.iter().map(VecDeque::len).sum()
+    }
+}
+
+/// One CPU's queue (`struct runqueue`).
+#[derive(Clone, Debug)]
+struct Queue {
+    active: Array,
+    expired: Array,
+    current: Option<TaskId>,
+    /// When the first task went to the expired array since the arrays were last swapped.
+    expired_since: Option<Instant>,
+    /// The best nice value in the expired array, as a static priority.
+    best_expired_prio: i64,
+}
+
+/// The scheduler of a host.
+#[derive(Debug)]
+pub struct O1 {
+    tasks: Vec<Entity>,
+    queues: Vec<Queue>,
+    hz: u32,
+}
+
+impl O1 {
+    pub fn new(cpus: usize, hz: u32) -> Self {
+        let queue = Queue {
+            active: Array::new(),
+            expired: Array::new(),
+            current: None,
+            expired_since: None,
+            best_expired_prio: MAX_PRIO,
+        };
+        Self { tasks: Vec::new(), queues: vec![queue; cpus], hz }
+    }
+
+    fn ticks(&self, ms: i64) -> i64 {
+        (ms * i64::from(self.hz) / 1000).max(1)
+    }
+
+    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, now: Instant) {
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, Entity::ABSENT);
+        }
+        let mut entity = Entity { static_prio: 120 + i64::from(nice), timestamp: now, ..Entity::ABSENT };
+        // The parent is a shell or a make, which sleeps nearly always and so has every bonus: the child has nearly as
+        // much to begin with (`wake_up_new_task`), and half a slice (`sched_fork`).
+        entity.sleep_avg_ns = MAX_BONUS * CHILD_PENALTY / 100 * MAX_SLEEP_AVG_NS / MAX_BONUS;
+        entity.time_slice = (self.ticks(entity.slice_ms()) + 1) >> 1;
+        entity.prio = entity.effective_prio();
+        self.tasks[task.index()] = entity;
+        self.queues[cpu].active.push(task, entity.prio);
+    }
+
+    /// `try_to_wake_up` and `activate_task`.
+    pub fn wake(&mut self, cpu: usize, task: TaskId, waker: Waker, now: Instant) {
+        let entity = &mut self.tasks[task.index()];
+        entity.credit_sleep(now);
+        entity.activated = match waker {
+            Waker::Interrupt => Activated::ByInterrupt,
+            Waker::Task => Activated::ByTask,
+        };
+        entity.timestamp = now;
+        self.queues[cpu].active.push(task, entity.prio);
+    }
+
+    pub fn sleep(&mut self, cpu: usize, now: Instant) {
+        if let Some(task) = self.queues[cpu].current.take() {
+            self.charge(task, now);
+            let prio = self.tasks[task.index()].prio;
+            let queue = &mut self.queues[cpu];
+            let _ = queue.active.remove(task, prio) || queue.expired.remove(task, prio);
+        }
+    }
+
+    /// What running since its timestamp costs a task of its average: the less, the more interactive it is
+    /// (`schedule`).
+    fn charge(&mut self, task: TaskId, now: Instant) {
+        let entity = &mut self.tasks[task.index()];
+        let ran = now.nanos_since(entity.timestamp).clamp(0, MAX_SLEEP_AVG_NS);
+        entity.sleep_avg_ns = (entity.sleep_avg_ns - ran / entity.bonus().max(1)).max(0);
+        entity.timestamp = now;
+    }
+
+    /// `scheduler_tick`.
+    pub fn tick(&mut self, cpu: usize, now: Instant) -> bool {
+        let Some(task) = self.queues[cpu].current else { return false };
+        let slice = self.ticks(self.tasks[task.index()].slice_ms());
+        let granularity = self.granularity(task);
+        let starving = self.expired_starve(cpu, now);
+        let (entity, queue) = (&mut self.tasks[task.index()], &mut self.queues[cpu]);
+        entity.time_slice -= 1;
+        if entity.time_slice > 0 {
+            // A piece of an interactive task's slice is over: its equals have their turn.
+            let piece = entity.is_interactive()
+                && (slice - entity.time_slice) % granularity == 0
+                && entity.time_slice >= granularity;
+            if piece && queue.active.remove(task, entity.prio) {
+                queue.active.push(task, entity.prio);
+                return true;
+            }
+            return false;
+        }
+        queue.active.remove(task, entity.prio);
+        entity.prio = entity.effective_prio();
+        entity.time_slice = slice;
+        queue.expired_since.get_or_insert(now);
+        if entity.is_interactive() && !starving {
+            queue.active.push(task, entity.prio);
+        } else {
+            queue.expired.push(task, entity.prio);
+            queue.best_expired_prio = queue.best_expired_prio.min(entity.static_prio);
+        }
+        true
+    }
+
+    /// `TIMESLICE_GRANULARITY`: the more interactive, the shorter the pieces of its slice.
+    fn granularity(&self, task: TaskId) -> i64 {
+        let bonus = self.tasks[task.index()].bonus();
+        let pieces = 1 << ((MAX_BONUS - bonus).max(1) - 1);
+        self.ticks(GRANULARITY_MS) * pieces * self.queues.len() as i64
+    }
+
+    /// `EXPIRED_STARVING`.
+    fn expired_starve(&self, cpu: usize, now: Instant) -> bool {
+        let queue = &self.queues[cpu];
+        let limit_ns = DEF_TIMESLICE_MS * MAX_BONUS * NS_PER_MS * self.runnable(cpu) as i64;
+        let waited = queue.expired_since.is_some_and(|since| now.nanos_since(since) > limit_ns);
+        let better = queue.current.is_some_and(|task| {
+            let current = self.tasks[task.index()].static_prio;
+            current > queue.best_expired_prio
+        });
+        waited || better
+    }
+
+    /// `TASK_PREEMPTS_CURR`.
+    pub fn preempts(&mut self, cpu: usize, woken: TaskId, _now: Instant) -> bool {
+        self.queues[cpu]
+            .current
+            .is_none_or(|current| self.tasks[woken.index()].prio < self.tasks[current.index()].prio)
+    }
+
+    /// `schedule`.
+    pub fn pick(&mut self, cpu: usize, now: Instant) -> Option<TaskId> {
+        if let Some(previous) = self.queues[cpu].current {
+            self.charge(previous, now);
+        }
+        let queue = &mut self.queues[cpu];
+        if queue.active.bitmap == 0 {
+            std::mem::swap(&mut queue.active, &mut queue.expired);
+            queue.expired_since = None;
+            queue.best_expired_prio = MAX_PRIO;
+        }
+        let next = queue.active.first();
+        if let Some(task) = next {
+            self.credit_wait(cpu, task, now);
+        }
+        self.queues[cpu].current = next;
+        next
+    }
+
+    /// What a task waited for the CPU counts as sleep, in part.
+    fn credit_wait(&mut self, cpu: usize, task: TaskId, now: Instant) {
+        let entity = &mut self.tasks[task.index()];
+        if entity.activated != Activated::No {
+            let waited = now.nanos_since(entity.timestamp).max(0);
+            let counts = if entity.activated == Activated::ByTask {
+                waited * ON_RUNQUEUE_WEIGHT / 100
+            } else {
+                waited
+            };
+            let before = entity.prio;
+            entity.credit_sleep(Instant::from_nanos(entity.timestamp.nanos() + counts));
+            entity.activated = Activated::No;
+            let after = entity.prio;
+            let active = &mut self.queues[cpu].active;
+            // It is the first of its list and of the better one that it moves to, if that was empty.
+            if active.remove(task, before) {
+                active.push(task, after);
+            }
+        }
+        self.tasks[task.index()].timestamp = now;
+    }
+
+    pub fn runnable(&self, cpu: usize) -> usize {
+        self.queues[cpu].active.len() + self.queues[cpu].expired.len()
+    }
+
+    pub fn steal(
+        &mut self,
+        from: usize,
+        to: usize,
+        _now: Instant,
+        may_move: &dyn Fn(TaskId) -> bool,
+    ) -> Option<TaskId> {
+        let queue = &self.queues[from];
+        // Expired tasks first: their caches are the coldest (`move_tasks`).
+        let waiting =
+            [&queue.expired, &queue.active].into_iter().flat_map(|array| array.lists.iter().flatten());
+        let task = waiting.copied().find(|task| queue.current != Some(*task) && may_move(*task))?;
+        let prio = self.tasks[task.index()].prio;
+        let queue = &mut self.queues[from];
+        let was_expired = queue.expired.remove(task, prio);
+        if !was_expired {
+            queue.active.remove(task, prio);
+        }
+        let to = &mut self.queues[to];
+        if was_expired {
+            to.expired.push(task, prio)
+        } else {
+            to.active.push(task, prio)
+        }
+        Some(task)
+    }
+}
