@@ -176,20 +176,23 @@ impl Packet {
     /// Bytes of TCP options on the wire, padded as Linux pads them (`tcp_options_write`, 6.18).
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        timestamps
-            + match self.options {
-                Options::None => 0,
-                Options::Sack(sack) => 4 + 8 * u32::from(sack.count),
-                Options::Syn(syn) => {
-                    // SACK-permitted uses the padding of the timestamps when there are any.
-                    let sack = if syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
-                    let fast_open = syn.fast_open.map_or(0, |cookie| (2 + u32::from(cookie.len)).next_multiple_of(4));
-                    if syn.mss.is_some() { 4 } else { 0 }
-                        + if syn.window_scale.is_some() { 4 } else { 0 }
-                        + sack
-                        + fast_open
-                }
-            }
+        match self.options {
+            Options::None => timestamps,
+            Options::Sack(sack) => timestamps + 4 + 8 * u32::from(sack.count),
+            Options::Syn(syn) => timestamps + syn.bytes(self.timestamps.is_some()),
+        }
+    }
+}
+
+impl SynOptions {
+    /// Bytes on the wire. SACK-permitted takes the padding of the timestamps when there are any.
+    fn bytes(self, timestamps: bool) -> u32 {
+        let word = |present: bool| if present { 4 } else { 0 };
+        let fast_open = self.fast_open.map_or(0, |cookie| (2 + u32::from(cookie.len)).next_multiple_of(4));
+        word(self.mss.is_some())
+            + word(self.window_scale.is_some())
+            + word(self.sack_permitted && !timestamps)
+            + fast_open
     }
 }
 

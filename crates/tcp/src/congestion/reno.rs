@@ -1,0 +1,27 @@
+//! NewReno (RFC 5681; net/ipv4/tcp_cong.c, 6.18).
+
+use super::{Control, Moment, Window};
+
+/// Slow start, then one segment a round trip; half after a loss.
+#[derive(Clone, Copy, Debug)]
+pub struct Reno;
+
+impl Control for Reno {
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+
+    fn ssthresh(&mut self, window: &Window) -> u32 {
+        (window.cwnd / 2).max(2)
+    }
+
+    fn cong_avoid(&mut self, window: &mut Window, _moment: &Moment, acked: u32) {
+        if !window.is_limiting() {
+            return;
+        }
+        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if left > 0 {
+            window.additive_increase(window.cwnd, left);
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! What an acknowledgment does to the sender (`tcp_ack`, tcp_input.c, 6.18).
+
+use super::recovery::Retransmit;
+use super::skb::Fate;
+use super::chrono::Waiting;
+use crate::congestion::AckSample;
+use crate::connection::Connection;
+use crate::packet::Packet;
+use slowpath_model::{Flags, Instant, StreamOffset};
+use std::time::Duration;
+
+/// What came of an acknowledgment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckResult {
+    /// It acknowledges something outstanding, or repeats what is acknowledged.
+    Valid,
+    /// It is older than the last one, within the window.
+    Old,
+    /// It is older than any the peer can have meant (RFC 5961, section 5.2): to be challenged.
+    TooOld,
+    /// It acknowledges what was never sent.
+    Unsent,
+}
+
+/// What one ACK turns out to say (`FLAG_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AckFlags(u32);
+
+impl AckFlags {
+    pub const DATA: Self = Self(0x01);
+    pub const WIN_UPDATE: Self = Self(0x02);
+    pub const DATA_ACKED: Self = Self(0x04);
+    pub const RETRANS_DATA_ACKED: Self = Self(0x08);
+    pub const SYN_ACKED: Self = Self(0x10);
+    pub const DATA_SACKED: Self = Self(0x20);
+    pub const ECE: Self = Self(0x40);
+    pub const LOST_RETRANS: Self = Self(0x80);
+    pub const ORIG_SACK_ACKED: Self = Self(0x200);
+    pub const SND_UNA_ADVANCED: Self = Self(0x400);
+    pub const DSACKING_ACK: Self = Self(0x800);
+    pub const SET_XMIT_TIMER: Self = Self(0x1000);
+    pub const SACK_RENEGING: Self = Self(0x2000);
+    pub const DSACK_TLP: Self = Self(0x20000);
+    pub const ACK_MAYBE_DELAYED: Self = Self(0x10000);
+
+    pub const ACKED: Self = Self(Self::DATA_ACKED.0 | Self::SYN_ACKED.0);
+    pub const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::ACKED.0);
+    pub const CA_ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING_ACK.0);
+    pub const FORWARD_PROGRESS: Self = Self(Self::ACKED.0 | Self::DATA_SACKED.0);
+
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub const fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    pub const fn clear(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+}
+
+/// What the pieces of `tcp_ack` hand to each other (`struct tcp_sacktag_state` and locals).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acking {
+    pub now: Instant,
+    pub flags: AckFlags,
+    /// The lowest sequence number never retransmitted that was delivered (`reord`).
+    pub reordered: Option<StreamOffset>,
+    /// When the first and the last of the segments newly sacked were sent.
+    pub first_sacked: Option<Instant>,
+    pub last_sacked: Option<Instant>,
+    /// Segments that the ACK's super-packet stands for, for counting duplicates.
+    pub duplicates: u32,
+    pub prior_una: StreamOffset,
+    pub prior_in_flight: u32,
+    pub prior_sacked: u32,
+    /// Segments delivered before this ACK, and lost before it.
+    pub prior_delivered: u32,
+    pub prior_lost: u32,
+    pub acked_segments: u32,
+    /// A round trip for the congestion control, in microseconds.
+    pub ca_rtt_us: Option<u32>,
+}
+
+impl Connection {
+    /// Processes the acknowledgment that a segment carries. `slow` says that it did not pass header prediction.
+    pub(crate) fn ack(&mut self, now: Instant, packet: &Packet, slow: bool) -> AckResult {
+        let snd = &self.snd;
+        let ack = packet.ack;
+        let mut acking = Acking {
+            now,
+            prior_una: snd.una,
+            prior_sacked: snd.sacked_out,
+            prior_delivered: snd.delivered,
+            prior_lost: snd.lost,
+            prior_in_flight: snd.in_flight(),
+            duplicates: packet.segments(),
+            ..Acking::default()
+        };
+        let prior_highest = snd.highest_sack_seq();
+        let prior_packets = snd.packets_out;
+        if ack < snd.una {
+            return self.old_ack(packet, acking);
+        }
+        if ack > snd.nxt {
+            return AckResult::Unsent;
+        }
+        self.snd.reneging = false;
+        self.snd.rate.begin_ack();
+        if ack > acking.prior_una {
+            acking.flags.set(AckFlags::SND_UNA_ADVANCED);
+            self.snd.retransmits = 0;
+        }
+        self.note_echo(packet);
+        let fast = !slow && acking.flags.any(AckFlags::SND_UNA_ADVANCED);
+        if fast {
+            self.snd.wl1 = packet.seq;
+            self.advance_una(ack);
+            acking.flags.set(AckFlags::WIN_UPDATE);
+        } else {
+            self.read_slowly(packet, &mut acking);
+        }
+        self.soft_error = None;
+        self.snd.probes_out = 0;
+        self.snd.last_ack = now;
+        if prior_packets == 0 {
+            self.ack_of_nothing(packet, acking);
+            return AckResult::Valid;
+        }
+        self.clean_queue(&mut acking, prior_highest);
+        self.update_reordering_window();
+        self.process_probe_ack(ack, acking.flags, now);
+        let mut retransmit = Retransmit::Nothing;
+        if self.is_dubious(acking.flags) {
+            let duplicates = self.duplicate_count(acking);
+            retransmit = self.fast_retransmit_alert(&mut acking, duplicates);
+        }
+        if acking.flags.any(AckFlags::SET_XMIT_TIMER) {
+            self.set_transmit_timer(now);
+        }
+        self.finish_ack(acking, retransmit);
+        AckResult::Valid
+    }
+
+    /// An ACK that lies below what is acknowledged: its SACK blocks still count.
+    fn old_ack(&mut self, packet: &Packet, mut acking: Acking) -> AckResult {
+        let window = u64::from(self.snd.max_window).min(self.snd.totals.bytes_acked) as i64;
+        if packet.ack.distance_from(self.snd.una) < -window {
+            return AckResult::TooOld;
+        }
+        if !packet.sack().is_empty() {
+            self.note_echo(packet);
+            self.snd.rate.begin_ack();
+            self.tag_sacked(packet, &mut acking);
+            let retransmit = self.fast_retransmit_alert(&mut acking, 0);
+            self.retransmit_as_told(acking.now, retransmit);
+        }
+        AckResult::Old
+    }
+
+    /// Nothing was outstanding: a probe's answer, a window update, or an old friend.
+    fn ack_of_nothing(&mut self, packet: &Packet, mut acking: Acking) {
+        if acking.flags.any(AckFlags::DSACKING_ACK) {
+            self.fast_retransmit_alert(&mut acking, 0);
+        }
+        self.ack_probe(acking.now);
+        self.process_probe_ack(packet.ack, acking.flags, acking.now);
+    }
+
+    /// Everything but the plain advance: the window, SACK, ECN-Echo.
+    fn read_slowly(&mut self, packet: &Packet, acking: &mut Acking) {
+        if packet.end() != packet.seq {
+            acking.flags.set(AckFlags::DATA);
+        }
+        self.update_send_window(packet, acking);
+        if self.negotiated.sack && !packet.sack().is_empty() {
+            self.tag_sacked(packet, acking);
+        }
+        if self.negotiated.ecn && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
+            acking.flags.set(AckFlags::ECE);
+            self.snd.delivered_ce += 1;
+        }
+    }
+
+    /// `tcp_ack_update_window`.
+    fn update_send_window(&mut self, packet: &Packet, acking: &mut Acking) {
+        let shift = match self.negotiated.window_scale {
+            Some((theirs, _)) if !packet.flags.has(Flags::SYN) => theirs,
+            _ => 0,
+        };
+        let window = u32::from(packet.window) << shift;
+        if self.may_update_window(packet, window) {
+            acking.flags.set(AckFlags::WIN_UPDATE);
+            self.snd.wl1 = packet.seq;
+            if self.snd.wnd != window {
+                self.snd.wnd = window;
+                if !self.snd.queue.is_all_sent() {
+                    self.restart_after_idle(acking.now);
+                }
+                if window > self.snd.max_window {
+                    self.snd.max_window = window;
+                    self.sync_mss();
+                }
+            }
+        }
+        self.advance_una(packet.ack);
+    }
+
+    /// `tcp_may_update_window` (RFC 9293, section 3.10.7.4).
+    fn may_update_window(&self, packet: &Packet, window: u32) -> bool {
+        let snd = &self.snd;
+        packet.ack > snd.una
+            || packet.seq > snd.wl1
+            || (packet.seq == snd.wl1 && (window > snd.wnd || window == 0))
+    }
+
+    /// `tcp_snd_una_update`.
+    fn advance_una(&mut self, ack: StreamOffset) {
+        let delta = ack.distance_from(self.snd.una);
+        self.snd.totals.bytes_acked += u64::try_from(delta).unwrap_or(0);
+        self.snd.una = ack;
+    }
+
+    /// Remembers the timestamp that this ACK echoes: undo asks for it.
+    fn note_echo(&mut self, packet: &Packet) {
+        self.snd.rack.echoed = packet.timestamps.map(|timestamps| timestamps.ecr).filter(|&ecr| ecr != 0);
+    }
+
+    /// `tcp_ack_is_dubious`.
+    fn is_dubious(&self, flags: AckFlags) -> bool {
+        !flags.any(AckFlags::NOT_DUP)
+            || flags.any(AckFlags::CA_ALERT)
+            || self.snd.ca_state != crate::congestion::CaState::Open
+    }
+
+    /// How many duplicate ACKs this one stands for.
+    fn duplicate_count(&self, acking: Acking) -> u32 {
+        let not = AckFlags(
+            AckFlags::SND_UNA_ADVANCED.0 | AckFlags::NOT_DUP.0 | AckFlags::DSACKING_ACK.0,
+        );
+        if acking.flags.any(not) { 0 } else { acking.duplicates.max(1) }
+    }
+
+    /// `tcp_clean_rtx_queue`: forgets what is acknowledged, and measures.
+    fn clean_queue(&mut self, acking: &mut Acking, prior_highest: StreamOffset) {
+        let mut sent = Sent::default();
+        while let Some(id) = self.snd.queue.head() {
+            if !self.acknowledge_head(id, acking, &mut sent) {
+                break;
+            }
+        }
+        if self.snd.queue.is_all_acknowledged() {
+            let idle = self.snd.is_idle();
+            self.snd.chrono.stop(acking.now, Waiting::Busy, idle);
+        }
+        if self.snd.urgent >= acking.prior_una && self.snd.urgent < self.snd.una {
+            self.snd.urgent = self.snd.una;
+        }
+        let head = self.snd.queue.head().map(|id| self.snd.queue[id]);
+        if head.is_some_and(|skb| skb.fate.any(Fate::SACKED)) {
+            acking.flags.set(AckFlags::SACK_RENEGING);
+        }
+        let sacked_rtt = acking.first_sacked.map(|at| micros_since(acking.now, at));
+        let measured = self.measure(acking, &sent, sacked_rtt);
+        if acking.flags.any(AckFlags::ACKED) {
+            acking.flags.set(AckFlags::SET_XMIT_TIMER);
+            self.after_progress(acking, &sent, prior_highest);
+        } else if let (Some(head), true, Some(rtt)) = (head, measured, sacked_rtt)
+            && rtt > micros_since(acking.now, head.sent_at)
+        {
+            // What was sacked was sent before the head was last: the timer need not start again otherwise.
+            acking.flags.set(AckFlags::SET_XMIT_TIMER);
+        }
+        self.tell_congestion_control(acking);
+    }
+
+    /// The head of the queue, as far as it is acknowledged; whether to go on with the next.
+    fn acknowledge_head(&mut self, id: super::queue::SkbId, acking: &mut Acking, sent: &mut Sent) -> bool {
+        let skb = self.snd.queue[id];
+        let una = self.snd.una;
+        let fully = skb.end_seq <= una;
+        let segments = if fully {
+            skb.segments
+        } else {
+            if skb.segments == 1 || una <= skb.seq {
+                return false;
+            }
+            match self.trim_acknowledged(id) {
+                0 => return false,
+                acked => acked,
+            }
+        };
+        self.count_acknowledged(&skb, segments, acking, sent);
+        sent.partial |= !fully;
+        if skb.flags.has(Flags::SYN) {
+            acking.flags.set(AckFlags::SYN_ACKED);
+            self.snd.retrans_stamp = None;
+        } else {
+            acking.flags.set(AckFlags::DATA_ACKED);
+        }
+        if fully {
+            self.forget(id);
+        }
+        fully
+    }
+
+    /// `tcp_tso_acked`: cuts whole acknowledged segments off the head; how many there were.
+    fn trim_acknowledged(&mut self, id: super::queue::SkbId) -> u32 {
+        let before = self.snd.queue[id];
+        self.free_send_memory(u32::try_from(self.snd.una.distance_from(before.seq)).unwrap_or(0));
+        self.snd.queue.trim(id, self.snd.una);
+        before.segments.saturating_sub(self.snd.queue[id].segments)
+    }
+
+    fn count_acknowledged(&mut self, skb: &super::skb::Skb, segments: u32, acking: &mut Acking, sent: &mut Sent) {
+        let flags = &mut acking.flags;
+        if skb.fate.any(Fate::ANY_RETRANSMISSION) {
+            if skb.fate.any(Fate::RETRANSMITTED) {
+                self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
+            }
+            flags.set(AckFlags::RETRANS_DATA_ACKED);
+        } else if !skb.fate.any(Fate::SACKED) {
+            sent.last = Some(skb.sent_at);
+            sent.first.get_or_insert(skb.sent_at);
+            acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
+            if skb.end_seq <= self.snd.high_seq {
+                flags.set(AckFlags::ORIG_SACK_ACKED);
+            }
+        }
+        if skb.fate.any(Fate::SACKED) {
+            self.snd.sacked_out = self.snd.sacked_out.saturating_sub(segments);
+        } else if self.negotiated.sack {
+            self.snd.delivered = self.snd.delivered.wrapping_add(segments);
+            if !self.is_spurious_retransmission(skb) {
+                self.rack_advance(acking.now, skb);
+            }
+        }
+        if skb.fate.any(Fate::LOST) {
+            self.snd.lost_out = self.snd.lost_out.saturating_sub(segments);
+        }
+        self.snd.packets_out = self.snd.packets_out.saturating_sub(segments);
+        acking.acked_segments += segments;
+        self.rate_delivered(acking.now, skb);
+    }
+
+    /// Removes a buffer from the queue and from everything that points at it.
+    fn forget(&mut self, id: super::queue::SkbId) {
+        let snd = &mut self.snd;
+        let next = snd.queue.next(id);
+        if snd.retransmit_hint == Some(id) {
+            snd.retransmit_hint = None;
+        }
+        if snd.highest_sack == Some(id) {
+            snd.highest_sack = next;
+        }
+        let memory = super::write::memory(&snd.queue[id]);
+        snd.queue.unlink(id);
+        snd.wmem_queued = snd.wmem_queued.saturating_sub(memory);
+    }
+
+    /// `tcp_ack_update_rtt`; whether there was a round trip to take.
+    fn measure(&mut self, acking: &mut Acking, sent: &Sent, sacked_rtt: Option<u32>) -> bool {
+        let now = acking.now;
+        let mut sample = None;
+        if let (Some(first), Some(last), false) =
+            (sent.first, sent.last, acking.flags.any(AckFlags::RETRANS_DATA_ACKED))
+        {
+            sample = Some(micros_since(now, first));
+            acking.ca_rtt_us = Some(micros_since(now, last));
+            if self.may_be_delayed(acking, sent) {
+                acking.flags.set(AckFlags::ACK_MAYBE_DELAYED);
+            }
+        }
+        if sacked_rtt.is_some() {
+            acking.ca_rtt_us = acking.last_sacked.map(|at| micros_since(now, at));
+        }
+        sample = sample.or(sacked_rtt);
+        if sample.is_none() && acking.flags.any(AckFlags::ACKED) {
+            sample = self.echoed_rtt_us(now);
+            acking.ca_rtt_us = sample;
+        }
+        let Some(rtt_us) = sample else { return false };
+        if let Some(ca_rtt_us) = acking.ca_rtt_us {
+            self.note_min_rtt(now, ca_rtt_us, acking.flags);
+        }
+        self.take_rtt(rtt_us);
+        self.snd.backoff = 0;
+        true
+    }
+
+    /// One small segment alone acknowledged: its receiver may have delayed the ACK.
+    fn may_be_delayed(&self, acking: &Acking, sent: &Sent) -> bool {
+        let advanced = self.snd.una.distance_from(acking.prior_una);
+        acking.acked_segments == 1
+            && !sent.partial
+            && acking.prior_sacked == 0
+            && advanced < i64::from(self.snd.mss)
+            && !acking.flags.any(AckFlags::CA_ALERT)
+            && !acking.flags.any(AckFlags::SYN_ACKED)
+    }
+
+    /// `tcp_update_rtt_min`: a delayed ACK does not raise the minimum.
+    fn note_min_rtt(&mut self, now: Instant, rtt_us: u32, flags: AckFlags) {
+        if flags.any(AckFlags::ACK_MAYBE_DELAYED) && self.min_rtt_us().is_some_and(|least| rtt_us > least) {
+            return;
+        }
+        let window = self.settings.sysctls.tcp_min_rtt_wlen;
+        self.snd.rtt.minimum.update(now, window, rtt_us.max(1));
+    }
+
+    /// Progress was made: what it says of reordering.
+    fn after_progress(&mut self, acking: &mut Acking, sent: &Sent, prior_highest: StreamOffset) {
+        if self.is_reno() {
+            self.remove_reno_sacks(acking.acked_segments);
+            // Without SACK, progress after a retransmission may be due to it.
+            if acking.flags.any(AckFlags::RETRANS_DATA_ACKED) {
+                acking.flags.clear(AckFlags::ORIG_SACK_ACKED);
+            }
+        } else if let Some(seq) = acking.reordered
+            && !sent.is_empty()
+            && seq < prior_highest
+        {
+            // A hole that was never retransmitted has filled: the path reorders.
+            self.note_reordering(seq);
+        }
+    }
+
+    fn tell_congestion_control(&mut self, acking: &Acking) {
+        let sample = AckSample {
+            acked: acking.acked_segments,
+            rtt: acking.ca_rtt_us.map(|us| Duration::from_micros(u64::from(us))),
+            in_flight: acking.prior_in_flight,
+        };
+        let moment = self.moment(acking.now);
+        self.congestion.acked(&mut self.snd.window, &moment, &sample);
+    }
+
+    /// The end of an ACK: rate sample, window, and the segments that may go for it.
+    fn finish_ack(&mut self, acking: Acking, retransmit: Retransmit) {
+        let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
+        let lost = self.snd.lost.wrapping_sub(acking.prior_lost);
+        self.rate_sample(acking.now);
+        self.control_window(&acking, delivered, lost);
+        self.retransmit_as_told(acking.now, retransmit);
+    }
+
+    /// `tcp_cong_control`.
+    fn control_window(&mut self, acking: &Acking, delivered: u32, lost: u32) {
+        if self.snd.in_reduction() {
+            self.reduce_window(delivered, lost, acking.flags.any(AckFlags::SND_UNA_ADVANCED));
+        } else if self.may_raise_window(acking.flags) {
+            let moment = self.moment(acking.now);
+            self.congestion.cong_avoid(&mut self.snd.window, &moment, delivered);
+            self.snd.cwnd_stamp = acking.now;
+        }
+        self.update_pacing_rate();
+    }
+
+    /// `tcp_may_raise_cwnd`: when the path reorders a lot, SACKed data counts too.
+    fn may_raise_window(&self, flags: AckFlags) -> bool {
+        if self.snd.reordering > self.settings.sysctls.tcp_reordering {
+            flags.any(AckFlags::FORWARD_PROGRESS)
+        } else {
+            flags.any(AckFlags::DATA_ACKED)
+        }
+    }
+}
+
+/// When the segments newly acknowledged were sent, if they were sent once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    first: Option<Instant>,
+    last: Option<Instant>,
+    partial: bool,
+}
+
+impl Sent {
+    const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+/// Microseconds between two instants, of which the second is the earlier.
+pub(super) fn micros_since(now: Instant, then: Instant) -> u32 {
+    // The kernel's stamps are in microseconds: the difference of two truncated ones.
+    u32::try_from(now.nanos().div_euclid(1000) - then.nanos().div_euclid(1000)).unwrap_or(0)
+}

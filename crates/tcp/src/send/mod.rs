@@ -1,0 +1,334 @@
+//! The sending half of a connection: from the application's write to segments, their acknowledgment and recovery.
+//!
+//! - `queue`, `skb`: buffers, unsent and unacknowledged.
+//! - `write`: `sendmsg`, and how much a socket may hold.
+//! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
+//! - `ack`: what an acknowledgment does (`tcp_ack`).
+//! - `sack`: SACK blocks.
+//! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
+//! - `rtt`: round trips and the retransmission timeout.
+//! - `timer`: timeouts, tail loss probes, zero-window probes.
+//! - `validation`: the window of a sender that does not use it.
+//! - `rate`: delivery rate; `chrono`: what the sender waited for; `pacing`.
+
+mod ack;
+mod chrono;
+mod counting;
+mod info;
+mod opening;
+mod output;
+mod pacing;
+pub(crate) mod queue;
+mod rack;
+mod rate;
+mod recovery;
+mod reduction;
+mod retransmit;
+mod rtt;
+mod sack;
+pub(crate) mod skb;
+mod timer;
+mod tso;
+mod undo;
+mod validation;
+mod write;
+
+pub(crate) use ack::AckResult;
+pub use write::WriteFlags;
+
+use crate::choices::LossDetection;
+use crate::congestion::{CaState, INFINITE_SSTHRESH, Moment, Window};
+use crate::connection::{Connection, Settings};
+use crate::packet::Block;
+use crate::socket::options::SocketOptions;
+use chrono::Chrono;
+use queue::{SkbId, WriteQueue};
+use rack::Rack;
+use rate::Rate;
+use rtt::Rtt;
+use slowpath_model::{Instant, StreamOffset};
+
+/// The MSS that every host takes (`TCP_MSS_DEFAULT`, RFC 9293, section 3.7.1).
+pub(crate) const DEFAULT_MSS: u32 = 536;
+/// The TCP header without options.
+pub(crate) const TCP_HEADER: u32 = 20;
+
+/// A tail loss probe that is out (RFC 8985, section 7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    /// `snd_nxt` when it was sent (`tlp_high_seq`).
+    pub high_seq: StreamOffset,
+    /// Whether it was a retransmission rather than new data.
+    pub retransmission: bool,
+}
+
+/// How to undo the last reduction (`undo_marker`, `undo_retrans`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undo {
+    /// `snd_una` when the episode began.
+    pub marker: StreamOffset,
+    /// Retransmissions of the episode that no DSACK has yet shown to be needless; `None` before the first one.
+    pub retransmissions: Option<u32>,
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub queue: WriteQueue,
+    /// The oldest unacknowledged sequence number.
+    pub una: StreamOffset,
+    /// The next to be sent for the first time.
+    pub nxt: StreamOffset,
+    /// The next that the application will write.
+    pub write_seq: StreamOffset,
+    /// The last pushed (`pushed_seq`).
+    pub pushed_seq: StreamOffset,
+    /// The end of the last small segment sent (`snd_sml`).
+    pub small_end: StreamOffset,
+    /// The urgent pointer (`snd_up`).
+    pub urgent: StreamOffset,
+    /// The window the peer advertised, in bytes; the segment it came with (`snd_wl1`); the largest seen.
+    pub wnd: u32,
+    pub wl1: StreamOffset,
+    pub max_window: u32,
+    /// The MSS in use without SACK blocks (`mss_cache`), and the path's MTU that it follows.
+    pub mss: u32,
+    pub pmtu: u32,
+    /// Segments of a super-packet that the size goal stands for (`gso_segs`).
+    pub goal_segments: u32,
+
+    pub window: Window,
+    pub ca_state: CaState,
+    /// Segments outstanding, and those of them retransmitted, sacked, lost.
+    pub packets_out: u32,
+    pub retrans_out: u32,
+    pub sacked_out: u32,
+    pub lost_out: u32,
+    /// Segments delivered and lost since the connection began, and those delivered with a CE mark.
+    pub delivered: u32,
+    pub delivered_ce: u32,
+    pub lost: u32,
+    /// `snd_nxt` when the current episode began.
+    pub high_seq: StreamOffset,
+    pub prior_ssthresh: u32,
+    pub undo: Option<Undo>,
+    /// When the first retransmission of the episode left (`retrans_stamp`).
+    pub retrans_stamp: Option<Instant>,
+    pub prr_delivered: u32,
+    pub prr_out: u32,
+    /// Segments by which the path reorders (`tp->reordering`), and how often it was seen to.
+    pub reordering: u32,
+    pub reordering_seen: u32,
+    pub rack: Rack,
+    pub probe: Option<Probe>,
+    /// F-RTO is looking (`tp->frto`).
+    pub forward_rto: bool,
+    /// The receiver has discarded what it had sacked (`is_sack_reneg`).
+    pub reneging: bool,
+    /// Where the next retransmission is looked for (`retransmit_skb_hint`).
+    pub retransmit_hint: Option<SkbId>,
+    /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent.
+    pub highest_sack: Option<SkbId>,
+    /// SACK blocks of the last ACK (`recv_sack_cache`).
+    pub sack_cache: [Block; 4],
+
+    pub rtt: Rtt,
+    pub backoff: u8,
+    /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
+    pub retransmits: u8,
+    pub total_rto: u16,
+    pub total_rto_recoveries: u16,
+    /// Window probes in a row (`icsk_probes_out`), and since when.
+    pub probes_out: u8,
+    pub probes_since: Option<Instant>,
+
+    /// When data was sent last (`lsndtime`).
+    pub last_sent: Instant,
+    /// When an ACK came last (`rcv_tstamp`).
+    pub last_ack: Instant,
+    /// When the next segment may leave (`tcp_wstamp_ns`).
+    pub wire_at: Instant,
+    /// Window validation: `snd_cwnd_stamp`, `snd_cwnd_used`, `cwnd_usage_seq`.
+    pub cwnd_stamp: Instant,
+    pub cwnd_used: u32,
+    pub cwnd_usage_seq: StreamOffset,
+    pub pacing_rate: u64,
+    pub rate: Rate,
+    pub chrono: Chrono,
+    /// The application met a full buffer and waits for room (`SOCK_NOSPACE`).
+    pub no_space: bool,
+    /// The send buffer's size in bytes of memory (`sk_sndbuf`), and what is in it (`sk_wmem_queued`).
+    pub sndbuf: u32,
+    pub wmem_queued: u32,
+    /// An ECN-Echo is answered with the next new segment (`TCP_ECN_QUEUE_CWR`).
+    pub queue_cwr: bool,
+
+    pub totals: Totals,
+}
+
+/// What was sent since the connection began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub retransmissions: u32,
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub bytes_acked: u64,
+    pub segments_out: u32,
+    pub data_segments_out: u32,
+    pub dsack_duplicates: u32,
+}
+
+impl Sender {
+    pub fn new(settings: &Settings, options: &SocketOptions) -> Self {
+        let start = StreamOffset(0);
+        Self {
+            queue: WriteQueue::default(),
+            una: start,
+            nxt: start,
+            write_seq: start,
+            pushed_seq: start,
+            small_end: start,
+            urgent: start,
+            wnd: 0,
+            wl1: start,
+            max_window: 0,
+            mss: DEFAULT_MSS,
+            pmtu: settings.mtu,
+            goal_segments: 0,
+            window: Window::new(10),
+            ca_state: CaState::Open,
+            packets_out: 0,
+            retrans_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            high_seq: start,
+            prior_ssthresh: 0,
+            undo: None,
+            retrans_stamp: None,
+            prr_delivered: 0,
+            prr_out: 0,
+            reordering: settings.sysctls.tcp_reordering,
+            reordering_seen: 0,
+            rack: Rack::default(),
+            probe: None,
+            forward_rto: false,
+            reneging: false,
+            retransmit_hint: None,
+            highest_sack: None,
+            sack_cache: [Block::default(); 4],
+            rtt: Rtt::new(settings),
+            backoff: 0,
+            retransmits: 0,
+            total_rto: 0,
+            total_rto_recoveries: 0,
+            probes_out: 0,
+            probes_since: None,
+            last_sent: Instant::START,
+            last_ack: Instant::START,
+            wire_at: Instant::START,
+            cwnd_stamp: Instant::START,
+            cwnd_used: 0,
+            cwnd_usage_seq: start,
+            pacing_rate: 0,
+            rate: Rate::default(),
+            chrono: Chrono::default(),
+            no_space: false,
+            sndbuf: options.send_buffer.unwrap_or(settings.sysctls.tcp_wmem.default),
+            wmem_queued: 0,
+            queue_cwr: false,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Segments believed to be in the network (`tcp_packets_in_flight`).
+    pub const fn in_flight(&self) -> u32 {
+        (self.packets_out + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
+    }
+
+    /// Segments that have left the network, by what is known (`tcp_left_out`).
+    pub const fn left_out(&self) -> u32 {
+        self.sacked_out + self.lost_out
+    }
+
+    /// The first byte beyond the window (`tcp_wnd_end`).
+    pub fn wnd_end(&self) -> StreamOffset {
+        self.una + self.wnd
+    }
+
+    /// Whether the window is being reduced step by step (`tcp_in_cwnd_reduction`).
+    pub const fn in_reduction(&self) -> bool {
+        matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
+    }
+
+    /// The threshold a new reduction would restore (`tcp_current_ssthresh`).
+    pub fn current_ssthresh(&self) -> u32 {
+        if self.in_reduction() {
+            self.window.ssthresh
+        } else {
+            self.window.ssthresh.max((self.window.cwnd >> 1) + (self.window.cwnd >> 2))
+        }
+    }
+
+    /// Where the highest sacked buffer ends (`tcp_highest_sack_seq`).
+    pub fn highest_sack_seq(&self) -> StreamOffset {
+        if self.sacked_out == 0 {
+            return self.una;
+        }
+        self.highest_sack.map_or(self.nxt, |id| self.queue[id].seq)
+    }
+
+    /// `tcp_urg_mode`.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent > self.una
+    }
+
+    /// Whether nothing is queued or outstanding (`tcp_rtx_and_write_queues_empty`).
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_all_acknowledged() && self.queue.is_all_sent()
+    }
+
+    /// Whether the threshold was ever set.
+    pub const fn has_threshold(&self) -> bool {
+        self.window.ssthresh < INFINITE_SSTHRESH
+    }
+}
+
+impl Connection {
+    /// What a congestion control is told of the moment.
+    pub(crate) fn moment(&self, now: Instant) -> Moment {
+        Moment {
+            now,
+            snd_una: self.snd.una,
+            snd_nxt: self.snd.nxt,
+            srtt: self.snd.rtt.smoothed(),
+            pacing_rate: self.snd.pacing_rate,
+            paced: self.is_paced(),
+            last_sent: self.snd.last_sent,
+            hz: self.settings.choices.clock.hz,
+        }
+    }
+
+    /// Whether losses are found by time (`tcp_is_rack`): it needs SACK.
+    pub(crate) fn uses_rack(&self) -> bool {
+        self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::Rack
+    }
+
+    /// Whether the connection has no SACK (`tcp_is_reno`).
+    pub(crate) const fn is_reno(&self) -> bool {
+        !self.negotiated.sack
+    }
+
+    pub(crate) fn set_ca_state(&mut self, now: Instant, state: CaState) {
+        let moment = self.moment(now);
+        self.congestion.set_state(state, &moment);
+        self.snd.ca_state = state;
+    }
+
+    /// Whether the sender is recovering from loss.
+    pub(crate) fn in_loss_or_recovery(&self) -> bool {
+        self.snd.ca_state >= CaState::Recovery
+    }
+}

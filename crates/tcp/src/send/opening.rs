@@ -1,0 +1,84 @@
+//! The sender's part of opening a connection (`tcp_connect`, `tcp_init_transfer`).
+
+use super::skb::Skb;
+use crate::congestion::CaState;
+use crate::connection::Connection;
+use crate::packet::{Options, Packet, SynOptions};
+use crate::timers::Pending;
+use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
+
+impl Connection {
+    /// Sends the SYN (`tcp_connect`).
+    pub(crate) fn start_connect(&mut self, now: Instant) {
+        let mut flags = Flags::SYN;
+        if self.settings.sysctls.tcp_ecn == 1 {
+            flags = flags.with(Flags::ECE).with(Flags::CWR);
+        }
+        let mut skb = Skb::new(StreamOffset(0), StreamOffset(1), flags);
+        skb.cut(self.snd.mss);
+        let id = self.snd.queue.push_sent(skb);
+        self.snd.write_seq = StreamOffset(1);
+        self.snd.pushed_seq = StreamOffset(1);
+        self.snd.nxt = StreamOffset(1);
+        self.snd.retrans_stamp = Some(now);
+        self.transmit(now, id);
+        self.snd.packets_out = 1;
+        self.add_syn_options(false);
+        let rto = self.snd.rtt.rto;
+        self.set_retransmit_timer(now, Pending::Retransmit, rto);
+    }
+
+    /// Gives the SYN just built its options (`tcp_syn_options`). A SYN sent again does not ask for ECN a third time
+    /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1).
+    pub(super) fn add_syn_options(&mut self, again: bool) {
+        let now_offered = self.syn_options();
+        let timestamps = self.settings.sysctls.tcp_timestamps != 0;
+        let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > 0;
+        let value = self.snd.queue.head().map(|id| self.timestamp(self.snd.queue[id].sent_at));
+        let Some(syn) = self.out.back_mut() else { return };
+        syn.options = Options::Syn(now_offered);
+        if timestamps {
+            syn.timestamps = value.map(|val| Timestamps { val, ecr: 0 });
+        }
+        if fall_back {
+            syn.flags = Flags(syn.flags.0 & !(Flags::ECE.0 | Flags::CWR.0));
+        }
+    }
+
+    /// What a SYN of ours offers.
+    fn syn_options(&self) -> SynOptions {
+        let sysctls = &self.settings.sysctls;
+        SynOptions {
+            mss: Some(u16::try_from(self.rcv.advmss).unwrap_or(u16::MAX)),
+            window_scale: sysctls.tcp_window_scaling.then(|| self.offered_window_scale()),
+            sack_permitted: sysctls.tcp_sack,
+            fast_open: None,
+        }
+    }
+
+    /// Takes the window and the sequence number of the segment that opened the connection.
+    pub(crate) fn snd_established(&mut self, now: Instant, packet: &Packet) {
+        let shift = match self.negotiated.window_scale {
+            Some((theirs, _)) if !packet.flags.has(Flags::SYN) => theirs,
+            _ => 0,
+        };
+        self.snd.wnd = u32::from(packet.window) << shift;
+        self.snd.wl1 = packet.seq;
+        self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
+        self.snd.last_ack = now;
+        self.sync_mss();
+    }
+
+    /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
+    pub(crate) fn init_transfer(&mut self, now: Instant) {
+        self.sync_mss();
+        // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
+        let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
+        self.snd.window.cwnd = if lost_syn { 1 } else { self.initial_cwnd() };
+        self.snd.cwnd_stamp = now;
+        self.snd.cwnd_usage_seq = self.snd.nxt;
+        self.snd.ca_state = CaState::Open;
+        self.expand_send_buffer();
+        self.update_pacing_rate();
+    }
+}

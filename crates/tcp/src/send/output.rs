@@ -1,0 +1,397 @@
+//! Which segment may go now, and how it is built (`tcp_write_xmit`, tcp_output.c, 6.18).
+
+use super::chrono::Waiting;
+use super::queue::SkbId;
+use super::skb::Skb;
+use super::tso::Defer;
+use super::write::Nagle;
+use super::{DEFAULT_MSS, TCP_HEADER};
+use crate::choices::TimestampClock;
+use crate::connection::{Connection, State};
+use crate::packet::{Options, Packet};
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
+
+/// How much of what waits is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    /// All that may.
+    All,
+    /// One buffer (`push_one`).
+    One,
+    /// One segment though the window is full: a tail loss probe.
+    Probe,
+}
+
+/// Where the timestamp clock stands when the recording begins: an echo of 0 means "none" (RFC 7323, section 3.2).
+const TIMESTAMP_START: i64 = 1 << 20;
+
+impl Connection {
+    /// The timestamp of a moment (`tcp_time_stamp_ts`).
+    pub(crate) fn timestamp(&self, at: Instant) -> u32 {
+        let ticks = match self.settings.choices.timestamp_clock {
+            TimestampClock::Milliseconds => at.nanos().div_euclid(1_000_000),
+            TimestampClock::Jiffies => self.settings.choices.clock.jiffies(at).0,
+        };
+        // Wraps as the field does.
+        (ticks + TIMESTAMP_START) as u32
+    }
+
+    /// The round trip that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
+    /// clock.
+    pub(super) fn echoed_rtt_us(&self, now: Instant) -> Option<u32> {
+        let ticks = self.timestamp(now).wrapping_sub(self.snd.rack.echoed?);
+        let micros = match self.settings.choices.timestamp_clock {
+            TimestampClock::Milliseconds => 1000,
+            TimestampClock::Jiffies => u32::try_from(self.settings.choices.clock.tick_nanos() / 1000).unwrap_or(1000),
+        };
+        (ticks < u32::MAX / micros).then(|| ticks.max(1) * micros)
+    }
+
+    /// The MSS of the next segment, options taken off (`tcp_current_mss`).
+    pub(crate) fn current_mss(&self) -> u32 {
+        let sack = match self.sack_option() {
+            Options::Sack(sack) => 4 + 8 * u32::try_from(sack.len()).unwrap_or(0),
+            Options::None | Options::Syn(_) => 0,
+        };
+        self.snd.mss.saturating_sub(sack).max(1)
+    }
+
+    /// `tcp_sync_mss`: the MSS that the path's MTU and the peer allow.
+    pub(crate) fn sync_mss(&mut self) {
+        let headers = self.settings.ip_header + TCP_HEADER;
+        let clamp = match self.options.max_seg {
+            Some(user) => self.negotiated.mss.min(user),
+            None => self.negotiated.mss,
+        };
+        let clamp = if self.negotiated.mss == 0 { DEFAULT_MSS } else { u32::from(clamp) };
+        let options = if self.negotiated.timestamps { 12 } else { 0 };
+        let mss = self.snd.pmtu.saturating_sub(headers).min(clamp).max(self.settings.sysctls.tcp_min_snd_mss);
+        let mss = mss.saturating_sub(options).max(1);
+        self.snd.mss = self.bound_to_half_window(mss);
+    }
+
+    /// `tcp_bound_to_half_wnd`: never more than half the largest window seen.
+    pub(super) fn bound_to_half_window(&self, size: u32) -> u32 {
+        let most = self.snd.max_window;
+        let cutoff = if most > DEFAULT_MSS { most >> 1 } else { most };
+        if cutoff > 0 && size > cutoff { cutoff.max(68 - TCP_HEADER) } else { size }
+    }
+
+    /// The path takes smaller packets than thought.
+    pub(crate) fn reduce_mtu(&mut self, now: Instant, mtu: u32) {
+        if mtu < self.snd.pmtu {
+            self.snd.pmtu = mtu;
+            let before = self.snd.mss;
+            self.sync_mss();
+            if self.snd.mss < before {
+                self.simple_retransmit(now);
+            }
+        }
+    }
+
+    /// Sends what may go, by the socket's own rule for small segments (`tcp_push_pending_frames`).
+    pub(crate) fn push_pending(&mut self, now: Instant) {
+        if !self.snd.queue.is_all_sent() {
+            let mss = self.current_mss();
+            self.push_frames(now, mss, self.nagle());
+        }
+    }
+
+    /// `__tcp_push_pending_frames`: if nothing goes and nothing is out, only a probe can find the window open.
+    pub(super) fn push_frames(&mut self, now: Instant, mss: u32, nagle: Nagle) {
+        if self.state == State::Closed {
+            return;
+        }
+        if self.write_out(now, mss, nagle, Amount::All) {
+            self.check_window_probe(now);
+        }
+    }
+
+    /// `tcp_push_one`.
+    pub(super) fn push_one(&mut self, now: Instant, mss: u32) {
+        self.write_out(now, mss, Nagle::PUSH, Amount::One);
+    }
+
+    /// `tcp_write_xmit`: whether data waits though nothing is out.
+    pub(super) fn write_out(&mut self, now: Instant, mss: u32, nagle: Nagle, amount: Amount) -> bool {
+        let most_segments = self.tso_segments(mss);
+        let (mut by_cwnd, mut by_window, mut sent) = (false, false, 0);
+        while let Some(id) = self.snd.queue.send_head() {
+            if self.has_to_wait(now) {
+                break;
+            }
+            let mut quota = self.cwnd_quota();
+            if quota == 0 {
+                if amount != Amount::Probe {
+                    break;
+                }
+                quota = 1;
+            }
+            let quota = quota.min(most_segments);
+            let missing = (quota * mss).saturating_sub(self.snd.queue[id].len());
+            if missing > 0 {
+                self.snd.queue.grow_head(missing);
+            }
+            let segments = self.snd.queue[id].cut(mss);
+            let skb = self.snd.queue[id];
+            if !self.window_admits(&skb, mss) {
+                by_window = true;
+                break;
+            }
+            let is_last = self.snd.queue.unsent_count() == 1;
+            if segments == 1 {
+                let nagle = if is_last { nagle } else { Nagle::PUSH };
+                if !self.nagle_admits(&skb, mss, nagle) {
+                    break;
+                }
+            } else if amount == Amount::All {
+                match self.should_defer(now, &skb, is_last, most_segments) {
+                    Defer::No => {}
+                    reason => {
+                        by_cwnd = reason == Defer::ForCongestionWindow;
+                        by_window = reason == Defer::ForReceiveWindow;
+                        break;
+                    }
+                }
+            }
+            let limit =
+                if segments > 1 && !self.snd.is_urgent() { self.split_point(&skb, is_last, mss, quota, nagle) } else { mss };
+            if skb.len() > limit {
+                self.fragment_unsent(id, limit, mss);
+            }
+            if self.snd.queue[id].seq == self.snd.queue[id].end_seq {
+                break;
+            }
+            sent += self.send_head(now, id, mss);
+            if amount != Amount::All {
+                break;
+            }
+        }
+        self.after_writing(now, by_cwnd, by_window, sent, amount)
+    }
+
+    fn after_writing(&mut self, now: Instant, by_cwnd: bool, by_window: bool, sent: u32, amount: Amount) -> bool {
+        if by_window {
+            self.snd.chrono.start(now, Waiting::ReceiveWindow);
+        } else {
+            let idle = self.snd.is_idle();
+            self.snd.chrono.stop(now, Waiting::ReceiveWindow, idle);
+        }
+        let limited = by_cwnd || self.snd.in_flight() >= self.snd.window.cwnd;
+        if sent > 0 || limited {
+            self.validate_window(now, limited);
+        }
+        if sent == 0 {
+            return self.snd.packets_out == 0 && !self.snd.queue.is_all_sent();
+        }
+        if self.snd.in_reduction() {
+            self.snd.prr_out += sent;
+        }
+        if amount != Amount::Probe {
+            self.schedule_loss_probe(now, false);
+        }
+        false
+    }
+
+    /// `tcp_cwnd_test`: how many segments may go; at most half a window at once, so that two are in flight.
+    fn cwnd_quota(&self) -> u32 {
+        let free = self.snd.window.cwnd.saturating_sub(self.snd.in_flight());
+        if self.settings.choices.super_packets { free.min((self.snd.window.cwnd >> 1).max(1)) } else { free }
+    }
+
+    /// `tcp_snd_wnd_test`.
+    pub(super) fn window_admits(&self, skb: &Skb, mss: u32) -> bool {
+        let end = if skb.len() > mss { skb.seq + mss } else { skb.end_seq };
+        end <= self.snd.wnd_end()
+    }
+
+    /// `tcp_nagle_test`.
+    fn nagle_admits(&self, skb: &Skb, mss: u32, nagle: Nagle) -> bool {
+        nagle.push
+            || self.snd.is_urgent()
+            || skb.flags.has(Flags::FIN)
+            || !self.nagle_holds(skb.len() < mss, nagle)
+    }
+
+    /// `tcp_nagle_check` with Minshall's change: only a small segment of our own that is out holds another.
+    fn nagle_holds(&self, partial: bool, nagle: Nagle) -> bool {
+        let small_out = self.snd.small_end > self.snd.una && self.snd.small_end <= self.snd.nxt;
+        partial && (nagle.cork || (!nagle.off && !nagle.push && self.snd.packets_out > 0 && small_out))
+    }
+
+    /// `tcp_mss_split_point`.
+    fn split_point(&self, skb: &Skb, is_last: bool, mss: u32, quota: u32, nagle: Nagle) -> u32 {
+        let window = u32::try_from(self.snd.wnd_end().distance_from(skb.seq)).unwrap_or(0);
+        let most = mss * quota;
+        if most <= window && !is_last {
+            return most;
+        }
+        let needed = skb.len().min(window);
+        if most <= needed {
+            return most;
+        }
+        let partial = needed % mss;
+        if self.nagle_holds(partial != 0, nagle) { needed - partial } else { needed }
+    }
+
+    fn fragment_unsent(&mut self, id: SkbId, len: u32, mss: u32) {
+        let rest = self.snd.queue.fragment(id, len);
+        self.snd.wmem_queued += super::write::memory(&self.snd.queue[rest]) - self.snd.queue[rest].len();
+        self.snd.queue[id].cut(mss);
+        self.snd.queue[rest].segments = 0;
+    }
+
+    /// Sends the first unsent buffer (`tcp_event_new_data_sent`); how many segments it was.
+    pub(super) fn send_head(&mut self, now: Instant, id: SkbId, mss: u32) -> u32 {
+        self.transmit(now, id);
+        let skb = self.snd.queue[id];
+        let first = self.snd.packets_out == 0;
+        self.snd.nxt = skb.end_seq;
+        self.snd.queue.head_was_sent();
+        if self.snd.highest_sack.is_none() && self.snd.sacked_out > 0 {
+            self.snd.highest_sack = Some(id);
+        }
+        self.snd.packets_out += skb.segments;
+        if first || matches!(self.timers.retransmit, Some((crate::timers::Pending::LossProbe, _))) {
+            self.rearm_rto(now);
+        }
+        // `tcp_minshall_update`.
+        if skb.len() < skb.segments * mss {
+            self.snd.small_end = skb.end_seq;
+        }
+        skb.segments
+    }
+
+    /// Builds the segment of a buffer and hands it to the network (`__tcp_transmit_skb`).
+    pub(super) fn transmit(&mut self, now: Instant, id: SkbId) {
+        self.snd.wire_at = self.snd.wire_at.max(now);
+        let record = self.rate_sent(now);
+        let skb = &mut self.snd.queue[id];
+        skb.sent = record;
+        skb.sent_at = self.snd.wire_at;
+        let skb = *skb;
+        let mut packet = self.header(now, skb.flags, skb.seq);
+        packet.len = skb.len();
+        packet.gso_size = if skb.segments > 1 { u16::try_from(skb.mss).unwrap_or(u16::MAX) } else { 0 };
+        self.set_urgent(&mut packet);
+        self.set_ecn(&mut packet);
+        self.account_sent(now, &skb);
+        self.pace(now, skb.len());
+        self.out.push_back(packet);
+        if packet.flags.has(Flags::ACK) {
+            self.ack_was_sent(now);
+        }
+        if skb.len() > 0 {
+            self.data_was_sent(now);
+        }
+    }
+
+    fn account_sent(&mut self, now: Instant, skb: &Skb) {
+        let totals = &mut self.snd.totals;
+        totals.segments_out = totals.segments_out.wrapping_add(skb.segments.max(1));
+        if skb.len() == 0 {
+            return;
+        }
+        totals.data_segments_out = totals.data_segments_out.wrapping_add(skb.segments.max(1));
+        totals.bytes_sent += u64::from(skb.len());
+        if self.snd.in_flight() == 0 {
+            let moment = self.moment(now);
+            self.congestion.event(crate::congestion::CaEvent::TransmitStart, &moment);
+        }
+        self.snd.last_sent = now;
+    }
+
+    fn set_urgent(&self, packet: &mut Packet) {
+        let distance = self.snd.urgent.distance_from(packet.seq);
+        if self.snd.is_urgent() && (1..0x1_0000).contains(&distance) {
+            packet.urgent = u16::try_from(distance).unwrap_or(u16::MAX);
+            packet.flags = packet.flags.with(Flags::URG);
+        }
+    }
+
+    /// `tcp_ecn_send`: only new data is ECN-capable and says CWR.
+    fn set_ecn(&mut self, packet: &mut Packet) {
+        if !self.negotiated.ecn || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        if packet.len > 0 && packet.seq >= self.snd.nxt {
+            packet.ecn = Ecn::Ect0;
+            if std::mem::take(&mut self.snd.queue_cwr) {
+                packet.flags = packet.flags.with(Flags::CWR);
+            }
+        }
+        if self.rcv.ecn_demand_cwr {
+            packet.flags = packet.flags.with(Flags::ECE);
+        }
+    }
+
+    /// What every segment after the handshake has in its header.
+    fn header(&mut self, now: Instant, flags: Flags, seq: StreamOffset) -> Packet {
+        let mut packet = Packet::new(flags, seq, 0);
+        if flags.has(Flags::SYN) {
+            packet.window = self.initial_window_field();
+        } else {
+            packet.window = self.select_window();
+            packet.options = self.sack_option();
+        }
+        if flags.has(Flags::ACK) {
+            packet.ack = self.rcv.nxt;
+        }
+        if self.negotiated.timestamps {
+            packet.timestamps = Some(Timestamps { val: self.timestamp(now), ecr: self.rcv.ts_recent });
+        }
+        packet
+    }
+
+    /// Sends a segment without payload that is no part of the queue: an ACK, a reset, a probe.
+    pub(crate) fn transmit_control(&mut self, now: Instant, flags: Flags, seq: StreamOffset) {
+        let mut packet = self.header(now, flags, seq);
+        self.set_urgent(&mut packet);
+        self.set_ecn(&mut packet);
+        self.snd.totals.segments_out = self.snd.totals.segments_out.wrapping_add(1);
+        self.out.push_back(packet);
+        if flags.has(Flags::ACK) {
+            self.ack_was_sent(now);
+        }
+    }
+
+    /// `tcp_send_fin`: on the last unsent buffer if there is one.
+    pub(crate) fn send_fin(&mut self, now: Instant) {
+        if let Some(id) = self.snd.queue.unsent_tail() {
+            let skb = &mut self.snd.queue[id];
+            skb.flags = skb.flags.with(Flags::FIN);
+            skb.end_seq = skb.end_seq + 1;
+            skb.segments = 0;
+        } else {
+            let seq = self.snd.write_seq;
+            self.snd.queue.push_unsent(Skb::new(seq, seq + 1, Flags::FIN.with(Flags::ACK)));
+        }
+        self.snd.write_seq = self.snd.write_seq + 1;
+        let mss = self.current_mss();
+        self.push_frames(now, mss, Nagle::OFF);
+    }
+
+    /// `tcp_write_queue_purge`.
+    pub(crate) fn purge_write_queue(&mut self, now: Instant) {
+        self.snd.chrono.stop(now, Waiting::Busy, true);
+        self.snd.queue.clear();
+        self.snd.wmem_queued = 0;
+        self.snd.retransmit_hint = None;
+        self.snd.highest_sack = None;
+        self.snd.packets_out = 0;
+        self.snd.sacked_out = 0;
+        self.snd.lost_out = 0;
+        self.snd.retrans_out = 0;
+        self.snd.backoff = 0;
+        self.timers.retransmit = None;
+        self.timers.pacing = None;
+    }
+
+    /// Whether the state still lets data out (`TCPF_ESTABLISHED | …`).
+    pub(crate) const fn may_still_send(&self) -> bool {
+        matches!(
+            self.state,
+            State::Established | State::FinWait1 | State::Closing | State::CloseWait | State::LastAck
+        )
+    }
+}

@@ -1,0 +1,379 @@
+//! The buffers that are to be sent and those that are not yet acknowledged.
+//!
+//! Three orders over one slab: unsent ones in a queue (`sk_write_queue`); sent ones by sequence number, as a list
+//! with an index for the lookups of SACK (`tcp_rtx_queue`); and by the time they were last sent
+//! (`tsorted_sent_queue`), which RACK walks. Every step but a lookup takes constant time.
+
+use super::skb::Skb;
+use slowpath_model::StreamOffset;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
+
+/// A buffer's place in the slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SkbId(NonZeroU32);
+
+impl SkbId {
+    const fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// The two ends of a list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    head: Option<SkbId>,
+    tail: Option<SkbId>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct WriteQueue {
+    slab: Vec<Skb>,
+    free: Vec<SkbId>,
+    unsent: VecDeque<SkbId>,
+    sent: Ends,
+    by_seq: BTreeMap<StreamOffset, SkbId>,
+    by_time: Ends,
+}
+
+impl Index<SkbId> for WriteQueue {
+    type Output = Skb;
+    fn index(&self, id: SkbId) -> &Skb {
+        &self.slab[id.place()]
+    }
+}
+
+impl IndexMut<SkbId> for WriteQueue {
+    fn index_mut(&mut self, id: SkbId) -> &mut Skb {
+        &mut self.slab[id.place()]
+    }
+}
+
+impl WriteQueue {
+    fn insert(&mut self, skb: Skb) -> SkbId {
+        if let Some(id) = self.free.pop() {
+            self[id] = skb;
+            return id;
+        }
+        self.slab.push(skb);
+        let count = u32::try_from(self.slab.len()).ok().and_then(NonZeroU32::new);
+        SkbId(count.expect("fewer than 2^32 buffers: their payload alone is bounded by the send buffer"))
+    }
+
+    /// The first unsent buffer (`tcp_send_head`).
+    pub fn send_head(&self) -> Option<SkbId> {
+        self.unsent.front().copied()
+    }
+
+    /// The last unsent buffer (`tcp_write_queue_tail`).
+    pub fn unsent_tail(&self) -> Option<SkbId> {
+        self.unsent.back().copied()
+    }
+
+    /// The unsent buffer after the first.
+    pub fn second_unsent(&self) -> Option<SkbId> {
+        self.unsent.get(1).copied()
+    }
+
+    /// How many buffers are unsent.
+    pub fn unsent_count(&self) -> usize {
+        self.unsent.len()
+    }
+
+    /// Whether nothing is unsent (`tcp_write_queue_empty`).
+    pub fn is_all_sent(&self) -> bool {
+        self.unsent.is_empty()
+    }
+
+    /// Whether nothing waits for an acknowledgment (`tcp_rtx_queue_empty`).
+    pub const fn is_all_acknowledged(&self) -> bool {
+        self.sent.head.is_none()
+    }
+
+    /// The oldest unacknowledged buffer (`tcp_rtx_queue_head`).
+    pub const fn head(&self) -> Option<SkbId> {
+        self.sent.head
+    }
+
+    /// The newest sent buffer (`tcp_rtx_queue_tail`).
+    pub const fn tail(&self) -> Option<SkbId> {
+        self.sent.tail
+    }
+
+    /// The sent buffer after this one.
+    pub fn next(&self, id: SkbId) -> Option<SkbId> {
+        self[id].next
+    }
+
+    /// The sent buffer before this one.
+    pub fn prev(&self, id: SkbId) -> Option<SkbId> {
+        self[id].prev
+    }
+
+    /// The sent buffer that was sent longest ago, of those that RACK still watches.
+    pub const fn first_by_time(&self) -> Option<SkbId> {
+        self.by_time.head
+    }
+
+    /// The one sent after this one.
+    pub fn next_by_time(&self, id: SkbId) -> Option<SkbId> {
+        self[id].later
+    }
+
+    /// Appends an unsent buffer.
+    pub fn push_unsent(&mut self, skb: Skb) -> SkbId {
+        let id = self.insert(skb);
+        self.unsent.push_back(id);
+        id
+    }
+
+    /// Puts the first unsent buffer at the end of the sent ones (`tcp_event_new_data_sent`).
+    pub fn head_was_sent(&mut self) {
+        if let Some(id) = self.unsent.pop_front() {
+            self.append_sent(id);
+        }
+    }
+
+    /// Puts a buffer straight among the sent ones: a SYN.
+    pub fn push_sent(&mut self, skb: Skb) -> SkbId {
+        let id = self.insert(skb);
+        self.append_sent(id);
+        id
+    }
+
+    fn append_sent(&mut self, id: SkbId) {
+        self.link_after(self.sent.tail, id);
+        self.was_sent_now(id);
+    }
+
+    fn link_after(&mut self, before: Option<SkbId>, id: SkbId) {
+        let after = match before {
+            Some(before) => self[before].next.replace(id),
+            None => self.sent.head.replace(id),
+        };
+        match after {
+            Some(after) => self[after].prev = Some(id),
+            None => self.sent.tail = Some(id),
+        }
+        let skb = &mut self[id];
+        (skb.prev, skb.next) = (before, after);
+        let seq = skb.seq;
+        self.by_seq.insert(seq, id);
+    }
+
+    /// Makes a buffer the last in the order of sending.
+    pub fn was_sent_now(&mut self, id: SkbId) {
+        self.leave_time_order(id);
+        let last = self.by_time.tail.replace(id);
+        match last {
+            Some(last) => self[last].later = Some(id),
+            None => self.by_time.head = Some(id),
+        }
+        let skb = &mut self[id];
+        (skb.earlier, skb.later, skb.in_time_order) = (last, None, true);
+    }
+
+    /// Takes a buffer out of the order of sending: it is lost and not yet sent again.
+    pub fn leave_time_order(&mut self, id: SkbId) {
+        let skb = &mut self[id];
+        if !skb.in_time_order {
+            return;
+        }
+        let (earlier, later) = (skb.earlier.take(), skb.later.take());
+        skb.in_time_order = false;
+        match earlier {
+            Some(earlier) => self[earlier].later = later,
+            None => self.by_time.head = later,
+        }
+        match later {
+            Some(later) => self[later].earlier = earlier,
+            None => self.by_time.tail = earlier,
+        }
+    }
+
+    /// Cuts a sent or the first unsent buffer in two after `len` bytes; the second keeps FIN, PSH and the end of the
+    /// record (`tcp_fragment`, tcp_output.c). Returns the second.
+    pub fn fragment(&mut self, id: SkbId, len: u32) -> SkbId {
+        let first = &mut self[id];
+        let mut second = *first;
+        let at = first.seq + len + u32::from(first.flags.has(slowpath_model::Flags::SYN));
+        first.end_seq = at;
+        first.flags = without(first.flags, LAST_ONLY);
+        first.eor = false;
+        second.seq = at;
+        second.flags = without(second.flags, slowpath_model::Flags::SYN);
+        let (was_sent, mss) = (first.segments != 0, first.mss);
+        if was_sent {
+            first.cut(mss);
+            second.cut(mss);
+        }
+        let in_time_order = second.in_time_order;
+        (second.later, second.earlier, second.in_time_order) = (None, None, false);
+        let is_unsent = self.unsent.front() == Some(&id);
+        let new = self.insert(second);
+        if is_unsent {
+            self.unsent.insert(1, new);
+            return new;
+        }
+        self.link_after(Some(id), new);
+        if in_time_order {
+            self.follow_in_time_order(id, new);
+        }
+        new
+    }
+
+    fn follow_in_time_order(&mut self, id: SkbId, new: SkbId) {
+        let later = self[id].later.replace(new);
+        match later {
+            Some(later) => self[later].earlier = Some(new),
+            None => self.by_time.tail = Some(new),
+        }
+        let skb = &mut self[new];
+        (skb.earlier, skb.later, skb.in_time_order) = (Some(id), later, true);
+    }
+
+    /// Moves up to `amount` bytes from the second unsent buffer to the first, and all of it if that is all
+    /// (`tcp_grow_skb`, tcp_output.c).
+    pub fn grow_head(&mut self, amount: u32) {
+        let (Some(head), Some(next)) = (self.send_head(), self.second_unsent()) else { return };
+        let moved = amount.min(self[next].len());
+        if self[head].eor || moved == 0 {
+            return;
+        }
+        self[head].end_seq = self[head].end_seq + moved;
+        self[next].seq = self[next].seq + moved;
+        if self[next].len() == 0 {
+            let gone = self[next];
+            let first = &mut self[head];
+            first.end_seq = gone.end_seq;
+            first.eor = gone.eor;
+            first.flags = first.flags.with(gone.flags);
+            self.unsent.remove(1);
+            self.free.push(next);
+        }
+    }
+
+    /// Merges the buffer after a sent one into it (`tcp_collapse_retrans`, tcp_output.c). The caller knows that
+    /// both may be one.
+    pub fn collapse_next(&mut self, id: SkbId) {
+        let Some(next) = self[id].next else { return };
+        let gone = self[next];
+        self.unlink(next);
+        let skb = &mut self[id];
+        skb.end_seq = gone.end_seq;
+        skb.flags = skb.flags.with(gone.flags);
+        skb.fate.set(if gone.fate.any(super::skb::Fate::EVER_RETRANSMITTED) {
+            super::skb::Fate::EVER_RETRANSMITTED
+        } else {
+            super::skb::Fate::default()
+        });
+        skb.eor = gone.eor;
+        let mss = skb.mss;
+        skb.cut(mss);
+    }
+
+    /// Forgets a sent buffer: it is acknowledged.
+    pub fn unlink(&mut self, id: SkbId) {
+        self.leave_time_order(id);
+        let skb = &self[id];
+        let (seq, prev, next) = (skb.seq, skb.prev, skb.next);
+        match prev {
+            Some(prev) => self[prev].next = next,
+            None => self.sent.head = next,
+        }
+        match next {
+            Some(next) => self[next].prev = prev,
+            None => self.sent.tail = prev,
+        }
+        self.by_seq.remove(&seq);
+        self.free.push(id);
+    }
+
+    /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).
+    pub fn trim(&mut self, id: SkbId, seq: StreamOffset) {
+        let old = self[id].seq;
+        self.by_seq.remove(&old);
+        let skb = &mut self[id];
+        skb.seq = seq;
+        skb.flags = without(skb.flags, slowpath_model::Flags::SYN);
+        let mss = skb.mss.max(1);
+        skb.cut(mss);
+        self.by_seq.insert(seq, id);
+    }
+
+    /// The sent buffer in which a sequence number lies, or the first after it (`tcp_sacktag_bsearch`).
+    pub fn find(&self, seq: StreamOffset) -> Option<SkbId> {
+        if let Some((_, &id)) = self.by_seq.range(..=seq).next_back()
+            && self[id].end_seq > seq
+        {
+            return Some(id);
+        }
+        self.by_seq.range(seq..).next().map(|(_, &id)| id)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The sent buffers by sequence number.
+    #[cfg(test)]
+    pub fn sent(&self) -> impl Iterator<Item = SkbId> + '_ {
+        std::iter::successors(self.head(), |&id| self.next(id))
+    }
+}
+
+/// What only the last part of a buffer that is cut keeps.
+const LAST_ONLY: slowpath_model::Flags = slowpath_model::Flags(0x009);
+
+const fn without(flags: slowpath_model::Flags, gone: slowpath_model::Flags) -> slowpath_model::Flags {
+    slowpath_model::Flags(flags.0 & !gone.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Flags;
+
+    fn queue(lengths: &[u32]) -> WriteQueue {
+        let mut queue = WriteQueue::default();
+        let mut seq = StreamOffset(1);
+        for &len in lengths {
+            let mut skb = Skb::new(seq, seq + len, Flags::ACK);
+            skb.cut(1000);
+            queue.push_unsent(skb);
+            queue.head_was_sent();
+            seq = seq + len;
+        }
+        queue
+    }
+
+    fn lengths(queue: &WriteQueue) -> Vec<u32> {
+        queue.sent().map(|id| queue[id].len()).collect()
+    }
+
+    #[test]
+    fn a_buffer_cut_in_two_is_found_by_either_part() {
+        let mut queue = queue(&[4000, 2000]);
+        let head = queue.head().unwrap();
+        let second = queue.fragment(head, 1000);
+        assert_eq!(lengths(&queue), [1000, 3000, 2000]);
+        assert_eq!(queue.find(StreamOffset(1001)), Some(second));
+        assert_eq!(queue.find(StreamOffset(1000)), Some(head));
+        assert_eq!(queue.next_by_time(head), Some(second));
+        assert_eq!((queue[head].segments, queue[second].segments), (1, 3));
+    }
+
+    #[test]
+    fn what_is_sent_again_is_the_last_in_time() {
+        let mut queue = queue(&[1000, 1000, 1000]);
+        let ids: Vec<_> = queue.sent().collect();
+        queue.was_sent_now(ids[0]);
+        assert_eq!(queue.first_by_time(), Some(ids[1]));
+        assert_eq!(queue.next_by_time(ids[2]), Some(ids[0]));
+        queue.unlink(ids[1]);
+        assert_eq!(queue.first_by_time(), Some(ids[2]));
+        assert_eq!(lengths(&queue), [1000, 1000]);
+    }
+}

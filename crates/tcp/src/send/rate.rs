@@ -1,0 +1,114 @@
+//! Delivery rate samples (net/ipv4/tcp_rate.c, 6.18; draft-cheng-iccrg-delivery-rate-estimation).
+
+use super::skb::{SentRecord, Skb};
+use crate::connection::Connection;
+use slowpath_model::Instant;
+use std::time::Duration;
+
+/// What rate sampling keeps of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rate {
+    /// When the current flight's first segment was sent, and when something was delivered last.
+    first_sent: Instant,
+    delivered_at: Instant,
+    /// Until so much is delivered, samples are the application's and not the path's (`app_limited`).
+    app_limited: Option<u32>,
+    /// The newest segment that the current ACK delivers.
+    newest: Option<Sample>,
+    /// The last sample: segments, over how long, held by the application.
+    delivered: u32,
+    interval: Duration,
+    sample_app_limited: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    record: SentRecord,
+    sent_at: Instant,
+}
+
+impl Rate {
+    /// An ACK begins.
+    pub fn begin_ack(&mut self) {
+        self.newest = None;
+    }
+
+    /// What had been delivered when the newest segment of this ACK was sent.
+    pub fn prior_delivered(&self) -> Option<u32> {
+        self.newest.map(|sample| sample.record.delivered).filter(|&delivered| delivered > 0)
+    }
+}
+
+impl Connection {
+    /// `tcp_rate_skb_sent`: what a segment that leaves now is to remember.
+    pub(super) fn rate_sent(&mut self, now: Instant) -> SentRecord {
+        if self.snd.packets_out == 0 {
+            self.snd.rate.first_sent = now;
+            self.snd.rate.delivered_at = now;
+        }
+        SentRecord {
+            first_sent: self.snd.rate.first_sent,
+            delivered_at: self.snd.rate.delivered_at,
+            delivered: self.snd.delivered,
+            app_limited: self.snd.rate.app_limited.is_some(),
+        }
+    }
+
+    /// `tcp_rate_skb_delivered`.
+    pub(super) fn rate_delivered(&mut self, now: Instant, skb: &Skb) {
+        let rate = &mut self.snd.rate;
+        let newer = rate.newest.is_none_or(|newest| {
+            (skb.sent.delivered, skb.sent_at) >= (newest.record.delivered, newest.sent_at)
+        });
+        if newer {
+            rate.newest = Some(Sample { record: skb.sent, sent_at: skb.sent_at });
+            rate.first_sent = skb.sent_at;
+        }
+        rate.delivered_at = now;
+    }
+
+    /// `tcp_rate_gen`.
+    pub(super) fn rate_sample(&mut self, now: Instant) {
+        let delivered = self.snd.delivered;
+        let least = self.min_rtt_us();
+        let rate = &mut self.snd.rate;
+        if rate.app_limited.is_some_and(|until| (delivered.wrapping_sub(until) as i32) > 0) {
+            rate.app_limited = None;
+        }
+        let Some(newest) = rate.newest else { return };
+        let sending = newest.sent_at.since(newest.record.first_sent).unwrap_or_default();
+        let acking = now.since(newest.record.delivered_at).unwrap_or_default();
+        let interval = sending.max(acking);
+        // Shorter than the least round trip, it is an artefact of ACK compression.
+        if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero() {
+            return;
+        }
+        let count = delivered.wrapping_sub(newest.record.delivered);
+        let app_limited = newest.record.app_limited;
+        let faster = u128::from(count) * rate.interval.as_nanos()
+            >= u128::from(rate.delivered) * interval.as_nanos();
+        if !app_limited || rate.interval.is_zero() || faster {
+            rate.delivered = count;
+            rate.interval = interval;
+            rate.sample_app_limited = app_limited;
+        }
+    }
+
+    /// `tcp_rate_check_app_limited`: called when the application has no more to send for now.
+    pub(crate) fn check_app_limited(&mut self) {
+        let snd = &mut self.snd;
+        let little = snd.write_seq.distance_from(snd.nxt) < i64::from(snd.mss);
+        if little && snd.in_flight() < snd.window.cwnd && snd.lost_out <= snd.retrans_out {
+            snd.rate.app_limited = Some((snd.delivered + snd.in_flight()).max(1));
+        }
+    }
+
+    /// The last rate, in bytes a second, and whether the application held it (`tcp_compute_delivery_rate`).
+    pub(super) fn delivery_rate(&self) -> (u64, bool) {
+        let rate = &self.snd.rate;
+        let micros = rate.interval.as_micros().max(1);
+        let bytes = u128::from(rate.delivered) * u128::from(self.snd.mss) * 1_000_000;
+        let rate_bytes = if rate.interval.is_zero() { 0 } else { u64::try_from(bytes / micros).unwrap_or(u64::MAX) };
+        (rate_bytes, rate.sample_app_limited)
+    }
+}

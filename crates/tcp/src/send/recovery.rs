@@ -1,0 +1,352 @@
+//! The congestion state machine (`tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_enter_loss`, `tcp_process_loss`,
+//! tcp_input.c, 6.18).
+
+use super::ack::{AckFlags, Acking};
+use super::skb::Fate;
+use super::{Undo, queue::SkbId};
+use crate::choices::ForwardRto;
+use crate::congestion::{CaEvent, CaState};
+use crate::connection::Connection;
+use slowpath_model::Instant;
+
+/// What is to be sent after an ACK (`enum rexmit`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retransmit {
+    /// Nothing by itself.
+    Nothing,
+    /// What is lost.
+    Lost,
+    /// New data: F-RTO asks whether anything still arrives.
+    NewData,
+}
+
+impl Connection {
+    /// `tcp_fastretrans_alert`. `duplicates` is how many duplicate ACKs this one stands for.
+    pub(super) fn fast_retransmit_alert(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
+        let now = acking.now;
+        if self.snd.packets_out == 0 {
+            self.snd.sacked_out = 0;
+        }
+        if acking.flags.any(AckFlags::ECE) {
+            self.snd.prior_ssthresh = 0;
+        }
+        if self.check_reneging(acking) {
+            return Retransmit::Nothing;
+        }
+        if self.snd.ca_state == CaState::Open {
+            self.snd.retrans_stamp = None;
+        } else if self.snd.una >= self.snd.high_seq && self.episode_is_over(now) {
+            return Retransmit::Nothing;
+        }
+        match self.snd.ca_state {
+            CaState::Recovery => self.alert_in_recovery(acking, duplicates),
+            CaState::Loss => self.alert_in_loss(acking, duplicates),
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.alert_otherwise(acking, duplicates),
+        }
+    }
+
+    /// Everything of an episode is acknowledged; whether nothing more is to do with this ACK.
+    fn episode_is_over(&mut self, now: Instant) -> bool {
+        match self.snd.ca_state {
+            CaState::Cwr if self.snd.una != self.snd.high_seq => {
+                self.end_reduction(now);
+                self.set_ca_state(now, CaState::Open);
+            }
+            CaState::Recovery => {
+                if self.is_reno() {
+                    self.snd.sacked_out = 0;
+                }
+                if self.try_undo_recovery(now) {
+                    return true;
+                }
+                self.end_reduction(now);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn alert_in_recovery(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
+        let now = acking.now;
+        if !acking.flags.any(AckFlags::SND_UNA_ADVANCED) {
+            if self.is_reno() {
+                self.add_reno_sacks(duplicates);
+            }
+        } else if self.try_undo_partial(now, acking.prior_una) {
+            return Retransmit::Nothing;
+        }
+        if self.try_undo_by_duplicates(now) {
+            self.try_to_open(now, acking.flags);
+        }
+        self.identify_loss(acking);
+        if self.snd.ca_state != CaState::Recovery {
+            // An undo has ended the episode; perhaps another begins.
+            if !self.is_time_to_recover() {
+                return Retransmit::Nothing;
+            }
+            self.enter_recovery(now, acking.flags.any(AckFlags::ECE));
+        }
+        Retransmit::Lost
+    }
+
+    fn alert_in_loss(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
+        let retransmit = self.process_loss(acking, duplicates);
+        self.identify_loss(acking);
+        // Go on only if the timeout was undone, or a retransmission was lost as well.
+        if self.snd.ca_state != CaState::Open && !acking.flags.any(AckFlags::LOST_RETRANS) {
+            return retransmit;
+        }
+        match self.alert_otherwise(acking, duplicates) {
+            Retransmit::Nothing => retransmit,
+            more => more,
+        }
+    }
+
+    fn alert_otherwise(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
+        let now = acking.now;
+        if self.is_reno() {
+            if acking.flags.any(AckFlags::SND_UNA_ADVANCED) {
+                self.snd.sacked_out = 0;
+            }
+            self.add_reno_sacks(duplicates);
+        }
+        if self.snd.ca_state <= CaState::Disorder {
+            self.try_undo_by_duplicates(now);
+        }
+        self.identify_loss(acking);
+        if !self.is_time_to_recover() {
+            self.try_to_open(now, acking.flags);
+            return Retransmit::Nothing;
+        }
+        self.enter_recovery(now, acking.flags.any(AckFlags::ECE));
+        Retransmit::Lost
+    }
+
+    /// `tcp_time_to_recover`: something is marked lost.
+    const fn is_time_to_recover(&self) -> bool {
+        self.snd.lost_out > 0
+    }
+
+    /// `tcp_identify_packet_loss`.
+    fn identify_loss(&mut self, acking: &mut Acking) {
+        if self.snd.queue.is_all_acknowledged() {
+            return;
+        }
+        if self.is_reno() {
+            self.newreno_mark_lost(acking.flags.any(AckFlags::SND_UNA_ADVANCED));
+        } else if self.uses_rack() {
+            let before = self.snd.retrans_out;
+            if self.rack_mark_lost(acking.now) {
+                acking.flags.clear(AckFlags::SET_XMIT_TIMER);
+            }
+            if before > self.snd.retrans_out {
+                acking.flags.set(AckFlags::LOST_RETRANS);
+            }
+        } else {
+            self.count_lost();
+        }
+    }
+
+    /// `tcp_mark_skb_lost`.
+    pub(super) fn mark_lost(&mut self, id: SkbId) {
+        let skb = self.snd.queue[id];
+        if skb.fate.any(Fate::SACKED) {
+            return;
+        }
+        self.verify_retransmit_hint(id);
+        let segments = skb.segments;
+        if skb.fate.any(Fate::LOST) {
+            if skb.fate.any(Fate::RETRANSMITTED) {
+                self.snd.queue[id].fate.clear(Fate::RETRANSMITTED);
+                self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
+                self.snd.lost = self.snd.lost.wrapping_add(segments);
+            }
+        } else {
+            self.snd.queue[id].fate.set(Fate::LOST);
+            self.snd.lost_out += segments;
+            self.snd.lost = self.snd.lost.wrapping_add(segments);
+        }
+    }
+
+    /// `tcp_verify_retransmit_hint`.
+    fn verify_retransmit_hint(&mut self, id: SkbId) {
+        let snd = &mut self.snd;
+        let earlier = match snd.retransmit_hint {
+            None => snd.retrans_out >= snd.lost_out,
+            Some(hint) => snd.queue[id].seq < snd.queue[hint].seq,
+        };
+        if earlier {
+            snd.retransmit_hint = Some(id);
+        }
+    }
+
+    /// `tcp_enter_recovery`.
+    pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
+        self.snd.retrans_stamp = None;
+        self.snd.prior_ssthresh = 0;
+        self.init_undo();
+        if !self.snd.in_reduction() {
+            if !ece {
+                self.snd.prior_ssthresh = self.snd.current_ssthresh();
+            }
+            self.begin_reduction();
+        }
+        self.set_ca_state(now, CaState::Recovery);
+    }
+
+    /// `tcp_init_undo`.
+    fn init_undo(&mut self) {
+        let probed = self.snd.probe.is_some_and(|probe| probe.retransmission);
+        let retransmissions = self.snd.retrans_out + u32::from(probed);
+        self.snd.undo =
+            Some(Undo { marker: self.snd.una, retransmissions: (retransmissions > 0).then_some(retransmissions) });
+    }
+
+    /// `tcp_enter_loss`: a timeout.
+    pub(super) fn enter_loss(&mut self, now: Instant) {
+        let new_episode = self.snd.ca_state < CaState::Recovery;
+        self.mark_lost_by_timeout(now);
+        let first = self.snd.ca_state <= CaState::Disorder
+            || self.snd.high_seq <= self.snd.una
+            || (self.snd.ca_state == CaState::Loss && self.snd.retransmits == 0);
+        if first {
+            self.snd.prior_ssthresh = self.snd.current_ssthresh();
+            self.snd.window.prior_cwnd = self.snd.window.cwnd;
+            self.snd.window.ssthresh = self.congestion.ssthresh(&self.snd.window);
+            let moment = self.moment(now);
+            self.congestion.event(CaEvent::Loss, &moment);
+            self.init_undo();
+        }
+        let in_flight = self.snd.in_flight();
+        self.snd.window.cwnd = in_flight + 1;
+        self.snd.window.count = 0;
+        self.snd.cwnd_stamp = now;
+        // Many duplicates and yet a timeout: the reordering was overestimated.
+        let usual = self.settings.sysctls.tcp_reordering;
+        if self.snd.ca_state <= CaState::Disorder && self.snd.sacked_out >= usual {
+            self.snd.reordering = self.snd.reordering.min(usual);
+        }
+        let again = self.snd.retransmits > 0;
+        self.set_ca_state(now, CaState::Loss);
+        self.snd.high_seq = self.snd.nxt;
+        self.snd.probe = None;
+        self.snd.queue_cwr = self.negotiated.ecn;
+        // RFC 5682, section 3.1, step 1.
+        self.snd.forward_rto = self.settings.choices.forward_rto != ForwardRto::No
+            && self.settings.sysctls.tcp_frto != 0
+            && (new_episode || again);
+    }
+
+    /// `tcp_timeout_mark_lost`: everything, but what RACK says was sent too recently; a receiver that reneged loses
+    /// its SACKs.
+    fn mark_lost_by_timeout(&mut self, now: Instant) {
+        let head = self.snd.queue.head();
+        let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
+        if reneged {
+            self.snd.sacked_out = 0;
+            self.snd.reneging = true;
+        } else if self.is_reno() {
+            self.snd.sacked_out = 0;
+        }
+        let mut next = head;
+        while let Some(id) = next {
+            next = self.snd.queue.next(id);
+            if reneged {
+                self.snd.queue[id].fate.clear(Fate::SACKED);
+            } else if Some(id) != head && self.rack_spares(now, &self.snd.queue[id]) {
+                continue;
+            }
+            self.mark_lost(id);
+        }
+        self.snd.retransmit_hint = None;
+    }
+
+    /// `tcp_check_sack_reneging`: the head was sacked and yet is not acknowledged.
+    fn check_reneging(&mut self, acking: &mut Acking) -> bool {
+        let flags = acking.flags;
+        if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::SND_UNA_ADVANCED) {
+            return false;
+        }
+        // The receiver's ACKs may be on their way: half a round trip, at least 10 ms.
+        let delay = (self.snd.rtt.srtt_us >> 4).max(10_000);
+        let ticks = self.ticks(std::time::Duration::from_micros(u64::from(delay)));
+        self.set_retransmit_timer(acking.now, crate::timers::Pending::Retransmit, ticks);
+        acking.flags.clear(AckFlags::SET_XMIT_TIMER);
+        true
+    }
+
+    /// `tcp_process_loss`: an ACK after a timeout.
+    fn process_loss(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
+        let now = acking.now;
+        let advanced = acking.flags.any(AckFlags::SND_UNA_ADVANCED);
+        let recovered = self.snd.una >= self.snd.high_seq;
+        if advanced && self.try_undo_loss(now, false) {
+            return Retransmit::Nothing;
+        }
+        if self.snd.forward_rto {
+            // Step 3b: something sent once before the timeout has arrived.
+            if acking.flags.any(AckFlags::ORIG_SACK_ACKED) && self.try_undo_loss(now, true) {
+                return Retransmit::Nothing;
+            }
+            if self.snd.nxt > self.snd.high_seq {
+                // Step 3a: the loss was real.
+                if acking.flags.any(AckFlags::DATA_SACKED) || duplicates > 0 {
+                    self.snd.forward_rto = false;
+                }
+            } else if advanced && !recovered {
+                self.snd.high_seq = self.snd.nxt;
+                // Step 2b: new data, if there is any and the window allows it.
+                if !self.snd.queue.is_all_sent() && self.snd.wnd_end() > self.snd.nxt {
+                    return Retransmit::NewData;
+                }
+                self.snd.forward_rto = false;
+            }
+        }
+        if recovered {
+            self.try_undo_recovery(now);
+            return Retransmit::Nothing;
+        }
+        if self.is_reno() {
+            // A duplicate means that what step 2b sent was delivered.
+            if self.snd.nxt > self.snd.high_seq && duplicates > 0 {
+                self.add_reno_sacks(duplicates);
+            } else if advanced {
+                self.snd.sacked_out = 0;
+            }
+        }
+        Retransmit::Lost
+    }
+
+    /// `tcp_try_keep_open`.
+    pub(super) fn try_keep_open(&mut self, now: Instant) {
+        let unsettled = self.snd.left_out() > 0 || self.any_retransmission_out() || self.snd.undo.is_some();
+        let state = if unsettled { CaState::Disorder } else { CaState::Open };
+        if self.snd.ca_state != state {
+            self.set_ca_state(now, state);
+            self.snd.high_seq = self.snd.nxt;
+        }
+    }
+
+    /// `tcp_try_to_open`.
+    fn try_to_open(&mut self, now: Instant, flags: AckFlags) {
+        if !self.any_retransmission_out() {
+            self.snd.retrans_stamp = None;
+        }
+        if flags.any(AckFlags::ECE) {
+            self.enter_cwr(now);
+        }
+        if self.snd.ca_state != CaState::Cwr {
+            self.try_keep_open(now);
+        }
+    }
+
+    /// `tcp_any_retrans_done`.
+    pub(super) fn any_retransmission_out(&self) -> bool {
+        self.snd.retrans_out > 0
+            || self
+                .snd
+                .queue
+                .head()
+                .is_some_and(|id| self.snd.queue[id].fate.any(Fate::EVER_RETRANSMITTED))
+    }
+}

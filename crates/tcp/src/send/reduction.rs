@@ -1,0 +1,89 @@
+//! The window on its way down to the threshold (RFC 6937 and RFC 9937, `tcp_cwnd_reduction`; before 3.2 rate halving,
+//! `tcp_cwnd_down`).
+
+use crate::choices::WindowReduction;
+use crate::congestion::{CaEvent, CaState};
+use crate::connection::Connection;
+use slowpath_model::Instant;
+
+impl Connection {
+    /// `tcp_init_cwnd_reduction`.
+    pub(super) fn begin_reduction(&mut self) {
+        let snd = &mut self.snd;
+        snd.high_seq = snd.nxt;
+        snd.probe = None;
+        snd.window.count = 0;
+        snd.window.prior_cwnd = snd.window.cwnd;
+        snd.prr_delivered = 0;
+        snd.prr_out = 0;
+        snd.window.ssthresh = self.congestion.ssthresh(&snd.window);
+        snd.queue_cwr = self.negotiated.ecn;
+    }
+
+    /// `tcp_cwnd_reduction`: `delivered` and `lost` are what this ACK brought.
+    pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, advanced: bool) {
+        match self.settings.choices.window_reduction {
+            WindowReduction::Proportional => self.reduce_in_proportion(delivered, lost, advanced),
+            WindowReduction::RateHalving => self.halve_rate(delivered),
+        }
+    }
+
+    fn reduce_in_proportion(&mut self, delivered: u32, lost: u32, advanced: bool) {
+        let snd = &mut self.snd;
+        if delivered == 0 || snd.window.prior_cwnd == 0 {
+            return;
+        }
+        let in_flight = snd.in_flight();
+        snd.prr_delivered += delivered;
+        let mut send = if snd.window.ssthresh < in_flight {
+            let share = u64::from(snd.window.ssthresh) * u64::from(snd.prr_delivered);
+            let share = share.div_ceil(u64::from(snd.window.prior_cwnd));
+            u32::try_from(share.saturating_sub(u64::from(snd.prr_out))).unwrap_or(0)
+        } else {
+            let mut send = snd.prr_delivered.saturating_sub(snd.prr_out).max(delivered);
+            // Slow start while nothing more is lost (PRR-SSRB).
+            send += u32::from(advanced && lost == 0);
+            send.min(snd.window.ssthresh - in_flight)
+        };
+        // The first retransmission always goes.
+        send = send.max(u32::from(snd.prr_out == 0));
+        snd.window.cwnd = in_flight + send;
+    }
+
+    /// One segment less for every second ACK, never below the threshold, never more than one beyond what is in
+    /// flight.
+    fn halve_rate(&mut self, delivered: u32) {
+        let snd = &mut self.snd;
+        if delivered == 0 {
+            return;
+        }
+        snd.window.count += 1;
+        let down = snd.window.count / 2;
+        snd.window.count %= 2;
+        if down > 0 && snd.window.cwnd > snd.window.ssthresh {
+            snd.window.cwnd -= down;
+        }
+        snd.window.cwnd = snd.window.cwnd.min(snd.in_flight() + 1).max(1);
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    pub(super) fn end_reduction(&mut self, now: Instant) {
+        let snd = &mut self.snd;
+        if snd.has_threshold() && (snd.ca_state == CaState::Cwr || snd.undo.is_some()) {
+            snd.window.cwnd = snd.window.ssthresh;
+            snd.cwnd_stamp = now;
+        }
+        let moment = self.moment(now);
+        self.congestion.event(CaEvent::CompleteCwr, &moment);
+    }
+
+    /// `tcp_enter_cwr`: the window comes down though nothing is lost.
+    pub(crate) fn enter_cwr(&mut self, now: Instant) {
+        self.snd.prior_ssthresh = 0;
+        if self.snd.ca_state < CaState::Cwr {
+            self.snd.undo = None;
+            self.begin_reduction();
+            self.set_ca_state(now, CaState::Cwr);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! SACK blocks (RFC 2018, RFC 2883; `tcp_sacktag_write_queue`, tcp_input.c, 6.18).
+
+use super::ack::{AckFlags, Acking};
+use super::queue::SkbId;
+use super::skb::Fate;
+use crate::connection::Connection;
+use crate::packet::{Block, Packet};
+use slowpath_model::{Instant, StreamOffset};
+
+impl Connection {
+    /// Marks what the blocks of an ACK report.
+    pub(crate) fn tag_sacked(&mut self, packet: &Packet, acking: &mut Acking) {
+        let sack = packet.sack();
+        let mut blocks = [Block::default(); 4];
+        let mut count = 0;
+        for (place, block) in sack.blocks(packet.ack).enumerate() {
+            let duplicate = place == 0 && self.check_duplicate(packet, block, sack.blocks(packet.ack).nth(1), acking);
+            if !self.is_valid_block(block, duplicate) {
+                continue;
+            }
+            // What lies below has been counted; nothing is there to mark.
+            if block.end <= acking.prior_una {
+                continue;
+            }
+            if duplicate {
+                self.walk(block, true, acking);
+            } else {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        if self.snd.sacked_out == 0 {
+            self.snd.sack_cache = [Block::default(); 4];
+        }
+        let blocks = &mut blocks[..count];
+        blocks.sort_unstable_by_key(|block| block.start);
+        self.walk_new(blocks, acking);
+        self.check_sacked_reordering(acking);
+    }
+
+    /// The parts of the blocks that the last ACK did not have already.
+    fn walk_new(&mut self, blocks: &[Block], acking: &mut Acking) {
+        let cache = self.snd.sack_cache;
+        for block in blocks {
+            let mut start = block.start.max(self.snd.una);
+            for known in cache.iter().filter(|known| known.end > known.start) {
+                if known.start > start && known.start < block.end {
+                    self.walk(Block { start, end: known.start }, false, acking);
+                }
+                if known.start < block.end && known.end > start {
+                    start = start.max(known.end);
+                }
+            }
+            if start < block.end {
+                self.walk(Block { start, end: block.end }, false, acking);
+            }
+        }
+        let mut cache = [Block::default(); 4];
+        cache[..blocks.len()].copy_from_slice(blocks);
+        self.snd.sack_cache = cache;
+    }
+
+    /// `tcp_is_sackblock_valid`.
+    fn is_valid_block(&self, block: Block, duplicate: bool) -> bool {
+        let snd = &self.snd;
+        if block.end > snd.nxt || block.start >= block.end || block.start >= snd.nxt {
+            return false;
+        }
+        // In the outstanding window. A block that begins at `snd_una` would have been acknowledged.
+        if block.start > snd.una {
+            return true;
+        }
+        let Some(undo) = snd.undo.filter(|_| duplicate) else { return false };
+        // What is left is a duplicate's block, which lies below `snd_una` as a whole.
+        if block.end > snd.una || block.end <= undo.marker {
+            return false;
+        }
+        block.start >= undo.marker || block.end.distance_from(block.start) <= i64::from(snd.max_window)
+    }
+
+    /// `tcp_check_dsack`: whether the first block reports a duplicate (RFC 2883).
+    fn check_duplicate(&mut self, packet: &Packet, first: Block, second: Option<Block>, acking: &mut Acking) -> bool {
+        let within = second.is_some_and(|second| first.end <= second.end && first.start >= second.start);
+        if first.start >= packet.ack && !within {
+            return false;
+        }
+        let duplicates = self.count_duplicates(first, acking);
+        if duplicates == 0 {
+            return false;
+        }
+        // A duplicate of data already forgotten: it was retransmitted needlessly.
+        if let Some(undo) = &mut self.snd.undo
+            && first.end <= acking.prior_una
+            && first.end > undo.marker
+        {
+            undo.retransmissions = undo.retransmissions.map(|left| left.saturating_sub(duplicates));
+        }
+        true
+    }
+
+    /// `tcp_dsack_seen`: counts a duplicate, and lets RACK know that its window was too small.
+    fn count_duplicates(&mut self, block: Block, acking: &mut Acking) -> u32 {
+        let length = block.end.distance_from(block.start);
+        // One that spans more than a window cannot have been meant.
+        if length <= 0 || length > i64::from(self.snd.max_window) {
+            return 0;
+        }
+        let mss = i64::from(self.snd.mss.max(1));
+        let mut duplicates = 1;
+        if length > mss {
+            duplicates = u32::try_from((length + mss - 1) / mss).unwrap_or(u32::MAX);
+        } else if self.snd.probe.is_some_and(|probe| probe.high_seq == block.end) {
+            acking.flags.set(AckFlags::DSACK_TLP);
+        }
+        let totals = &mut self.snd.totals;
+        totals.dsack_duplicates = totals.dsack_duplicates.saturating_add(duplicates);
+        // More duplicates than retransmissions: the network made them.
+        if totals.dsack_duplicates > totals.retransmissions {
+            return 0;
+        }
+        // Without reordering, or after a tail loss probe, a duplicate does not mean that RACK was too eager.
+        if self.snd.reordering_seen > 0 && !acking.flags.any(AckFlags::DSACK_TLP) {
+            self.snd.rack.dsack_seen = true;
+        }
+        acking.flags.set(AckFlags::DSACKING_ACK);
+        self.snd.delivered = self.snd.delivered.wrapping_add(duplicates);
+        duplicates
+    }
+
+    /// Marks what lies in a block (`tcp_sacktag_walk`).
+    fn walk(&mut self, block: Block, duplicate: bool, acking: &mut Acking) {
+        let mut next = self.snd.queue.find(block.start);
+        while let Some(id) = next {
+            if self.snd.queue[id].seq >= block.end {
+                break;
+            }
+            if let Some(inside) = self.match_to_block(id, block) {
+                self.tag_one(inside, duplicate, acking);
+                next = self.snd.queue.next(inside);
+            } else {
+                next = self.snd.queue.next(id);
+            }
+        }
+    }
+
+    /// The part of a buffer that lies in a block, cut out in whole segments (`tcp_match_skb_to_sack`).
+    fn match_to_block(&mut self, id: SkbId, block: Block) -> Option<SkbId> {
+        let skb = self.snd.queue[id];
+        if block.start <= skb.seq && block.end >= skb.end_seq {
+            return Some(id);
+        }
+        if skb.segments <= 1 || skb.fate.any(Fate::SACKED) {
+            return None;
+        }
+        let mss = skb.mss.max(1);
+        let whole = |length: i64| u32::try_from(length / i64::from(mss) * i64::from(mss)).unwrap_or(0);
+        if block.start > skb.seq {
+            // The beginning is not sacked: cut it off, rounded up to segments.
+            let before = block.start.distance_from(skb.seq);
+            let cut = whole(before + i64::from(mss) - 1);
+            if cut >= skb.len() {
+                return None;
+            }
+            let rest = self.fragment_sent(id, cut);
+            return self.match_to_block(rest, block);
+        }
+        let cut = whole(block.end.distance_from(skb.seq));
+        if cut == 0 || cut >= skb.len() {
+            return None;
+        }
+        self.fragment_sent(id, cut);
+        Some(id)
+    }
+
+    /// `tcp_sacktag_one`.
+    fn tag_one(&mut self, id: SkbId, duplicate: bool, acking: &mut Acking) {
+        let skb = self.snd.queue[id];
+        let segments = skb.segments;
+        if duplicate && skb.fate.any(Fate::ANY_RETRANSMISSION) {
+            if let Some(undo) = &mut self.snd.undo
+                && skb.end_seq > undo.marker
+            {
+                undo.retransmissions = undo.retransmissions.map(|left| left.saturating_sub(segments));
+            }
+            if skb.fate.any(Fate::SACKED) {
+                acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
+            }
+        }
+        if skb.end_seq <= self.snd.una {
+            return;
+        }
+        if !skb.fate.any(Fate::SACKED) {
+            self.tag_new(id, segments, acking);
+        }
+        if duplicate && skb.fate.any(Fate::RETRANSMITTED) {
+            self.snd.queue[id].fate.clear(Fate::RETRANSMITTED);
+            self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
+        }
+    }
+
+    fn tag_new(&mut self, id: SkbId, segments: u32, acking: &mut Acking) {
+        let skb = self.snd.queue[id];
+        if !self.is_spurious_retransmission(&skb) {
+            self.rack_advance(acking.now, &skb);
+        }
+        let mut fate = skb.fate;
+        if fate.any(Fate::RETRANSMITTED) {
+            // Both the original and the retransmission may have arrived; the loss is repaired either way.
+            if fate.any(Fate::LOST) {
+                fate.clear(Fate::LOST);
+                fate.clear(Fate::RETRANSMITTED);
+                self.snd.lost_out = self.snd.lost_out.saturating_sub(segments);
+                self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
+            }
+        } else {
+            if !fate.any(Fate::EVER_RETRANSMITTED) {
+                self.note_first_delivery(&skb, acking);
+            }
+            if fate.any(Fate::LOST) {
+                fate.clear(Fate::LOST);
+                self.snd.lost_out = self.snd.lost_out.saturating_sub(segments);
+            }
+        }
+        fate.set(Fate::SACKED);
+        if skb.seq >= self.snd.highest_sack_seq() {
+            self.snd.highest_sack = self.snd.queue.next(id);
+        }
+        self.snd.queue[id].fate = fate;
+        acking.flags.set(AckFlags::DATA_SACKED);
+        self.snd.sacked_out += segments;
+        self.snd.delivered = self.snd.delivered.wrapping_add(segments);
+        self.rate_delivered(acking.now, &skb);
+        // It has arrived: RACK need not watch it any longer.
+        self.snd.queue.leave_time_order(id);
+    }
+
+    /// A segment sent once was sacked: what that says of the order of arrival, and a round trip.
+    fn note_first_delivery(&mut self, skb: &super::skb::Skb, acking: &mut Acking) {
+        if skb.seq < self.snd.highest_sack_seq() {
+            acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
+        }
+        if skb.end_seq <= self.snd.high_seq {
+            acking.flags.set(AckFlags::ORIG_SACK_ACKED);
+        }
+        acking.first_sacked.get_or_insert(skb.sent_at);
+        acking.last_sacked = Some(skb.sent_at);
+    }
+
+    /// A segment sent once was sacked below one sacked before: reordering, unless this follows a timeout.
+    fn check_sacked_reordering(&mut self, acking: &mut Acking) {
+        use crate::congestion::CaState;
+        if let Some(seq) = acking.reordered
+            && (self.snd.ca_state != CaState::Loss || self.snd.undo.is_some())
+        {
+            self.note_reordering(seq);
+        }
+        acking.reordered = None;
+    }
+
+    /// `tcp_check_sack_reordering`: takes the distance to the highest sacked segment as the path's reordering.
+    pub(super) fn note_reordering(&mut self, low: StreamOffset) {
+        let highest = self.snd.highest_sack_seq();
+        if low >= highest {
+            return;
+        }
+        let metric = highest.distance_from(low);
+        let mss = i64::from(self.snd.mss.max(1));
+        if metric > i64::from(self.snd.reordering) * mss {
+            let segments = u32::try_from((metric + mss - 1) / mss).unwrap_or(u32::MAX);
+            self.snd.reordering = segments.min(self.settings.sysctls.tcp_max_reordering);
+        }
+        self.snd.reordering_seen += 1;
+    }
+
+    /// The ACK echoes a timestamp older than the retransmission: the original arrived
+    /// (`tcp_skb_spurious_retrans`).
+    pub(super) fn is_spurious_retransmission(&self, skb: &super::skb::Skb) -> bool {
+        skb.fate.any(Fate::ANY_RETRANSMISSION) && self.echo_is_before(skb.sent_at)
+    }
+
+    /// `tcp_tsopt_ecr_before`.
+    pub(super) fn echo_is_before(&self, at: Instant) -> bool {
+        self.snd
+            .rack
+            .echoed
+            .is_some_and(|echoed| (echoed.wrapping_sub(self.timestamp(at)) as i32) < 0)
+    }
+}

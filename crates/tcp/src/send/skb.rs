@@ -1,0 +1,109 @@
+//! A buffer of the send queue (`struct sk_buff` with its `tcp_skb_cb`).
+
+use super::queue::SkbId;
+use slowpath_model::{Flags, Instant, StreamOffset};
+
+/// What has become of a buffer that was sent (`TCPCB_*`, include/net/tcp.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fate(u8);
+
+impl Fate {
+    /// The receiver has said that it has it (`TCPCB_SACKED_ACKED`).
+    pub const SACKED: Self = Self(0x01);
+    /// It was sent again and that one is in flight (`TCPCB_SACKED_RETRANS`).
+    pub const RETRANSMITTED: Self = Self(0x02);
+    /// It is taken for lost (`TCPCB_LOST`).
+    pub const LOST: Self = Self(0x04);
+    /// It was sent again at some time (`TCPCB_EVER_RETRANS`).
+    pub const EVER_RETRANSMITTED: Self = Self(0x80);
+    /// Either of the two.
+    pub const ANY_RETRANSMISSION: Self = Self(0x82);
+    /// Sacked or sent again.
+    pub const SACKED_OR_RETRANSMITTED: Self = Self(0x03);
+
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub const fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    pub const fn clear(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+}
+
+/// What was delivered when a buffer was sent: the base of a rate sample (`tcp_rate_skb_sent`, tcp_rate.c).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SentRecord {
+    pub delivered: u32,
+    pub delivered_at: Instant,
+    pub first_sent: Instant,
+    pub app_limited: bool,
+}
+
+/// One buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skb {
+    pub seq: StreamOffset,
+    /// SYN and FIN count one each.
+    pub end_seq: StreamOffset,
+    pub flags: Flags,
+    pub fate: Fate,
+    /// Nothing may be appended: a record ends here (`MSG_EOR`).
+    pub eor: bool,
+    /// How many segments it is on the wire (`tcp_gso_segs`); 0 until it is first cut.
+    pub segments: u32,
+    /// The size of those segments.
+    pub mss: u32,
+    /// When it was sent last (`skb_mstamp_ns`).
+    pub sent_at: Instant,
+    pub sent: SentRecord,
+    /// Neighbours in the order of sequence numbers and in the order of sending.
+    pub(super) next: Option<SkbId>,
+    pub(super) prev: Option<SkbId>,
+    pub(super) later: Option<SkbId>,
+    pub(super) earlier: Option<SkbId>,
+    pub(super) in_time_order: bool,
+}
+
+impl Skb {
+    /// An unsent buffer.
+    pub const fn new(seq: StreamOffset, end_seq: StreamOffset, flags: Flags) -> Self {
+        Self {
+            seq,
+            end_seq,
+            flags,
+            fate: Fate(0),
+            eor: false,
+            segments: 0,
+            mss: 0,
+            sent_at: Instant::START,
+            sent: SentRecord {
+                delivered: 0,
+                delivered_at: Instant::START,
+                first_sent: Instant::START,
+                app_limited: false,
+            },
+            next: None,
+            prev: None,
+            later: None,
+            earlier: None,
+            in_time_order: false,
+        }
+    }
+
+    /// Bytes of payload.
+    pub fn len(&self) -> u32 {
+        let control = i64::from(self.flags.has(Flags::SYN)) + i64::from(self.flags.has(Flags::FIN));
+        u32::try_from(self.end_seq.distance_from(self.seq) - control).unwrap_or(0)
+    }
+
+    /// Notes how it is cut for the wire (`tcp_set_skb_tso_segs`).
+    pub fn cut(&mut self, mss: u32) -> u32 {
+        self.segments = self.len().div_ceil(mss).max(1);
+        self.mss = mss;
+        self.segments
+    }
+}

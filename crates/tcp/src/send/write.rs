@@ -1,0 +1,257 @@
+//! The application writes (`tcp_sendmsg`, tcp.c, 6.18).
+
+use super::skb::Skb;
+use crate::choices::SendTuning;
+use crate::connection::{Connection, State};
+use crate::errno::Errno;
+use slowpath_model::{Flags, Instant};
+
+/// The flags of `sendmsg` that change what is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteFlags {
+    /// More follows: do not send a small segment yet (`MSG_MORE`).
+    pub more: bool,
+    /// A record ends here: later data goes into another segment (`MSG_EOR`).
+    pub end_of_record: bool,
+    /// The last byte is urgent (`MSG_OOB`).
+    pub out_of_band: bool,
+}
+
+/// How the sender treats small segments (`TCP_NAGLE_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nagle {
+    /// Send small segments though others are out (`TCP_NODELAY`).
+    pub off: bool,
+    /// Hold every small segment (`TCP_CORK`).
+    pub cork: bool,
+    /// Send what is there, whatever the others say.
+    pub push: bool,
+}
+
+impl Nagle {
+    pub const OFF: Self = Self { off: true, cork: false, push: false };
+    pub const PUSH: Self = Self { off: false, cork: false, push: true };
+}
+
+/// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`,
+/// room for the headers and `struct skb_shared_info`; x86-64, 6.18).
+const EMPTY_BUFFER: u32 = 1280;
+/// The least send buffer (`SOCK_MIN_SNDBUF`).
+const MIN_SEND_BUFFER: u32 = 2 * 2304;
+
+/// The memory that a buffer takes (`skb->truesize`).
+pub(super) fn memory(skb: &Skb) -> u32 {
+    EMPTY_BUFFER + skb.len()
+}
+
+impl Connection {
+    /// The socket's own choice about small segments.
+    pub(super) const fn nagle(&self) -> Nagle {
+        Nagle { off: self.options.nodelay, cork: self.options.cork, push: false }
+    }
+
+    /// Hands `len` bytes to the socket. Returns how many it took; fewer than `len` if the buffer is full then.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if there is no room at all or the connection is not yet there, `EPIPE` after a shutdown or reset, or
+    /// the error that the connection has met.
+    pub fn write(&mut self, now: Instant, len: u32, flags: WriteFlags) -> Result<u32, Errno> {
+        match self.state {
+            State::Established | State::CloseWait => {}
+            State::SynSent | State::SynReceived if self.error.is_none() && !self.send_shutdown => {
+                return Err(Errno::EAGAIN);
+            }
+            _ => return Err(self.write_error()),
+        }
+        if self.error.is_some() || self.send_shutdown {
+            return Err(self.write_error());
+        }
+        let mss = self.current_mss();
+        let goal = if flags.out_of_band { mss } else { self.size_goal(mss) };
+        let copied = self.fill_buffers(now, len, flags, mss, goal);
+        if copied == 0 && len > 0 {
+            self.snd.no_space = true;
+            return Err(Errno::EAGAIN);
+        }
+        let full = copied < len;
+        if full {
+            self.snd.no_space = true;
+            let flags = WriteFlags { more: false, ..flags };
+            self.push(now, flags, mss, Nagle::PUSH);
+        } else if copied > 0 {
+            self.push(now, flags, mss, self.nagle());
+        }
+        Ok(copied)
+    }
+
+    /// What a failed write says (`sk_stream_error`): the pending error, once; `EPIPE` without one.
+    fn write_error(&mut self) -> Errno {
+        self.error.take().unwrap_or(Errno::EPIPE)
+    }
+
+    fn fill_buffers(&mut self, now: Instant, len: u32, flags: WriteFlags, mss: u32, goal: u32) -> u32 {
+        let mut copied = 0;
+        while copied < len {
+            let Some((id, room)) = self.buffer_with_room(now, goal) else { break };
+            let amount = room.min(len - copied);
+            let skb = &mut self.snd.queue[id];
+            if copied == 0 {
+                skb.flags = Flags(skb.flags.0 & !Flags::PSH.0);
+            }
+            skb.end_seq = skb.end_seq + amount;
+            skb.segments = 0;
+            let filled = skb.len() >= goal;
+            self.snd.write_seq = self.snd.write_seq + amount;
+            self.snd.wmem_queued += amount;
+            copied += amount;
+            if copied == len {
+                self.snd.queue[id].eor = flags.end_of_record;
+            } else if filled {
+                self.send_while_filling(now, mss);
+            }
+        }
+        copied
+    }
+
+    /// The last unsent buffer if it may take more, or a new one if there is memory for it.
+    fn buffer_with_room(&mut self, now: Instant, goal: u32) -> Option<(super::queue::SkbId, u32)> {
+        if let Some(id) = self.snd.queue.unsent_tail() {
+            let skb = &self.snd.queue[id];
+            if skb.len() < goal && !skb.eor && !skb.flags.has(Flags::FIN) {
+                return Some((id, goal - skb.len()));
+            }
+        }
+        if !self.has_send_memory() {
+            return None;
+        }
+        // `tcp_skb_entail`.
+        let seq = self.snd.write_seq;
+        let empty = self.snd.queue.is_all_sent();
+        let id = self.snd.queue.push_unsent(Skb::new(seq, seq, Flags::ACK));
+        self.snd.wmem_queued += EMPTY_BUFFER;
+        self.restart_after_idle(now);
+        if empty {
+            self.snd.chrono.start(now, super::chrono::Waiting::Busy);
+        }
+        Some((id, goal))
+    }
+
+    /// A buffer is full and the write goes on: let it go if half a window is waiting, or nothing is before it.
+    fn send_while_filling(&mut self, now: Instant, mss: u32) {
+        if self.is_push_forced() {
+            self.mark_push();
+            self.push_frames(now, mss, Nagle::PUSH);
+        } else if self.snd.queue.unsent_count() == 1 {
+            self.push_one(now, mss);
+        }
+    }
+
+    /// `forced_push`.
+    fn is_push_forced(&self) -> bool {
+        self.snd.write_seq > self.snd.pushed_seq + (self.snd.max_window >> 1)
+    }
+
+    /// `tcp_mark_push`.
+    pub(super) fn mark_push(&mut self) {
+        if let Some(id) = self.snd.queue.unsent_tail() {
+            let skb = &mut self.snd.queue[id];
+            skb.flags = skb.flags.with(Flags::PSH);
+            self.snd.pushed_seq = self.snd.write_seq;
+        }
+    }
+
+    /// `tcp_push`.
+    fn push(&mut self, now: Instant, flags: WriteFlags, mss: u32, nagle: Nagle) {
+        if self.snd.queue.is_all_sent() {
+            return;
+        }
+        if !flags.more || self.is_push_forced() {
+            self.mark_push();
+        }
+        if flags.out_of_band {
+            self.snd.urgent = self.snd.write_seq;
+        }
+        let nagle = if flags.more { Nagle { cork: true, ..nagle } } else { nagle };
+        self.push_frames(now, mss, nagle);
+    }
+
+    /// `sk_stream_memory_free`, with `TCP_NOTSENT_LOWAT`.
+    pub(super) fn has_send_memory(&self) -> bool {
+        if self.snd.wmem_queued >= self.snd.sndbuf {
+            return false;
+        }
+        let low = self.options.notsent_lowat.unwrap_or(self.settings.sysctls.tcp_notsent_lowat);
+        self.snd.write_seq.distance_from(self.snd.nxt) < i64::from(low)
+    }
+
+    /// Whether `poll` would say that there is room (`sk_stream_is_writeable`): a third of the buffer.
+    pub(crate) fn is_writable(&self) -> bool {
+        let free = self.snd.sndbuf.saturating_sub(self.snd.wmem_queued);
+        free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
+    }
+
+    /// What was acknowledged is free again (`sk_wmem_free_skb`).
+    pub(super) fn free_send_memory(&mut self, bytes: u32) {
+        self.snd.wmem_queued = self.snd.wmem_queued.saturating_sub(bytes);
+    }
+
+    /// After an ACK: more may go, and the buffer may grow and have room (`tcp_data_snd_check`).
+    pub(crate) fn data_snd_check(&mut self, now: Instant) {
+        self.push_pending(now);
+        self.check_space(now);
+    }
+
+    /// `tcp_check_space`.
+    fn check_space(&mut self, now: Instant) {
+        if !self.snd.no_space {
+            return;
+        }
+        if self.may_expand_buffer() {
+            self.expand_send_buffer();
+            self.snd.cwnd_stamp = now;
+        }
+        if self.is_writable() {
+            self.snd.no_space = false;
+            self.wakeups.writable = true;
+            let idle = self.snd.is_idle();
+            self.snd.chrono.stop(now, super::chrono::Waiting::SendBuffer, idle);
+        }
+    }
+
+    /// `tcp_should_expand_sndbuf`: not while the congestion window is full.
+    fn may_expand_buffer(&self) -> bool {
+        self.options.send_buffer.is_none() && self.snd.in_flight() < self.snd.window.cwnd
+    }
+
+    /// `tcp_sndbuf_expand`: room for so many congestion windows.
+    pub(super) fn expand_send_buffer(&mut self) {
+        let SendTuning::Windows(windows) = self.settings.choices.send_tuning else { return };
+        if self.options.send_buffer.is_some() {
+            return;
+        }
+        const OVERHEAD: u32 = 320 + 320 + 256;
+        let mss = self.snd.mss.max(u32::from(self.negotiated.mss)).max(super::DEFAULT_MSS);
+        let per_segment = (mss + OVERHEAD).next_power_of_two() + 256;
+        let segments = self.initial_cwnd().max(self.snd.window.cwnd).max(self.snd.reordering + 1);
+        let wanted = windows.saturating_mul(segments).saturating_mul(per_segment);
+        if self.snd.sndbuf < wanted {
+            self.snd.sndbuf = wanted.min(self.settings.sysctls.tcp_wmem.max).max(MIN_SEND_BUFFER);
+        }
+    }
+
+    /// Bytes of memory in the send queue (`sk_wmem_queued`).
+    pub const fn send_memory(&self) -> u32 {
+        self.snd.wmem_queued
+    }
+
+    /// The send buffer's size (`sk_sndbuf`).
+    pub const fn send_buffer(&self) -> u32 {
+        self.snd.sndbuf
+    }
+
+    /// Whether the application has met a full buffer and there is still no room.
+    pub const fn is_waiting_for_room(&self) -> bool {
+        self.snd.no_space
+    }
+}
