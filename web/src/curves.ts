@@ -7,6 +7,8 @@ import { bytesOnAxis, duration } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
 
 const HEIGHT = 120;
+/** Fewer round trips than this in sight are drawn as larger dots. */
+const FEW = 300;
 
 /** A small picture whose scale follows what is in sight. */
 export function smallPlot(
@@ -44,10 +46,13 @@ export function roundTripPlot(picture: Picture, view: View): HTMLElement | null 
   return smallPlot("Round trip from the place of recording to the receiver", view, most, duration, false, (frame) => {
     const [start, end] = visible();
     frame.context.fillStyle = colour("rtt");
+    // Few are drawn larger, so that each is seen.
+    const size = end - start < FEW ? 4 : 2;
     for (let i = start; i < end; i++) {
       const x = xOf(frame, at[i] as number);
       const y = yOf(frame, max[i] as number);
-      frame.context.fillRect(x - 1, y - 1, 2, Math.max(2, yOf(frame, min[i] as number) - y));
+      const tall = Math.max(size, yOf(frame, min[i] as number) - y);
+      frame.context.fillRect(x - size / 2, y - size / 2, size, tall);
     }
   });
 }

@@ -53,7 +53,9 @@ export function bytes(amount: number): string {
 export function bytesOnAxis(amount: number, step: number): string {
   let [value, apart, unit] = [amount, step, "B"];
   for (const next of ["KiB", "MiB", "GiB", "TiB"]) {
-    if (Math.abs(value) < 1024) break;
+    // Steps far below the next unit would give it decimals that nobody can tell apart.
+    const fine = apart < 256 && Math.abs(value) < 100 * 1024;
+    if (Math.abs(value) < 1024 || fine) break;
     [value, apart, unit] = [value / 1024, apart / 1024, next];
   }
   // Powers of two have as many decimals as halvings: all of them where these are few.

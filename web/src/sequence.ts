@@ -327,12 +327,11 @@ function many(count: number, what: string): string {
 /** Keys of what occurs in the picture. */
 function legend(page: Page, picture: Picture): HTMLElement {
   const labels = new Set(picture.again.label);
-  const keys: [string, string][] = [["label-new", "new data"]];
+  const keys: [string, string][] = picture.fresh.from.length > 0 ? [["label-new", "new data"]] : [];
   for (const label of [...labels].sort((a, b) => a - b)) {
     const slug = page.labels[label] ?? "new";
     keys.push([`label-${slug}`, slug.replaceAll("-", " ")]);
   }
-
   keys.push(["ack", "acknowledged"]);
   keys.push(["window", picture.windowKnown ? "receive window" : "receive window, at least"]);
   if (picture.sacks.from.length > 0) keys.push(["sack", "SACKed"]);

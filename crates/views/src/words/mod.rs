@@ -27,7 +27,11 @@ pub fn ends(flow: &FlowReport) -> String {
 
 /// What the flow carried, in how long: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`.
 pub fn moved(flow: &FlowReport) -> String {
-    let (bytes, lasted) = (flow.main().measures.unique_bytes, flow.lasted());
+    let (measures, lasted) = (&flow.main().measures, flow.lasted());
+    let (bytes, unseen) = (measures.unique_bytes, measures.unseen_bytes);
+    if bytes == Bytes::ZERO && unseen > Bytes::ZERO {
+        return format!("moved {unseen}, of which the capture has only the ACKs, in {}", duration(lasted));
+    }
     if bytes == Bytes::ZERO {
         return format!("carried no data in {}", duration(lasted));
     }
@@ -85,7 +89,16 @@ fn bound(cause: Cause) -> String {
         Limit::CongestionWindow => format!("it was bound by the congestion window: {title}"),
         Limit::LossRecovery => format!("went to repairing loss: {title}"),
         Limit::Path => format!("it was bound by {title}"),
-        Limit::Unknown => format!("what bound it was {title}"),
+        Limit::Unknown => format!("what bound it cannot be told: {}", untold(cause)),
+    }
+}
+
+/// Why it cannot be told what bound.
+const fn untold(cause: Cause) -> &'static str {
+    match cause {
+        Cause::CaptureGap => "the capture lost packets",
+        Cause::OneDirection => "one direction only was captured",
+        _ => "nothing shows it from here",
     }
 }
 

@@ -61,8 +61,8 @@ pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     };
     let mut text = offset(first);
     text += &match first.drift_ppm {
-        ppm if ppm.abs() < 0.05 => ", and as fast".to_owned(),
-        ppm => format!(", and {} by {:.1} ppm", if ppm < 0.0 { "slower" } else { "faster" }, ppm.abs()),
+        ppm if ppm.abs() < 0.05 => ", and runs as fast".to_owned(),
+        ppm => format!(", and runs {:.1} ppm {}", ppm.abs(), if ppm < 0.0 { "slower" } else { "faster" }),
     };
     let steps = clocks.steps().count() as u64;
     if steps > 0 {
