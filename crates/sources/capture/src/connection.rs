@@ -41,17 +41,26 @@ impl Stream {
     }
 
     /// The offset of a number that the connection has reached.
-    #[inline]
+    #[inline(always)]
     fn reach(&mut self, nr: u32) -> StreamOffset {
-        let before = self.unwrapper;
-        let offset = self.unwrapper.advance(SeqNr(nr));
-        // Rarely more than a few instructions: the distance is small and nothing is pending.
-        let far = offset.distance_from(before.furthest()) >= FAR;
-        if far && !self.far {
-            self.unwrapper = before;
+        let offset = self.unwrapper.place(SeqNr(nr));
+        if self.far || offset.distance_from(self.unwrapper.furthest()) >= FAR {
+            self.reach_far(nr);
+        } else {
+            self.unwrapper.advance(SeqNr(nr));
+        }
+        offset
+    }
+
+    /// The same where the number, or the one before it, is far ahead.
+    #[cold]
+    fn reach_far(&mut self, nr: u32) {
+        let place = self.unwrapper.place(SeqNr(nr));
+        let far = place.distance_from(self.unwrapper.furthest()) >= FAR;
+        if self.far || !far {
+            self.unwrapper.advance(SeqNr(nr));
         }
         self.far = far;
-        offset
     }
 }
 
@@ -121,15 +130,21 @@ impl Connection {
 
     #[inline(always)]
     fn acknowledge(&mut self, from: End, tcp: &Header<'_>, reset: bool) -> StreamOffset {
-        let own = self.streams[from.index()];
-        let other = &mut self.streams[(!from).index()];
-        if !other.based {
-            // In a handshake it acknowledges the other's SYN, so that it is at 1.
-            let handshake =
-                tcp.flags.has(Flags::SYN) || (own.syn && tcp.seq == own.isn.wrapping_add(1) && !reset);
-            other.base(tcp.ack, u32::from(handshake));
+        if !self.streams[(!from).index()].based {
+            self.base_on_acknowledgment(from, tcp, reset);
         }
+        let other = &mut self.streams[(!from).index()];
         if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+    }
+
+    /// The first that is known of the other end is what of it is acknowledged.
+    #[cold]
+    fn base_on_acknowledgment(&mut self, from: End, tcp: &Header<'_>, reset: bool) {
+        let own = self.streams[from.index()];
+        // In a handshake it acknowledges the other's SYN, so that it is at 1.
+        let handshake =
+            tcp.flags.has(Flags::SYN) || (own.syn && tcp.seq == own.isn.wrapping_add(1) && !reset);
+        self.streams[(!from).index()].base(tcp.ack, u32::from(handshake));
     }
 
     /// What SYN, FIN and RST mean to the connection.

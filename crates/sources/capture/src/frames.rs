@@ -1,10 +1,10 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode::{Located, Packet, Skip};
+use crate::decode::{Packet, Skip};
 use crate::flows::{Flow, Flows, Pair};
 use crate::link::{self, LinkType};
+use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, Oddity, StepsBack};
-use crate::tcp::OptionFault;
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Segment, Sink, StreamOffset};
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     /// Takes the next frame.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept(&mut self, frame: Frame<'_>) {
         self.counts.frames += 1;
         self.counts.captured_bytes += u64::from(frame.captured);
@@ -87,16 +87,28 @@ impl<'s, S: Sink> Frames<'s, S> {
             wire = frame.captured;
         }
         // Most frames are decoded without leaving this function, so that no packet is copied.
-        if frame.link == LinkType::ETHERNET
-            && let Some(located) = Located::find(frame.data, wire)
-        {
-            let mut packet = located.without_options();
-            located.options(&mut packet);
-            if packet.tcp.options.fault == OptionFault::None {
-                return self.deliver(at, &packet, frame.offset);
-            }
+        let datagram = match frame.link {
+            LinkType::ETHERNET => Datagram::of_ethernet(frame.data, wire),
+            _ => None,
+        };
+        let taken = match datagram {
+            Some(Datagram::V4(body)) => self.accept_short::<short::V4<'_>>(at, body, frame.offset),
+            Some(Datagram::V6(body)) => self.accept_short::<short::V6<'_>>(at, body, frame.offset),
+            None => false,
+        };
+        if !taken {
+            self.accept_any(at, frame.link, frame.data, wire, frame.offset);
         }
-        self.accept_any(at, frame.link, frame.data, wire, frame.offset);
+    }
+
+    /// The short way; says whether it could be taken.
+    #[inline(always)]
+    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, offset: u64) -> bool {
+        let packet = short::packet::<I>(body);
+        if let Some(packet) = &packet {
+            self.deliver(at, packet, offset);
+        }
+        packet.is_some()
     }
 
     /// The long way for the frames that need it.

@@ -17,7 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to a TCP segment, the short way; [`link`], `ip`, `tunnel` and [`tcp`]: the long way.
+//! - [`decode`]: from a frame to a TCP segment; `short`: the short way; [`link`], `ip`, `tunnel` and [`tcp`]: the
+//!   long way.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -47,6 +48,7 @@ mod ip;
 pub mod link;
 mod pcap;
 mod pcapng;
+mod short;
 pub mod summary;
 pub mod tcp;
 mod tunnel;

@@ -62,6 +62,7 @@ impl Header {
         }
     }
 
+    #[inline(always)]
     fn stamp(self, record: &[u8]) -> i64 {
         let unit = if self.format == Format::PcapNanoseconds { 1 } else { 1000 };
         let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
@@ -71,6 +72,15 @@ impl Header {
 
 /// Reads records until none is left; says where and why if that is before the end.
 pub(crate) fn read<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    // Two loops, so that none asks for the byte order at every integer.
+    match header.order {
+        Order::Little => records(Header { order: Order::Little, ..header }, input, frames),
+        Order::Big => records(Header { order: Order::Big, ..header }, input, frames),
+    }
+}
+
+#[inline(always)]
+fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let record = header.record();
     let order = header.order;
     loop {

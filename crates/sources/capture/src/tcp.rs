@@ -69,6 +69,12 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
+/// How the timestamps option starts where it stands alone, aligned (RFC 7323, appendix A; Linux
+/// `TCPOLEN_TSTAMP_ALIGNED`).
+const STAMPS_ALIGNED: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
+/// Its length then.
+const STAMPED: usize = 12;
+
 impl<'a> Header<'a> {
     /// Reads the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
     /// be more than was captured.
@@ -77,18 +83,14 @@ impl<'a> Header<'a> {
             return Err(if length < HEADER as u32 { Skip::Malformed } else { Skip::Truncated });
         };
         match header_length(fixed, length) {
-            Some(header) => {
-                let mut tcp = Self::without_options(fixed, length - header as u32);
-                tcp.options.read(data, header);
-                Ok(tcp)
-            }
+            Some(header) => Ok(Self::new(fixed, length - header as u32, Options::of_header(data, header))),
             None => Err(Skip::Malformed),
         }
     }
 
-    /// The fixed part of a header.
+    /// From the fixed part of a header, and what was read of the rest.
     #[inline(always)]
-    pub(crate) fn without_options(fixed: &[u8; HEADER], payload: u32) -> Self {
+    pub(crate) fn new(fixed: &[u8; HEADER], payload: u32, options: Options<'a>) -> Self {
         Self {
             source: be16(fixed, 0),
             destination: be16(fixed, 2),
@@ -98,7 +100,7 @@ impl<'a> Header<'a> {
             flags: Flags(be16(fixed, 12) & 0x1ff),
             window: be16(fixed, 14),
             payload,
-            options: Options::default(),
+            options,
         }
     }
 }
@@ -112,6 +114,7 @@ pub(crate) fn header_length(fixed: &[u8; HEADER], length: u32) -> Option<usize> 
 
 impl<'a> Options<'a> {
     /// Reads options. `cut` says that the snapshot length left only a part of them.
+    #[inline(never)]
     pub fn parse(bytes: &'a [u8], cut: bool) -> Self {
         let mut options = Self::default();
         options.walk(bytes, cut);
@@ -120,16 +123,19 @@ impl<'a> Options<'a> {
 
     /// Reads the options of a header of `header` bytes at the start of `data`.
     #[inline(always)]
-    pub(crate) fn read(&mut self, data: &'a [u8], header: usize) {
+    pub(crate) fn of_header(data: &'a [u8], header: usize) -> Self {
+        // Nearly every segment of an established connection.
+        if header == HEADER + STAMPED
+            && let Some(options) = data.get(HEADER..header).and_then(<[u8]>::first_chunk::<STAMPED>)
+            && options.starts_with(&STAMPS_ALIGNED)
+        {
+            let timestamps = Timestamps { val: be32(options, 4), ecr: be32(options, 8) };
+            return Self { timestamps: Some(timestamps), ..Self::default() };
+        }
         match data.get(HEADER..header) {
-            Some([]) => {}
-            // Nearly every segment of an established connection (RFC 7323, appendix A; Linux
-            // `TCPOLEN_TSTAMP_ALIGNED`).
-            Some(&[NOP, NOP, TIMESTAMPS, 10, ref stamps @ ..]) if stamps.len() == 8 => {
-                self.timestamps = Some(Timestamps { val: be32(stamps, 0), ecr: be32(stamps, 4) });
-            }
-            Some(bytes) => self.walk(bytes, false),
-            None => self.walk(data.get(HEADER..).unwrap_or_default(), true),
+            Some([]) => Self::default(),
+            Some(bytes) => Self::parse(bytes, false),
+            None => Self::parse(data.get(HEADER..).unwrap_or_default(), true),
         }
     }
 

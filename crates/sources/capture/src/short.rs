@@ -1,0 +1,141 @@
+//! The short way from a frame to its TCP segment, for the frame that nearly every frame is: TCP over IP over
+//! Ethernet with at most two VLAN tags and nothing unusual. What it does not take goes the long way ([`crate::link`]).
+
+use crate::bytes::{be16, be32, be128};
+use crate::decode::{Addresses, Oddities, Packet};
+use crate::tcp::{self, OptionFault};
+use slowpath_model::{Ecn, IpFacts};
+
+/// Ethernet's header (IEEE 802.3).
+const ETHERNET: usize = 14;
+/// An IPv4 header without options (RFC 791).
+const IPV4: usize = 20;
+/// The IPv6 header (RFC 8200).
+const IPV6: usize = 40;
+
+/// TCP's number among the IP protocols.
+const TCP: u8 = 6;
+
+/// A frame behind its Ethernet header, by what that header says it holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Datagram<'a> {
+    V4(Body<'a>),
+    V6(Body<'a>),
+}
+
+/// What an Ethernet header stands before.
+#[derive(Clone, Copy)]
+pub(crate) struct Body<'a> {
+    captured: &'a [u8],
+    wire: usize,
+}
+
+impl<'a> Datagram<'a> {
+    /// Looks past the Ethernet header of `frame`, which had `wire` bytes.
+    #[inline(always)]
+    pub(crate) fn of_ethernet(frame: &'a [u8], wire: u32) -> Option<Self> {
+        let mut at = ETHERNET;
+        let mut kind = be16(frame.get(12..14)?, 0);
+        for _ in 0..2 {
+            if !matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
+                break;
+            }
+            kind = be16(frame.get(at + 2..at + 4)?, 0);
+            at += 4;
+        }
+        let body = Body { captured: frame.get(at..)?, wire: (wire as usize).checked_sub(at)? };
+        match kind {
+            0x0800 => Some(Self::V4(body)),
+            0x86dd => Some(Self::V6(body)),
+            _ => None,
+        }
+    }
+}
+
+/// The IP header of a whole TCP segment, without anything between the two.
+///
+/// One function per version takes a packet from its bytes to its flow: with the version known while it is compiled,
+/// addresses of another size need not be carried along.
+pub(crate) trait Ip<'a>: Copy + Sized {
+    /// Its length.
+    const HEADER: usize;
+
+    /// The header at the start of `bytes`, and the length of all of the packet by it. `None` for other protocols,
+    /// fragments, options.
+    fn first(bytes: &'a [u8]) -> Option<(Self, usize)>;
+
+    fn addresses(self) -> Addresses;
+
+    fn facts(self) -> IpFacts;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct V4<'a>(&'a [u8; IPV4]);
+
+impl<'a> Ip<'a> for V4<'a> {
+    const HEADER: usize = IPV4;
+
+    #[inline(always)]
+    fn first(bytes: &'a [u8]) -> Option<(Self, usize)> {
+        let ip = bytes.first_chunk()?;
+        let usual = ip[0] == 0x45 && ip[9] == TCP && be16(ip, 6) & 0x3fff == 0;
+        usual.then_some((Self(ip), usize::from(be16(ip, 2))))
+    }
+
+    #[inline(always)]
+    fn addresses(self) -> Addresses {
+        Addresses::V4 { source: be32(self.0, 12), destination: be32(self.0, 16) }
+    }
+
+    #[inline(always)]
+    fn facts(self) -> IpFacts {
+        IpFacts { id: Some(be16(self.0, 4)), ttl: self.0[8], ecn: Ecn::from_bits(self.0[1]) }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct V6<'a>(&'a [u8; IPV6]);
+
+impl<'a> Ip<'a> for V6<'a> {
+    const HEADER: usize = IPV6;
+
+    #[inline(always)]
+    fn first(bytes: &'a [u8]) -> Option<(Self, usize)> {
+        let ip = bytes.first_chunk()?;
+        let length = usize::from(be16(ip, 4));
+        let usual = ip[0] >> 4 == 6 && ip[6] == TCP && length != 0;
+        usual.then_some((Self(ip), IPV6 + length))
+    }
+
+    #[inline(always)]
+    fn addresses(self) -> Addresses {
+        Addresses::V6 { source: be128(self.0, 8), destination: be128(self.0, 24) }
+    }
+
+    #[inline(always)]
+    fn facts(self) -> IpFacts {
+        IpFacts { id: None, ttl: self.0[7], ecn: Ecn::from_bits(self.0[1] >> 4) }
+    }
+}
+
+/// The packet in `body`.
+#[inline(always)]
+pub(crate) fn packet<'a, I: Ip<'a>>(body: Body<'a>) -> Option<Packet<'a>> {
+    let (ip, total) = I::first(body.captured)?;
+    // Wrong lengths go the long way as well.
+    if total < I::HEADER || total > body.wire {
+        return None;
+    }
+    // Behind the IP packet there may be Ethernet's padding.
+    let data = body.captured.get(I::HEADER..body.captured.len().min(total))?;
+    let fixed = data.first_chunk()?;
+    let length = (total - I::HEADER) as u32;
+    let header = tcp::header_length(fixed, length)?;
+    let options = tcp::Options::of_header(data, header);
+    // Faulty options go the long way, which says how.
+    if options.fault != OptionFault::None {
+        return None;
+    }
+    let tcp = tcp::Header::new(fixed, length - header as u32, options);
+    Some(Packet { addresses: ip.addresses(), ip: ip.facts(), tcp, oddities: Oddities::NONE })
+}
