@@ -49,6 +49,9 @@ pub struct Analysis<L = ()> {
     kept: usize,
     /// Flows that closed, oldest first, and when: they are summed up once nothing more is to be expected.
     closed: VecDeque<(FlowId, Instant)>,
+    /// Flows that are over, for their memory: a recording may have thousands in a second.
+    #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
+    spare: Vec<Box<Flow>>,
     not_kept: NotKept,
     labels: L,
 }
@@ -93,17 +96,19 @@ impl<L: Labels> Analysis<L> {
             flows: Vec::new(),
             kept: 0,
             closed: VecDeque::new(),
+            spare: Vec::new(),
             not_kept: NotKept::default(),
             labels,
         }
     }
 
-    /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once.
+    /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
+    /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
             let mut report = match watched {
-                Some(Watched::Live(flow)) => {
-                    summary::report(id, *flow, FlowEnd::EndOfRecording, self.options.vantage)
+                Some(Watched::Live(mut flow)) => {
+                    summary::report(id, &mut flow, FlowEnd::EndOfRecording, self.options.vantage)
                 }
                 Some(Watched::Over(report)) => *report,
                 None => continue,
@@ -117,7 +122,10 @@ impl<L: Labels> Analysis<L> {
     /// Ends the analysis.
     pub fn finish(self) -> Report {
         let mut flows = Vec::with_capacity(self.kept);
-        let (not_kept, _) = self.finish_each(|flow| flows.push(flow));
+        let (not_kept, _) = self.finish_each(|mut flow| {
+            flow.explain();
+            flows.push(flow);
+        });
         Report { flows, not_kept }
     }
 
@@ -130,17 +138,20 @@ impl<L: Labels> Analysis<L> {
     fn sum_up(&mut self, id: FlowId, ended: FlowEnd) {
         let vantage = self.options.vantage;
         let Some(slot) = self.slot(id) else { return };
-        *slot = match slot.take() {
-            Some(Watched::Live(flow)) => {
-                Some(Watched::Over(Box::new(summary::report(id, *flow, ended, vantage))))
-            }
-            other => other,
-        };
+        let Some(Watched::Live(live)) = slot else { return };
+        let report = Box::new(summary::report(id, live, ended, vantage));
+        let Some(Watched::Live(flow)) = slot.replace(Watched::Over(report)) else { return };
+        if self.spare.len() < MOST_SPARE && flow.is_small() {
+            self.spare.push(flow);
+        }
     }
 }
 
 /// How long after its close a flow may still be heard of: a lost last ACK has the FIN sent again.
 const LINGER: i64 = 1_000_000_000;
+
+/// Spare flows kept: nearly as many open as close, so that few are ever spare.
+const MOST_SPARE: usize = 256;
 
 impl<L: Labels> Sink for Analysis<L> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
@@ -154,21 +165,28 @@ impl<L: Labels> Sink for Analysis<L> {
         }
         self.kept += 1;
         self.labels.open(flow, key);
-        self.flows[index] = Some(Watched::Live(Box::new(Flow::new(*key, self.options.vantage))));
+        let given = self.options.vantage;
+        let live = match self.spare.pop() {
+            Some(mut spare) => {
+                spare.renew(*key, given);
+                spare
+            }
+            None => Box::new(Flow::new(*key, given)),
+        };
+        self.flows[index] = Some(Watched::Live(live));
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
         let index = flow.0.wrapping_sub(1) as usize;
         let judged = match (self.flows.get_mut(index), &event.kind) {
             (Some(Some(Watched::Live(live))), EventKind::Seen(segment)) => {
-                let was_over = live.is_over();
                 let judged = live.segment(event.at, segment);
                 if judged.spurious > 0 {
                     for (from, needless) in live.take_needless() {
                         self.labels.found_needless(flow, from, &needless);
                     }
                 }
-                if live.is_over() && !was_over {
+                if live.has_closed() {
                     self.closed.push_back((flow, event.at));
                 }
                 judged

@@ -18,11 +18,24 @@ struct Material<'a> {
     vantage: Vantage,
 }
 
-/// Sums the spells of each direction up by cause, most time first.
+/// Sums the spells of each direction up by cause, most time first; [`explain`] adds what shows it.
 pub fn complete(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
         report.directions[from.index()].findings = findings(report, from);
+    }
+}
+
+/// Adds the evidence to each finding, and where to look.
+pub fn explain(report: &mut FlowReport) {
+    for from in End::BOTH {
+        let mut findings = std::mem::take(&mut report.directions[from.index()].findings);
+        let material = Material::of(report, from);
+        for finding in &mut findings {
+            finding.evidence = material.evidence(finding.cause);
+            finding.instants = material.longest(finding.cause);
+        }
+        report.directions[from.index()].findings = findings;
     }
 }
 
@@ -38,15 +51,7 @@ fn idle_to_the_end(spells: &mut Vec<Spell>, end: Instant) {
 }
 
 fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
-    let direction = &report.directions[from.index()];
-    let material = Material {
-        spells: &direction.spells,
-        measures: &direction.measures,
-        scale: report.directions[(!from).index()].measures.window_scale,
-        opening: &report.opening,
-        overview: &direction.overview,
-        vantage: report.vantage.vantage,
-    };
+    let material = Material::of(report, from);
     let life = report.lasted();
     let mut found: Vec<Finding> = Vec::new();
     for spell in material.spells {
@@ -72,17 +77,31 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
             finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();
         }
         finding.confidence = material.confidence(finding.cause);
-        finding.evidence = material.evidence(finding.cause);
-        let of_cause = material.spells.iter().filter(|spell| spell.cause == finding.cause);
-        let mut longest: Vec<&Spell> = of_cause.collect();
-        longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
-        finding.instants = longest.iter().take(3).map(|spell| spell.from).collect();
     }
     found.sort_by(|a, b| b.lasted.cmp(&a.lasted).then(a.cause.cmp(&b.cause)));
     found
 }
 
-impl Material<'_> {
+impl<'a> Material<'a> {
+    fn of(report: &'a FlowReport, from: End) -> Self {
+        let direction = &report.directions[from.index()];
+        Self {
+            spells: &direction.spells,
+            measures: &direction.measures,
+            scale: report.directions[(!from).index()].measures.window_scale,
+            opening: &report.opening,
+            overview: &direction.overview,
+            vantage: report.vantage.vantage,
+        }
+    }
+
+    /// Where the three longest spells of `cause` start.
+    fn longest(&self, cause: Cause) -> Vec<Instant> {
+        let mut longest: Vec<&Spell> = self.spells.iter().filter(|spell| spell.cause == cause).collect();
+        longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
+        longest.iter().take(3).map(|spell| spell.from).collect()
+    }
+
     fn confidence(&self, cause: Cause) -> Confidence {
         match cause.limit() {
             Limit::ReceiveWindow => match self.scale {

@@ -66,6 +66,8 @@ pub struct EndState {
     pub copies: Copies,
     pub outstanding: Outstanding,
     pub track: Option<Box<Track>>,
+    /// A track of a flow that is over, for its memory.
+    spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(i64, u16)>,
 }
@@ -116,6 +118,9 @@ pub struct Flow {
     pub closing: Closing,
     pub ends: [EndState; 2],
     pub started: bool,
+    mss: Option<u32>,
+    /// It closed.
+    over: bool,
 }
 
 /// What a segment turned out to be.
@@ -139,6 +144,17 @@ impl Flow {
             closing: Closing::default(),
             ends: [end(), end()],
             started: false,
+            mss: None,
+            over: false,
+        }
+    }
+
+    /// Makes a new flow of one that is over, in its memory.
+    pub fn renew(&mut self, key: FlowKey, given: Option<VantageOverride>) {
+        let ended = std::mem::replace(self, Self::new(key, given)).ends;
+        for (end, ended) in self.ends.iter_mut().zip(ended) {
+            end.outstanding = ended.outstanding.renewed();
+            end.spare_track = ended.track.or(ended.spare_track);
         }
     }
 
@@ -150,7 +166,7 @@ impl Flow {
             self.last = self.first;
         }
         // A clock that steps back must not make time negative, nor one that leaps make it overflow.
-        let at = at.clamp(self.last, self.last.max(LATEST));
+        let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
         let mut judged = Judged::default();
         if self.ends[me].copies.is_copy(at.nanos(), segment, &self.ends[me].order) {
@@ -174,7 +190,8 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
-        let mss = effective_mss_of(me, peer).unwrap_or(me.mss_seen).max(1);
+        let agreed = self.mss;
+        let mss = agreed.unwrap_or(me.mss_seen).max(1);
         let missing = segment.ip.id.map_or(0, |id| {
             let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };
             me.order.saw(id, u16::try_from(packets).unwrap_or(u16::MAX))
@@ -182,10 +199,9 @@ impl Flow {
         me.ttl_max = me.ttl_max.max(segment.ip.ttl);
         let now = at.nanos();
         measure_distance(now, segment, me, peer);
-        let stalled = silence > stalls::threshold(&me.rto).min(stalls::threshold(&peer.rto));
-        let held = stalled.then(|| [me.holding(), peer.holding()]);
+        let held = stalls::is_one(silence, &me.rto, &peer.rto).then(|| [me.holding(), peer.holding()]);
         if segment.sequence_len() > 0 {
-            judged = me.sends(at, segment, missing, mss, peer, begin);
+            judged = me.sends(at, segment, missing, agreed, peer, begin);
         } else if segment.ack.is_some() {
             judged.label = me.sends_nothing(segment, peer);
         }
@@ -237,6 +253,7 @@ impl Flow {
         });
         // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
+            self.mss = effective_mss(a, b);
             for (end, own) in self.ends.iter_mut().zip([a, b]) {
                 let both = a.window_scale.is_some() && b.window_scale.is_some();
                 let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
@@ -244,15 +261,13 @@ impl Flow {
             }
         }
     }
-
     /// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
-    pub fn mss(&self) -> Option<u32> {
-        effective_mss_of(&self.ends[0], &self.ends[1])
+    pub const fn mss(&self) -> Option<u32> {
+        self.mss
     }
 }
 
-fn effective_mss_of(one: &EndState, other: &EndState) -> Option<u32> {
-    let (a, b) = (one.options?, other.options?);
+fn effective_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
     let stamped = a.timestamps && b.timestamps;
     let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
     mss.checked_sub(if stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
@@ -282,7 +297,7 @@ impl EndState {
         at: Instant,
         segment: &Segment,
         missing: u16,
-        mss: u32,
+        agreed: Option<u32>,
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
@@ -296,9 +311,10 @@ impl EndState {
         let silence = now - self.last_data.unwrap_or(now);
         let missing = Missing {
             packets: missing,
-            mss,
+            mss: agreed.unwrap_or(self.mss_seen).max(1),
             only_data: self.pure_acks * 20 < self.data_packets,
-            after_silence: silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
+            after_silence: missing > 0
+                && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
         };
         let near = self.sending();
         let placed = self.outstanding.data(at, segment, missing, &self.order, near.min());
@@ -324,18 +340,21 @@ impl EndState {
             self.idle_longest = self.idle_longest.max(now - last);
         }
         self.last_data = Some(now);
-        let agreed = effective_mss_of(self, peer).is_some();
-        if agreed && segment.len > mss {
+        if agreed.is_some_and(|mss| segment.len > mss) {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
             self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
-        let mss = if agreed { mss } else { self.mss_seen };
+        let mss = agreed.unwrap_or(self.mss_seen);
         let track = self.track.get_or_insert_with(|| {
-            let mut track = Track::new(begin.nanos(), segment.seq.0);
+            let (from, una) = (begin.nanos(), segment.seq.0);
+            let mut track = match self.spare_track.take() {
+                Some(spare) => spare.renewed(from, una),
+                None => Box::new(Track::new(from, una)),
+            };
             track.seed(peer.window.current, peer.window.count > 0);
-            Box::new(track)
+            track
         });
         track.set_mss(mss);
         // Far from the sender, silence is not idleness if what ends it was sent long ago.
@@ -404,8 +423,11 @@ impl EndState {
     /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
     /// outstanding, and at most the byte below what is next.
     fn probe(&self, segment: &Segment, peer: &EndState) -> Option<Label> {
+        if segment.len > 1 {
+            return None;
+        }
         let una = self.outstanding.una();
-        let below = self.outstanding.started() && segment.len <= 1 && segment.seq.0 + 1 == una;
+        let below = self.outstanding.started() && segment.seq.0 + 1 == una;
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         let established = self.first_data.is_some() || peer.first_data.is_some() || segment.seq.0 > 0;
@@ -422,6 +444,12 @@ impl EndState {
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
     fn is_answered(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
         let now = at.nanos();
+        if self.track.is_none() && self.outstanding.has_nothing_for(ack, segment) {
+            // Nearly every segment of an end that only sends.
+            self.take_window(now, ack, segment, me);
+            me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
+            return 0;
+        }
         let before = self.outstanding.una() + self.outstanding.sacked_total();
         let acked = self.outstanding.ack(at, ack, segment);
         let after = self.outstanding.una() + self.outstanding.sacked_total();
@@ -476,7 +504,7 @@ impl EndState {
             round_trip,
             marks,
         };
-        track.answered(answer, &near, &self.rto);
+        track.answered(&answer, &near, &self.rto);
         acked.spurious
     }
 
@@ -524,8 +552,27 @@ impl EndState {
 }
 
 impl Flow {
-    /// Whether the connection closed: both FINs acknowledged, or a reset.
-    pub fn is_over(&self) -> bool {
+    /// Whether what grew with it is small enough to be kept for another flow.
+    pub fn is_small(&self) -> bool {
+        // Some tens of kilobytes at most.
+        const FEW: u64 = 256;
+        self.ends.iter().map(|end| end.packets).sum::<u64>() <= FEW
+    }
+
+    /// Whether the connection has closed since this was last asked.
+    #[inline]
+    pub fn has_closed(&mut self) -> bool {
+        let closing = self.closing;
+        let may = closing.rst[0] | closing.rst[1] | (closing.fin[0] & closing.fin[1]);
+        if !may || self.over {
+            return false;
+        }
+        self.over = self.is_over();
+        self.over
+    }
+
+    /// Whether the connection is closed: both FINs acknowledged, or a reset.
+    fn is_over(&self) -> bool {
         let acknowledged = |end: &EndState| end.outstanding.una() >= end.outstanding.nxt();
         self.closing.rst != [false; 2]
             || (self.closing.fin == [true; 2] && self.ends.iter().all(acknowledged))

@@ -23,41 +23,64 @@ impl SendOrder {
 
     /// The end's next segment carries `id` and stands for `packets` on the wire (a super-packet for several).
     /// Returns how many packets between it and the one before did not pass, where that can be told.
+    #[inline]
     pub fn saw(&mut self, id: u16, packets: u16) -> u16 {
+        let Some(last) = self.last else {
+            (self.last, self.last_packets) = (Some(id), packets);
+            return 0;
+        };
+        let step = id.wrapping_sub(last) as i16;
+        if (1..=Self::LONGEST_STEP).contains(&step) && step.unsigned_abs() == self.last_packets {
+            // Nearly every step of nearly every sender.
+            Self::note(&mut self.exact, &mut self.inexact);
+            self.note_counted();
+            (self.last, self.last_packets) = (Some(id), packets);
+            return 0;
+        }
+        self.saw_step(step, id, packets)
+    }
+
+    /// The same for a step that leaves something out, or is none.
+    #[inline(never)]
+    fn saw_step(&mut self, step: i16, id: u16, packets: u16) -> u16 {
         let mut missing = 0;
-        if let Some(last) = self.last {
-            let step = id.wrapping_sub(last) as i16;
-            // A frame captured twice says nothing.
-            if step == 0 {
-                return 0;
+        // A frame captured twice says nothing.
+        if step == 0 {
+            return 0;
+        }
+        if (1..=Self::LONGEST_STEP).contains(&step) {
+            Self::note(&mut self.inexact, &mut self.exact);
+            if self.counts_nothing_else() {
+                missing = step.unsigned_abs().saturating_sub(self.last_packets);
             }
-            let steady = step > 0 && step <= Self::LONGEST_STEP;
-            // Old steps fade, so that a verdict follows the last few hundred.
-            if steady {
-                let exact = step.unsigned_abs() == self.last_packets;
-                let kind = if exact { &mut self.exact } else { &mut self.inexact };
-                *kind += 1;
-                if *kind == 512 {
-                    self.exact /= 2;
-                    self.inexact /= 2;
-                }
-                if self.counts_nothing_else() {
-                    missing = (step.unsigned_abs()).saturating_sub(self.last_packets);
-                }
-                self.counted = if self.counted >= 512 { 256 } else { self.counted + 1 };
-            } else {
-                self.strayed = if self.strayed >= 512 { 256 } else { self.strayed + 1 };
-            }
+            self.note_counted();
+        } else {
+            self.strayed = if self.strayed >= 512 { 256 } else { self.strayed + 1 };
             if self.counted == 256 {
                 self.strayed /= 2;
             }
         }
         // What was overtaken does not move the counter back.
-        if self.last.is_none_or(|last| id.wrapping_sub(last) as i16 > 0) || !self.is_counted() {
-            self.last = Some(id);
-            self.last_packets = packets;
+        if step > 0 || !self.is_counted() {
+            (self.last, self.last_packets) = (Some(id), packets);
         }
         missing
+    }
+
+    /// Counts a step of one kind. Old ones fade, so that a verdict follows the last few hundred.
+    const fn note(kind: &mut u16, other: &mut u16) {
+        *kind += 1;
+        if *kind == 512 {
+            *kind /= 2;
+            *other /= 2;
+        }
+    }
+
+    const fn note_counted(&mut self) {
+        self.counted = if self.counted >= 512 { 256 } else { self.counted + 1 };
+        if self.counted == 256 {
+            self.strayed /= 2;
+        }
     }
 
     /// Whether identifications tell the order: at least 8 steps, 3 in 4 of them a count up. (Real reordering

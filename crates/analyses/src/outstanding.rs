@@ -147,6 +147,13 @@ const MOST_HOLES: usize = 1 << 15;
 const MOST_RESENT: usize = 1 << 12;
 
 impl Outstanding {
+    /// The same as a new one, in the memory of one that is no longer needed.
+    pub fn renewed(self) -> Self {
+        let mut records = self.records;
+        records.clear();
+        Self { records, ..Self::default() }
+    }
+
     /// The lowest offset not acknowledged.
     pub const fn una(&self) -> i64 {
         self.una
@@ -212,6 +219,20 @@ impl Outstanding {
                 self.open_hole(start, &record);
             }
             self.nxt = end;
+            let unique = (end - start) as u32;
+            if hole == 0 && missing.packets == 0 && self.lost_unseen == 0 {
+                // Nearly every segment of nearly every flow.
+                self.mending = false;
+                self.push(record);
+                return Placed {
+                    label: Label::New,
+                    unique,
+                    repeated: false,
+                    tail: true,
+                    left_hole: false,
+                    needless: false,
+                };
+            }
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
             let unaccounted = i64::from(missing.packets) - in_hole;
@@ -227,7 +248,6 @@ impl Outstanding {
             };
             self.mending = again;
             self.push(Record { again: u8::from(again), ..record });
-            let unique = (end - start) as u32;
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
                 self.remember(&record, segment);
@@ -437,6 +457,12 @@ impl Outstanding {
     /// The retransmissions found needless since this was last asked.
     pub fn take_needless(&mut self) -> impl Iterator<Item = Needless> {
         self.needless.drain(..)
+    }
+
+    /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, changes nothing here.
+    #[inline]
+    pub const fn has_nothing_for(&self, ack: i64, segment: &Segment) -> bool {
+        self.started && ack <= self.una && segment.sack.is_empty() && !self.has_sacked()
     }
 
     /// The peer acknowledged up to `ack`, with the blocks of `segment`.

@@ -3,6 +3,7 @@
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
 use crate::cause::{Cause, Confidence};
+use crate::findings;
 pub use crate::limits::classify::Overview;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;
@@ -36,6 +37,13 @@ impl FlowReport {
     /// The direction the verdict is about.
     pub const fn main(&self) -> &DirectionReport {
         &self.directions[self.sender.index()]
+    }
+
+    /// Adds to each finding its evidence and its instants, for a report of [`Analysis::finish_each`].
+    ///
+    /// [`Analysis::finish_each`]: crate::Analysis::finish_each
+    pub fn explain(&mut self) {
+        findings::explain(self);
     }
 
     /// From the first event to the last; zero where time stepped back.

@@ -11,9 +11,18 @@ use crate::rtt::LinuxRto;
 use slowpath_model::{Instant, Segment};
 use std::time::Duration;
 
+/// No silence up to this is a stall, in nanoseconds: hosts are as late as that by themselves.
+const SHORTEST: i64 = 1_000_000;
+
 /// How long a silence is a stall, in nanoseconds; never, before the first round trip was measured.
-pub fn threshold(rto: &LinuxRto) -> i64 {
-    rto.srtt_nanos().map_or(i64::MAX, |srtt| (2 * srtt).min(rto.rto_nanos()).max(1_000_000))
+fn threshold(rto: &LinuxRto) -> i64 {
+    rto.srtt_nanos().map_or(i64::MAX, |srtt| (2 * srtt).min(rto.rto_nanos()).max(SHORTEST))
+}
+
+/// Whether `silence` is a stall of a direction with the one timer or of one with the other.
+#[inline]
+pub fn is_one(silence: i64, one: &LinuxRto, other: &LinuxRto) -> bool {
+    silence > SHORTEST && silence > threshold(one).min(threshold(other))
 }
 
 /// The state of a direction when a silence ended.

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 /// The report of a flow that is over, but for its findings ([`crate::findings::complete`]): what need not be kept
 /// of a flow while others go on is left out.
-pub fn report(id: FlowId, mut flow: Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
+pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
     let sender = if flow.ends[1].unique_bytes > flow.ends[0].unique_bytes { End::B } else { End::A };
-    let vantage = vantage::infer(&flow, given.map(|given| given.resolve(sender)));
-    let directions = End::BOTH.map(|end| direction(&mut flow, end));
+    let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
+    let directions = End::BOTH.map(|end| direction(flow, end));
     FlowReport {
         id,
         key: flow.key,
@@ -34,15 +34,16 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let last = flow.last.nanos();
     let end = &mut flow.ends[from.index()];
     let near = end.sending();
-    let finished = end.track.take().map(|track| track.finish(last, &near, &end.rto));
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
     let mut measures = measures(end);
     let (mut spells, mut overview) = Default::default();
-    if let Some(finished) = &finished {
-        (spells, overview) = classify::spells(&context, finished);
+    let busy = busy(end);
+    if let Some(track) = &mut end.track {
+        let finished = track.finish(last, &near, &end.rto);
+        (spells, overview) = classify::spells(&context, &finished);
         measures.flight_max = Bytes::new(overview.flight_max.into());
-        measures.flight_mean = mean_flight(end, finished.flight_area);
+        measures.flight_mean = mean_flight(busy, finished.flight_area);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
     }
@@ -129,8 +130,8 @@ fn busy(end: &EndState) -> Option<Duration> {
 }
 
 /// Outstanding data averaged over the time that data was under way.
-fn mean_flight(end: &EndState, area: f64) -> Bytes {
-    let nanos = busy(end).map_or(0, |busy| busy.as_nanos());
+fn mean_flight(busy: Option<Duration>, area: f64) -> Bytes {
+    let nanos = busy.map_or(0, |busy| busy.as_nanos());
     Bytes::new(if nanos == 0 { 0 } else { (area / nanos as f64) as u64 })
 }
 

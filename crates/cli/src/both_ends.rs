@@ -30,8 +30,12 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let mut flows = [const { Vec::new() }; 2];
     let [one, two] = &mut collectors;
     let seen = [
-        diagnose::observe(args, files[0], options, Some(one), console, |flow| flows[0].push(flow))?,
-        diagnose::observe(args, files[1], options, Some(two), console, |flow| flows[1].push(flow))?,
+        diagnose::observe(args, files[0], options, Some(one), console, |flow| {
+            flows[0].push(explained(flow))
+        })?,
+        diagnose::observe(args, files[1], options, Some(two), console, |flow| {
+            flows[1].push(explained(flow))
+        })?,
     ];
     let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.summary.epoch_ns.unwrap_or(0));
     let [one, two] = collectors;
@@ -52,6 +56,12 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let seen = if base == 0 { one } else { two };
     let paired = Some(Paired { base, pairing });
     diagnose::conclude(args, console, Found { seen, options, ranking, recordings, paired })
+}
+
+/// With the evidence, to which the other recording will add.
+fn explained(mut flow: FlowReport) -> FlowReport {
+    flow.explain();
+    flow
 }
 
 /// The recording that sees most of what the sender of the slowest flow in both does.

@@ -28,11 +28,9 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             let mut ranker = ranker(args);
             let seen = observe(args, one, options, None, console, |flow| ranker.add(flow))?;
             let recordings = vec![seen.recording.clone()];
-            conclude(
-                args,
-                console,
-                Found { seen, options, ranking: ranker.finish(), recordings, paired: None },
-            )
+            let mut ranking = ranker.finish();
+            ranking.full.iter_mut().for_each(FlowReport::explain);
+            conclude(args, console, Found { seen, options, ranking, recordings, paired: None })
         }
         [first, second] => both_ends::run(args, [first, second], console),
         _ => anyhow::bail!("give one recording, or two of the same transfer"),
@@ -47,7 +45,7 @@ pub struct Seen {
     pictures: Option<Pictures>,
 }
 
-/// Reads one recording, and reports its flows one after the other.
+/// Reads one recording, and reports its flows one after the other; [`FlowReport::explain`] adds the evidence.
 pub fn observe(
     args: &Diagnose,
     file: &Path,

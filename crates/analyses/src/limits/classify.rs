@@ -48,7 +48,7 @@ pub struct Overview {
 }
 
 /// Splits a direction's time into spells of one cause each.
-pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) {
+pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
     overview.longest_recovery = finished.episodes.all().map(|e| e.to - e.from).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
@@ -60,7 +60,7 @@ pub fn spells(context: &Context, finished: &Finished) -> (Vec<Spell>, Overview) 
     let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         let before = causes.last().copied();
-        causes.push(cause(context, &overview, stretches, at, &finished.episodes, before));
+        causes.push(cause(context, &overview, stretches, at, finished.episodes, before));
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     if let Some(policed) = policed(stretches, &overview) {

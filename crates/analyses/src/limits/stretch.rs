@@ -195,6 +195,11 @@ impl Log {
         self.stretches = kept;
     }
 
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.stretches.clear();
+    }
+
     /// The stretches.
     pub fn as_slice(&self) -> &[Stretch] {
         &self.stretches

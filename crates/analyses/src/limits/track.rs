@@ -219,17 +219,23 @@ impl Track {
             self.pending.pop_front();
             // Whenever it shows, the sender learnt it when it arrived there.
             let arrived = (answer.at + near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
-            self.learn(arrived, answer, rto);
+            self.learn(arrived, &answer, rto);
         }
     }
 
     /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
+    #[inline]
     fn overdue(&mut self, at: i64, rto: &LinuxRto) {
+        // What a host may be late by itself, in nanoseconds.
+        const SHORTEST: i64 = 10_000_000;
+        if at - self.last <= 2 * SHORTEST {
+            return;
+        }
         let Some(srtt) = rto.srtt_nanos() else { return };
         let since = self.last.max(self.sent).max(self.learnt);
-        let expected = since + srtt.max(10_000_000);
+        let expected = since + srtt.max(SHORTEST);
         let hold = self.hold();
-        if at - since > 2 * srtt.max(10_000_000) && matches!(hold, Hold::Dry | Hold::Open) {
+        if at - since > 2 * srtt.max(SHORTEST) && matches!(hold, Hold::Dry | Hold::Open) {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }
@@ -249,7 +255,7 @@ impl Track {
     }
 
     /// The receiver answered. `near` is how far the sender is from the tap.
-    pub fn answered(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
+    pub fn answered(&mut self, answer: &Answer, near: &Distance, rto: &LinuxRto) {
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, answer, rto);
             return;
@@ -261,11 +267,11 @@ impl Track {
             if self.pending.len() == MOST_PENDING {
                 self.pending.pop_front();
             }
-            self.pending.push_back(answer);
+            self.pending.push_back(*answer);
         }
     }
 
-    fn learn(&mut self, at: i64, answer: Answer, rto: &LinuxRto) {
+    fn learn(&mut self, at: i64, answer: &Answer, rto: &LinuxRto) {
         self.unseen = answer.marks.has(Marks::GAP);
         self.overdue(at, rto);
         let hold = self.hold();
@@ -286,7 +292,7 @@ impl Track {
             self.learnt = at;
         }
         self.known =
-            Answer { una: answer.una.max(self.known.una), edge: answer.edge.max(self.known.edge), ..answer };
+            Answer { una: answer.una.max(self.known.una), edge: answer.edge.max(self.known.edge), ..*answer };
         self.nxt = self.nxt.max(self.known.una);
         let current = &mut self.current;
         current.delivered += answer.delivered;
@@ -354,7 +360,8 @@ impl Track {
     /// allows at the end of a queue only. A push flag says so too (RFC 9293, section 3.9.1), but Linux sets it on
     /// every super-packet (`__tcp_transmit_skb`, since 5.5), and once segmented those cannot be told.
     const fn emptied_the_queue(&self, segment: &Segment) -> bool {
-        segment.len > 0 && !segment.len.is_multiple_of(self.mss)
+        // Most are of one MSS, and a division costs as much as all else that is done for a segment here.
+        segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
     }
 
     /// The application wrote, or was let in to write, after the queue had run dry.
@@ -436,13 +443,22 @@ impl Track {
         self.known.edge.map(|_| self.known.window)
     }
 
+    /// The same as a new one, in the memory of one that is finished.
+    pub fn renewed(mut self: Box<Self>, from: i64, una: i64) -> Box<Self> {
+        let (mut log, mut pending) = (std::mem::take(&mut self.log), std::mem::take(&mut self.pending));
+        log.clear();
+        pending.clear();
+        *self = Self { log, pending, ..Self::new(from, una) };
+        self
+    }
+
     /// Ends the direction's time at `at` and gives its stretches.
-    pub fn finish(mut self, at: i64, near: &Distance, rto: &LinuxRto) -> Finished {
+    pub fn finish(&mut self, at: i64, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
         self.account(at, hold, rto);
         self.cut();
-        Finished { log: self.log, episodes: self.episodes, flight_area: self.flight_area }
+        Finished { log: &self.log, episodes: &self.episodes, flight_area: self.flight_area }
     }
 }
 
@@ -452,12 +468,12 @@ pub fn micros(nanos: i64) -> u32 {
 }
 
 /// A direction's time when it is over.
-#[derive(Clone, Debug)]
-pub struct Finished {
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
     /// Its stretches.
-    pub log: Log,
+    pub log: &'a Log,
     /// Its losses.
-    pub episodes: Episodes,
+    pub episodes: &'a Episodes,
     /// Bytes outstanding times nanoseconds.
     pub flight_area: f64,
 }
