@@ -36,4 +36,5 @@ pub use connection::{Connection, Settings, State};
 pub use errno::Errno;
 pub use info::TcpInfo;
 pub use packet::Packet;
+pub use send::{Metrics, WriteFlags};
 pub use sysctl::Sysctls;

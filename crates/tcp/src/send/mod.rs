@@ -9,12 +9,15 @@
 //! - `rtt`: round trips and the retransmission timeout.
 //! - `timer`: timeouts, tail loss probes, zero-window probes.
 //! - `validation`: the window of a sender that does not use it.
-//! - `rate`: delivery rate; `chrono`: what the sender waited for; `pacing`.
+//! - `rate`: delivery rate; `chrono`: what the sender waited for; `pacing`; `device`: small queues; `metrics`: the
+//!   parameter cache.
 
 mod ack;
 mod chrono;
 mod counting;
+mod device;
 mod info;
+mod metrics;
 mod opening;
 mod output;
 mod pacing;
@@ -34,6 +37,7 @@ mod validation;
 mod write;
 
 pub(crate) use ack::AckResult;
+pub use metrics::Metrics;
 pub use write::WriteFlags;
 
 use crate::choices::LossDetection;
@@ -42,6 +46,7 @@ use crate::connection::{Connection, Settings};
 use crate::packet::Block;
 use crate::socket::options::SocketOptions;
 use chrono::Chrono;
+use device::Device;
 use queue::{SkbId, WriteQueue};
 use rack::Rack;
 use rate::Rate;
@@ -133,6 +138,8 @@ pub(crate) struct Sender {
     pub sack_cache: [Block; 4],
 
     pub rtt: Rtt,
+    /// Eight times the round trip that an earlier connection found, in microseconds.
+    pub known_rtt_us: Option<u32>,
     pub backoff: u8,
     /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
     pub retransmits: u8,
@@ -155,6 +162,7 @@ pub(crate) struct Sender {
     pub pacing_rate: u64,
     pub rate: Rate,
     pub chrono: Chrono,
+    pub device: Device,
     /// The application met a full buffer and waits for room (`SOCK_NOSPACE`).
     pub no_space: bool,
     /// The send buffer's size in bytes of memory (`sk_sndbuf`), and what is in it (`sk_wmem_queued`).
@@ -220,6 +228,7 @@ impl Sender {
             highest_sack: None,
             sack_cache: [Block::default(); 4],
             rtt: Rtt::new(settings),
+            known_rtt_us: None,
             backoff: 0,
             retransmits: 0,
             total_rto: 0,
@@ -235,6 +244,7 @@ impl Sender {
             pacing_rate: 0,
             rate: Rate::default(),
             chrono: Chrono::default(),
+            device: Device::default(),
             no_space: false,
             sndbuf: options.send_buffer.unwrap_or(settings.sysctls.tcp_wmem.default),
             wmem_queued: 0,

@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// What a SYN of ours offers.
-    fn syn_options(&self) -> SynOptions {
+    pub(crate) fn syn_options(&self) -> SynOptions {
         let sysctls = &self.settings.sysctls;
         SynOptions {
             mss: Some(u16::try_from(self.rcv.advmss).unwrap_or(u16::MAX)),
@@ -72,6 +72,7 @@ impl Connection {
     /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(&mut self, now: Instant) {
         self.sync_mss();
+        self.seed_rto();
         // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
         self.snd.window.cwnd = if lost_syn { 1 } else { self.initial_cwnd() };

@@ -36,14 +36,19 @@ impl Connection {
         (ticks + TIMESTAMP_START) as u32
     }
 
+    /// Microseconds of a tick of the timestamp clock.
+    pub(crate) fn timestamp_micros(&self) -> u32 {
+        match self.settings.choices.timestamp_clock {
+            TimestampClock::Milliseconds => 1000,
+            TimestampClock::Jiffies => u32::try_from(self.settings.choices.clock.tick_nanos() / 1000).unwrap_or(1000),
+        }
+    }
+
     /// The round trip that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
     /// clock.
     pub(super) fn echoed_rtt_us(&self, now: Instant) -> Option<u32> {
         let ticks = self.timestamp(now).wrapping_sub(self.snd.rack.echoed?);
-        let micros = match self.settings.choices.timestamp_clock {
-            TimestampClock::Milliseconds => 1000,
-            TimestampClock::Jiffies => u32::try_from(self.settings.choices.clock.tick_nanos() / 1000).unwrap_or(1000),
-        };
+        let micros = self.timestamp_micros();
         (ticks < u32::MAX / micros).then(|| ticks.max(1) * micros)
     }
 
@@ -159,7 +164,8 @@ impl Connection {
             if skb.len() > limit {
                 self.fragment_unsent(id, limit, mss);
             }
-            if self.snd.queue[id].seq == self.snd.queue[id].end_seq {
+            let skb = self.snd.queue[id];
+            if skb.seq == skb.end_seq || self.is_throttled(&skb, false) {
                 break;
             }
             sent += self.send_head(now, id, mss);
@@ -277,6 +283,7 @@ impl Connection {
         self.set_ecn(&mut packet);
         self.account_sent(now, &skb);
         self.pace(now, skb.len());
+        self.hand_down(skb.len());
         self.out.push_back(packet);
         if packet.flags.has(Flags::ACK) {
             self.ack_was_sent(now);

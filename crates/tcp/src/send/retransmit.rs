@@ -182,7 +182,8 @@ impl Connection {
             if !fate.any(Fate::LOST) {
                 hole_seen |= !fate.any(Fate::SACKED_OR_RETRANSMITTED);
             } else if !fate.any(Fate::SACKED_OR_RETRANSMITTED) {
-                if !self.retransmit_buffer(now, id, room.min(most)) {
+                let skb = self.snd.queue[id];
+                if self.is_throttled(&skb, true) || !self.retransmit_buffer(now, id, room.min(most)) {
                     break;
                 }
                 if self.snd.in_reduction() {

@@ -89,6 +89,12 @@ impl Rtt {
         (self.srtt_us != 0).then(|| Duration::from_micros(u64::from(self.srtt_us >> 3)))
     }
 
+    /// No sample came from the handshake: the variation stands for a careful timeout.
+    pub fn fall_back(&mut self, rto: Duration) {
+        let rto = micros(rto);
+        (self.rttvar_us, self.mdev_us, self.mdev_max_us) = (rto, rto, rto);
+    }
+
     /// Takes a sample. `floor` is the least variation (`tcp_rto_min_us`).
     fn sample(&mut self, rtt_us: u32, floor: u32, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         if self.srtt_us == 0 {

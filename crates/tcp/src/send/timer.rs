@@ -266,10 +266,8 @@ impl Connection {
 
     /// `tcp_write_err`: the peer does not answer.
     pub(crate) fn time_out(&mut self, now: Instant) {
-        self.error = Some(self.soft_error.take().unwrap_or(Errno::ETIMEDOUT));
-        self.wakeups.state = true;
-        self.purge_write_queue(now);
-        self.become_closed(now);
+        let error = self.soft_error.take().unwrap_or(Errno::ETIMEDOUT);
+        self.done_with_error(now, error);
     }
 
     /// `tcp_check_probe_timer`: nothing is out and nothing may go: ask again for the window.

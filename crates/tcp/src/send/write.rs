@@ -78,9 +78,9 @@ impl Connection {
         if full {
             self.snd.no_space = true;
             let flags = WriteFlags { more: false, ..flags };
-            self.push(now, flags, mss, Nagle::PUSH);
+            self.push(now, flags, mss, goal, Nagle::PUSH);
         } else if copied > 0 {
-            self.push(now, flags, mss, self.nagle());
+            self.push(now, flags, mss, goal, self.nagle());
         }
         Ok(copied)
     }
@@ -162,15 +162,17 @@ impl Connection {
     }
 
     /// `tcp_push`.
-    fn push(&mut self, now: Instant, flags: WriteFlags, mss: u32, nagle: Nagle) {
-        if self.snd.queue.is_all_sent() {
-            return;
-        }
+    fn push(&mut self, now: Instant, flags: WriteFlags, mss: u32, goal: u32, nagle: Nagle) {
+        let Some(id) = self.snd.queue.unsent_tail() else { return };
         if !flags.more || self.is_push_forced() {
             self.mark_push();
         }
         if flags.out_of_band {
             self.snd.urgent = self.snd.write_seq;
+        }
+        let skb = self.snd.queue[id];
+        if self.should_cork(&skb, goal) {
+            return;
         }
         let nagle = if flags.more { Nagle { cork: true, ..nagle } } else { nagle };
         self.push_frames(now, mss, nagle);

@@ -1,0 +1,101 @@
+//! What one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; in 2.4 and
+//! 2.6 the route cache, ten minutes long). `ubik` found it to hold transfers down long after a loss.
+
+use crate::congestion::{CaState, INFINITE_SSTHRESH};
+use crate::connection::Connection;
+use std::time::Duration;
+
+/// The timeout when the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
+
+/// One destination's metrics; `None` where nothing was learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Eight times the smoothed round trip, in microseconds.
+    pub rtt_us: Option<u32>,
+    /// Four times its mean deviation, in microseconds.
+    pub rttvar_us: Option<u32>,
+    /// The slow start threshold, in segments.
+    pub ssthresh: Option<u32>,
+    /// The congestion window, in segments.
+    pub cwnd: Option<u32>,
+    /// The reordering, in segments.
+    pub reordering: Option<u32>,
+}
+
+impl Connection {
+    /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`).
+    pub fn use_metrics(&mut self, metrics: &Metrics) {
+        if !self.settings.sysctls.tcp_no_ssthresh_metrics_save
+            && let Some(ssthresh) = metrics.ssthresh
+        {
+            self.snd.window.ssthresh = ssthresh.min(self.snd.window.clamp);
+        }
+        if let Some(reordering) = metrics.reordering {
+            self.snd.reordering = reordering;
+        }
+        self.snd.known_rtt_us = metrics.rtt_us;
+    }
+
+    /// The first timeout for data: from what is known, or longer if the handshake gave no sample.
+    pub(super) fn seed_rto(&mut self) {
+        let measured = self.snd.rtt.srtt_us;
+        if let Some(known) = self.snd.known_rtt_us.filter(|&known| known > measured) {
+            let rtt = known / 8;
+            let rto = rtt.saturating_add((2 * rtt).max(self.rto_min_us()));
+            self.snd.rtt.rto = self.ticks(Duration::from_micros(u64::from(rto))).min(self.rto_max());
+        } else if measured == 0 {
+            self.snd.rtt.fall_back(FALLBACK_RTO);
+            self.snd.rtt.rto = self.ticks(FALLBACK_RTO);
+        }
+    }
+
+    /// What this connection adds to what is known of its destination (`tcp_update_metrics`).
+    pub fn learned(&self, known: &Metrics) -> Metrics {
+        let mut metrics = *known;
+        if self.settings.sysctls.tcp_no_metrics_save || !self.settings.choices.metrics {
+            return metrics;
+        }
+        if self.snd.backoff > 0 || self.snd.rtt.srtt_us == 0 {
+            metrics.rtt_us = None;
+            return metrics;
+        }
+        self.learn_rtt(&mut metrics);
+        self.learn_window(&mut metrics);
+        metrics
+    }
+
+    fn learn_rtt(&self, metrics: &mut Metrics) {
+        let (rtt, srtt) = (metrics.rtt_us.unwrap_or(0), self.snd.rtt.srtt_us);
+        metrics.rtt_us = Some(if rtt <= srtt { srtt } else { rtt - ((rtt - srtt) >> 3) });
+        let deviation = (rtt.abs_diff(srtt) >> 1).max(self.snd.rtt.mdev_us);
+        let var = metrics.rttvar_us.unwrap_or(0);
+        metrics.rttvar_us = Some(if deviation >= var { deviation } else { var - ((var - deviation) >> 2) });
+    }
+
+    fn learn_window(&self, metrics: &mut Metrics) {
+        let window = &self.snd.window;
+        let keeps_threshold = !self.settings.sysctls.tcp_no_ssthresh_metrics_save;
+        let known = metrics.cwnd.unwrap_or(0);
+        if window.ssthresh >= INFINITE_SSTHRESH {
+            // Slow start was never left.
+            if keeps_threshold {
+                metrics.ssthresh = metrics.ssthresh.map(|ssthresh| ssthresh.max(window.cwnd >> 1));
+            }
+            metrics.cwnd = Some(known.max(window.cwnd));
+        } else if !window.in_slow_start() && self.snd.ca_state == CaState::Open {
+            if keeps_threshold {
+                metrics.ssthresh = Some((window.cwnd >> 1).max(window.ssthresh));
+            }
+            metrics.cwnd = Some((known + window.cwnd) >> 1);
+        } else {
+            metrics.cwnd = Some((known + window.ssthresh) >> 1);
+            if keeps_threshold {
+                metrics.ssthresh = metrics.ssthresh.map(|ssthresh| ssthresh.max(window.ssthresh));
+            }
+            if self.snd.reordering != self.settings.sysctls.tcp_reordering {
+                metrics.reordering = metrics.reordering.max(Some(self.snd.reordering));
+            }
+        }
+    }
+}
