@@ -163,12 +163,13 @@ Wireshark, and what the IP header adds.
 
 With --label a line says before its time what its data was:
   new                      seen for the first time
-  retransmission           sent again because it was lost, or taken to be
-  spurious-retransmission  sent again though it had arrived (short: spurious)
-  out-of-order             sent in its place and overtaken on the way
-  duplicate-frame          the same frame once more (short: duplicate)
+  retransmission           sent again, being lost or taken to be
+  spurious-retransmission  sent again though it had arrived
+  out-of-order             overtaken on the way
+  duplicate-frame          the same frame once more
   keep-alive               asks whether the other end is there
-  window-probe             asks whether its window is still closed
+  window-probe             asks whether its window is still 0
+
 What turns out to be needless later (by a DSACK or an old echo) is shown as \
 what it was, so that lines are held back until that is known: for up to 10 s \
 of the recording.

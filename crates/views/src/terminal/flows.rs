@@ -24,16 +24,25 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     let ends_width = ends.iter().map(|ends| columns(ends)).max().unwrap_or(0);
     // Where a line does not hold both, the ends stand on a line of their own below the numbers.
     let one_line = widths.iter().sum::<usize>() + GAP * 8 + ends_width <= look.width;
-    let before_last: usize = widths[..7].iter().map(|width| width + GAP).sum();
-    widths[7] = widths[7].min(look.width.saturating_sub(before_last)).max(columns(HEAD[7]));
+    let before = |left_out: &[usize]| -> usize {
+        let kept = (0..BOUND_BY).filter(|column| !left_out.contains(column));
+        kept.map(|column| widths[column] + GAP).sum()
+    };
+    let fits = |left_out: &[usize]| before(left_out) + LEAST_BOUND_BY <= look.width;
+    let dropped = (0..DISPENSABLE.len()).find(|dropped| fits(&DISPENSABLE[..*dropped]));
+    let left_out = &DISPENSABLE[..dropped.unwrap_or(DISPENSABLE.len())];
+    let before_last = before(left_out);
+    widths[BOUND_BY] =
+        widths[BOUND_BY].min(look.width.saturating_sub(before_last)).max(columns(HEAD[BOUND_BY]));
     let line = |row: [&str; 8], ends: &str| -> String {
         let mut text = String::new();
-        for (column, cell) in row.into_iter().take(7).enumerate() {
+        let kept = row.into_iter().take(BOUND_BY).enumerate();
+        for (column, cell) in kept.filter(|(column, _)| !left_out.contains(column)) {
             text += &format!("{:>width$}{:GAP$}", cell, "", width = widths[column]);
         }
-        let bound = shortened(row[7], widths[7]);
+        let bound = shortened(row[BOUND_BY], widths[BOUND_BY]);
         if one_line {
-            format!("{text}{bound:<width$}{:GAP$}{ends}", "", width = widths[7])
+            format!("{text}{bound:<width$}{:GAP$}{ends}", "", width = widths[BOUND_BY])
         } else {
             text + &bound
         }
@@ -48,6 +57,12 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     Ok(())
 }
 
+/// The place of what bound a flow, the last column.
+const BOUND_BY: usize = 7;
+/// As wide as that should be: a share and the first word of a limit.
+const LEAST_BOUND_BY: usize = 16;
+/// What a narrow terminal does without, in this order: start, round trip, goodput, what was sent again.
+const DISPENSABLE: [usize; 4] = [1, 5, 4, 6];
 /// Columns between columns.
 const GAP: usize = 2;
 

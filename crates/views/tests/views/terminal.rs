@@ -43,7 +43,7 @@ fn small_flows_can_be_left_out() {
 fn flows_as_a_table_and_in_full() {
     let flows = sample::flows();
     let all: Vec<_> = flows.iter().take(4).collect();
-    for width in [80, 140] {
+    for width in [50, 80, 140] {
         let mut out = Vec::new();
         terminal::flows_table(&all, &Look::new(false, width), &mut out).expect("memory takes all");
         insta::assert_snapshot!(format!("flows_{width}"), String::from_utf8(out).expect("text"));
