@@ -161,6 +161,11 @@ pub struct Choices {
     pub autocorking: bool,
     /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`, since 4.18).
     pub compressed_acks: bool,
+    /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`,
+    /// since 4.19).
+    pub ack_repairs_at_once: bool,
+    /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`, until 6.16).
+    pub data_beyond_window: bool,
     /// Whether the congestion window is left alone while the application does not fill it
     /// (`tcp_is_cwnd_limited` with `max_packets_out`, since 3.16; RFC 7661).
     pub window_validation: bool,
@@ -194,6 +199,8 @@ impl Choices {
         super_packets: true,
         autocorking: true,
         compressed_acks: true,
+        ack_repairs_at_once: true,
+        data_beyond_window: false,
         window_validation: true,
         prequeue: Prequeue::No,
         metrics: true,
@@ -220,6 +227,8 @@ impl Choices {
         super_packets: true,
         autocorking: false,
         compressed_acks: false,
+        ack_repairs_at_once: false,
+        data_beyond_window: true,
         window_validation: false,
         prequeue: Prequeue::Yes,
         metrics: true,

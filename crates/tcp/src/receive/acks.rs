@@ -1,0 +1,410 @@
+//! When acknowledgments go out (`icsk_ack`; net/ipv4/tcp_input.c and tcp_output.c, 6.18).
+
+use crate::clock::Jiffies;
+use crate::connection::{Connection, State};
+use crate::packet::Packet;
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
+use std::time::Duration;
+
+/// `TCP_MAX_QUICKACKS` (include/net/tcp.h).
+pub(super) const MAX_QUICKACKS: u8 = 16;
+/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that are never held back, since a sender counts so many.
+const DUPLICATE_ACKS: u8 = 3;
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ/25.
+const ATO_MIN: Duration = Duration::from_millis(40);
+/// `TCP_DELACK_MAX`: HZ/5.
+const DELACK_MAX: Duration = Duration::from_millis(200);
+/// The longest delay of one that is neither interactive nor pushed (`tcp_send_delayed_ack`: HZ/2).
+const SLOW_ATO_MAX: Duration = Duration::from_millis(500);
+/// `net.ipv4.tcp_pingpong_thresh`.
+const PINGPONG_THRESHOLD: u8 = 1;
+
+/// Why an ACK is owed (`enum inet_csk_ack_state_t`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the bits of icsk_ack.pending")]
+pub(crate) struct Pending {
+    /// One is (`ICSK_ACK_SCHED`).
+    pub scheduled: bool,
+    /// The timer will send it (`ICSK_ACK_TIMER`).
+    pub timer: bool,
+    /// A small segment has come, and another one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+    pub pushed: bool,
+    pub pushed2: bool,
+    /// At once (`ICSK_ACK_NOW`).
+    pub now: bool,
+    /// And with a closed window, since there was no memory (`ICSK_ACK_NOMEM`).
+    pub nomem: bool,
+}
+
+/// When acknowledgments go out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckState {
+    pub pending: Pending,
+    /// ACKs that will still go out at once (`quick`).
+    pub quick: u8,
+    /// Answers that were sent soon after data came: from one on, ACKs wait to ride on them (`pingpong`).
+    pub pingpong: u8,
+    /// How long an ACK is delayed, in ticks; 0 before the first data (`ato`).
+    pub ato: i64,
+    /// When the timer was to expire (`icsk_delack_timeout`).
+    timeout: Jiffies,
+    /// When data last came (`lrcvtime`).
+    pub last_data: Jiffies,
+    /// The size of the last segment, if it was a small one (`last_seg_size`).
+    pub last_seg_size: u32,
+    /// What the peer's segments hold (`rcv_mss`).
+    pub rcv_mss: u32,
+    /// ACKs held back by compression, and the hole they are about (`compressed_ack`, `compressed_ack_rcv_nxt`,
+    /// `dup_ack_counter`).
+    compressed: u32,
+    hole: Option<StreamOffset>,
+    duplicates: u8,
+    /// A process holds the socket: the ACK waits for the last segment of its backlog (`TCP_ACK_DEFERRED`).
+    held: bool,
+    deferred: bool,
+    /// When an ACK was last sent, for `TCP_INFO`.
+    pub last_sent: Option<Instant>,
+}
+
+impl Connection {
+    fn ato_min(&self) -> i64 {
+        self.ticks(ATO_MIN)
+    }
+
+    /// Whether ACKs wait to ride on answers (`inet_csk_in_pingpong_mode`).
+    pub(crate) fn in_pingpong_mode(&self) -> bool {
+        self.rcv.ack.pingpong >= PINGPONG_THRESHOLD
+    }
+
+    /// ACKs wait to ride on answers (`inet_csk_enter_pingpong_mode`).
+    pub(crate) fn enter_pingpong_mode(&mut self) {
+        self.rcv.ack.pingpong = PINGPONG_THRESHOLD;
+    }
+
+    /// They do not (`inet_csk_exit_pingpong_mode`).
+    pub(crate) fn exit_pingpong_mode(&mut self) {
+        self.rcv.ack.pingpong = 0;
+    }
+
+    /// An ACK is owed (`inet_csk_schedule_ack`).
+    pub(crate) fn schedule_ack(&mut self) {
+        self.rcv.ack.pending.scheduled = true;
+    }
+
+    /// The next ACKs go out at once, as many as half a window of segments (`tcp_incr_quickack`).
+    fn increase_quickack(&mut self, most: u8) {
+        let segments = self.rcv.wnd / (2 * self.rcv.ack.rcv_mss).max(1);
+        let quick = u8::try_from(segments).unwrap_or(u8::MAX);
+        let quick = if quick == 0 { 2 } else { quick }.min(most);
+        self.rcv.ack.quick = self.rcv.ack.quick.max(quick);
+    }
+
+    /// `tcp_enter_quickack_mode`.
+    pub(crate) fn enter_quickack_mode(&mut self, most: u8) {
+        self.increase_quickack(most);
+        self.exit_pingpong_mode();
+        self.rcv.ack.ato = self.ato_min();
+    }
+
+    fn in_quickack_mode(&self) -> bool {
+        self.rcv.ack.quick != 0 && !self.in_pingpong_mode()
+    }
+
+    /// Data came in order: adapts the delay to how often it does (`tcp_event_data_recv`).
+    pub(super) fn data_received(&mut self, now: Instant, packet: &Packet, truesize: u32) {
+        self.schedule_ack();
+        self.measure_rcv_mss(packet, truesize);
+        self.measure_round_trip(now);
+        self.adapt_ato(now);
+        self.check_ecn(packet);
+        if Self::is_telling(packet) {
+            self.grow_window(packet.len, truesize);
+        }
+    }
+
+    fn adapt_ato(&mut self, now: Instant) {
+        let jiffies = self.settings.choices.clock.jiffies(now);
+        let gap = jiffies.0 - self.rcv.ack.last_data.0;
+        self.rcv.ack.last_data = jiffies;
+        let least = self.ato_min();
+        let rto = self.snd.rtt.rto;
+        let ato = self.rcv.ack.ato;
+        if ato == 0 {
+            self.increase_quickack(MAX_QUICKACKS);
+            self.rcv.ack.ato = least;
+        } else if gap <= least / 2 {
+            self.rcv.ack.ato = (ato >> 1) + least / 2;
+        } else if gap < ato {
+            self.rcv.ack.ato = ((ato >> 1) + gap).min(rto);
+        } else if gap > rto {
+            // The peer has been silent for long and starts anew: do not hold it back.
+            self.increase_quickack(MAX_QUICKACKS);
+        }
+    }
+
+    /// What the IP header says about congestion (`tcp_data_ecn_check`, RFC 3168, section 6.1.3).
+    pub(super) fn check_ecn(&mut self, packet: &Packet) {
+        if !self.negotiated.ecn {
+            return;
+        }
+        match packet.ecn {
+            Ecn::NotEct => {
+                // Without ECT among segments with it: most likely a retransmission.
+                if self.rcv.ecn_seen {
+                    self.enter_quickack_mode(2);
+                }
+            }
+            Ecn::Ce => {
+                if !self.rcv.ecn_demand_cwr {
+                    self.enter_quickack_mode(2);
+                    self.rcv.ecn_demand_cwr = true;
+                }
+                self.rcv.ecn_seen = true;
+            }
+            Ecn::Ect0 | Ecn::Ect1 => self.rcv.ecn_seen = true,
+        }
+    }
+
+    /// The peer has reduced its window (`tcp_ecn_accept_cwr`).
+    pub(super) fn accept_cwr(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::CWR) {
+            self.rcv.ecn_demand_cwr = false;
+            if packet.end() != packet.seq {
+                self.rcv.ack.pending.now = true;
+            }
+        }
+    }
+
+    /// Sends an ACK if one is owed and its time has come (`tcp_ack_snd_check`).
+    pub(crate) fn ack_snd_check(&mut self, now: Instant) {
+        if self.rcv.ack.pending.scheduled {
+            self.decide_ack(now, true);
+        }
+    }
+
+    /// `__tcp_ack_snd_check`; `beyond_hole` is whether there may be data beyond one.
+    pub(super) fn decide_ack(&mut self, now: Instant, beyond_hole: bool) {
+        if self.ack_is_due() {
+            if self.rcv.ack.held && self.settings.sysctls.tcp_backlog_ack_defer {
+                self.rcv.ack.deferred = true;
+            } else {
+                self.send_ack(now);
+            }
+            return;
+        }
+        if !beyond_hole || self.rcv.ofo.is_empty() {
+            self.send_delayed_ack(now);
+            return;
+        }
+        if !self.hold_duplicate_ack(now) {
+            self.send_ack(now);
+        }
+    }
+
+    fn ack_is_due(&mut self) -> bool {
+        let unacknowledged = self.rcv.nxt.distance_from(self.rcv.wup);
+        // More than a segment came, and the window moves on; or the reader is not going to wake for it.
+        let segment_came = unacknowledged > i64::from(self.rcv.ack.rcv_mss);
+        let unread = self.rcv.nxt.distance_from(self.rcv.copied);
+        (segment_came
+            && (unread < i64::from(self.options.receive_lowat) || self.window_to_offer() >= self.rcv.wnd))
+            || self.in_quickack_mode()
+            || self.rcv.ack.pending.now
+    }
+
+    /// Holds back an ACK about data beyond a hole, if it may be (ACK compression, since 4.18).
+    fn hold_duplicate_ack(&mut self, now: Instant) -> bool {
+        let sysctls = &self.settings.sysctls;
+        if !self.settings.choices.compressed_acks
+            || !self.negotiated.sack
+            || self.rcv.ack.compressed >= u32::from(sysctls.tcp_comp_sack_nr)
+        {
+            return false;
+        }
+        let ack = &mut self.rcv.ack;
+        if ack.hole != Some(self.rcv.nxt) {
+            ack.hole = Some(self.rcv.nxt);
+            ack.duplicates = 0;
+        }
+        if ack.duplicates < DUPLICATE_ACKS {
+            ack.duplicates += 1;
+            return false;
+        }
+        ack.compressed += 1;
+        if self.timers.compressed_ack.is_none() {
+            // A twentieth of the round trip. On an idle CPU the timer uses up its slack.
+            let srtt = self.snd.rtt.srtt_us;
+            let seen = self.rcv.rtt.rtt_us;
+            let rtt = if srtt != 0 && srtt < seen { srtt } else { seen };
+            let delay = Duration::from_nanos(u64::from(rtt) * (1000 >> 3) / 20);
+            self.timers.compressed_ack =
+                Some(now + delay.min(sysctls.tcp_comp_sack_delay) + sysctls.tcp_comp_sack_slack);
+        }
+        true
+    }
+
+    /// Sends the ACK that stands for those held back (`tcp_sack_compress_send_ack`).
+    pub(super) fn flush_compressed_ack(&mut self, now: Instant) {
+        if self.rcv.ack.compressed == 0 {
+            return;
+        }
+        self.rcv.counters.acks_compressed += self.rcv.ack.compressed - 1;
+        self.rcv.ack.compressed = 0;
+        self.timers.compressed_ack = None;
+        self.send_ack(now);
+    }
+
+    /// Sets the timer for an ACK (`tcp_send_delayed_ack`).
+    pub(super) fn send_delayed_ack(&mut self, now: Instant) {
+        let clock = self.settings.choices.clock;
+        let jiffies = clock.jiffies(now).0;
+        let delay = self.ack_delay();
+        let mut timeout = jiffies + delay;
+        if self.rcv.ack.pending.timer {
+            if self.rcv.ack.timeout.0 <= jiffies + (delay >> 2) {
+                self.send_ack(now);
+                return;
+            }
+            timeout = timeout.min(self.rcv.ack.timeout.0);
+        }
+        self.rcv.ack.pending.scheduled = true;
+        self.rcv.ack.pending.timer = true;
+        self.rcv.ack.timeout = Jiffies(timeout);
+        self.timers.delayed_ack = Some(clock.fires(now, timeout - jiffies));
+    }
+
+    /// For how many ticks an ACK may wait.
+    fn ack_delay(&self) -> i64 {
+        let least = self.ato_min();
+        let mut ato = self.rcv.ack.ato;
+        if ato > least {
+            let soon = self.in_pingpong_mode() || self.rcv.ack.pending.pushed;
+            let mut most = self.ticks(if soon { DELACK_MAX } else { SLOW_ATO_MAX });
+            if let Some(srtt) = self.snd.rtt.smoothed() {
+                most = most.min(self.ticks(srtt).max(least));
+            }
+            ato = ato.min(most);
+        }
+        ato.min(self.longest_ack_delay())
+    }
+
+    /// `tcp_delack_max`: shorter than the least retransmission timeout there may be.
+    fn longest_ack_delay(&self) -> i64 {
+        let rto_min = self.ticks(self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min));
+        self.ticks(self.options.delack_max.unwrap_or(DELACK_MAX)).min(rto_min.max(2) - 1)
+    }
+
+    /// The delayed ACK's timer (`tcp_delack_timer_handler`).
+    pub(crate) fn delayed_ack_timer(&mut self, now: Instant) {
+        if self.state == State::Closed {
+            return;
+        }
+        if self.rcv.ack.compressed != 0 {
+            self.flush_compressed_ack(now);
+            return;
+        }
+        if !std::mem::take(&mut self.rcv.ack.pending.timer) || !self.rcv.ack.pending.scheduled {
+            return;
+        }
+        if self.in_pingpong_mode() {
+            // No answer came to ride on.
+            self.exit_pingpong_mode();
+            self.rcv.ack.ato = self.ato_min();
+        } else {
+            self.rcv.ack.ato = (self.rcv.ack.ato << 1).min(self.snd.rtt.rto);
+        }
+        self.rcv.counters.delayed_acks += 1;
+        self.send_ack(now);
+    }
+
+    /// The timer of a compressed ACK (`tcp_compressed_ack_kick`).
+    pub(crate) fn compressed_ack_timer(&mut self, now: Instant) {
+        self.flush_compressed_ack(now);
+    }
+
+    /// Sends an ACK (`tcp_send_ack`).
+    pub(crate) fn send_ack(&mut self, now: Instant) {
+        if self.state != State::Closed {
+            let seq = self.acceptable_seq();
+            self.transmit_control(now, Flags::ACK, seq);
+        }
+    }
+
+    /// The sequence number of a segment without data: within the peer's window, even if that shrank
+    /// (`tcp_acceptable_seq`).
+    pub(crate) fn acceptable_seq(&self) -> StreamOffset {
+        let window_end = self.snd.una + self.snd.wnd;
+        let beyond = self.snd.nxt.distance_from(window_end);
+        let rounding = self.negotiated.window_scale.map_or(0, |(_, ours)| 1_i64 << ours);
+        if beyond <= 0 || beyond < rounding { self.snd.nxt } else { window_end }
+    }
+
+    /// A segment with ACK has left (`tcp_event_ack_sent`): nothing is owed any more.
+    pub(crate) fn ack_was_sent(&mut self, now: Instant) {
+        let least = self.ato_min();
+        let ack = &mut self.rcv.ack;
+        if ack.compressed != 0 {
+            self.rcv.counters.acks_compressed += ack.compressed;
+            ack.compressed = 0;
+            self.timers.compressed_ack = None;
+        }
+        // Only an ACK that was owed counts against the quick ones (`tcp_dec_quickack_mode`).
+        if ack.quick != 0 && ack.pending.scheduled {
+            ack.quick -= 1;
+            if ack.quick == 0 {
+                ack.ato = least;
+            }
+        }
+        ack.pending = Pending::default();
+        ack.deferred = false;
+        ack.last_sent = Some(now);
+        self.timers.delayed_ack = None;
+        self.rcv.duplicate_sack = None;
+    }
+
+    /// Data has left: if it answers what came, later ACKs wait for answers (`tcp_event_data_sent`).
+    pub(crate) fn data_was_sent(&mut self, now: Instant) {
+        let gap = self.settings.choices.clock.jiffies(now).0 - self.rcv.ack.last_data.0;
+        if gap < self.rcv.ack.ato {
+            self.rcv.ack.pingpong = self.rcv.ack.pingpong.saturating_add(1);
+        }
+    }
+
+    /// A process has locked the socket and works off its backlog: immediate ACKs wait for
+    /// [`end_backlog`](Self::end_backlog) (`tcp_backlog_ack_defer`).
+    pub fn begin_backlog(&mut self) {
+        self.rcv.ack.held = true;
+    }
+
+    /// The backlog is done: one ACK for all of it (`tcp_release_cb`).
+    pub fn end_backlog(&mut self, now: Instant) {
+        self.rcv.ack.held = false;
+        if std::mem::take(&mut self.rcv.ack.deferred) && self.rcv.ack.pending.scheduled {
+            self.send_ack(now);
+        }
+    }
+
+    /// The reader has taken something: tells the peer if that matters (`__tcp_cleanup_rbuf`).
+    pub(crate) fn cleanup_rbuf(&mut self, now: Instant, copied: u32) {
+        let rcv = &self.rcv;
+        let mut time_to_ack = false;
+        if rcv.ack.pending.scheduled {
+            let unacknowledged = rcv.nxt.distance_from(rcv.wup);
+            let emptied = copied > 0 && rcv.rmem_alloc == 0;
+            let quiet = !self.in_pingpong_mode();
+            time_to_ack = unacknowledged > i64::from(rcv.ack.rcv_mss)
+                || (emptied && (rcv.ack.pending.pushed2 || (rcv.ack.pending.pushed && quiet)));
+        }
+        // A window update that at least doubles what the peer has left.
+        if copied > 0 && !time_to_ack && !self.receive_shutdown {
+            let left = self.rcv.window_left();
+            if 2 * u64::from(left) <= u64::from(self.rcv.window_clamp) {
+                let new = self.window_to_offer();
+                time_to_ack = new != 0 && u64::from(new) >= 2 * u64::from(left);
+            }
+        }
+        if time_to_ack {
+            self.send_ack(now);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What arrivals cost, and what is dropped when that is too much (`tcp_try_rmem_schedule`,
+//! net/ipv4/tcp_input.c, 6.18).
+
+use crate::connection::Connection;
+use crate::packet::Packet;
+use slowpath_model::{Flags, StreamOffset};
+use std::collections::VecDeque;
+
+/// `struct sk_buff`, to a cache line.
+const SK_BUFF: u32 = 256;
+/// `struct skb_shared_info`, to a cache line.
+const SHARED_INFO: u32 = 320;
+/// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).
+const SMALL_HEAD: u32 = 640;
+/// What drivers leave free before the packet (`NET_SKB_PAD`).
+const PAD: u32 = 64;
+/// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
+const SENDER_PAGES: u32 = 32_768;
+/// Pieces of one buffer (`MAX_SKB_FRAGS`).
+const MAX_FRAGS: u16 = 17;
+/// Payload of a buffer made in collapsing: one page (`SKB_MAX_ORDER(0, 0)` in `tcp_collapse`).
+const COLLAPSED: u32 = 4096 - SHARED_INFO;
+
+/// How the driver lays out arriving packets in memory: what they are charged with (`truesize`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketMemory {
+    /// Each segment in a buffer of its own from `kmalloc` (tun, and drivers that copy or allocate by size).
+    #[default]
+    Linear,
+    /// In the sender's own buffers, charged by the byte (veth and loopback with super-packets).
+    SenderPages,
+    /// Each segment in a piece of a page of so many bytes, headers pulled into a small buffer (drivers with page
+    /// rings: 2048 or 4096).
+    Ring(u32),
+}
+
+/// What one arrival costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// Memory (`truesize`).
+    pub truesize: u32,
+    /// Pieces it consists of.
+    frags: u16,
+    /// Room behind its payload (`skb_tailroom`).
+    room: u32,
+    /// What is left to pay when it is merged with the buffer before (`skb_try_coalesce`, `delta`).
+    merged: u32,
+}
+
+impl PacketMemory {
+    /// What a packet costs whose headers take `headers` bytes.
+    pub(crate) fn cost(self, packet: &Packet, headers: u32) -> Cost {
+        let segments = packet.segments();
+        match self {
+            Self::Linear => {
+                let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
+                let head = linear_head(headers.saturating_add(payload));
+                let used = PAD.saturating_add(headers).saturating_add(payload);
+                let room = if segments == 1 { (head - SHARED_INFO).saturating_sub(used) } else { 0 };
+                let truesize = (head + SK_BUFF).saturating_mul(segments);
+                Cost { truesize, frags: MAX_FRAGS, room, merged: truesize }
+            }
+            Self::SenderPages => {
+                let pieces = packet.len.div_ceil(SENDER_PAGES);
+                let truesize = packet.len.saturating_add(SMALL_HEAD + SK_BUFF);
+                Cost { truesize, frags: saturate(pieces), room: 0, merged: packet.len }
+            }
+            Self::Ring(piece) => {
+                let pages = segments.saturating_mul(piece).max(packet.len);
+                let truesize = pages.saturating_add(SMALL_HEAD + SK_BUFF);
+                Cost { truesize, frags: saturate(segments), room: 0, merged: pages }
+            }
+        }
+    }
+}
+
+fn saturate(pieces: u32) -> u16 {
+    u16::try_from(pieces).unwrap_or(u16::MAX)
+}
+
+/// The buffer that holds a packet of so many bytes (`kmalloc_reserve`): of the small cache, or the next power of
+/// two.
+fn linear_head(bytes: u32) -> u32 {
+    let wanted = PAD.saturating_add(bytes).min(1 << 30).next_multiple_of(64) + SHARED_INFO;
+    if wanted <= SMALL_HEAD { SMALL_HEAD } else { wanted.next_power_of_two() }
+}
+
+/// A buffer of the receive queue.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    end: StreamOffset,
+    truesize: u32,
+    frags: u16,
+    room: u32,
+    fin: bool,
+}
+
+/// What arrived in order and is not read yet (`sk_receive_queue`), by its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveQueue {
+    buffers: VecDeque<Buffer>,
+}
+
+impl ReceiveQueue {
+    /// Whether nothing waits, not even a FIN.
+    pub fn is_empty(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    /// The end of the buffer that holds what is at `at`.
+    pub fn buffer_end(&self, at: StreamOffset) -> Option<StreamOffset> {
+        self.buffers.iter().map(|buffer| buffer.end).find(|end| *end > at)
+    }
+
+    /// Appends what ends at `end`; says what it costs here, which is less when it is merged with the last buffer
+    /// (`tcp_queue_rcv`, `tcp_try_coalesce`).
+    pub fn push(&mut self, end: StreamOffset, len: u32, fin: bool, cost: Cost) -> u32 {
+        if let Some(last) = self.buffers.back_mut()
+            && !last.fin
+        {
+            if len <= last.room {
+                last.room -= len;
+                last.end = end;
+                last.fin = fin;
+                return 0;
+            }
+            if last.frags.saturating_add(cost.frags) <= MAX_FRAGS {
+                last.frags += cost.frags;
+                last.truesize = last.truesize.saturating_add(cost.merged);
+                last.end = end;
+                last.fin = fin;
+                return cost.merged;
+            }
+        }
+        let Cost { truesize, frags, room, .. } = cost;
+        self.buffers.push_back(Buffer { end, truesize, frags, room, fin });
+        truesize
+    }
+
+    /// Appends a stretch that waited beyond a hole, at its own cost.
+    pub fn push_stretch(&mut self, end: StreamOffset, truesize: u32, fin: bool) {
+        self.buffers.push_back(Buffer { end, truesize, frags: MAX_FRAGS, room: 0, fin });
+    }
+
+    /// Lets go of the buffers read to their end; says what they cost.
+    pub fn release(&mut self, copied: StreamOffset) -> u32 {
+        let mut freed = 0_u32;
+        while let Some(first) = self.buffers.front()
+            && first.end <= copied
+        {
+            freed = freed.saturating_add(first.truesize);
+            self.buffers.pop_front();
+        }
+        freed
+    }
+
+    /// Copies payload from loose buffers to full ones (`tcp_collapse`); says what was freed.
+    fn collapse(&mut self, copied: StreamOffset) -> u32 {
+        let mut start = copied;
+        let mut freed = 0;
+        for buffer in &mut self.buffers {
+            let bytes = u32::try_from(buffer.end.distance_from(start).max(0)).unwrap_or(u32::MAX);
+            let collapsed = collapsed_cost(bytes).min(buffer.truesize);
+            freed += buffer.truesize - collapsed;
+            buffer.truesize = collapsed;
+            buffer.room = 0;
+            start = buffer.end;
+        }
+        freed
+    }
+}
+
+/// What payload costs in buffers made for it.
+fn collapsed_cost(bytes: u32) -> u32 {
+    bytes.div_ceil(COLLAPSED).saturating_mul(4096 + SK_BUFF)
+}
+
+impl Connection {
+    /// How drivers lay out what arrives, from now on.
+    pub fn set_packet_memory(&mut self, layout: PacketMemory) {
+        self.rcv.packet_memory = layout;
+    }
+
+    /// Memory of what is received and not read, by true size (`sk_rmem_alloc`).
+    pub fn receive_memory(&self) -> u32 {
+        self.rcv.rmem_alloc
+    }
+
+    /// The receive buffer's size in bytes of memory (`sk_rcvbuf`).
+    pub fn receive_buffer(&self) -> u32 {
+        self.rcv.buffer
+    }
+
+    /// What a packet costs on its way in.
+    pub(super) fn arrival_cost(&self, packet: &Packet) -> Cost {
+        const TCP_HEADER: u32 = 20;
+        let headers = self.settings.ip_header + TCP_HEADER + packet.option_bytes();
+        self.rcv.packet_memory.cost(packet, headers)
+    }
+
+    /// Whether the packet's payload may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
+    pub(super) fn make_room(&mut self, packet: &Packet) -> bool {
+        self.can_ingest(packet) || self.prune_queue(packet)
+    }
+
+    /// `tcp_can_ingest`: payload is asked for, but what is there is counted by its true size.
+    fn can_ingest(&self, packet: &Packet) -> bool {
+        self.rcv.rmem_alloc.saturating_add(packet.len) <= self.rcv.buffer
+    }
+
+    /// Makes room by growing the buffer, collapsing what is loose and, last, throwing away what is beyond a hole
+    /// (`tcp_prune_queue`); whether it helped.
+    fn prune_queue(&mut self, packet: &Packet) -> bool {
+        if self.rcv.rmem_alloc == 0 {
+            return false;
+        }
+        self.rcv.counters.prune_called += 1;
+        self.clamp_window();
+        if self.can_ingest(packet) {
+            return true;
+        }
+        let freed = self.rcv.ofo.collapse(collapsed_cost) + self.rcv.queue.collapse(self.rcv.copied);
+        self.uncharge(freed);
+        if self.can_ingest(packet) {
+            return true;
+        }
+        self.prune_ofo_queue(packet);
+        if self.can_ingest(packet) {
+            return true;
+        }
+        self.rcv.fast_path = false;
+        false
+    }
+
+    /// Throws away what lies furthest beyond the hole, an eighth of the buffer at a time (`tcp_prune_ofo_queue`).
+    fn prune_ofo_queue(&mut self, packet: &Packet) {
+        let eighth = i64::from(self.rcv.buffer >> 3);
+        let mut goal = eighth;
+        let mut pruned = false;
+        while let Some(stretch) = self.rcv.ofo.pop_from(packet.seq) {
+            pruned = true;
+            self.uncharge(stretch.truesize);
+            goal -= i64::from(stretch.truesize);
+            if goal <= 0 {
+                if self.can_ingest(packet) {
+                    break;
+                }
+                goal = eighth;
+            }
+        }
+        if pruned {
+            self.rcv.counters.ofo_pruned += 1;
+            // What the peer was told of is gone: it finds out by its timeout (RFC 2018, section 8).
+            self.rcv.sacks.clear();
+        }
+    }
+
+    /// Adds to the memory in use.
+    pub(super) fn charge(&mut self, truesize: u32) {
+        self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_add(truesize);
+    }
+
+    /// Takes from the memory in use.
+    pub(crate) fn uncharge(&mut self, truesize: u32) {
+        self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_sub(truesize);
+    }
+
+    /// Forgets everything received and not read (`tcp_done`'s purge, `tcp_disconnect`).
+    pub(crate) fn purge_receive_queues(&mut self) {
+        self.rcv.queue = ReceiveQueue::default();
+        self.rcv.ofo.clear();
+        self.rcv.sacks.clear();
+        self.rcv.rmem_alloc = 0;
+    }
+
+    /// Whether the segment's payload is to be thrown away since nobody will read it.
+    pub(super) fn carries_payload_beyond(&self, packet: &Packet, after: StreamOffset) -> bool {
+        packet.len > 0 && packet.end() - u32::from(packet.flags.has(Flags::FIN)) > after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(len: u32, gso_size: u16) -> Packet {
+        Packet { gso_size, ..Packet::new(Flags::ACK, StreamOffset(1), len) }
+    }
+
+    /// What `SO_MEMINFO` shows of one unread segment on a tun device.
+    #[test]
+    fn segments_cost_what_they_cost_on_a_tun() {
+        assert_eq!(PacketMemory::Linear.cost(&packet(1000, 0), 40).truesize, 2304);
+        assert_eq!(PacketMemory::Linear.cost(&packet(1448, 0), 52).truesize, 2304);
+        assert_eq!(PacketMemory::Linear.cost(&packet(1, 0), 40).truesize, 896);
+        assert_eq!(PacketMemory::Linear.cost(&packet(14480, 1448), 52).truesize, 23_040);
+    }
+
+    #[test]
+    fn small_segments_share_a_buffer() {
+        let mut queue = ReceiveQueue::default();
+        let cost = PacketMemory::Linear.cost(&packet(100, 0), 40);
+        assert_eq!(queue.push(StreamOffset(101), 100, false, cost), 896);
+        assert_eq!(queue.push(StreamOffset(201), 100, false, cost), 0);
+        assert_eq!(queue.push(StreamOffset(301), 100, false, cost), 896);
+        assert_eq!(queue.release(StreamOffset(250)), 896);
+        assert_eq!(queue.release(StreamOffset(301)), 896);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_hostile_length_costs_much_and_overflows_nothing() {
+        for layout in [PacketMemory::Linear, PacketMemory::SenderPages, PacketMemory::Ring(4096)] {
+            for gso in [0, 1, u16::MAX] {
+                assert!(layout.cost(&packet(u32::MAX, gso), u32::MAX).truesize > 1 << 20);
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What arrived beyond a hole (`out_of_order_queue`).
+//!
+//! The kernel keeps a red-black tree of buffers. Here it is an array in order: arrivals go to its end and repairs
+//! leave at its front, and neither moves much.
+
+use crate::packet::Block;
+use slowpath_model::StreamOffset;
+use std::collections::VecDeque;
+
+/// Segments that are kept as one, as far as a buffer can be merged with the next (`MAX_SKB_FRAGS`,
+/// `tcp_ooo_try_coalesce`).
+const MERGED_SEGMENTS: u16 = 17;
+
+/// A stretch of data beyond a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Where it begins, and the number after its last.
+    pub start: StreamOffset,
+    pub end: StreamOffset,
+    /// What it costs.
+    pub truesize: u32,
+    /// Segments merged in it.
+    pub segments: u16,
+    /// Its last number is a FIN.
+    pub fin: bool,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Insertion {
+    /// It is queued; else every byte was there already.
+    pub queued: bool,
+    /// What of it was there before, as far as the kernel tells.
+    pub duplicate: Option<Block>,
+    /// Memory of stretches that it replaced.
+    pub freed: u32,
+}
+
+/// The stretches beyond the first hole, in order.
+#[derive(Debug, Default)]
+pub(crate) struct OutOfOrder {
+    stretches: VecDeque<Stretch>,
+}
+
+impl OutOfOrder {
+    /// Whether there is no hole.
+    pub fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
+    /// The end of the last stretch (`ooo_last_skb`).
+    pub fn end(&self) -> Option<StreamOffset> {
+        self.stretches.back().map(|last| last.end)
+    }
+
+    /// The stretches, in order.
+    #[cfg(test)]
+    pub fn iter(&self) -> impl Iterator<Item = &Stretch> {
+        self.stretches.iter()
+    }
+
+    /// Takes off the first stretch, if it begins at or before `nxt`.
+    pub fn pop_until(&mut self, nxt: StreamOffset) -> Option<Stretch> {
+        self.stretches.front().filter(|first| first.start <= nxt)?;
+        self.stretches.pop_front()
+    }
+
+    /// Takes off the last stretch, unless it begins before `start` (`tcp_prune_ofo_queue` spares what lies below
+    /// the arrival that wants room).
+    pub fn pop_from(&mut self, start: StreamOffset) -> Option<Stretch> {
+        self.stretches.back().filter(|last| start <= last.start)?;
+        self.stretches.pop_back()
+    }
+
+    /// Throws everything away; says what it cost.
+    pub fn clear(&mut self) -> u32 {
+        let freed = self.stretches.iter().fold(0_u32, |sum, stretch| sum.saturating_add(stretch.truesize));
+        self.stretches.clear();
+        freed
+    }
+
+    /// Replaces what every stretch costs (`tcp_collapse_ofo_queue`); says what was freed.
+    pub fn collapse(&mut self, cost: impl Fn(u32) -> u32) -> u32 {
+        let mut freed = 0;
+        for stretch in &mut self.stretches {
+            let bytes = u32::try_from(stretch.end.distance_from(stretch.start)).unwrap_or(u32::MAX);
+            let collapsed = cost(bytes).min(stretch.truesize);
+            freed += stretch.truesize - collapsed;
+            stretch.truesize = collapsed;
+        }
+        freed
+    }
+
+    /// Queues an arrival (the tree walk of `tcp_data_queue_ofo`).
+    pub fn insert(&mut self, arrival: Stretch) -> Insertion {
+        // The stretches that begin at or before the arrival.
+        let mut place = match self.stretches.back() {
+            Some(last) if last.start > arrival.start => {
+                self.stretches.partition_point(|stretch| stretch.start <= arrival.start)
+            }
+            _ => self.stretches.len(),
+        };
+        let mut insertion = Insertion { queued: true, ..Insertion::default() };
+        let left = place.checked_sub(1).and_then(|index| self.stretches.get(index)).copied();
+        if let Some(left) = left.filter(|left| arrival.start < left.end) {
+            if arrival.end <= left.end {
+                let duplicate = Some(Block { start: arrival.start, end: arrival.end });
+                return Insertion { queued: false, duplicate, freed: 0 };
+            }
+            if arrival.start > left.start {
+                insertion.duplicate = Some(Block { start: arrival.start, end: left.end });
+            } else {
+                place -= 1;
+                self.drop_covered(place, left, &mut insertion);
+            }
+        }
+        self.merge_right(place, arrival, &mut insertion);
+        if !self.merge_left(place, arrival) {
+            self.stretches.insert(place, arrival);
+        }
+        insertion
+    }
+
+    /// Removes what the arrival covers wholly, and notes what it covers partly (`merge_right`).
+    fn merge_right(&mut self, place: usize, arrival: Stretch, insertion: &mut Insertion) {
+        while let Some(right) = self.stretches.get(place).copied()
+            && arrival.end > right.start
+        {
+            if arrival.end < right.end {
+                note(insertion, Block { start: right.start, end: arrival.end });
+                break;
+            }
+            self.drop_covered(place, right, insertion);
+        }
+    }
+
+    fn drop_covered(&mut self, place: usize, covered: Stretch, insertion: &mut Insertion) {
+        note(insertion, Block { start: covered.start, end: covered.end });
+        insertion.freed = insertion.freed.saturating_add(covered.truesize);
+        self.stretches.remove(place);
+    }
+
+    /// Makes the arrival part of the stretch that it continues (`tcp_ooo_try_coalesce`).
+    fn merge_left(&mut self, place: usize, arrival: Stretch) -> bool {
+        let Some(left) = place.checked_sub(1).and_then(|index| self.stretches.get_mut(index)) else {
+            return false;
+        };
+        if left.end != arrival.start
+            || left.fin
+            || left.segments.saturating_add(arrival.segments) > MERGED_SEGMENTS
+        {
+            return false;
+        }
+        left.end = arrival.end;
+        left.truesize = left.truesize.saturating_add(arrival.truesize);
+        left.segments += arrival.segments;
+        left.fin = arrival.fin;
+        true
+    }
+}
+
+/// `tcp_dsack_extend`: what does not touch the range noted first is not told.
+fn note(insertion: &mut Insertion, range: Block) {
+    match &mut insertion.duplicate {
+        None => insertion.duplicate = Some(range),
+        Some(noted) if range.start <= noted.end && noted.start <= range.end => {
+            noted.start = noted.start.min(range.start);
+            noted.end = noted.end.max(range.end);
+        }
+        Some(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stretch(start: i64, end: i64) -> Stretch {
+        let (start, end) = (StreamOffset(start), StreamOffset(end));
+        Stretch { start, end, truesize: 10, segments: 1, fin: false }
+    }
+
+    fn queue(ranges: &[(i64, i64)]) -> OutOfOrder {
+        let mut queue = OutOfOrder::default();
+        for (start, end) in ranges {
+            queue.insert(stretch(*start, *end));
+        }
+        queue
+    }
+
+    fn ranges(queue: &OutOfOrder) -> Vec<(i64, i64)> {
+        queue.iter().map(|stretch| (stretch.start.0, stretch.end.0)).collect()
+    }
+
+    fn duplicate(insertion: Insertion) -> Option<(i64, i64)> {
+        insertion.duplicate.map(|block| (block.start.0, block.end.0))
+    }
+
+    #[test]
+    fn what_continues_a_stretch_is_merged_with_it() {
+        assert_eq!(ranges(&queue(&[(10, 20), (20, 30), (40, 50), (30, 35)])), [(10, 35), (40, 50)]);
+    }
+
+    #[test]
+    fn an_arrival_that_is_all_there_is_dropped() {
+        let mut queue = queue(&[(10, 30)]);
+        let insertion = queue.insert(stretch(15, 30));
+        assert!(!insertion.queued);
+        assert_eq!(duplicate(insertion), Some((15, 30)));
+    }
+
+    #[test]
+    fn an_arrival_replaces_what_it_covers() {
+        let mut queue = queue(&[(10, 20), (30, 40), (50, 60)]);
+        let insertion = queue.insert(stretch(10, 45));
+        // The second stretch does not touch the first duplicate range, so only that is told.
+        assert_eq!((duplicate(insertion), insertion.freed), (Some((10, 20)), 20));
+        assert_eq!(ranges(&queue), [(10, 45), (50, 60)]);
+    }
+
+    #[test]
+    fn a_partial_overlap_is_told_on_either_side() {
+        let mut queue = queue(&[(10, 20), (30, 40)]);
+        assert_eq!(duplicate(queue.insert(stretch(15, 25))), Some((15, 20)));
+        assert_eq!(duplicate(queue.insert(stretch(26, 35))), Some((30, 35)));
+        assert_eq!(ranges(&queue), [(10, 20), (15, 25), (26, 35), (30, 40)]);
+    }
+}

@@ -1,0 +1,328 @@
+//! How the receive buffer finds its size (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
+
+use super::window::RATIO_SHIFT;
+use super::{MSS_DEFAULT, MSS_MIN};
+use crate::choices::{BufferArithmetic, ReceiveTuning};
+use crate::connection::Connection;
+use crate::packet::Packet;
+use slowpath_model::{Flags, Instant, StreamOffset};
+
+/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrived.
+pub(super) const DEFAULT_SCALING_RATIO: u8 = 128;
+/// `TCP_INIT_CWND`.
+const INITIAL_SEGMENTS: u32 = 10;
+/// Payload from which a segment says something about the buffer (`tcp_event_data_recv`).
+const TELLING_SIZE: u32 = 128;
+
+/// The round trip as a receiver sees it (`rcv_rtt_est`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTrip {
+    /// Eight times it, in microseconds; 0 before the first measurement.
+    pub rtt_us: u32,
+    /// A window measured without timestamps: where it ends, and since when.
+    measuring: Option<(StreamOffset, Instant)>,
+}
+
+/// What the application reads in a round trip (`rcvq_space`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueSpace {
+    /// Bytes.
+    pub space: u32,
+    /// Where and when the round trip began.
+    seq: StreamOffset,
+    since: Instant,
+}
+
+impl Connection {
+    /// Prepares window and buffers once the connection is made (`tcp_init_buffer_space`; the sender's part is its
+    /// own).
+    pub(crate) fn init_receive_buffer(&mut self, now: Instant) {
+        if self.settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio {
+            self.fix_up_buffer();
+        }
+        let app_win = u32::from(self.settings.sysctls.tcp_app_win);
+        let advmss = self.rcv.advmss;
+        let full = self.rcv.full_space(&self.settings).max(0);
+        let full = u32::try_from(full).unwrap_or(u32::MAX);
+        let rcv = &mut self.rcv;
+        if rcv.window_clamp >= full {
+            rcv.window_clamp = full;
+            if app_win != 0 && full > 4 * advmss {
+                let application = full.checked_shr(app_win).unwrap_or(0);
+                rcv.window_clamp = (full - application).max(4 * advmss);
+            }
+        }
+        // One segment is kept back.
+        if app_win != 0 && rcv.window_clamp > 2 * advmss && rcv.window_clamp.saturating_add(advmss) > full {
+            rcv.window_clamp = full.saturating_sub(advmss).max(2 * advmss);
+        }
+        rcv.ssthresh = rcv.ssthresh.min(rcv.window_clamp);
+        let space = rcv.ssthresh.min(rcv.wnd).min(INITIAL_SEGMENTS * advmss);
+        rcv.space = QueueSpace { space, seq: rcv.copied, since: now };
+    }
+
+    /// Room for four segments at least (`tcp_fixup_rcvbuf`, until 4.19).
+    fn fix_up_buffer(&mut self) {
+        // MAX_TCP_HEADER, 16, and a struct sk_buff of those days.
+        const OVERHEAD: u32 = 192 + 16 + 176;
+        if self.rcv.buffer_locked {
+            return;
+        }
+        let advmss = self.rcv.advmss;
+        let mut each = advmss + OVERHEAD;
+        // Bounded: the share that a scale leaves is at least half from scale 1 on, and all of it is negative scale's
+        // power of two.
+        for _ in 0..1024 {
+            if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(advmss) {
+                break;
+            }
+            each += 128;
+        }
+        if self.rcv.buffer < 4 * each {
+            self.rcv.buffer = (4 * each).min(self.settings.sysctls.tcp_rmem.max);
+        }
+    }
+
+    /// A first guess at the peer's segments, rather too small than too big (`tcp_initialize_rcv_mss`).
+    pub(crate) fn init_rcv_mss(&mut self) {
+        let hint = self.rcv.advmss.min(self.snd.mss).min(self.rcv.wnd / 2);
+        self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, MSS_DEFAULT);
+    }
+
+    /// The buffer is too small for what came: grow it to that, or shut the window (`tcp_clamp_window`).
+    pub(super) fn clamp_window(&mut self) {
+        let rcv = &mut self.rcv;
+        rcv.ack.quick = 0;
+        let most = self.settings.sysctls.tcp_rmem.max;
+        if rcv.buffer < most && !rcv.buffer_locked {
+            rcv.buffer = rcv.rmem_alloc.min(most);
+        }
+        if rcv.rmem_alloc > rcv.buffer {
+            rcv.ssthresh = rcv.window_clamp.min(2 * rcv.advmss);
+        }
+    }
+
+    /// Learns the peer's segment size, and from that what share of memory is payload (`tcp_measure_rcv_mss`).
+    pub(super) fn measure_rcv_mss(&mut self, packet: &Packet, truesize: u32) {
+        let last = std::mem::take(&mut self.rcv.ack.last_seg_size);
+        let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
+        if payload >= self.rcv.ack.rcv_mss {
+            if payload != self.rcv.ack.rcv_mss {
+                self.measure_scaling_ratio(packet.len, truesize);
+            }
+            self.rcv.ack.rcv_mss = payload.min(self.rcv.advmss);
+            // A full segment with PSH is the end of a write: its reader answers at once.
+            if packet.flags.has(Flags::PSH) {
+                self.rcv.ack.pending.pushed = true;
+            }
+            return;
+        }
+        // Options that vary (SACK) do not make a segment small: count them in, and take off those that stay.
+        let with_options = payload + packet.option_bytes();
+        let plain = !packet.flags.has_any(Flags::FIN.with(Flags::URG).with(Flags::SYN).with(Flags::PSH));
+        if with_options >= MSS_DEFAULT || (with_options >= MSS_MIN && plain) {
+            let fixed = if self.negotiated.timestamps { 12 } else { 0 };
+            let size = with_options.saturating_sub(fixed);
+            self.rcv.ack.last_seg_size = size;
+            if size == last {
+                self.rcv.ack.rcv_mss = size;
+                return;
+            }
+        }
+        let pending = &mut self.rcv.ack.pending;
+        pending.pushed2 |= pending.pushed;
+        pending.pushed = true;
+    }
+
+    fn measure_scaling_ratio(&mut self, len: u32, truesize: u32) {
+        if self.settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio {
+            return;
+        }
+        let ratio = (u64::from(len) << RATIO_SHIFT) / u64::from(truesize.max(1));
+        // The kernel keeps the low byte; payload is never more than its memory, so that is the whole of it.
+        let ratio = u8::try_from(ratio).unwrap_or(u8::MAX).max(1);
+        if ratio == self.rcv.scaling_ratio {
+            return;
+        }
+        self.rcv.scaling_ratio = ratio;
+        let clamp = self.rcv.full_space(&self.settings).max(0);
+        self.rcv.set_window_clamp(u32::try_from(clamp).unwrap_or(u32::MAX));
+        self.rcv.space.space = self.rcv.space.space.min(self.rcv.window_clamp);
+    }
+
+    /// Lets the window grow if segments like this one fit the buffer (`tcp_grow_window`).
+    pub(super) fn grow_window(&mut self, len: u32, truesize: u32) {
+        let free = self.rcv.free_space(&self.settings);
+        let room = i64::from(self.rcv.window_clamp).min(free) - i64::from(self.rcv.ssthresh);
+        if room <= 0 {
+            return;
+        }
+        let increase = if self.rcv.window_of(&self.settings, i64::from(truesize)) <= i64::from(len) {
+            2 * self.rcv.advmss
+        } else {
+            self.careful_increase(len, truesize)
+        };
+        if increase != 0 {
+            let increase = i64::from(increase.max(len.saturating_mul(2))).min(room);
+            self.rcv.ssthresh = self.rcv.ssthresh.saturating_add(u32::try_from(increase).unwrap_or(0));
+            self.rcv.ack.quick |= 1;
+        }
+    }
+
+    /// Segments with more overhead than payload let a small window grow, a large one not (`__tcp_grow_window`).
+    fn careful_increase(&self, len: u32, truesize: u32) -> u32 {
+        let most = self.settings.sysctls.tcp_rmem.max;
+        let mut memory = self.rcv.window_of(&self.settings, i64::from(truesize)) >> 1;
+        let mut window = self.rcv.window_of(&self.settings, i64::from(most)) >> 1;
+        while i64::from(self.rcv.ssthresh) <= window && window > 0 {
+            if memory <= i64::from(len) {
+                return 2 * self.rcv.ack.rcv_mss;
+            }
+            memory >>= 1;
+            window >>= 1;
+        }
+        0
+    }
+
+    /// Whether a segment is big enough to say something about windows.
+    pub(super) fn is_telling(packet: &Packet) -> bool {
+        packet.len >= TELLING_SIZE
+    }
+
+    /// Measures the round trip by the window: a windowful takes one (`tcp_rcv_rtt_measure`).
+    pub(super) fn measure_round_trip(&mut self, now: Instant) {
+        if let Some((end, since)) = self.rcv.rtt.measuring {
+            if self.rcv.nxt < end {
+                return;
+            }
+            self.update_round_trip(micros_since(now, since).max(1), true);
+        }
+        self.rcv.rtt.measuring = Some((self.rcv.nxt + self.rcv.wnd, now));
+    }
+
+    /// Measures it by the timestamp that the peer echoes (`tcp_rcv_rtt_measure_ts`).
+    pub(super) fn measure_round_trip_by_timestamp(&mut self, now: Instant, packet: &Packet) {
+        let Some(timestamps) = packet.timestamps.filter(|_| self.negotiated.timestamps) else { return };
+        if timestamps.ecr == self.rcv.last_tsecr {
+            return;
+        }
+        self.rcv.last_tsecr = timestamps.ecr;
+        let length = packet.len + u32::from(packet.flags.has(Flags::FIN));
+        if length >= self.rcv.ack.rcv_mss && timestamps.ecr != 0 {
+            let delta = self.timestamp(now).wrapping_sub(timestamps.ecr);
+            // A round trip of no tick was no sample since 6.16, and one tick before.
+            let least = u32::from(self.settings.choices.receive_tuning != ReceiveTuning::Growing);
+            let delta = delta.max(least);
+            // An echo from the future or of days ago is none (`tcp_rtt_tsopt_us`).
+            if delta != 0 && delta < i32::MAX as u32 / 1000 {
+                self.update_round_trip(delta.saturating_mul(self.timestamp_micros()), false);
+            }
+        }
+    }
+
+    /// Takes a sample of the round trip (`tcp_rcv_rtt_update`).
+    fn update_round_trip(&mut self, sample_us: u32, by_window: bool) {
+        let sample = sample_us.saturating_mul(8);
+        let old = self.rcv.rtt.rtt_us;
+        let least_counts = by_window || self.settings.choices.receive_tuning == ReceiveTuning::Growing;
+        if old == 0 || (least_counts && sample < old) {
+            self.rcv.rtt.rtt_us = sample;
+            return;
+        }
+        // A window may be slow for want of data, and a reader that lags holds back its sender: longer is no news.
+        let reader_lags = least_counts && self.rcv.nxt != self.rcv.copied;
+        if !by_window && !reader_lags {
+            self.rcv.rtt.rtt_us = (old - (old >> 3)).saturating_add(sample_us);
+        }
+    }
+
+    /// Once a round trip, grows the buffer with what the application has read (`tcp_rcv_space_adjust`).
+    pub(crate) fn adjust_receive_space(&mut self, now: Instant) {
+        let rtt = self.rcv.rtt.rtt_us;
+        let space = self.rcv.space;
+        if self.settings.choices.receive_tuning == ReceiveTuning::Fixed
+            || rtt == 0
+            || micros_since(now, space.since) < rtt >> 3
+        {
+            return;
+        }
+        let read = self.rcv.copied.distance_from(space.seq);
+        match self.settings.choices.receive_tuning {
+            ReceiveTuning::Growing => {
+                let unread = self.rcv.nxt.distance_from(self.rcv.copied);
+                let copied = u32::try_from((read - unread).max(0)).unwrap_or(u32::MAX);
+                if copied > space.space {
+                    self.grow_buffer(copied);
+                }
+            }
+            _ => self.right_size(u32::try_from(read.max(0)).unwrap_or(u32::MAX)),
+        }
+        self.rcv.space.seq = self.rcv.copied;
+        self.rcv.space.since = now;
+    }
+
+    /// Makes the buffer big enough for what the next round trip may bring (`tcp_rcvbuf_grow`).
+    pub(super) fn grow_buffer(&mut self, copied: u32) {
+        let before = u64::from(std::mem::replace(&mut self.rcv.space.space, copied).max(1));
+        if self.settings.choices.receive_tuning != ReceiveTuning::Growing
+            || !self.settings.sysctls.tcp_moderate_rcvbuf
+            || self.rcv.buffer_locked
+        {
+            return;
+        }
+        // What was read is a round trip old, and a sender in slow start has doubled since.
+        let copied = u64::from(copied);
+        let mut window = copied << 1;
+        window += (window * copied.saturating_sub(before) / before) << 1;
+        if let Some(end) = self.rcv.ofo.end() {
+            window += u64::try_from(end.distance_from(self.rcv.nxt)).unwrap_or(0);
+        }
+        self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
+    }
+
+    /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to
+    /// 6.14).
+    fn right_size(&mut self, copied: u32) {
+        if copied <= self.rcv.space.space {
+            return;
+        }
+        let before = u64::from(self.rcv.space.space.max(1));
+        self.rcv.space.space = copied;
+        if !self.settings.sysctls.tcp_moderate_rcvbuf || self.rcv.buffer_locked {
+            return;
+        }
+        let copied = u64::from(copied);
+        let advmss = u64::from(self.rcv.advmss);
+        if self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio {
+            let mut window = (copied << 1) + 16 * advmss;
+            window += (window * (copied - before.min(copied)) / before) << 1;
+            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
+            return;
+        }
+        // 2.6.14: twice what was read, in whole segments of what a segment costs, and 16 more of them.
+        let space = (2 * copied / advmss.max(1)).max(1);
+        let mut each = self.rcv.advmss + 192 + 16 + 176;
+        for _ in 0..1024 {
+            if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(self.rcv.advmss) {
+                break;
+            }
+            each += 128;
+        }
+        self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
+    }
+
+    fn raise_buffer(&mut self, wanted: u64) {
+        let most = self.settings.sysctls.tcp_rmem.max;
+        let buffer = u32::try_from(wanted).unwrap_or(u32::MAX).min(most);
+        if buffer > self.rcv.buffer {
+            self.rcv.buffer = buffer;
+            let clamp = self.rcv.full_space(&self.settings).max(0);
+            self.rcv.window_clamp = u32::try_from(clamp).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+/// Microseconds from `since` to `now`.
+fn micros_since(now: Instant, since: Instant) -> u32 {
+    u32::try_from(now.nanos_since(since).max(0) / 1000).unwrap_or(u32::MAX)
+}

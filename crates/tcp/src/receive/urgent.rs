@@ -1,0 +1,78 @@
+//! The urgent byte (`tcp_urg`, net/ipv4/tcp_input.c, 6.18).
+
+use crate::connection::Connection;
+use crate::packet::Packet;
+use slowpath_model::{Flags, StreamOffset};
+
+/// What is known of the urgent byte (`urg_data`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum UrgentByte {
+    /// There is none.
+    #[default]
+    None,
+    /// It is announced and has not come (`TCP_URG_NOTYET`).
+    Announced,
+    /// It is here (`TCP_URG_VALID`).
+    Here,
+    /// It was read out of band (`TCP_URG_READ`).
+    Read,
+}
+
+/// The urgent byte and its place (`urg_data`, `urg_seq`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Urgent {
+    pub byte: UrgentByte,
+    pub seq: StreamOffset,
+}
+
+impl Connection {
+    /// Takes note of an urgent pointer and of the byte that it means (`tcp_urg`).
+    pub(super) fn urgent_received(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::URG) {
+            self.check_urgent(packet);
+        }
+        if self.rcv.urgent.byte == UrgentByte::Announced {
+            let syn = u32::from(packet.flags.has(Flags::SYN));
+            let place = self.rcv.urgent.seq.distance_from(packet.seq + syn);
+            if (0..i64::from(packet.len)).contains(&place) {
+                self.rcv.urgent.byte = UrgentByte::Here;
+                self.wakeups.readable |= !self.orphaned;
+            }
+        }
+    }
+
+    /// A new urgent pointer (`tcp_check_urg`).
+    fn check_urgent(&mut self, packet: &Packet) {
+        let mut pointer = u32::from(packet.urgent);
+        // BSD's reading of RFC 793: the pointer is one beyond the byte.
+        if pointer != 0 && !self.settings.sysctls.tcp_stdurg {
+            pointer -= 1;
+        }
+        let place = packet.seq + pointer;
+        let rcv = &mut self.rcv;
+        if place < rcv.copied || place < rcv.nxt {
+            return;
+        }
+        if rcv.urgent.byte != UrgentByte::None && place <= rcv.urgent.seq {
+            return;
+        }
+        // An urgent byte that was read out of band and is the next in the stream is skipped now, since its place
+        // is forgotten.
+        if rcv.urgent.seq == rcv.copied
+            && rcv.urgent.byte != UrgentByte::None
+            && !self.options.oob_inline
+            && rcv.copied < rcv.nxt
+        {
+            rcv.copied = rcv.copied + 1;
+            let freed = rcv.queue.release(rcv.copied);
+            self.uncharge(freed);
+        }
+        self.rcv.urgent = Urgent { byte: UrgentByte::Announced, seq: place };
+        self.rcv.fast_path = false;
+    }
+
+    /// Whether an urgent byte is announced or here.
+    pub(crate) fn has_urgent(&self) -> bool {
+        self.rcv.urgent.byte != UrgentByte::None
+    }
+}

@@ -1,0 +1,232 @@
+//! The window: what is told to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
+
+use super::Receiver;
+use crate::choices::BufferArithmetic;
+use crate::connection::{Connection, Settings};
+use crate::sysctl::Sysctls;
+
+/// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
+pub(crate) const MAX_WINDOW_SCALE: u8 = 14;
+/// `MAX_TCP_WINDOW`: the most that stacks understand which take the field for signed.
+const MAX_SIGNED_WINDOW: u32 = 32_767;
+/// Payload times this over true size is the scaling ratio (`TCP_RMEM_TO_WIN_SCALE`: 8 bits).
+pub(super) const RATIO_SHIFT: u32 = 8;
+
+/// What an end starts with (`tcp_select_initial_window`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InitialWindow {
+    /// The first window, in bytes.
+    pub window: u32,
+    /// The most it may ever be.
+    pub clamp: u32,
+    /// The shift count that the SYN offers; 0 without the option.
+    pub scale: u8,
+}
+
+/// Chooses the first window and the scale (`tcp_select_initial_window`).
+///
+/// `space` is what the buffer stands for, `mss` a segment's payload, `clamp` the bound so far (0: none).
+pub(crate) fn initial_window(
+    sysctls: &Sysctls,
+    space: u32,
+    mss: u32,
+    clamp: u32,
+    scaling: bool,
+) -> InitialWindow {
+    let clamp = if clamp == 0 { 65_535 << MAX_WINDOW_SCALE } else { clamp };
+    let mut space = space.min(clamp);
+    if mss > 0 && space > mss {
+        space -= space % mss;
+    }
+    let window = if sysctls.tcp_workaround_signed_windows { space.min(MAX_SIGNED_WINDOW) } else { space };
+    let scale = if scaling {
+        let largest = space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp);
+        // At most 31 - 15: the cast keeps it.
+        (largest.checked_ilog2().unwrap_or(0).saturating_sub(15) as u8).min(MAX_WINDOW_SCALE)
+    } else {
+        0
+    };
+    InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
+}
+
+impl Receiver {
+    /// The window that `space` bytes of buffer stand for (`tcp_win_from_space`).
+    pub fn window_of(&self, settings: &Settings, space: i64) -> i64 {
+        match settings.choices.buffer_arithmetic {
+            BufferArithmetic::ScalingRatio => (space * i64::from(self.scaling_ratio)) >> RATIO_SHIFT,
+            BufferArithmetic::AdvertisedScale(scale) if scale <= 0 => space >> scale.unsigned_abs().min(31),
+            BufferArithmetic::AdvertisedScale(scale) => space - (space >> scale.min(31)),
+        }
+    }
+
+    /// The buffer that a window needs (`tcp_space_from_win`; only where the ratio is measured).
+    pub fn space_for(&self, window: u64) -> u64 {
+        (window << RATIO_SHIFT) / u64::from(self.scaling_ratio.max(1))
+    }
+
+    /// What the buffer stands for as a whole (`tcp_full_space`).
+    pub fn full_space(&self, settings: &Settings) -> i64 {
+        self.window_of(settings, i64::from(self.buffer))
+    }
+
+    /// What is free of it (`tcp_space`); negative when the buffer is overrun.
+    pub fn free_space(&self, settings: &Settings) -> i64 {
+        self.window_of(settings, i64::from(self.buffer) - i64::from(self.rmem_alloc))
+    }
+
+    /// What is left of the window that was told (`tcp_receive_window`).
+    pub fn window_left(&self) -> u32 {
+        let left = (self.wup + self.wnd).distance_from(self.nxt);
+        u32::try_from(left.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// Sets the bound on the window (`tcp_set_window_clamp`).
+    pub fn set_window_clamp(&mut self, clamp: u32) {
+        // SOCK_MIN_RCVBUF / 2 (include/net/sock.h).
+        let new = clamp.max(crate::socket::MIN_RECEIVE_BUFFER / 2);
+        if new < self.window_clamp {
+            self.ssthresh = self.ssthresh.min(new);
+        } else if new > self.window_clamp {
+            self.ssthresh = self.ssthresh.max(self.wnd.min(new));
+        }
+        self.window_clamp = new;
+    }
+
+    /// Takes over what the handshake chose.
+    pub fn set_initial_window(&mut self, chosen: InitialWindow) {
+        self.wnd = chosen.window;
+        self.ssthresh = chosen.window;
+        self.window_clamp = chosen.clamp;
+    }
+}
+
+impl Connection {
+    /// Our shift count; 0 without window scaling.
+    pub(crate) fn receive_scale(&self) -> u8 {
+        self.negotiated.window_scale.map_or(0, |(_, ours)| ours)
+    }
+
+    /// The window field of the next segment (`tcp_select_window`).
+    pub(crate) fn select_window(&mut self) -> u16 {
+        let before = self.rcv.wnd;
+        if self.rcv.ack.pending.nomem {
+            // No memory for what came: the window is closed, whatever was promised.
+            self.rcv.fast_path = false;
+            self.rcv.wnd = 0;
+            self.rcv.wup = self.rcv.nxt;
+            return 0;
+        }
+        let scale = self.receive_scale();
+        let current = self.rcv.window_left();
+        let mut new = self.window_to_offer();
+        if new < current && (!self.settings.sysctls.tcp_shrink_window || scale == 0) {
+            // A promised window is kept (RFC 9293, section 3.8.6).
+            new = align_up(current, scale);
+        }
+        self.rcv.wnd = new;
+        self.rcv.wup = self.rcv.nxt;
+        let most = if scale == 0 && self.settings.sysctls.tcp_workaround_signed_windows {
+            MAX_SIGNED_WINDOW
+        } else {
+            65_535 << scale
+        };
+        let field = new.min(most) >> scale;
+        if field == 0 {
+            self.rcv.fast_path = false;
+            self.rcv.counters.to_zero_window += u32::from(before != 0);
+        } else {
+            self.rcv.counters.from_zero_window += u32::from(before == 0);
+        }
+        // `most >> scale` fits.
+        field as u16
+    }
+
+    /// The window field of a SYN or SYN-ACK, which is never scaled (RFC 7323, section 2.2).
+    pub(crate) fn initial_window_field(&self) -> u16 {
+        self.rcv.wnd.min(65_535) as u16
+    }
+
+    /// What the window should be, were nothing promised (`__tcp_select_window`).
+    pub(crate) fn window_to_offer(&mut self) -> u32 {
+        let settings = &self.settings;
+        let scale = self.receive_scale();
+        let shrink = settings.sysctls.tcp_shrink_window && scale != 0;
+        let allowed = self.rcv.full_space(settings);
+        let full = allowed.min(i64::from(self.rcv.window_clamp));
+        let mss = i64::from(self.rcv.ack.rcv_mss).min(full);
+        if mss <= 0 {
+            return 0;
+        }
+        let mut free = self.rcv.free_space(settings);
+        let round_down = |space: i64| space >> scale << scale;
+        if shrink {
+            free = round_down(free);
+        }
+        if free < full >> 1 {
+            self.rcv.ack.quick = 0;
+            free = round_down(free);
+            // Less than a segment, or than a sixteenth: close it, before memory runs out with the window open.
+            if free < allowed >> 4 || free < mss || (shrink && free < 1 << scale) {
+                return 0;
+            }
+        }
+        let ssthresh = i64::from(self.rcv.ssthresh);
+        let limited = free > ssthresh;
+        let free = u32::try_from(free.min(ssthresh).max(0)).unwrap_or(u32::MAX);
+        if shrink {
+            return if limited { align_up(free, scale) } else { free };
+        }
+        if scale != 0 { align_up(free, scale) } else { self.whole_segments(free, mss, full) }
+    }
+
+    /// An unscaled window as whole segments, kept as it is while that is near enough (silly window avoidance,
+    /// RFC 9293, section 3.8.6.2.2).
+    fn whole_segments(&self, free: u32, mss: i64, full: i64) -> u32 {
+        let current = i64::from(self.rcv.wnd);
+        let space = i64::from(free);
+        if current <= space - mss || current > space {
+            free - free % u32::try_from(mss).unwrap_or(1).max(1)
+        } else if mss == full && space > current + (full >> 1) {
+            free
+        } else {
+            self.rcv.wnd
+        }
+    }
+}
+
+/// The next multiple of the scale's unit.
+fn align_up(window: u32, scale: u8) -> u32 {
+    let unit = 1_u32 << scale.min(MAX_WINDOW_SCALE);
+    window.saturating_add(unit - 1) & !(unit - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The windows that everybody has seen in the SYN and the SYN-ACK of a Linux with default buffers.
+    #[test]
+    fn first_windows_are_the_known_ones() {
+        let sysctls = Sysctls::LINUX_6_18;
+        let syn = initial_window(&sysctls, 65_536, 1460, 0, true);
+        assert_eq!((syn.window, syn.scale), (64_240, 10));
+        let syn_ack = initial_window(&sysctls, 65_536, 1448, 0, true);
+        assert_eq!(syn_ack.window, 65_160);
+        let old = Sysctls::LINUX_2_4_17;
+        let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
+        assert_eq!(syn.scale, 2);
+    }
+
+    #[test]
+    fn an_unscaled_window_is_clamped_to_its_field() {
+        let chosen = initial_window(&Sysctls::LINUX_6_18, 1 << 20, 1460, 0, false);
+        assert_eq!((chosen.clamp, chosen.scale), (65_535, 0));
+        assert_eq!(initial_window(&Sysctls::LINUX_6_18, 1 << 20, 0, 4000, true).window, 4000);
+    }
+
+    #[test]
+    fn aligning_saturates() {
+        assert_eq!(align_up(u32::MAX, 14), 0xffff_c000);
+        assert_eq!(align_up(1025, 10), 2048);
+    }
+}

@@ -1,0 +1,75 @@
+//! The connection that a handshake leaves at the side that was asked (`tcp_create_openreq_child`,
+//! net/ipv4/tcp_minisocks.c, 6.18).
+
+use super::SocketOptions;
+use super::request::SynAck;
+use crate::connection::{Connection, Settings, State};
+use crate::packet::Packet;
+use crate::receive::{InitialWindow, Receiver, initial_window};
+use slowpath_model::{Instant, StreamOffset};
+use std::sync::Arc;
+
+/// The first window of a listener's connections (`tcp_openreq_init_rwin`).
+pub(super) fn listener_window(
+    settings: &Settings,
+    options: &SocketOptions,
+    mss: u32,
+    scaling: bool,
+) -> InitialWindow {
+    let socket = Receiver::new(settings, options);
+    let space = u32::try_from(socket.full_space(settings).max(0)).unwrap_or(u32::MAX);
+    let clamp = socket.window_clamp;
+    let clamp = if socket.buffer_locked && (clamp == 0 || clamp > space) { space } else { clamp };
+    initial_window(&settings.sysctls, space, mss, clamp, scaling)
+}
+
+impl Connection {
+    /// The child, in SYN-RECEIVED, before the segment that completes the handshake is given to it.
+    pub(super) fn from_request(
+        settings: Arc<Settings>,
+        options: SocketOptions,
+        request: &SynAck,
+        packet: &Packet,
+        now: Instant,
+    ) -> Self {
+        let mut child = Self::new(settings, options);
+        child.state = State::SynReceived;
+        child.negotiated = request.negotiated;
+        child.init_sender(request, packet);
+        let rcv = &mut child.rcv;
+        rcv.nxt = request.rcv_nxt;
+        rcv.wup = request.rcv_nxt;
+        rcv.copied = request.rcv_nxt;
+        rcv.set_initial_window(request.window);
+        rcv.advmss = request.advmss;
+        rcv.offered_scale = request.window.scale;
+        rcv.ack.last_data = child.settings.choices.clock.jiffies(now);
+        if request.negotiated.timestamps {
+            rcv.ts_recent = request.ts_recent;
+            rcv.ts_recent_stamp = Some(now);
+        }
+        child.sync_mss();
+        child.init_rcv_mss();
+        child.start_keepalive(now);
+        // Only a SYN-ACK that was not sent again measures the round trip (Karn; `tcp_synack_rtt_meas`).
+        let sample = now.since(request.first_sent).filter(|_| request.retransmissions == 0);
+        child.set_initial_rtt(now, sample);
+        child
+    }
+
+    /// Our SYN is acknowledged.
+    fn init_sender(&mut self, request: &SynAck, packet: &Packet) {
+        let first = StreamOffset(1);
+        let theirs = self.negotiated.window_scale.map_or(0, |(theirs, _)| theirs);
+        let snd = &mut self.snd;
+        snd.una = first;
+        snd.nxt = first;
+        snd.write_seq = first;
+        snd.pushed_seq = first;
+        snd.small_end = first;
+        snd.urgent = first;
+        snd.wnd = u32::from(packet.window) << theirs;
+        snd.max_window = snd.wnd;
+        snd.totals.retransmissions = u32::from(request.retransmissions);
+    }
+}

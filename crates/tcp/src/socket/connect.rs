@@ -1,0 +1,101 @@
+//! A socket, and its way into a connection (`tcp_init_sock`, `tcp_connect_init`; net/ipv4/tcp.c, tcp_output.c).
+
+use super::SocketOptions;
+use crate::congestion::Congestion;
+use crate::connection::{Connection, Negotiated, Settings, State, Wakeups};
+use crate::info::TcpInfo;
+use crate::receive::{Counters, MSS_DEFAULT, Receiver, initial_window};
+use crate::send::Sender;
+use crate::timers::Timers;
+use slowpath_model::Instant;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+impl Connection {
+    /// A socket in CLOSED (`tcp_init_sock`).
+    pub fn new(settings: Arc<Settings>, options: SocketOptions) -> Self {
+        let kind = options.congestion.unwrap_or(settings.choices.congestion_control);
+        Self {
+            snd: Sender::new(&settings, &options),
+            rcv: Receiver::new(&settings, &options),
+            congestion: Congestion::new(kind),
+            settings,
+            options,
+            state: State::Closed,
+            negotiated: Negotiated { mss: MSS_DEFAULT as u16, ..Negotiated::default() },
+            timers: Timers::default(),
+            out: VecDeque::new(),
+            wakeups: Wakeups::default(),
+            error: None,
+            soft_error: None,
+            send_shutdown: false,
+            receive_shutdown: false,
+            orphaned: false,
+        }
+    }
+
+    /// A socket that has sent its SYN (`tcp_v4_connect`). A blocking `connect` waits for the state to change.
+    pub fn connect(settings: Arc<Settings>, options: SocketOptions, now: Instant) -> Self {
+        let mut connection = Self::new(settings, options);
+        connection.begin_connect(now);
+        connection
+    }
+
+    /// Sends the SYN of a socket in CLOSED.
+    pub(crate) fn begin_connect(&mut self, now: Instant) {
+        self.prepare_connect();
+        self.start_connect(now);
+    }
+
+    /// What is chosen before the SYN (`tcp_connect_init`).
+    pub(crate) fn prepare_connect(&mut self) {
+        self.state = State::SynSent;
+        // Until the answer, the peer's MSS is bounded by the option alone.
+        self.negotiated.mss = self.options.max_seg.unwrap_or(MSS_DEFAULT as u16);
+        self.sync_mss();
+        self.init_rcv_mss();
+        let space = self.rcv.full_space(&self.settings).max(0);
+        let space = u32::try_from(space).unwrap_or(u32::MAX);
+        if self.rcv.buffer_locked && (self.rcv.window_clamp == 0 || self.rcv.window_clamp > space) {
+            self.rcv.window_clamp = space;
+        }
+        let sysctls = &self.settings.sysctls;
+        let chosen = initial_window(
+            sysctls,
+            space,
+            self.rcv.advmss,
+            self.rcv.window_clamp,
+            sysctls.tcp_window_scaling,
+        );
+        self.rcv.offered_scale = chosen.scale;
+        self.rcv.set_initial_window(chosen);
+    }
+
+    /// What the receiving side counts.
+    pub fn counters(&self) -> Counters {
+        self.rcv.counters
+    }
+
+    /// The receiver's part of `TCP_INFO` (`tcp_get_info`).
+    pub(crate) fn receiver_info(&self, now: Instant, info: &mut TcpInfo) {
+        let clock = self.settings.choices.clock;
+        let rcv = &self.rcv;
+        let quiet = self.span(clock.jiffies(now).0 - rcv.ack.last_data.0);
+        info.ato = micros(self.span(rcv.ack.ato));
+        info.rcv_mss = rcv.ack.rcv_mss;
+        info.last_data_recv = u32::try_from(quiet.as_millis()).unwrap_or(u32::MAX);
+        info.advmss = rcv.advmss;
+        info.rcv_ssthresh = rcv.ssthresh;
+        info.rcv_rtt = rcv.rtt.rtt_us >> 3;
+        info.rcv_space = rcv.space.space;
+        info.rcv_wnd = rcv.wnd;
+        info.bytes_received = rcv.counters.bytes_received;
+        info.segs_in = rcv.counters.segs_in;
+        info.data_segs_in = rcv.counters.data_segs_in;
+        info.rcv_ooopack = rcv.counters.ofo_segments;
+    }
+}
+
+fn micros(span: std::time::Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,181 @@
+//! Data in the SYN (RFC 7413; net/ipv4/tcp_fastopen.c, 6.18).
+
+use super::listener::{Listener, Peer};
+use super::request::{SynAck, Verdict};
+use crate::connection::Connection;
+use crate::packet::{Cookie, Packet};
+use slowpath_model::{Flags, Instant};
+use std::collections::BTreeMap;
+
+/// `TFO_SERVER_ENABLE` (include/net/tcp.h), a bit of `tcp_fastopen`.
+const SERVER_ENABLE: u32 = 2;
+/// `TFO_CLIENT_ENABLE`.
+pub(super) const CLIENT_ENABLE: u32 = 1;
+/// `TFO_SERVER_COOKIE_NOT_REQD`.
+const SERVER_NO_COOKIE: u32 = 0x200;
+/// `TFO_SERVER_WO_SOCKOPT1`: every listener takes data in SYNs, without the option.
+const SERVER_WITHOUT_OPTION: u32 = 0x400;
+/// Servers that a client remembers.
+const MAX_SERVERS: usize = 1024;
+
+/// The secret of a server's cookies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Key(pub u64);
+
+/// What a client remembers of servers (`tcp_fastopen_cache_set`): one for each host.
+#[derive(Clone, Debug, Default)]
+pub struct CookieCache {
+    servers: BTreeMap<Peer, (Cookie, u16)>,
+}
+
+impl CookieCache {
+    /// The cookie of a server, and the MSS it gave.
+    pub fn get(&self, server: Peer) -> Option<(Cookie, u16)> {
+        self.servers.get(&server).copied()
+    }
+
+    /// Remembers a server's cookie. Where there is no room the one with the least number is forgotten.
+    pub fn set(&mut self, server: Peer, cookie: Cookie, mss: u16) {
+        if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&server) {
+            self.servers.pop_first();
+        }
+        self.servers.insert(server, (cookie, mss));
+    }
+}
+
+/// What a listener does with a SYN's wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Nothing: an ordinary handshake.
+    No,
+    /// A cookie for the next time.
+    Cookie(Cookie),
+    /// The data is taken now.
+    Accept,
+}
+
+/// `tcp_try_fastopen`.
+pub(super) fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
+    let mode = listener.settings().sysctls.tcp_fastopen;
+    let asked = syn.syn_options().fast_open;
+    let has_data = syn.len > 0;
+    let allowed = listener.options().fast_open_queue > 0 || mode & SERVER_WITHOUT_OPTION != 0;
+    if mode & SERVER_ENABLE == 0 || !allowed || (!has_data && asked.is_none()) {
+        return Answer::No;
+    }
+    let limit = match listener.options().fast_open_queue {
+        0 => listener.queue().1,
+        limit => limit,
+    };
+    let waiting = u32::try_from(listener.fast_children()).unwrap_or(u32::MAX);
+    if waiting >= limit {
+        return Answer::No;
+    }
+    if has_data && (mode & SERVER_NO_COOKIE != 0 || listener.options().fast_open_no_cookie) {
+        return Answer::Accept;
+    }
+    let Some(asked) = asked else { return Answer::No };
+    let good = cookie(listener.key, peer);
+    if asked == good { Answer::Accept } else { Answer::Cookie(good) }
+}
+
+/// The cookie of a peer: any good mixture of its name and the secret will do (RFC 7413, section 4.1.2).
+fn cookie(key: Key, peer: Peer) -> Cookie {
+    // The finaliser of splitmix64 (Steele, Lea and Flood 2014).
+    let mut mixed = key.0 ^ peer.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    Cookie::new(&mixed.to_be_bytes()).unwrap_or_default()
+}
+
+impl Listener {
+    /// Sets the secret of the cookies (`net.ipv4.tcp_fastopen_key`).
+    pub fn set_fast_open_key(&mut self, key: Key) {
+        self.key = key;
+    }
+}
+
+impl Connection {
+    /// Whether it was opened by a SYN with data and the handshake is not through.
+    pub(crate) fn is_fast_open_child(&self) -> bool {
+        self.rcv.fast_open.is_some()
+    }
+
+    /// Begins as the child of a SYN with data (`tcp_fastopen_create_child`): sends the SYN-ACK, and what the
+    /// application will write need not wait for its ACK.
+    pub(super) fn open_fast(&mut self, now: Instant, syn: &Packet, mut request: SynAck) {
+        self.init_transfer(now);
+        self.init_receive_buffer(now);
+        // The window of a SYN is not scaled.
+        self.snd.wnd = u32::from(syn.window);
+        self.snd.max_window = self.snd.wnd;
+        self.receive_syn_payload(syn);
+        request.rcv_nxt = self.rcv.nxt;
+        self.rcv.wup = self.rcv.nxt;
+        self.out.push_back(request.packet(self.timestamp(now)));
+        let first = self.settings.choices.initial_rto;
+        let settings = self.settings.clone();
+        request.rearm(now, &settings, first);
+        self.timers.keepalive = Some(request.due);
+        self.rcv.fast_open = Some(request);
+    }
+
+    /// Whether a segment may go on to be processed though the handshake of a SYN with data is not through
+    /// (`tcp_check_req` with `fastopen`).
+    pub(crate) fn passes_fast_open_check(&mut self, now: Instant, packet: &Packet) -> bool {
+        let Some(request) = self.rcv.fast_open.as_mut() else { return true };
+        let verdict = request.check(packet, None);
+        let settings = self.settings.clone();
+        match verdict {
+            Verdict::Complete => return true,
+            Verdict::Repeat => {
+                if !request.is_rate_limited(now, &settings) {
+                    self.repeat_syn_ack(now);
+                }
+            }
+            Verdict::Acknowledge => {
+                if !request.is_rate_limited(now, &settings) {
+                    self.send_ack(now);
+                }
+            }
+            Verdict::Abort if packet.flags.has(Flags::RST) => self.reset(now),
+            Verdict::Abort | Verdict::WrongAck => self.send_reset_for(packet),
+            Verdict::Ignore => {}
+        }
+        false
+    }
+
+    fn repeat_syn_ack(&mut self, now: Instant) {
+        let timestamp = self.timestamp(now);
+        if let Some(request) = self.rcv.fast_open.as_mut() {
+            request.retransmissions = request.retransmissions.saturating_add(1);
+            self.out.push_back(request.packet(timestamp));
+        }
+    }
+
+    /// The SYN-ACK is acknowledged (`tcp_rcv_synrecv_state_fastopen`).
+    pub(crate) fn finish_fast_open(&mut self, now: Instant) {
+        if self.rcv.fast_open.take().is_some() {
+            self.timers.keepalive = None;
+            self.start_keepalive(now);
+        }
+    }
+
+    /// The SYN-ACK was not acknowledged in time (`tcp_fastopen_synack_timer`).
+    pub(super) fn fast_open_timer(&mut self, now: Instant) {
+        let retries =
+            u16::from(self.options.syn_count.unwrap_or(self.settings.sysctls.tcp_synack_retries)) + 1;
+        let Some(request) = self.rcv.fast_open.as_mut() else { return };
+        if u16::from(request.timeouts) >= retries {
+            self.done_with_error(now, crate::Errno::ETIMEDOUT);
+            return;
+        }
+        request.timeouts = request.timeouts.saturating_add(1);
+        let settings = self.settings.clone();
+        request.rearm(now, &settings, settings.choices.initial_rto);
+        let due = request.due;
+        self.repeat_syn_ack(now);
+        self.timers.keepalive = Some(due);
+    }
+}

@@ -1,0 +1,386 @@
+//! The socket that waits for connections (`tcp_conn_request`, `inet_csk_accept`, `reqsk_timer_handler`;
+//! net/ipv4/tcp_input.c and inet_connection_sock.c, 6.18).
+
+use super::fast_open::{self, Key};
+use super::request::{SynAck, Verdict};
+use super::{Events, SocketOptions};
+use crate::connection::{Connection, Settings, State};
+use crate::errno::Errno;
+use crate::packet::Packet;
+use crate::receive::reset_for;
+use slowpath_model::{Flags, Instant, StreamOffset};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who a segment comes from: address and port, as its host numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer(pub u64);
+
+/// The socket that waits for connections.
+///
+/// Until [`accept`](Self::accept) hands a connection out, its segments and timers go through here.
+#[derive(Debug)]
+pub struct Listener {
+    settings: Arc<Settings>,
+    options: SocketOptions,
+    /// Connections that may wait to be accepted (`sk_max_ack_backlog`); one more fits.
+    backlog: u32,
+    requests: BTreeMap<Peer, SynAck>,
+    children: BTreeMap<Peer, Connection>,
+    /// The children to accept, in order.
+    ready: VecDeque<Peer>,
+    out: VecDeque<(Peer, Packet)>,
+    /// Secret of the Fast Open cookies.
+    pub(super) key: Key,
+    /// A connection has come since this was last asked.
+    woken: bool,
+    counters: ListenerCounters,
+}
+
+/// What a listener counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListenerCounters {
+    /// SYNs and connections dropped since a queue was full (`ListenOverflows`, `ListenDrops`).
+    pub overflows: u32,
+    /// Handshakes given up (`SYN-ACK` never acknowledged) or reset.
+    pub failed: u32,
+    /// Connections made.
+    pub accepted: u32,
+    /// SYNs whose data was taken (`TCPFastOpenPassive`).
+    pub fast_opens: u32,
+}
+
+impl Listener {
+    /// A socket that listens (`listen`). More connections than `backlog` or `somaxconn` do not wait.
+    pub fn listen(settings: Arc<Settings>, options: SocketOptions, backlog: u32) -> Self {
+        let backlog = backlog.min(settings.sysctls.somaxconn);
+        Self {
+            settings,
+            options,
+            backlog,
+            requests: BTreeMap::new(),
+            children: BTreeMap::new(),
+            ready: VecDeque::new(),
+            out: VecDeque::new(),
+            key: Key::default(),
+            woken: false,
+            counters: ListenerCounters::default(),
+        }
+    }
+
+    /// The options that children inherit.
+    pub fn options_mut(&mut self) -> &mut SocketOptions {
+        &mut self.options
+    }
+
+    /// The same, to read.
+    pub fn options(&self) -> &SocketOptions {
+        &self.options
+    }
+
+    /// What the host is set to.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same, to keep.
+    pub(super) fn shared_settings(&self) -> Arc<Settings> {
+        self.settings.clone()
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> ListenerCounters {
+        self.counters
+    }
+
+    /// Takes a segment for this port that belongs to no accepted connection.
+    pub fn handle_packet(&mut self, now: Instant, peer: Peer, packet: &Packet) {
+        if let Some(child) = self.children.get_mut(&peer) {
+            child.handle_packet(now, packet);
+            self.tend(peer);
+        } else if self.requests.contains_key(&peer) {
+            self.continue_handshake(now, peer, packet);
+        } else {
+            self.receive_listening(now, peer, packet);
+        }
+    }
+
+    /// `tcp_rcv_state_process` in LISTEN.
+    fn receive_listening(&mut self, now: Instant, peer: Peer, packet: &Packet) {
+        if packet.flags.has(Flags::RST) {
+            return;
+        }
+        if packet.flags.has(Flags::ACK) {
+            self.answer_reset(peer, packet);
+        } else if packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::FIN) {
+            self.receive_syn(now, peer, packet);
+        }
+    }
+
+    fn answer_reset(&mut self, peer: Peer, packet: &Packet) {
+        if let Some(reset) = reset_for(packet) {
+            self.out.push_back((peer, reset));
+        }
+    }
+
+    /// `tcp_conn_request`.
+    fn receive_syn(&mut self, now: Instant, peer: Peer, syn: &Packet) {
+        let sysctls = &self.settings.sysctls;
+        let under_way = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
+        let accept_full = self.is_full();
+        let requests_full = under_way >= self.backlog.max(1);
+        // Without cookies the last quarter is for peers that have been here before; none is known here.
+        let scarce = sysctls.tcp_syncookies == 0
+            && sysctls.tcp_max_syn_backlog.saturating_sub(under_way) < sysctls.tcp_max_syn_backlog >> 2;
+        // A cookie keeps nothing: here a request is kept all the same, since numbers count from zero and have no
+        // room for it; the queue is as long as the cookies of a timeout are valid.
+        let cookies = sysctls.tcp_syncookies != 0;
+        if accept_full || scarce || (requests_full && !cookies) || under_way >= MAX_REQUESTS {
+            self.counters.overflows += 1;
+            return;
+        }
+        let mut request = SynAck::new(now, syn, &self.settings, &self.options);
+        if requests_full && !request.negotiated.timestamps {
+            // `tcp_clear_options`: what a cookie without timestamps has no room for.
+            request.negotiated.sack = false;
+            request.negotiated.window_scale = None;
+            request.negotiated.ecn = false;
+        }
+        match fast_open::answer(self, peer, syn) {
+            fast_open::Answer::No => {}
+            fast_open::Answer::Cookie(cookie) => request.cookie = Some(cookie),
+            fast_open::Answer::Accept => {
+                self.open_fast(now, peer, syn, request);
+                return;
+            }
+        }
+        request.rearm(now, &self.settings, self.first_timeout());
+        self.out.push_back((peer, request.packet(self.timestamp(now))));
+        self.requests.insert(peer, request);
+    }
+
+    /// The SYN's data is taken before the handshake is through (`tcp_fastopen_create_child`).
+    fn open_fast(&mut self, now: Instant, peer: Peer, syn: &Packet, request: SynAck) {
+        self.counters.fast_opens += 1;
+        let mut child =
+            Connection::from_request(self.settings.clone(), self.options.clone(), &request, syn, now);
+        child.open_fast(now, syn, request);
+        self.add_child(peer, child);
+    }
+
+    fn add_child(&mut self, peer: Peer, child: Connection) {
+        self.counters.accepted += 1;
+        self.children.insert(peer, child);
+        self.ready.push_back(peer);
+        self.woken = true;
+        self.tend(peer);
+    }
+
+    /// `TCP_TIMEOUT_INIT`.
+    fn first_timeout(&self) -> Duration {
+        self.settings.choices.initial_rto
+    }
+
+    fn timestamp(&self, at: Instant) -> u32 {
+        self.settings.timestamp(at)
+    }
+
+    /// A segment for a handshake under way.
+    fn continue_handshake(&mut self, now: Instant, peer: Peer, packet: &Packet) {
+        let Some(request) = self.requests.get(&peer) else { return };
+        let echoes = (self.timestamp(request.first_sent), self.timestamp(request.last_sent));
+        let timestamp = self.timestamp(now);
+        let verdict = request.check(packet, Some(echoes));
+        let first_timeout = self.first_timeout();
+        let Some(request) = self.requests.get_mut(&peer) else { return };
+        match verdict {
+            Verdict::Ignore => {}
+            Verdict::Repeat => {
+                if !request.is_rate_limited(now, &self.settings) {
+                    request.retransmissions = request.retransmissions.saturating_add(1);
+                    request.last_sent = now;
+                    request.rearm(now, &self.settings, first_timeout);
+                    self.out.push_back((peer, request.packet(timestamp)));
+                }
+            }
+            Verdict::Acknowledge => {
+                let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
+                if has_data || !request.is_rate_limited(now, &self.settings) {
+                    self.out.push_back((peer, request.plain_ack(timestamp)));
+                }
+            }
+            Verdict::WrongAck => self.answer_reset(peer, packet),
+            Verdict::Abort => {
+                self.requests.remove(&peer);
+                self.counters.failed += 1;
+                self.answer_reset(peer, packet);
+            }
+            Verdict::Complete => self.complete_handshake(now, peer, packet),
+        }
+    }
+
+    /// The third segment (`tcp_v4_syn_recv_sock`, `tcp_child_process`).
+    fn complete_handshake(&mut self, now: Instant, peer: Peer, packet: &Packet) {
+        let full = self.is_full();
+        let Some(request) = self.requests.get_mut(&peer) else { return };
+        let bare = packet.end() == StreamOffset(1);
+        if bare && request.timeouts < self.options.defer_accept {
+            // `TCP_DEFER_ACCEPT`: the application wants data, not a connection.
+            request.acked = true;
+            return;
+        }
+        if full {
+            self.counters.overflows += 1;
+            request.acked = true;
+            if self.settings.sysctls.tcp_abort_on_overflow {
+                self.requests.remove(&peer);
+                self.answer_reset(peer, packet);
+            }
+            return;
+        }
+        let Some(request) = self.requests.remove(&peer) else { return };
+        let mut child =
+            Connection::from_request(self.settings.clone(), self.options.clone(), &request, packet, now);
+        if let Some(stamps) = packet.timestamps.filter(|_| packet.seq <= request.rcv_nxt) {
+            child.rcv.store_ts_recent(now, stamps);
+        }
+        child.handle_packet(now, packet);
+        self.add_child(peer, child);
+    }
+
+    /// `sk_acceptq_is_full`.
+    pub(super) fn is_full(&self) -> bool {
+        u32::try_from(self.ready.len()).unwrap_or(u32::MAX) > self.backlog
+    }
+
+    /// Children that a SYN with data has opened and whose handshake is not through.
+    pub(super) fn fast_children(&self) -> usize {
+        self.children.values().filter(|child| child.is_fast_open_child()).count()
+    }
+
+    /// Sends on what a child has to send.
+    fn tend(&mut self, peer: Peer) {
+        if let Some(child) = self.children.get_mut(&peer) {
+            while let Some(packet) = child.poll_transmit() {
+                self.out.push_back((peer, packet));
+            }
+        }
+    }
+
+    /// The next segment, and whom it is for.
+    pub fn poll_transmit(&mut self) -> Option<(Peer, Packet)> {
+        self.out.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let requests = self.requests.values().map(|request| request.due);
+        let children = self.children.values().filter_map(Connection::poll_timeout);
+        requests.chain(children).min()
+    }
+
+    /// Runs every timer that is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let due: Vec<Peer> =
+            self.requests.iter().filter(|(_, request)| request.due <= now).map(|(peer, _)| *peer).collect();
+        for peer in due {
+            self.request_timer(now, peer);
+        }
+        let due: Vec<Peer> = self
+            .children
+            .iter()
+            .filter(|(_, child)| child.poll_timeout().is_some_and(|at| at <= now))
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in due {
+            if let Some(child) = self.children.get_mut(&peer) {
+                child.handle_timeout(now);
+            }
+            self.tend(peer);
+        }
+    }
+
+    /// A SYN-ACK was not acknowledged in time (`reqsk_timer_handler`, `syn_ack_recalc`).
+    fn request_timer(&mut self, now: Instant, peer: Peer) {
+        let retries = self.synack_retries();
+        let deferred = self.options.defer_accept;
+        let (timestamp, first) = (self.timestamp(now), self.first_timeout());
+        let Some(request) = self.requests.get_mut(&peer) else { return };
+        let mut expired = request.timeouts >= retries;
+        let mut again = true;
+        if deferred != 0 {
+            expired &= !request.acked || request.timeouts >= deferred;
+            // While data is waited for there is no need; at the end, once more, as a last chance.
+            again = !request.acked || request.timeouts >= deferred - 1;
+        }
+        if expired {
+            self.requests.remove(&peer);
+            self.counters.failed += 1;
+            return;
+        }
+        if again {
+            request.retransmissions = request.retransmissions.saturating_add(1);
+            request.last_sent = now;
+            self.out.push_back((peer, request.packet(timestamp)));
+        }
+        request.timeouts = request.timeouts.saturating_add(1);
+        request.rearm(now, &self.settings, first);
+    }
+
+    /// How often a SYN-ACK is sent again: less often as old handshakes fill the queue.
+    fn synack_retries(&self) -> u8 {
+        let mut retries = self.options.syn_count.unwrap_or(self.settings.sysctls.tcp_synack_retries);
+        let under_way = self.requests.len();
+        if under_way << 1 > usize::try_from(self.backlog).unwrap_or(usize::MAX).max(8) {
+            let mut young = self.requests.values().filter(|request| request.timeouts == 0).count() << 1;
+            while retries > 2 && under_way >= young {
+                retries -= 1;
+                young = young.saturating_mul(2).max(1);
+            }
+        }
+        retries
+    }
+
+    /// Hands out the connection that has waited longest (`accept`).
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if there is none.
+    pub fn accept(&mut self) -> Result<(Peer, Connection), Errno> {
+        let peer = self.ready.pop_front().ok_or(Errno::EAGAIN)?;
+        self.children.remove(&peer).map(|child| (peer, child)).ok_or(Errno::EAGAIN)
+    }
+
+    /// Whether a connection has come since this was last asked (`sk_data_ready`).
+    pub fn poll_wakeups(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// What `poll` says now (`inet_csk_listen_poll`).
+    pub fn poll_events(&self) -> Events {
+        Events { readable: !self.ready.is_empty(), ..Events::default() }
+    }
+
+    /// Connections that wait to be accepted, and how many may (`tcpi_unacked`, `tcpi_sacked` of a listener).
+    pub fn queue(&self) -> (u32, u32) {
+        (u32::try_from(self.ready.len()).unwrap_or(u32::MAX), self.backlog)
+    }
+
+    /// Stops listening (`inet_csk_listen_stop`): connections not accepted are reset. What is left to send comes
+    /// from [`poll_transmit`](Self::poll_transmit).
+    pub fn close(&mut self, now: Instant) {
+        self.requests.clear();
+        while let Ok((peer, mut child)) = self.accept() {
+            if child.state() != State::Closed {
+                child.disconnect(now);
+            }
+            while let Some(packet) = child.poll_transmit() {
+                self.out.push_back((peer, packet));
+            }
+        }
+    }
+}
+
+/// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
+const MAX_REQUESTS: u32 = 65_536;

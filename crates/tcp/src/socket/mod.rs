@@ -1,0 +1,45 @@
+//! The socket layer: opening and closing, listening, options, and what system calls return.
+//!
+//! - [`options`], `setsockopt`: what can be set.
+//! - `connect`, `child`: the two ways in which a connection comes to be.
+//! - [`listener`], `request`: the socket that waits for connections, and the handshakes under way.
+//! - `read`, `poll`, `close`: what an application does beside writing.
+//! - `keepalive`, `icmp`: what happens without it.
+//! - [`fast_open`]: data in the SYN (RFC 7413).
+
+mod child;
+mod close;
+mod connect;
+pub mod fast_open;
+mod icmp;
+mod keepalive;
+pub mod listener;
+pub mod options;
+mod poll;
+mod read;
+mod request;
+mod setsockopt;
+
+pub use crate::receive::{Counters, PacketMemory};
+pub use close::Shutdown;
+pub use icmp::Unreachable;
+pub use listener::{Listener, Peer};
+pub use options::{SocketOption, SocketOptions};
+pub use poll::Events;
+pub use read::ReadFlags;
+pub(crate) use request::SynAck;
+
+use crate::receive::MSS_DEFAULT;
+
+/// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
+pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
+/// `SOCK_MIN_SNDBUF`: two of them.
+const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
+
+/// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): 536 if it names none, and never more
+/// than `TCP_MAXSEG`.
+pub(crate) fn peer_mss(offered: Option<u16>, options: &SocketOptions) -> u16 {
+    // MSS_DEFAULT fits.
+    let offered = offered.filter(|mss| *mss != 0).unwrap_or(MSS_DEFAULT as u16);
+    options.max_seg.map_or(offered, |user| offered.min(user))
+}

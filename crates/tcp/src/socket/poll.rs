@@ -1,0 +1,66 @@
+//! What `poll` says (`tcp_poll`, net/ipv4/tcp.c, 6.18).
+
+use crate::connection::{Connection, State};
+use crate::receive::UrgentByte;
+
+/// The events of `poll` and `epoll`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the bits of poll's mask")]
+pub struct Events {
+    /// There is something to read, or its end (`POLLIN`, `POLLRDNORM`).
+    pub readable: bool,
+    /// There is room to write, or an error instead (`POLLOUT`, `POLLWRNORM`).
+    pub writable: bool,
+    /// The urgent byte is here (`POLLPRI`).
+    pub urgent: bool,
+    /// The peer writes no more (`POLLRDHUP`).
+    pub read_closed: bool,
+    /// Neither direction is open (`POLLHUP`).
+    pub hung_up: bool,
+    /// There is an error to be told (`POLLERR`).
+    pub error: bool,
+}
+
+impl Connection {
+    /// What `poll` says now.
+    pub fn poll_events(&mut self) -> Events {
+        // The application's socket is CLOSED while TIME-WAIT goes on.
+        let closed = matches!(self.state, State::Closed | State::TimeWait);
+        let mut events = Events {
+            hung_up: closed || (self.send_shutdown && self.receive_shutdown),
+            readable: self.receive_shutdown,
+            read_closed: self.receive_shutdown,
+            error: self.error.is_some(),
+            ..Events::default()
+        };
+        let open = match self.state {
+            State::SynSent => false,
+            State::SynReceived => self.rcv.fast_open.is_some(),
+            _ => true,
+        };
+        if open {
+            let skipped = u32::from(
+                self.has_urgent() && self.rcv.urgent.seq == self.rcv.copied && !self.options.oob_inline,
+            );
+            events.readable |= self.has_to_read(self.options.receive_lowat.saturating_add(skipped));
+            events.writable = self.send_shutdown || self.is_writable();
+            // Asking is waiting: room will be told (`SOCK_NOSPACE`).
+            self.snd.no_space |= !events.writable;
+            events.urgent = self.rcv.urgent.byte == UrgentByte::Here;
+        }
+        events
+    }
+
+    /// Whether a reader that waits for `target` bytes is to be woken (`tcp_epollin_ready`).
+    fn has_to_read(&self, target: u32) -> bool {
+        let available = self.rcv.nxt.distance_from(self.rcv.copied);
+        let pressed = self.rcv.rmem_alloc > self.rcv.buffer - (self.rcv.buffer >> 3);
+        available > 0
+            && (available >= i64::from(target) || pressed || self.rcv.window_left() <= self.rcv.ack.rcv_mss)
+    }
+
+    /// Whether a sleeping reader would find what it waits for.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.rcv.fin || self.has_to_read(self.options.receive_lowat)
+    }
+}

@@ -1,0 +1,186 @@
+//! A handshake at the side that was asked (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
+
+use super::{SocketOptions, peer_mss};
+use crate::connection::{Negotiated, Settings};
+use crate::packet::{Cookie, Options, Packet, SynOptions};
+use crate::receive::{InitialWindow, MAX_WINDOW_SCALE};
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
+use std::time::Duration;
+
+/// What answers a SYN: the SYN-ACK, how often it was sent, and what it agreed to.
+#[derive(Clone, Debug)]
+pub(crate) struct SynAck {
+    /// What both sides do.
+    pub negotiated: Negotiated,
+    /// Our first window, and its scale.
+    pub window: InitialWindow,
+    /// The MSS we tell the peer.
+    pub advmss: u32,
+    /// The peer's timestamp, to be echoed.
+    pub ts_recent: u32,
+    /// When the SYN-ACK was first and last sent (`snt_synack`, `snt_tsval_first`, `snt_tsval_last`).
+    pub first_sent: Instant,
+    pub last_sent: Instant,
+    /// Timeouts, and SYN-ACKs sent again (`num_timeout`, `num_retrans`).
+    pub timeouts: u8,
+    pub retransmissions: u8,
+    /// When the next timeout is due.
+    pub due: Instant,
+    /// Its ACK has come, and was not enough (`acked`).
+    pub acked: bool,
+    /// What is expected next (`rcv_nxt`): beyond the SYN's data where that was taken.
+    pub rcv_nxt: StreamOffset,
+    /// When an ACK was last sent about something odd.
+    pub last_oow_ack: Option<Instant>,
+    /// The cookie to give out.
+    pub cookie: Option<Cookie>,
+}
+
+/// What a segment means for a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing, or it was answered.
+    Ignore,
+    /// It repeats the SYN: the SYN-ACK goes out again.
+    Repeat,
+    /// It is answered with an ACK of where we are.
+    Acknowledge,
+    /// It acknowledges something else: a reset.
+    WrongAck,
+    /// It ends the handshake, and is answered with a reset unless it is one.
+    Abort,
+    /// It completes the handshake.
+    Complete,
+}
+
+impl SynAck {
+    /// What is agreed with a SYN (`tcp_conn_request`). `keep_options` is false where nothing is kept of it: a
+    /// cookie without timestamps has no room for options.
+    pub fn new(now: Instant, syn: &Packet, settings: &Settings, options: &SocketOptions) -> Self {
+        let sysctls = &settings.sysctls;
+        let offered = syn.syn_options();
+        let timestamps = syn.timestamps.filter(|_| sysctls.tcp_timestamps != 0);
+        let asks_ecn = syn.flags.has(Flags::ECE.with(Flags::CWR));
+        let advmss = settings.advmss(options);
+        let payload = if timestamps.is_some() { advmss.saturating_sub(12) } else { advmss };
+        let scaling = sysctls.tcp_window_scaling && offered.window_scale.is_some();
+        let window = super::child::listener_window(settings, options, payload, scaling);
+        let theirs = offered.window_scale.map(|shift| shift.min(MAX_WINDOW_SCALE));
+        Self {
+            negotiated: Negotiated {
+                timestamps: timestamps.is_some(),
+                sack: sysctls.tcp_sack && offered.sack_permitted,
+                window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
+                mss: peer_mss(offered.mss, options),
+                // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
+                // what everybody understands.
+                ecn: asks_ecn && sysctls.tcp_ecn != 0 && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
+            },
+            window,
+            advmss,
+            ts_recent: timestamps.map_or(0, |stamps| stamps.val),
+            first_sent: now,
+            last_sent: now,
+            timeouts: 0,
+            retransmissions: 0,
+            due: now,
+            acked: false,
+            rcv_nxt: syn.seq + 1,
+            last_oow_ack: None,
+            cookie: None,
+        }
+    }
+
+    /// Sets the timer anew (`tcp_reqsk_timeout`): doubling from the first timeout.
+    pub fn rearm(&mut self, now: Instant, settings: &Settings, first: Duration) {
+        let factor = 1_u32.checked_shl(u32::from(self.timeouts)).unwrap_or(u32::MAX);
+        let timeout = first.saturating_mul(factor).min(settings.sysctls.tcp_rto_max);
+        let clock = settings.choices.clock;
+        self.due = clock.fires(now, clock.ticks(timeout));
+    }
+
+    /// The SYN-ACK (`tcp_make_synack`). `timestamp` is now, by our clock.
+    pub fn packet(&self, timestamp: u32) -> Packet {
+        let mut flags = Flags::SYN.with(Flags::ACK);
+        if self.negotiated.ecn {
+            flags = flags.with(Flags::ECE);
+        }
+        Packet {
+            ack: self.rcv_nxt,
+            // Never scaled.
+            window: self.window.window.min(65_535) as u16,
+            timestamps: self.stamps(timestamp),
+            options: Options::Syn(SynOptions {
+                mss: Some(u16::try_from(self.advmss).unwrap_or(u16::MAX)),
+                window_scale: self.negotiated.window_scale.map(|(_, ours)| ours),
+                sack_permitted: self.negotiated.sack,
+                fast_open: self.cookie,
+            }),
+            ..Packet::new(flags, StreamOffset(0), 0)
+        }
+    }
+
+    /// An ACK of where we are (`tcp_v4_reqsk_send_ack`).
+    pub fn plain_ack(&self, timestamp: u32) -> Packet {
+        let scale = self.negotiated.window_scale.map_or(0, |(_, ours)| ours);
+        Packet {
+            ack: self.rcv_nxt,
+            window: (self.window.window >> scale).min(65_535) as u16,
+            timestamps: self.stamps(timestamp),
+            ..Packet::new(Flags::ACK, StreamOffset(1), 0)
+        }
+    }
+
+    fn stamps(&self, timestamp: u32) -> Option<Timestamps> {
+        self.negotiated.timestamps.then_some(Timestamps { val: timestamp, ecr: self.ts_recent })
+    }
+
+    /// What a segment from the same peer means (`tcp_check_req`). `echoes` is the range of timestamps that its
+    /// SYN-ACKs had; none for the child of a SYN with data, which is open already.
+    pub fn check(&self, packet: &Packet, echoes: Option<(u32, u32)>) -> Verdict {
+        let (syn, ack, reset) =
+            (packet.flags.has(Flags::SYN), packet.flags.has(Flags::ACK), packet.flags.has(Flags::RST));
+        let stamps = packet.timestamps.filter(|_| self.negotiated.timestamps);
+        let old = stamps.is_some_and(|stamps| self.ts_recent.wrapping_sub(stamps.val) as i32 > 0)
+            && self.ts_recent != 0;
+        if packet.seq == StreamOffset(0) && syn && !ack && !reset && !old {
+            return Verdict::Repeat;
+        }
+        let open = echoes.is_none();
+        if ack && !open && packet.ack != StreamOffset(1) {
+            return Verdict::WrongAck;
+        }
+        let echoes_nonsense = match (stamps, echoes) {
+            (Some(stamps), Some((first, last))) if stamps.ecr != 0 => {
+                last.wrapping_sub(stamps.ecr) > last.wrapping_sub(first)
+            }
+            _ => false,
+        };
+        if old || echoes_nonsense || !self.in_window(packet) {
+            return if reset { Verdict::Ignore } else { Verdict::Acknowledge };
+        }
+        if reset || (syn && packet.seq != StreamOffset(0)) {
+            return Verdict::Abort;
+        }
+        if ack { Verdict::Complete } else { Verdict::Ignore }
+    }
+
+    /// `tcp_in_window`, with the window that the SYN-ACK told.
+    fn in_window(&self, packet: &Packet) -> bool {
+        let start = self.rcv_nxt;
+        let limit = start + self.window.window.min(65_535);
+        packet.seq == start
+            || (packet.end() > start && packet.seq < limit)
+            || (packet.seq == limit && packet.seq == packet.end())
+    }
+
+    /// `tcp_oow_rate_limited`.
+    pub fn is_rate_limited(&mut self, now: Instant, settings: &Settings) -> bool {
+        let limit = settings.sysctls.tcp_invalid_ratelimit;
+        if self.last_oow_ack.and_then(|last| now.since(last)).is_some_and(|since| since < limit) {
+            return true;
+        }
+        self.last_oow_ack = Some(now);
+        false
+    }
+}
