@@ -145,7 +145,8 @@ impl Cubic {
         } else {
             self.origin.saturating_add(delta)
         };
-        self.count = if target > window.cwnd { window.cwnd / (target - window.cwnd) } else { 100 * window.cwnd };
+        self.count =
+            if target > window.cwnd { window.cwnd / (target - window.cwnd) } else { 100 * window.cwnd };
         // The first window after the start of the connection grows by 5 % a round trip at least.
         if self.last_max_cwnd == 0 && self.count > 20 {
             self.count = 20;
@@ -280,9 +281,7 @@ impl Control for Cubic {
         if self.delay_min == 0 || self.delay_min > delay {
             self.delay_min = delay;
         }
-        if !self.found
-            && window.in_slow_start()
-        {
+        if !self.found && window.in_slow_start() {
             self.hystart(window, moment, delay);
         }
     }

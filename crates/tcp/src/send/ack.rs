@@ -1,8 +1,8 @@
 //! What an acknowledgment does to the sender (`tcp_ack`, tcp_input.c, 6.18).
 
+use super::chrono::Waiting;
 use super::recovery::Retransmit;
 use super::skb::Fate;
-use super::chrono::Waiting;
 use crate::congestion::AckSample;
 use crate::connection::Connection;
 use crate::packet::Packet;
@@ -237,9 +237,7 @@ impl Connection {
 
     /// How many duplicate ACKs this one stands for.
     fn duplicate_count(&self, acking: Acking) -> u32 {
-        let not = AckFlags(
-            AckFlags::SND_UNA_ADVANCED.0 | AckFlags::NOT_DUP.0 | AckFlags::DSACKING_ACK.0,
-        );
+        let not = AckFlags(AckFlags::SND_UNA_ADVANCED.0 | AckFlags::NOT_DUP.0 | AckFlags::DSACKING_ACK.0);
         if acking.flags.any(not) { 0 } else { acking.duplicates.max(1) }
     }
 
@@ -314,7 +312,13 @@ impl Connection {
         before.segments.saturating_sub(self.snd.queue[id].segments)
     }
 
-    fn count_acknowledged(&mut self, skb: &super::skb::Skb, segments: u32, acking: &mut Acking, sent: &mut Sent) {
+    fn count_acknowledged(
+        &mut self,
+        skb: &super::skb::Skb,
+        segments: u32,
+        acking: &mut Acking,
+        sent: &mut Sent,
+    ) {
         let flags = &mut acking.flags;
         if skb.fate.any(Fate::ANY_RETRANSMISSION) {
             if skb.fate.any(Fate::RETRANSMITTED) {

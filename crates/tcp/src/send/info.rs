@@ -51,7 +51,9 @@ impl Connection {
 
     fn sender_info(&self, now: Instant, info: &mut TcpInfo) {
         let snd = &self.snd;
-        let millis = |since: Instant| now.since(since).map_or(0, |span| u32::try_from(span.as_millis()).unwrap_or(u32::MAX));
+        let millis = |since: Instant| {
+            now.since(since).map_or(0, |span| u32::try_from(span.as_millis()).unwrap_or(u32::MAX))
+        };
         info.ca_state = snd.ca_state as u8;
         info.retransmits = snd.retransmits;
         info.probes = snd.probes_out;

@@ -7,7 +7,7 @@ use super::tso::Defer;
 use super::write::Nagle;
 use super::{DEFAULT_MSS, TCP_HEADER};
 use crate::choices::TimestampClock;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, Settings, State};
 use crate::packet::{Options, Packet};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
@@ -25,22 +25,31 @@ pub(super) enum Amount {
 /// Where the timestamp clock stands when the recording begins: an echo of 0 means "none" (RFC 7323, section 3.2).
 const TIMESTAMP_START: i64 = 1 << 20;
 
-impl Connection {
+impl Settings {
     /// The timestamp of a moment (`tcp_time_stamp_ts`).
     pub(crate) fn timestamp(&self, at: Instant) -> u32 {
-        let ticks = match self.settings.choices.timestamp_clock {
+        let ticks = match self.choices.timestamp_clock {
             TimestampClock::Milliseconds => at.nanos().div_euclid(1_000_000),
-            TimestampClock::Jiffies => self.settings.choices.clock.jiffies(at).0,
+            TimestampClock::Jiffies => self.choices.clock.jiffies(at).0,
         };
         // Wraps as the field does.
         (ticks + TIMESTAMP_START) as u32
+    }
+}
+
+impl Connection {
+    /// The timestamp of a moment (`tcp_time_stamp_ts`).
+    pub(crate) fn timestamp(&self, at: Instant) -> u32 {
+        self.settings.timestamp(at)
     }
 
     /// Microseconds of a tick of the timestamp clock.
     pub(crate) fn timestamp_micros(&self) -> u32 {
         match self.settings.choices.timestamp_clock {
             TimestampClock::Milliseconds => 1000,
-            TimestampClock::Jiffies => u32::try_from(self.settings.choices.clock.tick_nanos() / 1000).unwrap_or(1000),
+            TimestampClock::Jiffies => {
+                u32::try_from(self.settings.choices.clock.tick_nanos() / 1000).unwrap_or(1000)
+            }
         }
     }
 
@@ -102,6 +111,15 @@ impl Connection {
         }
     }
 
+    /// `TCP_NODELAY` was switched on: what Nagle held goes (`__tcp_sock_set_nodelay`).
+    pub(crate) fn push_now(&mut self, now: Instant) {
+        if !self.snd.queue.is_all_sent() {
+            let mss = self.current_mss();
+            let nagle = Nagle { push: true, ..self.nagle() };
+            self.push_frames(now, mss, nagle);
+        }
+    }
+
     /// `__tcp_push_pending_frames`: if nothing goes and nothing is out, only a probe can find the window open.
     pub(super) fn push_frames(&mut self, now: Instant, mss: u32, nagle: Nagle) {
         if self.state == State::Closed {
@@ -159,8 +177,11 @@ impl Connection {
                     }
                 }
             }
-            let limit =
-                if segments > 1 && !self.snd.is_urgent() { self.split_point(&skb, is_last, mss, quota, nagle) } else { mss };
+            let limit = if segments > 1 && !self.snd.is_urgent() {
+                self.split_point(&skb, is_last, mss, quota, nagle)
+            } else {
+                mss
+            };
             if skb.len() > limit {
                 self.fragment_unsent(id, limit, mss);
             }
@@ -176,7 +197,14 @@ impl Connection {
         self.after_writing(now, by_cwnd, by_window, sent, amount)
     }
 
-    fn after_writing(&mut self, now: Instant, by_cwnd: bool, by_window: bool, sent: u32, amount: Amount) -> bool {
+    fn after_writing(
+        &mut self,
+        now: Instant,
+        by_cwnd: bool,
+        by_window: bool,
+        sent: u32,
+        amount: Amount,
+    ) -> bool {
         if by_window {
             self.snd.chrono.start(now, Waiting::ReceiveWindow);
         } else {

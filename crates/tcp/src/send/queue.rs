@@ -106,11 +106,6 @@ impl WriteQueue {
         self[id].next
     }
 
-    /// The sent buffer before this one.
-    pub fn prev(&self, id: SkbId) -> Option<SkbId> {
-        self[id].prev
-    }
-
     /// The sent buffer that was sent longest ago, of those that RACK still watches.
     pub const fn first_by_time(&self) -> Option<SkbId> {
         self.by_time.head

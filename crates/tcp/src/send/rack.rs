@@ -1,9 +1,9 @@
 //! RACK: losses by time (RFC 8985; net/ipv4/tcp_recovery.c, 6.18).
 
+use super::ack::micros_since;
 use super::rtt::micros;
 use super::skb::{Fate, Skb};
 use super::timer::MIN_TIMEOUT_TICKS;
-use super::ack::micros_since;
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::timers::Pending;

@@ -80,13 +80,14 @@ impl Connection {
         let acking = now.since(newest.record.delivered_at).unwrap_or_default();
         let interval = sending.max(acking);
         // Shorter than the least round trip, it is an artefact of ACK compression.
-        if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero() {
+        if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero()
+        {
             return;
         }
         let count = delivered.wrapping_sub(newest.record.delivered);
         let app_limited = newest.record.app_limited;
-        let faster = u128::from(count) * rate.interval.as_nanos()
-            >= u128::from(rate.delivered) * interval.as_nanos();
+        let faster =
+            u128::from(count) * rate.interval.as_nanos() >= u128::from(rate.delivered) * interval.as_nanos();
         if !app_limited || rate.interval.is_zero() || faster {
             rate.delivered = count;
             rate.interval = interval;
@@ -108,7 +109,8 @@ impl Connection {
         let rate = &self.snd.rate;
         let micros = rate.interval.as_micros().max(1);
         let bytes = u128::from(rate.delivered) * u128::from(self.snd.mss) * 1_000_000;
-        let rate_bytes = if rate.interval.is_zero() { 0 } else { u64::try_from(bytes / micros).unwrap_or(u64::MAX) };
+        let rate_bytes =
+            if rate.interval.is_zero() { 0 } else { u64::try_from(bytes / micros).unwrap_or(u64::MAX) };
         (rate_bytes, rate.sample_app_limited)
     }
 }

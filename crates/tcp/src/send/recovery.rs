@@ -198,8 +198,10 @@ impl Connection {
     fn init_undo(&mut self) {
         let probed = self.snd.probe.is_some_and(|probe| probe.retransmission);
         let retransmissions = self.snd.retrans_out + u32::from(probed);
-        self.snd.undo =
-            Some(Undo { marker: self.snd.una, retransmissions: (retransmissions > 0).then_some(retransmissions) });
+        self.snd.undo = Some(Undo {
+            marker: self.snd.una,
+            retransmissions: (retransmissions > 0).then_some(retransmissions),
+        });
     }
 
     /// `tcp_enter_loss`: a timeout.
@@ -319,7 +321,7 @@ impl Connection {
 
     /// `tcp_try_keep_open`.
     pub(super) fn try_keep_open(&mut self, now: Instant) {
-        let unsettled = self.snd.left_out() > 0 || self.any_retransmission_out() || self.snd.undo.is_some();
+        let unsettled = self.snd.left_out() > 0 || self.any_retransmission_out();
         let state = if unsettled { CaState::Disorder } else { CaState::Open };
         if self.snd.ca_state != state {
             self.set_ca_state(now, state);
@@ -343,10 +345,6 @@ impl Connection {
     /// `tcp_any_retrans_done`.
     pub(super) fn any_retransmission_out(&self) -> bool {
         self.snd.retrans_out > 0
-            || self
-                .snd
-                .queue
-                .head()
-                .is_some_and(|id| self.snd.queue[id].fate.any(Fate::EVER_RETRANSMITTED))
+            || self.snd.queue.head().is_some_and(|id| self.snd.queue[id].fate.any(Fate::EVER_RETRANSMITTED))
     }
 }

@@ -149,7 +149,9 @@ impl Connection {
 
     /// A span of ticks.
     pub(crate) fn span(&self, ticks: i64) -> Duration {
-        Duration::from_nanos(u64::try_from(ticks.saturating_mul(self.settings.choices.clock.tick_nanos())).unwrap_or(0))
+        Duration::from_nanos(
+            u64::try_from(ticks.saturating_mul(self.settings.choices.clock.tick_nanos())).unwrap_or(0),
+        )
     }
 
     /// The timeout that the measurements ask for, in ticks (`__tcp_set_rto`).

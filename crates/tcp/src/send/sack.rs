@@ -14,7 +14,8 @@ impl Connection {
         let mut blocks = [Block::default(); 4];
         let mut count = 0;
         for (place, block) in sack.blocks(packet.ack).enumerate() {
-            let duplicate = place == 0 && self.check_duplicate(packet, block, sack.blocks(packet.ack).nth(1), acking);
+            let duplicate =
+                place == 0 && self.check_duplicate(packet, block, sack.blocks(packet.ack).nth(1), acking);
             if !self.is_valid_block(block, duplicate) {
                 continue;
             }
@@ -79,7 +80,13 @@ impl Connection {
     }
 
     /// `tcp_check_dsack`: whether the first block reports a duplicate (RFC 2883).
-    fn check_duplicate(&mut self, packet: &Packet, first: Block, second: Option<Block>, acking: &mut Acking) -> bool {
+    fn check_duplicate(
+        &mut self,
+        packet: &Packet,
+        first: Block,
+        second: Option<Block>,
+        acking: &mut Acking,
+    ) -> bool {
         let within = second.is_some_and(|second| first.end <= second.end && first.start >= second.start);
         if first.start >= packet.ack && !within {
             return false;
@@ -280,9 +287,6 @@ impl Connection {
 
     /// `tcp_tsopt_ecr_before`.
     pub(super) fn echo_is_before(&self, at: Instant) -> bool {
-        self.snd
-            .rack
-            .echoed
-            .is_some_and(|echoed| (echoed.wrapping_sub(self.timestamp(at)) as i32) < 0)
+        self.snd.rack.echoed.is_some_and(|echoed| (echoed.wrapping_sub(self.timestamp(at)) as i32) < 0)
     }
 }

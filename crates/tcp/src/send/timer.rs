@@ -1,9 +1,9 @@
 //! Timeouts, tail loss probes and zero-window probes (tcp_timer.c and tcp_output.c, 6.18).
 
+use super::Probe;
 use super::output::Amount;
 use super::skb::Skb;
 use super::write::Nagle;
-use super::Probe;
 use crate::congestion::CaState;
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
@@ -74,7 +74,8 @@ impl Connection {
         if self.snd.rtt.srtt_us != 0 {
             // Two round trips, and what a receiver may wait before it acknowledges a single segment.
             let extra = if self.snd.packets_out == 1 { self.rto_min_us() } else { self.min_timeout_us() };
-            ticks = self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));
+            ticks =
+                self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));
         }
         let left = if advancing {
             i64::try_from(self.span(self.snd.rtt.rto).as_micros()).unwrap_or(i64::MAX)
@@ -182,7 +183,8 @@ impl Connection {
 
     /// `tcp_update_rto_stats`.
     fn count_timeout(&mut self) {
-        self.snd.total_rto_recoveries = self.snd.total_rto_recoveries.saturating_add(u16::from(self.snd.retransmits == 0));
+        self.snd.total_rto_recoveries =
+            self.snd.total_rto_recoveries.saturating_add(u16::from(self.snd.retransmits == 0));
         self.snd.retransmits = self.snd.retransmits.saturating_add(1);
         self.snd.total_rto = self.snd.total_rto.saturating_add(1);
     }
@@ -208,7 +210,9 @@ impl Connection {
 
     /// `tcp_clamp_rto_to_user_timeout`.
     fn within_user_timeout(&self, now: Instant, ticks: i64) -> i64 {
-        let (Some(timeout), Some(since)) = (self.options.user_timeout, self.snd.retrans_stamp) else { return ticks };
+        let (Some(timeout), Some(since)) = (self.options.user_timeout, self.snd.retrans_stamp) else {
+            return ticks;
+        };
         match (since + timeout).since(now) {
             Some(left) if !left.is_zero() => ticks.min(self.ticks(left)),
             _ => 1,
@@ -224,7 +228,10 @@ impl Connection {
                 most += u16::from(sysctls.tcp_syn_linear_timeouts);
             }
             let user = self.options.user_timeout.is_some_and(|timeout| {
-                self.snd.retrans_stamp.and_then(|since| now.since(since)).is_some_and(|spent| spent >= timeout)
+                self.snd
+                    .retrans_stamp
+                    .and_then(|since| now.since(since))
+                    .is_some_and(|spent| spent >= timeout)
             });
             return u16::from(self.snd.retransmits) >= most || user;
         }
@@ -258,7 +265,8 @@ impl Connection {
     fn model_timeout(&self, boundary: u8) -> Duration {
         let base = Duration::from_micros(u64::from(self.rto_min_us()));
         let most = self.span(self.rto_max());
-        let doublings = u32::try_from(most.as_millis() / base.as_millis().max(1)).unwrap_or(u32::MAX).max(1).ilog2();
+        let doublings =
+            u32::try_from(most.as_millis() / base.as_millis().max(1)).unwrap_or(u32::MAX).max(1).ilog2();
         let boundary = u32::from(boundary);
         let exponential = base * ((2 << boundary.min(doublings)) - 1);
         exponential + most * boundary.saturating_sub(doublings)
@@ -306,7 +314,9 @@ impl Connection {
 
     /// `tcp_clamp_probe0_to_user_timeout`.
     fn within_probe_timeout(&self, now: Instant, ticks: i64) -> i64 {
-        let (Some(timeout), Some(since)) = (self.options.user_timeout, self.snd.probes_since) else { return ticks };
+        let (Some(timeout), Some(since)) = (self.options.user_timeout, self.snd.probes_since) else {
+            return ticks;
+        };
         let left = (since + timeout).since(now).unwrap_or_default();
         ticks.min(self.ticks(left).max(MIN_TIMEOUT_TICKS))
     }
@@ -328,7 +338,8 @@ impl Connection {
         }
         let since = *self.snd.probes_since.get_or_insert(now);
         let mut most = self.settings.sysctls.tcp_retries2;
-        let user = self.options.user_timeout.is_some_and(|timeout| now.since(since).unwrap_or_default() >= timeout);
+        let user =
+            self.options.user_timeout.is_some_and(|timeout| now.since(since).unwrap_or_default() >= timeout);
         let mut give_up = user && since != now;
         if self.orphaned {
             let alive = self.next_window_probe() < self.rto_max();

@@ -62,7 +62,8 @@ impl Connection {
             return Defer::No;
         }
         let send_window = i64::from(snd.wnd) - skb.seq.distance_from(snd.una);
-        let congestion_window = i64::from(snd.window.cwnd.saturating_sub(snd.in_flight())) * i64::from(snd.mss);
+        let congestion_window =
+            i64::from(snd.window.cwnd.saturating_sub(snd.in_flight())) * i64::from(snd.mss);
         let limit = send_window.min(congestion_window);
         let len = i64::from(skb.len());
         if limit >= i64::from(most_segments) * i64::from(snd.mss) || (!is_last && limit >= len) {

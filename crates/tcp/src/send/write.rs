@@ -67,6 +67,7 @@ impl Connection {
         if self.error.is_some() || self.send_shutdown {
             return Err(self.write_error());
         }
+        self.check_app_limited();
         let mss = self.current_mss();
         let goal = if flags.out_of_band { mss } else { self.size_goal(mss) };
         let copied = self.fill_buffers(now, len, flags, mss, goal);

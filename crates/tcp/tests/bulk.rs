@@ -1,0 +1,196 @@
+//! Bulk transfers over a link with a queue and a delay: what comes out is what arithmetic says.
+
+use slowpath_model::Instant;
+use slowpath_tcp::socket::options::SocketOptions;
+use slowpath_tcp::socket::{Listener, Peer, ReadFlags};
+
+use slowpath_tcp::{Choices, Connection, Packet, Settings, Sysctls, WriteFlags};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One direction: a serial link with a drop-tail queue, then a delay.
+struct Wire {
+    nanos_per_byte: f64,
+    queue_packets: usize,
+    delay: Duration,
+    free: i64,
+    in_flight: VecDeque<(Instant, Packet)>,
+    departures: VecDeque<i64>,
+    dropped: u32,
+    delivered: u32,
+}
+
+impl Wire {
+    fn new(bits_per_second: f64, queue_packets: usize, delay: Duration) -> Self {
+        Self {
+            nanos_per_byte: 8e9 / bits_per_second,
+            queue_packets,
+            delay,
+            free: 0,
+            in_flight: VecDeque::new(),
+            departures: VecDeque::new(),
+            dropped: 0,
+            delivered: 0,
+        }
+    }
+
+    fn send(&mut self, now: Instant, mut packet: Packet) {
+        // What the device does with a super-packet.
+        let size = u32::from(packet.gso_size);
+        while size > 0 && packet.len > size {
+            let mut first = packet;
+            first.len = size;
+            first.gso_size = 0;
+            first.flags = slowpath_model::Flags(packet.flags.0 & !9);
+            self.send_one(now, first);
+            packet.seq = packet.seq + size;
+            packet.len -= size;
+        }
+        packet.gso_size = 0;
+        self.send_one(now, packet);
+    }
+
+    fn send_one(&mut self, now: Instant, packet: Packet) {
+        while self.departures.front().is_some_and(|&at| at <= now.nanos()) {
+            self.departures.pop_front();
+        }
+        if self.departures.len() >= self.queue_packets {
+            self.dropped += 1;
+            return;
+        }
+        let bytes = f64::from(packet.len + 52);
+        self.free = self.free.max(now.nanos()) + (bytes * self.nanos_per_byte) as i64;
+        self.departures.push_back(self.free);
+        self.in_flight.push_back((Instant::from_nanos(self.free) + self.delay, packet));
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.in_flight.front().map(|&(at, _)| at)
+    }
+}
+
+struct Bulk {
+    now: Instant,
+    sender: Connection,
+    listener: Listener,
+    receiver: Option<Connection>,
+    there: Wire,
+    back: Wire,
+    read: u64,
+}
+
+fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
+    Arc::new(Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65535, 65_215) })
+}
+
+impl Bulk {
+    fn new(choices: Choices, sysctls: Sysctls, rate: f64, queue: usize, rtt: Duration) -> Self {
+        let settings = settings(choices, sysctls);
+        let now = Instant::START;
+        Self {
+            now,
+            sender: Connection::connect(Arc::clone(&settings), SocketOptions::default(), now),
+            listener: Listener::listen(settings, SocketOptions::default(), 10),
+            receiver: None,
+            there: Wire::new(rate, queue, rtt / 2),
+            back: Wire::new(rate, 10_000, rtt / 2),
+            read: 0,
+        }
+    }
+
+    fn step(&mut self) {
+        let times = [
+            self.there.next(),
+            self.back.next(),
+            self.sender.poll_timeout(),
+            self.receiver.as_ref().and_then(Connection::poll_timeout),
+            self.listener.poll_timeout(),
+        ];
+        let next = times.into_iter().flatten().min().expect("something to wait for");
+        assert!(next >= self.now, "time goes back");
+        self.now = next;
+        let now = self.now;
+        if times[0] == Some(next) {
+            let (_, packet) = self.there.in_flight.pop_front().unwrap();
+            self.there.delivered += 1;
+            match &mut self.receiver {
+                Some(receiver) => receiver.handle_packet(now, &packet),
+                None => self.listener.handle_packet(now, Peer(1), &packet),
+            }
+        } else if times[1] == Some(next) {
+            let (_, packet) = self.back.in_flight.pop_front().unwrap();
+            self.sender.handle_packet(now, &packet);
+        } else {
+            self.sender.handle_timeout(now);
+            if let Some(receiver) = &mut self.receiver {
+                receiver.handle_timeout(now);
+            }
+            self.listener.handle_timeout(now);
+        }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let now = self.now;
+        if self.receiver.is_none() {
+            self.receiver = self.listener.accept().ok().map(|(_, connection)| connection);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            while let Ok(read @ 1..) = receiver.read(now, 1 << 20, ReadFlags::default()) {
+                self.read += u64::from(read);
+            }
+            while let Some(packet) = receiver.poll_transmit() {
+                self.back.send(now, packet);
+            }
+        }
+        while let Some((_, packet)) = self.listener.poll_transmit() {
+            self.back.send(now, packet);
+        }
+        while self.sender.write(now, 1 << 20, WriteFlags::default()).is_ok() {}
+        while let Some(packet) = self.sender.poll_transmit() {
+            self.there.send(now, packet);
+        }
+    }
+
+    fn run(&mut self, until: Duration) {
+        self.settle();
+        while self.now < Instant::START + until {
+            self.step();
+        }
+    }
+}
+
+fn big_buffers() -> Sysctls {
+    let mut sysctls = Sysctls::LINUX_6_18;
+    sysctls.tcp_wmem.max = 64 << 20;
+    sysctls.tcp_rmem.max = 64 << 20;
+    sysctls
+}
+
+#[test]
+fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
+    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 100e6, 330, Duration::from_millis(40));
+    bulk.run(Duration::from_secs(10));
+    let rate = bulk.read as f64 * 8.0 / 10.0;
+    assert!(rate < 100e6 && rate > 90e6, "{rate}");
+    let info = bulk.sender.info(bulk.now);
+    assert_eq!(info.total_rto, 0);
+    assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is sent again");
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 1e9, 3333, Duration::from_millis(40));
+    let start = std::time::Instant::now();
+    bulk.run(Duration::from_secs(60));
+    let spent = start.elapsed().as_secs_f64();
+    let info = bulk.sender.info(bulk.now);
+    println!(
+        "{:.2} M packets/s, {} lost, {:?}",
+        f64::from(bulk.there.delivered) * 1e-6 / spent,
+        bulk.there.dropped,
+        info
+    );
+}

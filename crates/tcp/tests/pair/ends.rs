@@ -1,0 +1,222 @@
+//! Two endpoints with an application each, stepped in virtual time.
+
+use crate::network::{Channel, Fate};
+use slowpath_model::Instant;
+use slowpath_tcp::socket::{Listener, Peer, ReadFlags, Shutdown, SocketOptions};
+use slowpath_tcp::{Choices, Connection, Errno, Packet, Settings, State, Sysctls, WriteFlags};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const PEER: Peer = Peer(1);
+
+/// What an application does: writes so many bytes, then says so; reads until the end; closes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Application {
+    pub to_write: u32,
+    pub written: u32,
+    pub read: u64,
+    pub at_end: bool,
+    shut: bool,
+    closed: bool,
+    pub error: Option<Errno>,
+    /// Reads nothing before then.
+    pub reads_from: Option<Instant>,
+}
+
+impl Application {
+    pub fn writing(to_write: u32) -> Self {
+        Self { to_write, ..Self::default() }
+    }
+
+    fn act(&mut self, now: Instant, connection: &mut Connection) {
+        if connection.state() == State::SynSent || self.closed {
+            return;
+        }
+        while self.written < self.to_write {
+            match connection.write(now, self.to_write - self.written, WriteFlags::default()) {
+                Ok(amount) => self.written += amount,
+                Err(Errno::EAGAIN) => break,
+                Err(error) => {
+                    self.fail(now, connection, error);
+                    return;
+                }
+            }
+        }
+        if self.written == self.to_write && !self.shut && connection.state() != State::SynReceived {
+            self.shut = true;
+            let _ = connection.shutdown(now, Shutdown::Write);
+        }
+        self.read(now, connection);
+        if self.at_end && self.shut {
+            self.closed = true;
+            connection.close(now);
+        }
+    }
+
+    fn read(&mut self, now: Instant, connection: &mut Connection) {
+        if self.reads_from.is_some_and(|from| now < from) {
+            return;
+        }
+        while !self.at_end && !self.closed {
+            match connection.read(now, 100_000, ReadFlags::default()) {
+                Ok(0) => self.at_end = true,
+                Ok(amount) => self.read += u64::from(amount),
+                Err(Errno::EAGAIN) => break,
+                Err(error) => self.fail(now, connection, error),
+            }
+        }
+    }
+
+    fn fail(&mut self, now: Instant, connection: &mut Connection, error: Errno) {
+        self.error = Some(error);
+        self.closed = true;
+        connection.close(now);
+    }
+}
+
+/// A client, a server, and the path between them.
+#[derive(Debug)]
+pub struct Pair {
+    pub now: Instant,
+    pub client: Connection,
+    pub listener: Listener,
+    pub server: Option<Connection>,
+    pub there: Channel,
+    pub back: Channel,
+    pub asks: Application,
+    pub answers: Application,
+    /// Every packet that has reached the server and the client.
+    pub reached: [Vec<Packet>; 2],
+}
+
+pub fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
+    Arc::new(Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65_535, 65_536) })
+}
+
+impl Pair {
+    pub fn new(settings: &Arc<Settings>, there: Vec<Fate>, back: Vec<Fate>) -> Self {
+        let now = Instant::START;
+        let delay = Duration::from_millis(10);
+        Self {
+            now,
+            client: Connection::connect(settings.clone(), SocketOptions::default(), now),
+            listener: Listener::listen(settings.clone(), SocketOptions::default(), 8),
+            server: None,
+            there: Channel::new(delay, there),
+            back: Channel::new(delay, back),
+            asks: Application::default(),
+            answers: Application::default(),
+            reached: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// A Linux 6.18 on either side of an undisturbed path.
+    pub fn modern() -> Self {
+        Self::new(&settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18), Vec::new(), Vec::new())
+    }
+
+    fn applications(&mut self) {
+        self.asks.act(self.now, &mut self.client);
+        if self.server.is_none() {
+            self.server = self.listener.accept().ok().map(|(_, connection)| connection);
+        }
+        if let Some(server) = &mut self.server {
+            self.answers.act(self.now, server);
+        }
+    }
+
+    fn transmit(&mut self) {
+        while let Some(packet) = self.client.poll_transmit() {
+            self.there.send(self.now, packet);
+        }
+        while let Some((_, packet)) = self.listener.poll_transmit() {
+            self.back.send(self.now, packet);
+        }
+        while let Some(packet) = self.server.as_mut().and_then(Connection::poll_transmit) {
+            self.back.send(self.now, packet);
+        }
+    }
+
+    fn deliver(&mut self) {
+        for packet in self.there.arrivals(self.now) {
+            self.reached[0].push(packet);
+            match &mut self.server {
+                Some(server) => server.handle_packet(self.now, &packet),
+                None => self.listener.handle_packet(self.now, PEER, &packet),
+            }
+            self.settle();
+        }
+        for packet in self.back.arrivals(self.now) {
+            self.reached[1].push(packet);
+            self.client.handle_packet(self.now, &packet);
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.applications();
+        self.transmit();
+    }
+
+    fn timers(&mut self) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= self.now);
+        if due(self.client.poll_timeout()) {
+            self.client.handle_timeout(self.now);
+        }
+        if due(self.listener.poll_timeout()) {
+            self.listener.handle_timeout(self.now);
+        }
+        if let Some(server) = self.server.as_mut().filter(|server| due(server.poll_timeout())) {
+            server.handle_timeout(self.now);
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let readers = [self.asks.reads_from, self.answers.reads_from].into_iter().flatten();
+        [
+            self.there.next(),
+            self.back.next(),
+            self.client.poll_timeout(),
+            self.listener.poll_timeout(),
+            self.server.as_ref().and_then(Connection::poll_timeout),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(readers.filter(|at| *at > self.now))
+        .min()
+    }
+
+    /// Runs until nothing is left to happen or `end`; checks at every step what must always hold.
+    pub fn drive(&mut self, end: Duration) {
+        self.settle();
+        let end = Instant::START + end;
+        while let Some(next) = self.next().filter(|next| *next <= end) {
+            assert!(next >= self.now, "a timer is due in the past: {next} at {}", self.now);
+            self.now = next;
+            self.deliver();
+            self.timers();
+            self.settle();
+            self.check_memory();
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// A receive buffer may be overrun by one segment, no more.
+    fn check_memory(&self) {
+        for end in [Some(&self.client), self.server.as_ref()].into_iter().flatten() {
+            let (used, buffer) = (end.receive_memory(), end.receive_buffer());
+            assert!(used <= buffer + 2 * 65_536, "{used} bytes in a buffer of {buffer}");
+        }
+    }
+
+    /// Everything that was written has been read, and both ends are gone.
+    pub fn assert_complete(&self) {
+        let Some(server) = &self.server else { panic!("never accepted: {:?}", self.client.state()) };
+        assert_eq!((self.asks.error, self.answers.error), (None, None));
+        assert_eq!(self.answers.read, u64::from(self.asks.to_write), "client to server");
+        assert_eq!(self.asks.read, u64::from(self.answers.to_write), "server to client");
+        assert!(self.asks.at_end && self.answers.at_end);
+        assert_eq!((self.client.state(), server.state()), (State::Closed, State::Closed));
+        assert!(self.client.is_gone() && server.is_gone());
+    }
+}

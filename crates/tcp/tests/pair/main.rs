@@ -1,0 +1,7 @@
+//! Two endpoints in virtual time: whatever the path does, everything arrives, in order and once.
+
+mod ends;
+mod hostile;
+mod network;
+mod plain;
+mod rough;

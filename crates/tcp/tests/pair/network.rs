@@ -1,0 +1,80 @@
+//! A channel that does to packets what a list says, and to the rest nothing.
+
+use slowpath_model::{Flags, Instant};
+use slowpath_tcp::Packet;
+use std::time::Duration;
+
+/// What happens to one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Deliver,
+    Drop,
+    /// Arrives twice, the second time so many milliseconds later.
+    Duplicate(u8),
+    /// Arrives so many milliseconds late.
+    Delay(u8),
+}
+
+/// One direction of a path.
+#[derive(Debug)]
+pub struct Channel {
+    delay: Duration,
+    fates: Vec<Fate>,
+    sent: usize,
+    pub dropped: usize,
+    under_way: Vec<(Instant, usize, Packet)>,
+    /// Where its packets are also written down.
+    pub record: Vec<(Instant, Packet)>,
+}
+
+impl Channel {
+    pub fn new(delay: Duration, fates: Vec<Fate>) -> Self {
+        Self { delay, fates, sent: 0, dropped: 0, under_way: Vec::new(), record: Vec::new() }
+    }
+
+    /// Takes a packet; a super-packet leaves as segments, as a device would cut it.
+    pub fn send(&mut self, now: Instant, mut packet: Packet) {
+        let size = u32::from(packet.gso_size);
+        while size > 0 && packet.len > size {
+            let flags = Flags(packet.flags.0 & !(Flags::PSH.0 | Flags::FIN.0));
+            self.send_segment(now, Packet { len: size, gso_size: 0, flags, ..packet });
+            packet.flags = Flags(packet.flags.0 & !Flags::CWR.0);
+            packet.seq = packet.seq + size;
+            packet.len -= size;
+        }
+        self.send_segment(now, Packet { gso_size: 0, ..packet });
+    }
+
+    fn send_segment(&mut self, now: Instant, packet: Packet) {
+        let fate = self.fates.get(self.sent).copied().unwrap_or(Fate::Deliver);
+        self.sent += 1;
+        self.record.push((now, packet));
+        let late = |millis: u8| now + self.delay + Duration::from_millis(u64::from(millis));
+        let mut arrivals = vec![late(0)];
+        match fate {
+            Fate::Deliver => {}
+            Fate::Drop => {
+                self.dropped += 1;
+                arrivals.clear();
+            }
+            Fate::Duplicate(millis) => arrivals.push(late(millis)),
+            Fate::Delay(millis) => arrivals = vec![late(millis)],
+        }
+        for at in arrivals {
+            let place = self.under_way.len();
+            self.under_way.push((at, self.sent * 2 + place % 2, packet));
+        }
+    }
+
+    /// When the next packet arrives.
+    pub fn next(&self) -> Option<Instant> {
+        self.under_way.iter().map(|(at, ..)| *at).min()
+    }
+
+    /// What has arrived by `now`, in order.
+    pub fn arrivals(&mut self, now: Instant) -> Vec<Packet> {
+        let mut due: Vec<_> = self.under_way.extract_if(.., |(at, ..)| *at <= now).collect();
+        due.sort_by_key(|(at, number, _)| (*at, *number));
+        due.into_iter().map(|(.., packet)| packet).collect()
+    }
+}

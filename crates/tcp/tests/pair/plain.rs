@@ -1,0 +1,97 @@
+//! An undisturbed path, where everything can be foretold.
+
+use crate::ends::{Application, Pair, settings};
+use slowpath_model::{Flags, Instant};
+use slowpath_tcp::packet::Options;
+use slowpath_tcp::{Choices, State, Sysctls};
+use std::time::Duration;
+
+const MINUTES: Duration = Duration::from_secs(600);
+
+#[test]
+fn a_request_and_its_answer() {
+    let mut pair = Pair::modern();
+    pair.asks = Application::writing(100);
+    pair.answers = Application::writing(50_000);
+    pair.drive(MINUTES);
+    pair.assert_complete();
+}
+
+#[test]
+fn the_handshake_is_the_one_that_everybody_knows() {
+    let mut pair = Pair::modern();
+    pair.asks = Application::writing(1);
+    pair.drive(Duration::from_millis(100));
+    let (_, syn) = pair.there.record[0];
+    assert_eq!((syn.flags, syn.window), (Flags::SYN, 64_240));
+    let Options::Syn(offer) = syn.options else { panic!("no options") };
+    assert_eq!((offer.mss, offer.window_scale, offer.sack_permitted), (Some(1460), Some(10), true));
+    let (_, syn_ack) = pair.back.record[0];
+    assert_eq!((syn_ack.flags, syn_ack.window), (Flags::SYN.with(Flags::ACK), 65_160));
+    let (_, ack) = pair.there.record[1];
+    assert_eq!((ack.flags, ack.window), (Flags::ACK, 63));
+    assert_eq!(ack.timestamps.map(|stamps| stamps.ecr), syn_ack.timestamps.map(|stamps| stamps.val));
+}
+
+#[test]
+fn a_bulk_transfer_in_every_kernel() {
+    for (choices, sysctls) in [
+        (Choices::LINUX_6_18, Sysctls::LINUX_6_18),
+        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14),
+        (Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17),
+    ] {
+        let mut pair = Pair::new(&settings(choices, sysctls), Vec::new(), Vec::new());
+        pair.asks = Application::writing(3_000_000);
+        pair.drive(MINUTES);
+        pair.assert_complete();
+        assert_eq!(pair.client.info(pair.now).total_retrans, 0);
+    }
+}
+
+#[test]
+fn a_window_that_closes_opens_again() {
+    let mut pair = Pair::modern();
+    pair.asks = Application::writing(2_000_000);
+    pair.answers.reads_from = Some(Instant::START + Duration::from_secs(20));
+    pair.drive(Duration::from_secs(19));
+    assert!(pair.back.record.iter().any(|(_, packet)| packet.window == 0));
+    let server = pair.server.as_ref().map(|server| (server.receive_memory(), server.receive_buffer()));
+    let (used, buffer) = server.expect("accepted");
+    assert!(used <= buffer, "{used} of {buffer}");
+    pair.drive(MINUTES);
+    pair.assert_complete();
+}
+
+#[test]
+fn the_buffer_grows_with_what_is_read() {
+    let mut pair = Pair::modern();
+    pair.asks = Application::writing(20_000_000);
+    pair.drive(Duration::from_secs(3));
+    let buffer = pair.server.as_ref().map_or(0, |server| server.receive_buffer());
+    assert!(buffer > 1_000_000, "{buffer}");
+    pair.drive(MINUTES);
+    pair.assert_complete();
+}
+
+#[test]
+fn who_closes_first_waits_a_minute() {
+    let mut pair = Pair::modern();
+    pair.asks = Application::writing(10);
+    pair.drive(Duration::from_secs(30));
+    let states = (pair.client.state(), pair.server.as_ref().map(|server| server.state()));
+    assert!(
+        matches!(states, (State::TimeWait, Some(State::Closed)) | (State::Closed, Some(State::TimeWait))),
+        "{states:?}"
+    );
+    pair.drive(Duration::from_secs(90));
+    pair.assert_complete();
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
+    let mut pair = Pair::modern();
+    pair.asks = Application { to_write: u32::MAX, ..Application::default() };
+    // Bytes one by one, with pauses: after the quick ACKs the delayed ones begin.
+    pair.drive(Duration::from_millis(50));
+    assert!(pair.back.record.len() > 1);
+}

@@ -1,0 +1,72 @@
+//! Any pattern of loss, reordering and duplication.
+
+use crate::ends::{Application, Pair, settings};
+use crate::network::Fate;
+use proptest::prelude::*;
+use slowpath_model::{Flags, StreamOffset};
+use slowpath_tcp::{Choices, Packet, Sysctls};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Long enough for every timer to back off and TIME-WAIT to pass.
+const HOURS: Duration = Duration::from_secs(3 * 3600);
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        6 => Just(Fate::Deliver),
+        2 => Just(Fate::Drop),
+        1 => (0..60_u8).prop_map(Fate::Duplicate),
+        1 => (1..60_u8).prop_map(Fate::Delay),
+    ]
+}
+
+fn kernel() -> impl Strategy<Value = (Choices, Sysctls)> {
+    prop_oneof![
+        Just((Choices::LINUX_6_18, Sysctls::LINUX_6_18)),
+        Just((Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14)),
+        Just((Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17)),
+    ]
+}
+
+/// Blocks of a SACK option speak only of bytes that have arrived: the slow, obvious model.
+fn assert_sacks_are_true(reached: &[Packet], sent: &[Packet]) {
+    let mut arrived = BTreeSet::new();
+    for packet in reached {
+        arrived.extend(packet.seq.0..packet.end().0);
+    }
+    for packet in sent.iter().filter(|packet| packet.flags.has(Flags::ACK)) {
+        for (place, block) in packet.sack().blocks(packet.ack).enumerate() {
+            assert!(block.start < block.end, "an empty block: {packet:?}");
+            assert!((block.start.0..block.end.0).all(|byte| arrived.contains(&byte)), "{block:?}");
+            // Only the first may tell of a duplicate.
+            assert!(place == 0 || block.start > packet.ack, "{packet:?}");
+            assert!(block.end > StreamOffset(0));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_arrives(
+        (choices, sysctls) in kernel(),
+        there in prop::collection::vec(fate(), 0..80),
+        back in prop::collection::vec(fate(), 0..80),
+        asked in 0..60_000_u32,
+        answered in 0..60_000_u32,
+    ) {
+        // A SYN that is lost too often is a connection that fails, as it should.
+        let mut there = there;
+        let mut back = back;
+        there.iter_mut().take(4).for_each(|fate| if *fate == Fate::Drop { *fate = Fate::Deliver });
+        back.iter_mut().take(4).for_each(|fate| if *fate == Fate::Drop { *fate = Fate::Deliver });
+        let mut pair = Pair::new(&settings(choices, sysctls), there, back);
+        pair.asks = Application::writing(asked);
+        pair.answers = Application::writing(answered);
+        pair.drive(HOURS);
+        pair.assert_complete();
+        let sent: Vec<Packet> = pair.back.record.iter().map(|(_, packet)| *packet).collect();
+        assert_sacks_are_true(&pair.reached[0], &sent);
+    }
+}
