@@ -134,6 +134,8 @@ pub struct Outstanding {
     lost_unseen: u16,
     /// The last segment was sent again.
     mending: bool,
+    /// Data was acknowledged that did not pass, and none has passed since.
+    missed: bool,
 }
 
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
@@ -222,7 +224,7 @@ impl Outstanding {
             let unique = (end - start) as u32;
             if hole == 0 && missing.packets == 0 && self.lost_unseen == 0 {
                 // Nearly every segment of nearly every flow.
-                self.mending = false;
+                (self.mending, self.missed) = (false, false);
                 self.push(record);
                 return Placed {
                     label: Label::New,
@@ -233,9 +235,11 @@ impl Outstanding {
                     needless: false,
                 };
             }
-            // More was lost before it than the hole it leaves can account for: it was sent before, and lost.
+            // More was lost before it than the hole it leaves can account for: it was sent before, and lost. Unless
+            // the capture missed what lies before the hole as well.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
-            let unaccounted = i64::from(missing.packets) - in_hole;
+            let missed = std::mem::take(&mut self.missed);
+            let unaccounted = if missed { 0 } else { i64::from(missing.packets) - in_hole };
             // Without holes and without ACKs of its own to lose, the sender has nothing else that could be missing.
             let sure = missing.after_silence || (missing.only_data && hole == 0 && self.holes.is_empty());
             let again = if sure && unaccounted > 0 {
@@ -493,6 +497,7 @@ impl Outstanding {
         if ack > self.nxt {
             result.unseen += ack - self.nxt;
             self.nxt = ack;
+            self.missed = true;
         }
         if !self.resent.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
@@ -516,7 +521,12 @@ impl Outstanding {
         let sampled = newest.filter(|record| record.again == 0 && self.sacked.is_empty());
         result.round_trip = sampled.map(|record| at.nanos_since(record.at));
         self.una = ack;
-        if !self.sacked.is_empty() {
+        if self.sacked.contains(ack) {
+            // An ACK covers all that is held without a hole; it stops short of what was held before
+            // (`tcp_check_sack_reneging`, 6.18).
+            result.reneged = true;
+            self.sacked.clear();
+        } else if !self.sacked.is_empty() {
             // What was SACKED before is not newly delivered.
             self.sacked.remove_below(ack);
         }
