@@ -483,14 +483,17 @@ impl EndState {
         if acked.unseen > 0 {
             marks.set(Marks::GAP);
         }
+        let mut late_since = None;
         // Beside the receiver, an ACK later than any delayed ACK of several segments was held back there.
         const LATE: i64 = 10_000_000;
         if me.answering().is_here()
+            && acked.unseen == 0
             && acked.round_trip.is_some()
             && acked.waited.is_some_and(|waited| waited > LATE)
             && acked.advanced > 4 * i64::from(self.mss_seen.max(1))
         {
             marks.set(Marks::HELD_BACK);
+            late_since = acked.waited.map(|waited| now - waited);
         }
         let answer = Answer {
             at: now,
@@ -503,6 +506,7 @@ impl EndState {
             delivered: after - before,
             round_trip,
             marks,
+            late_since,
         };
         track.answered(&answer, &near, &self.rto);
         acked.spurious

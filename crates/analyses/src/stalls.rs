@@ -131,6 +131,8 @@ fn cause(ended: &Ended<'_>, holding: &Holding, mine: bool) -> StallCause {
         }
         Hold::Dry if mine => StallCause::ResourceConstraint,
         _ if !mine => StallCause::PacketDelay,
+        // No ACK let the sender send, so a probe timer did, with new data (RFC 8985, section 7.3).
+        Hold::Open => StallCause::PacketDelay,
         _ => StallCause::Undetermined,
     }
 }

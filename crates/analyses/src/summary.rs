@@ -1,10 +1,11 @@
 //! From a watched flow to its report.
 
+use crate::cause::Cause;
 use crate::flow::{EndState, Flow, LATEST, WindowStats};
 use crate::label::Label;
 use crate::limits::classify::{self, Context};
 use crate::limits::track::micros;
-use crate::report::{DirectionReport, FlowReport, Measures, WindowMeasures};
+use crate::report::{DirectionReport, FlowReport, Measures, Spell, WindowMeasures};
 use crate::vantage::{self, VantageOverride};
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
@@ -12,7 +13,9 @@ use std::time::Duration;
 /// The report of a flow that is over, but for its findings ([`crate::findings::complete`]): what need not be kept
 /// of a flow while others go on is left out.
 pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
-    let sender = if flow.ends[1].unique_bytes > flow.ends[0].unique_bytes { End::B } else { End::A };
+    // Of an end whose direction was not captured, what was acknowledged says how much it sent.
+    let sent = |end: &EndState| end.unique_bytes + if end.packets == 0 { end.unseen_bytes } else { 0 };
+    let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
     let directions = End::BOTH.map(|end| direction(flow, end));
     FlowReport {
@@ -46,6 +49,8 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
         measures.flight_mean = mean_flight(busy, finished.flight_area);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
+    } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
+        spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
     DirectionReport { from, measures, spells, findings: Vec::new(), stalls, stall_count, overview }
 }
@@ -81,6 +86,7 @@ fn context(flow: &Flow, from: End) -> Context {
         mss: flow.mss().unwrap_or(me.mss_seen).max(1),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
+        near_known: me.sending().min().is_some(),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Context {
     pub answered: bool,
     /// The shortest round trip of the path, in microseconds.
     pub base_rtt: Option<u32>,
+    /// Whether it is known how far the sender is from the tap.
+    pub near_known: bool,
 }
 
 /// What the stretches of one direction say together.
@@ -164,7 +166,11 @@ fn cause(
     let most = Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open);
     match most {
         // The sender did send meanwhile; what and when, the capture does not hold.
+        _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
         Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
+        // What reached a sender whose distance is not known, and when, cannot be told.
+        Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
+        Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
         Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => Cause::ThinkTime,
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
@@ -180,7 +186,6 @@ fn cause(
             _ => Cause::DelaySpike,
         },
         Hold::Dry => dry(context, stretch, before),
-        Hold::Open if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
         Hold::Open => open(context, overview, stretches, at),
     }
 }
@@ -192,11 +197,17 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
         return Cause::ReaderStopped;
     }
     let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
-    let shrunk = stretch.window_max < largest(&stretches[..at]) / 4 * 3;
-    // The receiver answers when its reader makes room, not when the data comes.
-    let held =
-        queueing(overview, stretch) && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
-    let around = &stretches[at.saturating_sub(2)..(at + 3).min(stretches.len())];
+    let before = largest(&stretches[..at]);
+    let shrunk = stretch.window_max < before / 4 * 3;
+    let outgrown = stretch.window_max < largest(&stretches[at..]) / 4 * 3;
+    // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
+    // first burst's own queue looks the same.)
+    let held = !outgrown
+        && queueing(overview, stretch)
+        && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
+    // A window that grew by half since the stretch before was small then because it was young.
+    let earliest = if before < stretch.window_max / 3 * 2 { at + 1 } else { at.saturating_sub(2) };
+    let around = stretches.get(earliest..(at + 3).min(stretches.len())).unwrap_or_default();
     let closing = around.iter().any(|s| s.under(Hold::Window) > 0 && s.window_min < stretch.window_max / 4);
     if zero || shrunk || held || closing {
         return Cause::SlowReader;
@@ -207,7 +218,7 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
     if stretch.marks.has(Marks::FIELD_FULL) && matches!(context.scale, ScaleKnown::Agreed(_)) {
         return Cause::WindowScaleTooSmall;
     }
-    if stretch.window_max < largest(&stretches[at..]) / 4 * 3 {
+    if outgrown {
         return Cause::AutotuningLag;
     }
     Cause::ReceiveBufferTooSmall

@@ -46,6 +46,8 @@ impl Marks {
     pub const HELD_BACK: Self = Self(64);
     /// Nothing was ever resent before it.
     pub const BEFORE_LOSS: Self = Self(128);
+    /// All of it is one silence in which data passed unseen.
+    pub const MISSED: Self = Self(256);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {
@@ -193,6 +195,12 @@ impl Log {
             }
         }
         self.stretches = kept;
+    }
+
+    /// Marks all stretches between two instants of late.
+    pub fn mark(&mut self, from: i64, to: i64, marks: Marks) {
+        let since = self.stretches.iter_mut().rev().take_while(|stretch| stretch.from >= from);
+        since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
 
     /// Forgets all of them.

@@ -36,6 +36,8 @@ pub struct Answer {
     pub round_trip: Option<i64>,
     /// Marks for the time it arrived in.
     pub marks: Marks,
+    /// Since when the receiver had what this acknowledges, where it was late to do so.
+    pub late_since: Option<i64>,
 }
 
 /// The time of one direction.
@@ -56,10 +58,14 @@ pub struct Track {
     open_since_sent: i64,
     /// Bytes outstanding times nanoseconds.
     flight_area: f64,
-    /// Data passed unseen since the time last accounted for.
-    unseen: bool,
-    /// The other end sent payload since this one last did.
+    /// What the answer being learnt tells of the time until it: [`Marks::GAP`], [`Marks::HELD_BACK`].
+    told: Marks,
+    /// The last long silence that data ended which left a hole: from, to.
+    jumped: Option<(i64, i64)>,
+    /// The other end sent payload while this one was idle, since it last sent.
     asked: bool,
+    /// The other end sent payload since this one last did.
+    spoken: bool,
     /// When the sender last learnt something, and last sent data.
     learnt: i64,
     sent: i64,
@@ -89,8 +95,10 @@ impl Track {
             flight_sent: 0,
             open_since_sent: 0,
             flight_area: 0.0,
-            unseen: false,
+            told: Marks::default(),
+            jumped: None,
             asked: false,
+            spoken: false,
             learnt: from,
             sent: from,
             lost_before: false,
@@ -147,17 +155,20 @@ impl Track {
         if hold == Hold::Idle && self.asked {
             marks.set(Marks::PEER_SPOKE);
         }
-        if std::mem::take(&mut self.unseen) {
-            marks.set(Marks::GAP);
-        }
+        marks.set(self.told);
         let long = rto.srtt_nanos().unwrap_or(0).max(2_000_000);
+        // A window may be waited for for a round trip; in two of them something was sent.
+        let missed = self.told.has(Marks::GAP) && lasted >= 2 * long;
+        if missed {
+            marks.set(Marks::MISSED);
+        }
         if lasted >= long {
             self.cut();
             self.last = at;
             self.current.extend(at, hold);
             self.current.marks.set(marks);
             self.fill_in();
-            if !matches!(hold, Hold::Open | Hold::Dry) {
+            if missed || !matches!(hold, Hold::Open | Hold::Dry) {
                 self.cut();
             }
         } else {
@@ -256,6 +267,18 @@ impl Track {
 
     /// The receiver answered. `near` is how far the sender is from the tap.
     pub fn answered(&mut self, answer: &Answer, near: &Distance, rto: &LinuxRto) {
+        if answer.marks.has(Marks::GAP)
+            && let Some((from, to)) = self.jumped.take()
+        {
+            // What was missing at the tap had arrived: the capture missed it.
+            self.log.mark(from, to, Marks::MISSED);
+        }
+        if let Some(from) = answer.late_since {
+            self.log.mark(from, answer.at, Marks::HELD_BACK);
+            if self.current.from >= from {
+                self.current.marks.set(Marks::HELD_BACK);
+            }
+        }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, answer, rto);
             return;
@@ -272,10 +295,11 @@ impl Track {
     }
 
     fn learn(&mut self, at: i64, answer: &Answer, rto: &LinuxRto) {
-        self.unseen = answer.marks.has(Marks::GAP);
+        self.told = answer.marks;
         self.overdue(at, rto);
         let hold = self.hold();
         self.account(at, hold, rto);
+        self.told = Marks::default();
         self.unanswered += answer.delivered;
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
             // What is outstanding fell to half, and nothing followed: there was nothing to follow.
@@ -326,7 +350,15 @@ impl Track {
             Label::New | Label::OutOfOrder => {
                 self.overdue(at, rto);
                 let hold = self.hold();
+                let jumps =
+                    placed.left_hole && at - self.last >= 2 * rto.srtt_nanos().unwrap_or(0).max(2_000_000);
+                if jumps {
+                    self.jumped = Some((self.last, at));
+                }
                 self.account(at, hold, rto);
+                if jumps {
+                    self.cut();
+                }
                 match hold {
                     Hold::Dry | Hold::Idle => self.end_of_wait(at, segment, near),
                     Hold::Open if at - self.sent > 1_000_000 => {
@@ -339,6 +371,7 @@ impl Track {
                     _ => {}
                 }
                 self.asked = false;
+                self.spoken = false;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
                     self.round_end = segment.end().0;
                 }
@@ -397,6 +430,7 @@ impl Track {
     pub fn peer_spoke(&mut self, at: i64, rto: &LinuxRto) {
         let hold = self.hold();
         self.asked |= hold == Hold::Idle;
+        self.spoken = true;
         if hold == Hold::Idle {
             self.account(at, hold, rto);
         }
@@ -435,7 +469,7 @@ impl Track {
 
     /// Whether the other end spoke last.
     pub const fn was_asked(&self) -> bool {
-        self.asked
+        self.spoken
     }
 
     /// The window the sender knows of; unknown before the first.
