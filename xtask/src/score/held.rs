@@ -55,6 +55,7 @@ pub struct Moment {
 const BUSY: f64 = 0.85;
 const NOT_BUSY: f64 = 0.7;
 
+const SLICE_NS: u64 = 10_000_000;
 const MTU_BYTES: u64 = 1500;
 const PAYLOAD_BYTES: u64 = 1448;
 /// `TCP_CA_Recovery` and `TCP_CA_Loss` (include/net/tcp.h).
@@ -74,7 +75,15 @@ pub fn moments(run: &Run, connection: &Connection, at: Host) -> Vec<Moment> {
     let last_busy = samples.windows(2).rposition(busy).map_or(0, |last| last + 1);
     for pair in samples.windows(2).take(last_busy) {
         let (from, to) = (pair[0], pair[1]);
-        moments.push(Moment { from_ns: from.at_ns, to_ns: to.at_ns, held: known.held(from, to) });
+        let by_kernel = known.by_kernel(from, to);
+        // A locked socket is not sampled meanwhile; the lab's own books need no samples.
+        let mut at_ns = from.at_ns;
+        while at_ns < to.at_ns {
+            let to_ns = (at_ns + SLICE_NS).min(to.at_ns);
+            let held = known.by_lab(at_ns, to_ns).unwrap_or(by_kernel);
+            moments.push(Moment { from_ns: at_ns, to_ns, held });
+            at_ns = to_ns;
+        }
     }
     let gaps = match at {
         Host::Sender => &run.truth.recordings.sender.gaps_ns,
@@ -141,19 +150,20 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn held(&self, from: &Sample, to: &Sample) -> Held {
+    /// What the lab itself did at a time.
+    fn by_lab(&self, from_ns: u64, to_ns: u64) -> Option<Held> {
         let late = |times: &[(u64, u64)], held: Held| {
-            let inside = |(start, end): &&(u64, u64)| *start < to.at_ns && from.at_ns < end + self.base_ns;
+            let inside = |(start, end): &&(u64, u64)| *start < to_ns && from_ns < end + self.base_ns;
             // The last answers of before come for another round trip, and the first of after need one.
             times.iter().find(inside).map(|(start, end)| {
-                if start + self.base_ns <= from.at_ns && to.at_ns <= *end { held } else { Held::Unsettled }
+                if start + self.base_ns <= from_ns && to_ns <= *end { held } else { Held::Unsettled }
             })
         };
-        if let Some(held) =
-            late(&self.link_stalls, Held::LateLink).or_else(|| late(self.receiver_stops, Held::LateReceiver))
-        {
-            return held;
-        }
+        late(&self.link_stalls, Held::LateLink).or_else(|| late(self.receiver_stops, Held::LateReceiver))
+    }
+
+    /// What the kernel says of the time between two samples.
+    fn by_kernel(&self, from: &Sample, to: &Sample) -> Held {
         let took_us = (to.at_ns - from.at_ns) / 1000;
         let most_of = |grown_us: u64| 2 * grown_us >= took_us;
         if !most_of(to.busy_us - from.busy_us) {
