@@ -372,6 +372,20 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVER,
+        "ack-repairs-at-once",
+        tcp.ack_repairs_at_once,
+        "whether the ACK that tells of a filled hole goes out at once",
+        "net/ipv4/tcp_input.c: tcp_data_queue, ICSK_ACK_NOW, since 4.19"
+    ),
+    choice!(
+        RECEIVER,
+        "data-beyond-window",
+        tcp.data_beyond_window,
+        "whether a segment that reaches beyond the window is taken whole",
+        "net/ipv4/tcp_input.c: tcp_sequence, until 6.16"
+    ),
+    choice!(
+        RECEIVER,
         "compressed-acks",
         tcp.compressed_acks,
         "whether ACKs beyond a hole are thinned",

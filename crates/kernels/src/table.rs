@@ -51,7 +51,7 @@ impl Table {
             subject: "sysctls",
             meaning: "",
             source: "",
-            values: kernels.iter().map(|kernel| sysctl.of(&kernel.sysctls)).collect(),
+            values: kernels.iter().map(|kernel| sysctl.of(kernel)).collect(),
         });
         Self {
             schema: "slowpath/kernels/1",

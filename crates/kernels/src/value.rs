@@ -232,7 +232,8 @@ impl Value for BufferSizes {
     fn read(text: &str) -> Option<Self> {
         let mut sizes = text.split_whitespace().map(|size| size.parse().ok());
         let read = Self { min: sizes.next()??, default: sizes.next()??, max: sizes.next()?? };
-        (sizes.next().is_none() && read.min <= read.default && read.default <= read.max).then_some(read)
+        let in_order = 0 < read.min && read.min <= read.default && read.default <= read.max;
+        (in_order && sizes.next().is_none()).then_some(read)
     }
 
     fn write(&self) -> String {

@@ -41,56 +41,102 @@ impl Cost {
     }
 }
 
-/// What the kernel's work costs on one machine. Work of a kind is charged where the host does it, in interrupt, softirq
-/// or process context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CostTable {
-    /// The machine's name, with a plus sign behind it if the scenario changed a cost.
-    pub machine: String,
+/// One of the costs of a table, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct CostKind {
+    /// Its name, as `[hosts.NAME.costs]` takes it.
+    pub name: &'static str,
+    meaning: &'static str,
+    get: fn(&CostTable) -> Cost,
+    set: fn(&mut CostTable, Cost),
+}
+
+impl CostKind {
+    /// What work it is.
+    pub fn meaning(&self) -> &'static str {
+        self.meaning.trim()
+    }
+
+    /// What it costs on a machine.
+    pub fn of(&self, table: &CostTable) -> Cost {
+        (self.get)(table)
+    }
+
+    /// Changes what it costs.
+    pub fn put(&self, table: &mut CostTable, cost: Cost) {
+        (self.set)(table, cost);
+    }
+}
+
+/// Declares the table and, beside it, the list of its costs by name.
+macro_rules! costs {
+    ($(#[doc = $doc:literal] $name:literal $field:ident,)+) => {
+        /// What the kernel's work costs on one machine. Work of a kind is charged where the host does it, in interrupt,
+        /// softirq or process context.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct CostTable {
+            /// The machine's name, with a plus sign behind it if the scenario changed a cost.
+            pub machine: String,
+            $(#[doc = $doc] pub $field: Cost,)+
+        }
+
+        /// All costs, in the order in which a packet meets them.
+        pub const COSTS: &[CostKind] = &[
+            $(CostKind {
+                name: $name,
+                meaning: $doc,
+                get: |table| table.$field,
+                set: |table, cost| table.$field = cost,
+            },)+
+        ];
+    };
+}
+
+costs! {
     /// A hardware interrupt: entry, the driver's handler, exit.
-    pub interrupt: Cost,
+    "interrupt" interrupt,
     /// The timer's interrupt on every tick.
-    pub tick: Cost,
+    "tick" tick,
     /// Entering and leaving softirq context.
-    pub softirq: Cost,
+    "softirq" softirq,
     /// One call of a device's poll function, without its packets.
-    pub poll: Cost,
+    "poll" poll,
     /// Taking one packet off the receive ring: descriptor, buffer, refill.
-    pub driver_receive: Cost,
+    "driver-receive" driver_receive,
     /// Merging one packet into the one before it (GRO).
-    pub merge: Cost,
+    "merge" merge,
     /// IP's receive path and finding the socket, for each packet or merged packet.
-    pub ip_receive: Cost,
+    "ip-receive" ip_receive,
     /// TCP's receive path, for each packet or merged packet with data in order.
-    pub tcp_receive: Cost,
+    "tcp-receive" tcp_receive,
     /// What the slow path adds for each packet that is not in order.
-    pub tcp_slow_path: Cost,
+    "tcp-slow-path" tcp_slow_path,
     /// Handling one ACK in the sender, without SACK.
-    pub ack_receive: Cost,
+    "ack-receive" ack_receive,
     /// Looking at one element of a queue while handling SACK.
-    pub sack_step: Cost,
+    "sack-step" sack_step,
     /// Freeing one packet that is acknowledged.
-    pub clean: Cost,
+    "clean" clean,
     /// Making one packet or super-packet from written data: allocation and TCP's send path.
-    pub tcp_send: Cost,
+    "tcp-send" tcp_send,
     /// Making one ACK, window update or other packet without data.
-    pub ack_send: Cost,
+    "ack-send" ack_send,
     /// IP's send path and the queue discipline, for each packet or super-packet.
-    pub ip_send: Cost,
+    "ip-send" ip_send,
     /// Handing one packet or super-packet to the device, and its completion.
-    pub driver_send: Cost,
+    "driver-send" driver_send,
     /// Cutting one packet off a super-packet in software (GSO).
-    pub cut: Cost,
+    "cut" cut,
     /// Copying one byte between process and kernel.
-    pub copy_byte: Cost,
+    "copy-byte" copy_byte,
     /// Adding one byte to a checksum, where the network card does not.
-    pub checksum_byte: Cost,
+    "checksum-byte" checksum_byte,
     /// One system call, without its work.
-    pub system_call: Cost,
+    "system-call" system_call,
     /// From one task to another, cold caches included.
-    pub context_switch: Cost,
+    "context-switch" context_switch,
     /// Waking a task.
-    pub wake_up: Cost,
+    "wake-up" wake_up,
     /// Choosing the next task, for each task looked at (only 2.4's scheduler looks at all).
-    pub schedule_step: Cost,
+    "schedule-step" schedule_step,
 }

@@ -1,19 +1,37 @@
 //! Scenario files: hosts, paths and flows, checked before anything runs.
 //!
+//! [`check`] turns a file's text into a [`Scenario`] in which nothing is left to decide, or says everything that is wrong
+//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults, the explanation of a
+//! run and the reference page all come from there.
+//!
 //! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.
-//! - [`costs`]: what the kernel's work costs, by machine.
+//! - [`costs`], [`machines`]: what the kernel's work costs, by machine.
+//! - [`file`], [`schema`], [`read`]: from text to a scenario.
+//! - [`estimate`]: what a run will need.
+//! - [`explain`], [`reference`](mod@reference), [`template`]: what people read.
 
 pub mod costs;
+pub mod estimate;
+pub mod explain;
+pub mod file;
 pub mod flow;
 pub mod host;
+pub mod machines;
 pub mod path;
+pub mod read;
 pub mod record;
+pub mod reference;
 pub mod scenario;
+pub mod schema;
+pub mod template;
 
 pub use costs::{Cost, CostTable};
+pub use estimate::Estimate;
+pub use file::{Override, Rejected};
 pub use flow::{Bulk, Flow, Messages, Pause, Process, RequestResponse, SocketOptions, Workload};
 pub use host::{Host, Load, LoadKind, Nic};
 pub use path::Path;
+pub use read::{Checked, check};
 pub use record::Record;
 pub use scenario::{HostId, PathId, Scenario};

@@ -1,0 +1,218 @@
+//! What a run will need, before it starts: upper bounds from rates, amounts and time.
+
+use crate::flow::{Bulk, Flow, Workload};
+use crate::host::LoadKind;
+use crate::path::Path;
+use crate::scenario::{HostId, Scenario};
+use serde::Serialize;
+use slowpath_model::{Bytes, Rate};
+use slowpath_path::PathConfig;
+use slowpath_path::link::QueueLimit;
+use std::fmt;
+use std::time::Duration;
+
+/// What a run needs at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Estimate {
+    /// Packets with data, and those of others on the path.
+    pub packets: u64,
+    /// Events that the simulator handles for these and for the tasks.
+    pub events: u64,
+    /// Memory for what is in flight and for the connections, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// Events for a data packet: link, two cards, two softirqs, its share of an ACK and of two system calls.
+const EVENTS_PER_PACKET: u64 = 10;
+/// Events for each burst of a task: wake-up, begin, end.
+const EVENTS_PER_BURST: u64 = 3;
+/// Memory for a packet on the path or in a queue, at both ends and on the way.
+const BYTES_PER_PACKET: u64 = 512;
+/// Memory for a connection's two sockets and two tasks.
+const BYTES_PER_STREAM: u64 = 16 * 1024;
+
+/// A run of so many events takes a day, at a million a second.
+const MOST_EVENTS: u64 = 100_000_000_000;
+/// More than this is not on every machine.
+const MOST_MEMORY_BYTES: u64 = 8 << 30;
+
+/// A run that needs more than is sane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// What it would need.
+    pub estimate: Estimate,
+}
+
+impl Estimate {
+    /// The estimate of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let mut packets: u64 = 0;
+        let mut in_flight: u64 = 0;
+        for path in &scenario.paths {
+            for from in path.ends {
+                let Some(direction) = path.direction(from) else { continue };
+                let rate = rate(scenario, path, direction);
+                let mtu =
+                    path.ends.iter().map(|end| scenario.host(*end).nic.mtu.get()).min().unwrap_or(1).max(1);
+                let carried = carried(scenario, path, from, rate);
+                packets = packets.saturating_add(carried.get() / mtu + 1);
+                packets = packets.saturating_add(others(direction, scenario.duration));
+                let delays =
+                    Duration::from_nanos(path.forward.delay_ns.saturating_add(path.reverse.delay_ns));
+                let room = rate.amount_in(delays).get().saturating_add(queued(direction, mtu));
+                in_flight = in_flight.saturating_add(room.min(carried.get()) / mtu);
+            }
+        }
+        let streams: u64 = scenario.flows.iter().map(|flow| u64::from(flow.streams)).sum();
+        let events = packets.saturating_mul(EVENTS_PER_PACKET).saturating_add(task_events(scenario));
+        let for_packets = in_flight.saturating_mul(BYTES_PER_PACKET);
+        let memory_bytes = for_packets.saturating_add(streams.saturating_mul(BYTES_PER_STREAM));
+        Self { packets, events, memory_bytes }
+    }
+
+    /// Whether a machine of today can do this in a day.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot: with the estimate.
+    pub fn is_sane(self) -> Result<(), TooMuch> {
+        let sane = self.events <= MOST_EVENTS && self.memory_bytes <= MOST_MEMORY_BYTES;
+        if sane { Ok(()) } else { Err(TooMuch { estimate: self }) }
+    }
+}
+
+/// The rate that a direction can carry at most.
+fn rate(scenario: &Scenario, path: &Path, direction: &PathConfig) -> Rate {
+    let cards = path.ends.iter().map(|end| scenario.host(*end).nic.rate.get()).min().unwrap_or(0);
+    Rate::bits_per_second(direction.link.as_ref().map_or(cards, |link| link.rate_bit_per_s.min(cards)))
+}
+
+/// What all flows together can send from one end of a path.
+fn carried(scenario: &Scenario, path: &Path, from: HostId, rate: Rate) -> Bytes {
+    let of_path = |flow: &&Flow| scenario.path(flow.path).name == path.name && flow.sender_host() == from;
+    let wanted = scenario.flows.iter().filter(of_path).map(wanted).fold(0, u64::saturating_add);
+    Bytes::new(wanted.min(rate.amount_in(scenario.duration).get()))
+}
+
+/// What a flow wants to send; without a bound, everything there is.
+fn wanted(flow: &Flow) -> u64 {
+    let each = match &flow.workload {
+        Workload::Bulk(Bulk::Amount(amount)) => amount.get(),
+        Workload::Bulk(Bulk::Time(_) | Bulk::Endless) => u64::MAX,
+        Workload::Messages(messages) => {
+            messages.count.map_or(u64::MAX, |count| count.saturating_mul(messages.size.get()))
+        }
+        Workload::RequestResponse(requests) => {
+            let longest = requests.responses.iter().max().map_or(0, |size| size.get());
+            requests.count.map_or(u64::MAX, |count| count.saturating_mul(longest))
+        }
+    };
+    each.saturating_mul(u64::from(flow.streams))
+}
+
+/// The packets of others on a direction.
+fn others(direction: &PathConfig, duration: Duration) -> u64 {
+    let packets = direction.cross.iter().map(|cross| {
+        Rate::bits_per_second(cross.rate_bit_per_s).amount_in(duration).get()
+            / u64::from(cross.packet_bytes.max(1))
+    });
+    packets.fold(0, u64::saturating_add)
+}
+
+/// What the queue of a direction holds.
+fn queued(direction: &PathConfig, mtu: u64) -> u64 {
+    match direction.link.as_ref().map(|link| link.queue) {
+        None => 0,
+        Some(QueueLimit::Packets(packets)) => u64::from(packets).saturating_mul(mtu),
+        Some(QueueLimit::Bytes(bytes)) => bytes,
+    }
+}
+
+/// The events of background loads: each CPU is switched at most once in the shortest burst of its tasks, and a hog runs
+/// for a scheduler's slice.
+fn task_events(scenario: &Scenario) -> u64 {
+    const SLICE: Duration = Duration::from_micros(700);
+    let bursts = scenario.hosts.iter().flat_map(|host| &host.load).map(|load| {
+        let (burst, tasks) = match load.kind {
+            LoadKind::Hogs { count } => (SLICE, count),
+            LoadKind::Make { jobs, burst, .. } => (burst.min(SLICE), jobs),
+        };
+        let turns = scenario.duration.as_nanos() / burst.as_nanos().max(1);
+        u64::try_from(turns).unwrap_or(u64::MAX).saturating_mul(u64::from(tasks.min(64)))
+    });
+    bursts.fold(0, u64::saturating_add).saturating_mul(EVENTS_PER_BURST)
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let memory = Bytes::new(self.memory_bytes);
+        write!(f, "at most {} packets, {} events and {memory}", grouped(self.packets), grouped(self.events))
+    }
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = Bytes::new(MOST_MEMORY_BYTES);
+        write!(
+            f,
+            "this run would need {}; more than {} events or {most} is more than is sane",
+            self.estimate,
+            grouped(MOST_EVENTS)
+        )
+    }
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::check;
+
+    fn estimate(text: &str) -> Estimate {
+        Estimate::of(&check("x.toml", text, &[], None).unwrap().scenario)
+    }
+
+    #[test]
+    fn a_full_link_carries_its_rate() {
+        let text = "duration = \"60 s\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\n";
+        let estimate = estimate(text);
+        // 7.5 GB in packets of 1500 bytes, and a bandwidth-delay product on the path and one in the queue.
+        assert_eq!(estimate.packets, 5_000_002);
+        assert!((3..5).contains(&(estimate.memory_bytes >> 20)), "{estimate}");
+        assert!(estimate.to_string().starts_with("at most 5,000,002 packets, 50,000,020 events"));
+    }
+
+    #[test]
+    fn an_amount_is_no_more_than_itself() {
+        let estimate = estimate("[flows]\namount = \"15 kB\"\nstreams = 4\n");
+        assert_eq!(estimate.packets, 42);
+    }
+
+    #[test]
+    fn what_no_machine_does_in_a_day_is_refused_with_the_estimate() {
+        let text = "duration = \"24 h\"\n[hosts.sender.nic]\nrate = \"1 Tbit/s\"\n[hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
+        let error = check("x.toml", text, &[], None).unwrap_err().to_string();
+        assert!(error.contains("more than is sane"), "{error}");
+        assert!(error.contains("7,200,000,000,00"), "{error}");
+    }
+
+    #[test]
+    fn a_queue_that_fills_the_memory_is_refused() {
+        let text = "[path]\nrate = \"1 Tbit/s\"\nqueue = \"1000 bdp\"\ndelay = \"100 s\"\n\
+                    [hosts.sender.nic]\nrate = \"1 Tbit/s\"\n[hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
+        let error = check("x.toml", text, &[], None).unwrap_err().to_string();
+        assert!(error.contains("GiB"), "{error}");
+    }
+}

@@ -1,0 +1,168 @@
+//! The machines whose costs are known, by name.
+//!
+//! Only the order of these figures is right. A testbed whose throughput is known fits its own table, and says so where it
+//! does.
+
+use crate::costs::{Cost, CostTable};
+
+/// The names of all machines.
+pub const MACHINES: &[&str] = &["free", "server-2020", "pc-2002"];
+
+/// The costs of the machine of that name; `None` if there is none.
+pub fn machine(name: &str) -> Option<CostTable> {
+    match name {
+        "free" => Some(free()),
+        "server-2020" => Some(server_2020()),
+        "pc-2002" => Some(pc_2002()),
+        _ => None,
+    }
+}
+
+/// A machine for which nothing takes time: only network and protocol are left.
+fn free() -> CostTable {
+    CostTable {
+        machine: "free".to_owned(),
+        interrupt: Cost::ZERO,
+        tick: Cost::ZERO,
+        softirq: Cost::ZERO,
+        poll: Cost::ZERO,
+        driver_receive: Cost::ZERO,
+        merge: Cost::ZERO,
+        ip_receive: Cost::ZERO,
+        tcp_receive: Cost::ZERO,
+        tcp_slow_path: Cost::ZERO,
+        ack_receive: Cost::ZERO,
+        sack_step: Cost::ZERO,
+        clean: Cost::ZERO,
+        tcp_send: Cost::ZERO,
+        ack_send: Cost::ZERO,
+        ip_send: Cost::ZERO,
+        driver_send: Cost::ZERO,
+        cut: Cost::ZERO,
+        copy_byte: Cost::ZERO,
+        checksum_byte: Cost::ZERO,
+        system_call: Cost::ZERO,
+        context_switch: Cost::ZERO,
+        wake_up: Cost::ZERO,
+        schedule_step: Cost::ZERO,
+    }
+}
+
+/// A server of about 2020 at 3 GHz. One CPU receives 30 to 40 Gbit/s of one flow in merged packets of 64 KiB, as in Cai et
+/// al., Understanding Host Network Stack Overheads (SIGCOMM 2021), figure 3.
+fn server_2020() -> CostTable {
+    CostTable {
+        machine: "server-2020".to_owned(),
+        interrupt: Cost::nanos(1000),
+        tick: Cost::nanos(1000),
+        softirq: Cost::nanos(150),
+        poll: Cost::nanos(200),
+        driver_receive: Cost::nanos(120),
+        merge: Cost::nanos(60),
+        ip_receive: Cost::nanos(150),
+        tcp_receive: Cost::nanos(250),
+        tcp_slow_path: Cost::nanos(200),
+        ack_receive: Cost::nanos(350),
+        sack_step: Cost::nanos(10),
+        clean: Cost::nanos(60),
+        tcp_send: Cost::nanos(400),
+        ack_send: Cost::nanos(350),
+        ip_send: Cost::nanos(200),
+        driver_send: Cost::nanos(250),
+        cut: Cost::nanos(80),
+        copy_byte: Cost::picos(100),
+        checksum_byte: Cost::picos(50),
+        system_call: Cost::nanos(200),
+        context_switch: Cost::nanos(1500),
+        wake_up: Cost::nanos(800),
+        schedule_step: Cost::nanos(20),
+    }
+}
+
+/// A PC of about 2002, such as wu's receiver (Pentium III, 1 GHz): some 20 µs for a packet of 1500 bytes from interrupt
+/// to copy, so about half a gigabit a second (wu, table III, BL0: 504 Mbit/s; ubik, section V: 531 Mbit/s).
+fn pc_2002() -> CostTable {
+    CostTable {
+        machine: "pc-2002".to_owned(),
+        interrupt: Cost::nanos(4000),
+        tick: Cost::nanos(4000),
+        softirq: Cost::nanos(800),
+        poll: Cost::nanos(1000),
+        driver_receive: Cost::nanos(2500),
+        merge: Cost::nanos(500),
+        ip_receive: Cost::nanos(1500),
+        tcp_receive: Cost::nanos(2500),
+        tcp_slow_path: Cost::nanos(1500),
+        ack_receive: Cost::nanos(3000),
+        sack_step: Cost::nanos(60),
+        clean: Cost::nanos(700),
+        tcp_send: Cost::nanos(3500),
+        ack_send: Cost::nanos(3500),
+        ip_send: Cost::nanos(1800),
+        driver_send: Cost::nanos(2000),
+        cut: Cost::nanos(800),
+        copy_byte: Cost::picos(2500),
+        checksum_byte: Cost::picos(1500),
+        system_call: Cost::nanos(700),
+        context_switch: Cost::nanos(5000),
+        wake_up: Cost::nanos(2500),
+        schedule_step: Cost::nanos(120),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::costs::COSTS;
+
+    #[test]
+    fn every_machine_is_there_by_its_name() {
+        for name in MACHINES {
+            assert_eq!(machine(name).unwrap().machine, *name);
+        }
+        assert_eq!(machine("cray-1"), None);
+    }
+
+    #[test]
+    fn a_packet_costs_what_the_source_of_the_table_says() {
+        let nanos = |table: &CostTable, work: &[(Cost, u64)]| {
+            let sum = work.iter().fold(table.softirq, |sum, (cost, times)| sum.plus(cost.times(*times)));
+            sum.duration().as_nanos() as u64
+        };
+        let new = machine("server-2020").unwrap();
+        // 45 packets of 1448 bytes, merged into one and copied.
+        let merged = [
+            (new.driver_receive, 45),
+            (new.merge, 44),
+            (new.ip_receive, 1),
+            (new.tcp_receive, 1),
+            (new.copy_byte, 65_160),
+        ];
+        let gbit_per_s = 65_160 * 8 / nanos(&new, &merged);
+        assert!((30..=40).contains(&gbit_per_s), "{gbit_per_s} Gbit/s");
+        let old = machine("pc-2002").unwrap();
+        let single = [
+            (old.interrupt, 1),
+            (old.driver_receive, 1),
+            (old.ip_receive, 1),
+            (old.tcp_receive, 1),
+            (old.copy_byte, 1448),
+            (old.ack_send, 1),
+            (old.ip_send, 1),
+            (old.driver_send, 1),
+        ];
+        assert!((15_000..25_000).contains(&nanos(&old, &single)), "{}", nanos(&old, &single));
+    }
+
+    #[test]
+    fn every_cost_can_be_changed_by_its_name() {
+        let mut table = machine("free").unwrap();
+        for (kind, picos) in COSTS.iter().zip(1..) {
+            kind.put(&mut table, Cost::picos(picos));
+        }
+        for (kind, picos) in COSTS.iter().zip(1..) {
+            assert_eq!(kind.of(&table), Cost::picos(picos), "{}", kind.name);
+            assert!(!kind.meaning().is_empty());
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! One direction of a path: its elements.
+
+use crate::file::{Place, Table};
+use crate::schema::quantity::{Chance, Pattern, QueueSize};
+use crate::schema::{Key, Reader, Section, Sub};
+use slowpath_model::{Bytes, Rate};
+use slowpath_path::cross::{CrossConfig, CrossPattern};
+use slowpath_path::jitter::JitterConfig;
+use slowpath_path::link::{LinkConfig, QueueLimit, Stall};
+use slowpath_path::loss::{LossConfig, Stretch};
+use slowpath_path::policer::PolicerConfig;
+use slowpath_path::{PathConfig, ReorderConfig};
+use std::time::Duration;
+
+static RATE: Key<Rate> = Key::new("rate", "Rate of the bottleneck, in bits of IP packet per second.")
+    .range("1 kbit/s", "1 Tbit/s")
+    .absent("no bottleneck: the network cards' rates hold");
+static DELAY: Key<Duration> = Key::new("delay", "Propagation delay, one way: half a round trip.")
+    .range("0 s", "100 s")
+    .default("0 s", "two hosts in one room");
+static QUEUE: Key<QueueSize> =
+    Key::new("queue", "Room before the bottleneck, drop-tail, the packet in service included. A bdp is the rate times both delays.")
+        .computed("`1 bdp`, at least 100 packets", "a full window of one flow can stand in it");
+static LOSS: Key<Chance> =
+    Key::new("loss", "Chance that a packet is lost, each on its own.").default("0 %", "none");
+static JITTER: Key<Duration> =
+    Key::new("jitter", "A delay of its own for every packet, uniform between nothing and this.")
+        .range("0 s", "100 s")
+        .default("0 s", "none");
+static JITTER_REORDERS: Key<bool> =
+    Key::new("jitter-reorders", "Whether a packet may overtake another by it.")
+        .default("false", "a queue keeps its order");
+static REORDER: Key<Chance> =
+    Key::new("reorder", "Chance that a packet takes a longer way and is overtaken.").default("0 %", "none");
+static REORDER_BY: Key<Duration> = Key::new("reorder-by", "What the longer way adds.")
+    .range("1 ns", "100 s")
+    .default("1 ms", "some packets' times at 100 Mbit/s");
+static DUPLICATE: Key<Chance> =
+    Key::new("duplicate", "Chance that a packet arrives twice.").default("0 %", "none");
+static BURSTS_OF_LOSS: Sub = Sub::table("bursts", "Bursty loss (Gilbert–Elliott).");
+static LOSE_NAMED: Sub = Sub::tables("lose", "Named packets that are lost.");
+static POLICED: Sub = Sub::table("policer", "A policer: a token bucket that drops what is over its rate.");
+static STALLS: Sub = Sub::tables("stalls", "Times at which the bottleneck serves nobody.");
+static CROSS_TRAFFIC: Sub = Sub::tables("cross", "Packets of others that share the bottleneck.");
+
+/// One direction of a path.
+pub static DIRECTION: Section = Section {
+    heading: "[path], [path.forward], [path.reverse]",
+    meaning: "A packet passes the elements of a direction in this order: policer; loss (scripted, random, bursty); queue \
+              and bottleneck with stalls and cross traffic; delay; jitter; reordering; duplication.",
+    keys: &[
+        &RATE,
+        &DELAY,
+        &QUEUE,
+        &LOSS,
+        &JITTER,
+        &JITTER_REORDERS,
+        &REORDER,
+        &REORDER_BY,
+        &DUPLICATE,
+        &BURSTS_OF_LOSS,
+        &LOSE_NAMED,
+        &POLICED,
+        &STALLS,
+        &CROSS_TRAFFIC,
+    ],
+    also: None,
+};
+
+static ENTER: Key<Chance> = Key::new("enter", "Chance that the next packet is the first of a bad spell.");
+static LEAVE: Key<Chance> = Key::new(
+    "leave",
+    "Chance that a bad spell is over with the next packet; its mean length is one over this.",
+)
+.range("1 ppm", "100 %");
+static LOSE: Key<Chance> =
+    Key::new("lose", "Chance to lose a packet in a bad spell.").default("100 %", "Gilbert's model of 1960");
+
+/// Bursty loss.
+pub static BURSTS: Section = Section {
+    heading: "[path.bursts]",
+    meaning: "Loss in bursts: a chain of two states, good and bad, moved on before every packet (Gilbert 1960, Elliott 1963).",
+    keys: &[&ENTER, &LEAVE, &LOSE],
+    also: None,
+};
+
+static SYN: Key<u32> = Key::new("syn", "So many of the first packets of every connection that carry SYN.")
+    .range("1", "100")
+    .absent("another kind of packet");
+static PACKETS: Key<Vec<u64>> = Key::new(
+    "packets",
+    "The nth packets with payload of every connection, counted from 1, retransmissions included.",
+)
+.absent("another kind of packet");
+static FROM: Key<Bytes> = Key::new("from", "Segments that begin at this byte of the stream or behind it…")
+    .absent("another kind of packet");
+static TO: Key<Bytes> = Key::new("to", "…and before this byte.").absent("another kind of packet");
+static TIMES: Key<u32> =
+    Key::new("times", "How often each such segment is lost: 2 loses its first retransmission too.")
+        .range("1", "100")
+        .default("1", "the first transmission only");
+
+/// Named packets that are lost.
+pub static NAMED: Section = Section {
+    heading: "[[path.lose]]",
+    meaning: "Named packets that are lost: exactly one of `syn`, `packets`, and `from` with `to`.",
+    keys: &[&SYN, &PACKETS, &FROM, &TO, &TIMES],
+    also: None,
+};
+
+static POLICER_RATE: Key<Rate> =
+    Key::new("rate", "Rate at which the bucket fills, in bits of IP packet per second.")
+        .range("1 kbit/s", "1 Tbit/s");
+static BURST: Key<Bytes> = Key::new("burst", "What the bucket holds; it starts full.")
+    .range("1 B", "1024 GiB")
+    .default("64 KiB", "a policer's burst is often sized to some milliseconds of its rate");
+
+/// A policer.
+pub static POLICER: Section = Section {
+    heading: "[path.policer]",
+    meaning: "A policer: a token bucket that drops what is over its rate and delays nothing.",
+    keys: &[&POLICER_RATE, &BURST],
+    also: None,
+};
+
+static AT: Key<Duration> = Key::new("at", "When it begins, since the run's start.").range("0 s", "24 h");
+static LASTS: Key<Duration> = Key::new("lasts", "How long it lasts.").range("1 ns", "24 h");
+
+/// A time at which the bottleneck serves nobody.
+pub static STALL: Section = Section {
+    heading: "[[path.stalls]]",
+    meaning: "A time at which the bottleneck serves nobody; what arrives waits in its queue.",
+    keys: &[&AT, &LASTS],
+    also: None,
+};
+
+static PATTERN: Key<Pattern> = Key::new(
+    "pattern",
+    "How its packets come: at equal distances, independently of each other, or in spells.",
+)
+.default("poisson", "many independent sources together");
+static CROSS_RATE: Key<Rate> =
+    Key::new("rate", "Its rate, in bits of IP packet per second; that of the spells, if there are any.")
+        .range("1 kbit/s", "1 Tbit/s");
+static PACKET: Key<Bytes> = Key::new("packet", "Length of each of its IP packets.")
+    .range("20 B", "65535 B")
+    .default("1500 B", "Ethernet");
+static ON: Key<Duration> = Key::new("on", "How long a spell lasts on average; exponentially distributed.")
+    .range("1 us", "1 h")
+    .default("100 ms", "a web page");
+static OFF: Key<Duration> = Key::new("off", "How long the pause behind it lasts on average; likewise.")
+    .range("1 us", "1 h")
+    .default("100 ms", "as long again");
+static CROSS_START: Key<Duration> =
+    Key::new("start", "When it begins.").range("0 s", "24 h").default("0 s", "with the run");
+static CROSS_STOP: Key<Duration> =
+    Key::new("stop", "When it ends.").range("0 s", "24 h").absent("with the run");
+
+/// Packets of others.
+pub static CROSS: Section = Section {
+    heading: "[[path.cross]]",
+    meaning: "Packets of others that share the bottleneck and answer to nothing. For TCP as cross traffic, write a flow.",
+    keys: &[&PATTERN, &CROSS_RATE, &PACKET, &ON, &OFF, &CROSS_START, &CROSS_STOP],
+    also: None,
+};
+
+/// What the elements of a direction need to know of the whole path.
+#[derive(Clone, Copy)]
+pub struct Ends {
+    /// Both delays together.
+    pub round_trip: Duration,
+    /// Largest packet that a host may send.
+    pub mtu: Bytes,
+}
+
+/// The delay of a direction, without a word about it.
+pub fn delay(reader: &Reader<'_>) -> Duration {
+    reader.peek(&DELAY).unwrap_or_default()
+}
+
+/// Reads one direction.
+pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
+    reader.refuse_without(&QUEUE, &RATE);
+    reader.refuse_without(&STALLS, &RATE);
+    reader.refuse_without(&CROSS_TRAFFIC, &RATE);
+    reader.refuse_without(&REORDER_BY, &REORDER);
+    reader.refuse_without(&JITTER_REORDERS, &JITTER);
+    // Where the rate is wrong, any will do to see what else is.
+    let rate = reader.optional(&RATE).or_else(|| reader.has(&RATE).then_some(Rate::mbit(1)));
+    let link = rate.map(|rate| link(reader, rate, ends));
+    let jitter = reader.get(&JITTER);
+    let overtakes = reader.get(&JITTER_REORDERS);
+    let reorder = reader.get(&REORDER);
+    let extra_ns = nanos(reader.get(&REORDER_BY));
+    PathConfig {
+        policer: each(reader, &POLICED, &POLICER, policer).pop(),
+        loss: losses(reader),
+        cross: if link.is_some() { each(reader, &CROSS_TRAFFIC, &CROSS, cross) } else { Vec::new() },
+        link,
+        delay_ns: nanos(reader.get(&DELAY)),
+        jitter: (!jitter.is_zero()).then(|| JitterConfig { up_to_ns: nanos(jitter), overtakes }),
+        reorder: (reorder.ppm > 0).then_some(ReorderConfig { probability_ppm: reorder.ppm, extra_ns }),
+        duplicate_ppm: reader.get(&DUPLICATE).ppm,
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// More of one kind of element than this are made by a program, and each packet meets all of them.
+const MOST_OF_A_KIND: usize = 1000;
+
+/// Reads every table under a key with its own section.
+fn each<T>(
+    reader: &Reader<'_>,
+    key: &'static Sub,
+    section: &'static Section,
+    read: fn(&Reader<'_>) -> Option<T>,
+) -> Vec<T> {
+    let prefix = reader.prefix_of(key);
+    let tables: Vec<(&Table, &Place)> = reader.tables_up_to(key, MOST_OF_A_KIND);
+    let many = tables.len() > 1;
+    let read_one = |(number, (table, place)): (usize, (&Table, &Place))| {
+        let prefix = if many { format!("{prefix}{number}.") } else { prefix.clone() };
+        read(&Reader::new(reader.context(), section, Some(table), place, &prefix))
+    };
+    tables.into_iter().enumerate().filter_map(read_one).collect()
+}
+
+fn link(reader: &Reader<'_>, rate: Rate, ends: Ends) -> LinkConfig {
+    let bdp = rate.amount_in(ends.round_trip).get();
+    let usual = QueueSize::Bytes(Bytes::new(bdp.max(100 * ends.mtu.get())));
+    let size = reader.or(&QUEUE, usual, "1 bdp, at least 100 packets");
+    let queue = match size {
+        QueueSize::Packets(packets) => QueueLimit::Packets(packets),
+        QueueSize::Bytes(bytes) => QueueLimit::Bytes(bytes.get()),
+        // At most 2^63, which a float holds well enough for a queue.
+        QueueSize::Bdp(products) => QueueLimit::Bytes((bdp as f64 * products).round() as u64),
+    };
+    match queue {
+        QueueLimit::Packets(0) => {
+            reader.refuse(&QUEUE, "a queue of no packets lets none through", "write at least \"1 packet\"")
+        }
+        QueueLimit::Bytes(bytes) if bytes < ends.mtu.get() => {
+            let message = format!("a queue of {bytes} B has no room for a packet of {} B", ends.mtu.get());
+            reader.refuse(&QUEUE, message, "make it larger");
+        }
+        QueueLimit::Packets(_) | QueueLimit::Bytes(_) => {}
+    }
+    let mut stalls = each(reader, &STALLS, &STALL, |reader| {
+        let (at, lasts) = (reader.required(&AT), reader.required(&LASTS));
+        let (at, lasts) = (at?, lasts?);
+        Some(Stall { from_ns: nanos(at), to_ns: nanos(at.saturating_add(lasts)) })
+    });
+    stalls.sort_by_key(|stall| stall.from_ns);
+    if stalls.windows(2).any(|pair| pair[1].from_ns < pair[0].to_ns) {
+        reader.refuse(&STALLS, "two of these stalls overlap", "make one of them");
+    }
+    LinkConfig { rate_bit_per_s: rate.get(), queue, stalls }
+}
+
+fn losses(reader: &Reader<'_>) -> Vec<LossConfig> {
+    let mut losses = each(reader, &LOSE_NAMED, &NAMED, scripted);
+    let chance = reader.get(&LOSS);
+    if chance.ppm > 0 {
+        losses.push(LossConfig::Random { probability_ppm: chance.ppm });
+    }
+    losses.extend(each(reader, &BURSTS_OF_LOSS, &BURSTS, bursts));
+    losses
+}
+
+fn bursts(reader: &Reader<'_>) -> Option<LossConfig> {
+    let (enter, leave) = (reader.required(&ENTER), reader.required(&LEAVE));
+    let lose = reader.get(&LOSE);
+    Some(LossConfig::Bursts {
+        good_to_bad_ppm: enter?.ppm,
+        bad_to_good_ppm: leave?.ppm,
+        bad_loss_ppm: lose.ppm,
+    })
+}
+
+fn scripted(reader: &Reader<'_>) -> Option<LossConfig> {
+    reader.refuse_all_but_one(&[&SYN, &PACKETS, &FROM]);
+    reader.refuse_without(&FROM, &TO);
+    reader.refuse_without(&TO, &FROM);
+    reader.refuse_without(&TIMES, &FROM);
+    let times = reader.get(&TIMES);
+    let (syn, packets) = (reader.optional(&SYN), reader.optional(&PACKETS));
+    let stretch = (reader.optional(&FROM), reader.optional(&TO));
+    match (syn, packets, stretch) {
+        (Some(times), ..) => Some(LossConfig::Syn { times }),
+        (_, Some(packets), _) => {
+            if packets.is_empty() || packets.contains(&0) || packets.len() > MOST_NAMED {
+                let message = "these are no numbers of packets";
+                reader.refuse(
+                    &PACKETS,
+                    message,
+                    format!("write 1 to {MOST_NAMED} numbers from 1, such as [10, 11]"),
+                );
+            }
+            Some(LossConfig::Nth { packets })
+        }
+        (_, _, (Some(from), Some(to))) => {
+            if to <= from {
+                reader.refuse(&TO, "nothing lies between from and to", "make to larger than from");
+            }
+            let stretch = Stretch { from_byte: from.get(), to_byte: to.get() };
+            Some(LossConfig::Stretches { stretches: vec![stretch], times })
+        }
+        _ => {
+            if ![&SYN as &dyn crate::schema::Describe, &PACKETS, &FROM, &TO]
+                .into_iter()
+                .any(|key| reader.has(key))
+            {
+                reader.refuse(
+                    &SYN,
+                    "which packets are lost?",
+                    "write syn = 1, packets = [10], or from and to",
+                );
+            }
+            None
+        }
+    }
+}
+
+/// Numbers of packets in one list: each packet is looked up in it.
+const MOST_NAMED: usize = 1000;
+
+fn policer(reader: &Reader<'_>) -> Option<PolicerConfig> {
+    let (rate, burst) = (reader.required(&POLICER_RATE), reader.get(&BURST));
+    Some(PolicerConfig { rate_bit_per_s: rate?.get(), burst_bytes: burst.get() })
+}
+
+fn cross(reader: &Reader<'_>) -> Option<CrossConfig> {
+    let pattern = reader.get(&PATTERN);
+    let (on_ns, off_ns) = (nanos(reader.get(&ON)), nanos(reader.get(&OFF)));
+    if pattern != Pattern::OnOff {
+        for key in [&ON, &OFF] {
+            if reader.has(key) {
+                reader.refuse(
+                    key,
+                    "only traffic in spells has this",
+                    "write pattern = \"on-off\", or leave this out",
+                );
+            }
+        }
+    }
+    let (start, stop) = (reader.get(&CROSS_START), reader.optional(&CROSS_STOP));
+    if stop.is_some_and(|stop| stop <= start) {
+        reader.refuse(&CROSS_STOP, "this traffic ends before it begins", "make stop later than start");
+    }
+    let packet_bytes = u32::try_from(reader.get(&PACKET).get()).unwrap_or(u32::MAX);
+    Some(CrossConfig {
+        pattern: match pattern {
+            Pattern::Constant => CrossPattern::Constant,
+            Pattern::Poisson => CrossPattern::Poisson,
+            Pattern::OnOff => CrossPattern::OnOff { on_ns, off_ns },
+        },
+        rate_bit_per_s: reader.required(&CROSS_RATE)?.get(),
+        packet_bytes,
+        from_ns: nanos(start),
+        to_ns: stop.map(nanos),
+    })
+}

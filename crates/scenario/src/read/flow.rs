@@ -1,0 +1,145 @@
+//! `[flows]`.
+
+use crate::file::Place;
+use crate::flow::{Flow, Workload};
+use crate::host::Host;
+use crate::path::Path;
+use crate::read::{host, process, workload};
+use crate::scenario::{HostId, PathId};
+use crate::schema::{Describe, Key, Reader, Section, Sub};
+use std::time::Duration;
+
+static NAME: Key<String> = Key::new("name", "Its name in results.").computed("`flow-1` and so on", "none");
+static FROM: Key<String> =
+    Key::new("from", "The host that opens its connections.").computed("the path's first host", "none");
+static TO: Key<String> =
+    Key::new("to", "The host that accepts them.").computed("the path's other host", "none");
+static START: Key<Duration> = Key::new("start", "When its first connection is opened.")
+    .range("0 s", "24 h")
+    .default("0 s", "with the run");
+static STREAMS: Key<u32> = Key::new("streams", "How many connections do this side by side.")
+    .range("1", "100000")
+    .default("1", "one connection");
+static STAGGER: Key<Duration> = Key::new("stagger", "How long after one connection the next is opened.")
+    .range("0 s", "1 h")
+    .default("0 s", "all at once");
+static SENDER: Sub = Sub::table("sender", "The process that sends the data.");
+static RECEIVER: Sub = Sub::table("receiver", "The process that receives it.");
+
+/// A flow.
+pub static FLOW: Section = Section {
+    heading: "[flows]",
+    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, or `requests`. Without \
+              any of these, data as fast as it goes until the run ends. Without `[flows]`, one such flow.",
+    keys: &[
+        &NAME,
+        &FROM,
+        &TO,
+        &START,
+        &STREAMS,
+        &STAGGER,
+        &workload::AMOUNT,
+        &workload::LASTS,
+        &workload::MESSAGES_OF,
+        &workload::REQUESTS_OF,
+        &SENDER,
+        &RECEIVER,
+    ],
+    also: None,
+};
+
+/// More flows than this are streams of one.
+const MOST_FLOWS: usize = 1000;
+
+/// Reads all flows; without any, there is one.
+pub fn read_all(
+    run: &Reader<'_>,
+    key: &'static Sub,
+    hosts: &[Host],
+    paths: &[Path],
+    duration: Duration,
+) -> Vec<Flow> {
+    let start = Place::in_file(0..0);
+    let tables = run.tables_up_to(key, MOST_FLOWS);
+    let mut flows: Vec<Flow> = Vec::new();
+    if tables.is_empty() {
+        if run.entry(key).is_some() {
+            run.refuse(key, "nothing is transferred", "write a flow, or leave this out");
+        }
+        let reader = Reader::new(run.context(), &FLOW, None, &start, "flows.");
+        flows.extend(read(&reader, hosts, paths, duration, 0));
+    }
+    for (number, (table, place)) in tables.iter().enumerate() {
+        let prefix = if tables.len() == 1 { "flows.".to_owned() } else { format!("flows.{number}.") };
+        let reader = Reader::new(run.context(), &FLOW, Some(table), place, &prefix);
+        let Some(flow) = read(&reader, hosts, paths, duration, number) else { continue };
+        if flows.iter().any(|other| other.name == flow.name) {
+            reader.refuse(&NAME, format!("another flow is called {} too", flow.name), "give it another name");
+        }
+        flows.push(flow);
+    }
+    flows
+}
+
+fn read(
+    reader: &Reader<'_>,
+    hosts: &[Host],
+    paths: &[Path],
+    duration: Duration,
+    number: usize,
+) -> Option<Flow> {
+    let name = reader.or(&NAME, format!("flow-{}", number + 1), "its number");
+    let ends = read_ends(reader, hosts, paths);
+    let start = reader.get(&START);
+    if start >= duration {
+        reader.refuse(
+            &START,
+            "the run is over before this flow starts",
+            "start it earlier, or make the run longer",
+        );
+    }
+    let streams = reader.get(&STREAMS);
+    let stagger = reader.get(&STAGGER);
+    let workload = workload::read(reader);
+    let asks = matches!(workload, Workload::RequestResponse(_));
+    let host_of =
+        |sends: bool| ends.map(|(client, server, _)| &hosts[if sends == asks { server } else { client }.0]);
+    let sender = process::read(reader, &SENDER, host_of(true));
+    let receiver = process::read(reader, &RECEIVER, host_of(false));
+    let (client, server, path) = ends?;
+    Some(Flow { name, client, server, path, start, streams, stagger, workload, sender, receiver })
+}
+
+/// Client, server and the path that joins them.
+fn read_ends(reader: &Reader<'_>, hosts: &[Host], paths: &[Path]) -> Option<(HostId, HostId, PathId)> {
+    let first = paths.first()?;
+    let client = chosen(reader, &FROM, hosts, first.ends[0], "the path's first host");
+    let other = client.and_then(|client| {
+        let path = paths.iter().find(|path| path.ends.contains(&client))?;
+        path.ends.into_iter().find(|end| *end != client)
+    });
+    let server = chosen(reader, &TO, hosts, other.unwrap_or(first.ends[1]), "the path's other host");
+    let (client, server) = (client?, server?);
+    if client == server {
+        reader.refuse(&TO, "this flow has both of its ends on one host", "name another host");
+        return None;
+    }
+    let joins = |path: &Path| path.ends.contains(&client) && path.ends.contains(&server);
+    let path = paths.iter().position(joins).map(PathId);
+    if path.is_none() {
+        let message = format!("no path joins {} and {}", hosts[client.0].name, hosts[server.0].name);
+        reader.refuse(&TO, message, "name other hosts, or write a path between these");
+    }
+    Some((client, server, path?))
+}
+
+fn chosen(
+    reader: &Reader<'_>,
+    key: &'static Key<String>,
+    hosts: &[Host],
+    usual: HostId,
+    why: &str,
+) -> Option<HostId> {
+    let name = reader.or(key, hosts[usual.0].name.clone(), why);
+    host::named(reader, key as &dyn Describe, hosts, &name)
+}

@@ -1,0 +1,126 @@
+//! `[hosts.NAME]`.
+
+use crate::file::{Entry, Place, Value};
+use crate::host::Host;
+use crate::read::{costs, kernel, load, nic};
+use crate::scenario::HostId;
+use crate::schema::nearest::nearest;
+use crate::schema::{Describe, Key, Reader, Section, Sub};
+
+static KERNEL: Sub = Sub::text_or_table(
+    "kernel",
+    "The kernel, by its name in `slowpath kernels`, or a kernel of one's own (below). Default `\"6.18\"`.",
+);
+static CPUS: Key<u32> = Key::new("cpus", "How many CPUs it has.")
+    .range("1", "64")
+    .default("4", "a small server; the simulated stack rarely keeps more busy");
+static MACHINE: Key<String> =
+    Key::new("machine", "What the kernel's work costs: `free`, `server-2020` or `pc-2002`.")
+        .default("server-2020", "crates/scenario/src/machines.rs");
+static COSTS: Sub = Sub::table(
+    "costs",
+    "Single costs that differ from the machine's: times such as `\"120 ns\"` or `\"60 ps\"`, by the names listed below.",
+);
+static NIC: Sub = Sub::table("nic", "The network card.");
+static SYSCTL: Sub = Sub::table(
+    "sysctl",
+    "Sysctls, by their names with or without `net.ipv4.` or `net.core.`, each a number or, for three, text such as \
+     `\"4096 131072 33554432\"`. Defaults are the kernel's; `slowpath kernels --sysctls` lists them.",
+);
+static LOAD: Sub = Sub::tables("load", "What else wants its CPUs. Without it, nothing.");
+
+/// A host.
+pub static HOST: Section = Section {
+    heading: "[hosts.NAME]",
+    meaning: "A host. Its name is used by paths and flows.",
+    keys: &[&KERNEL, &CPUS, &MACHINE, &COSTS, &NIC, &SYSCTL, &LOAD],
+    also: None,
+};
+
+/// The hosts that there are without being written.
+const USUAL: [&str; 2] = ["sender", "receiver"];
+/// More hosts than this are not two ends and what lies between them.
+const MOST_HOSTS: usize = 64;
+
+/// Reads all hosts.
+pub fn read_all(run: &Reader<'_>, key: &'static Sub) -> Vec<Host> {
+    let start = Place::in_file(0..0);
+    let written: &[Entry] = run.table(key).map_or(&[], |(table, _)| &table.entries);
+    if written.len() > MOST_HOSTS {
+        let place = written[MOST_HOSTS].place.clone();
+        run.context().refuse(place, format!("there are more than {MOST_HOSTS} hosts"), "leave some out");
+        return Vec::new();
+    }
+    let missing = USUAL.iter().filter(|name| !written.iter().any(|entry| entry.key == **name));
+    let usual = written.iter().all(|entry| USUAL.contains(&entry.key.as_str()));
+    let mut hosts: Vec<Host> = Vec::new();
+    if usual {
+        // In their usual order, whichever of them is written.
+        for name in USUAL {
+            let entry = written.iter().find(|entry| entry.key == name);
+            hosts.extend(read_entry(run, name, entry, &start));
+        }
+    } else {
+        hosts.extend(written.iter().filter_map(|entry| read_entry(run, &entry.key, Some(entry), &start)));
+        if written.len() < 2 {
+            let mend = format!(
+                "add another, or call this one {}",
+                missing.copied().collect::<Vec<_>>().join(" or ")
+            );
+            run.context().refuse(written[0].place.clone(), "there is only one host", mend);
+        }
+    }
+    hosts
+}
+
+fn read_entry(run: &Reader<'_>, name: &str, entry: Option<&Entry>, start: &Place) -> Option<Host> {
+    let prefix = format!("hosts.{name}.");
+    let (table, place) = match entry {
+        None => (None, start),
+        Some(Entry { node, place, .. }) => match &node.value {
+            Value::Table(table) => (Some(table), place),
+            other => {
+                let message = format!("a host is a table, not {}", other.kind());
+                run.context().refuse(node.place.clone(), message, format!("write it under [hosts.{name}]"));
+                return None;
+            }
+        },
+    };
+    if name.is_empty() || name.len() > 100 {
+        run.context().refuse(place.clone(), "a host's name has 1 to 100 bytes", "give it another name");
+        return None;
+    }
+    Some(read(name, &Reader::new(run.context(), &HOST, table, place, &prefix)))
+}
+
+fn read(name: &str, reader: &Reader<'_>) -> Host {
+    let kernel = kernel::read(reader, &KERNEL, &SYSCTL);
+    let cpus = reader.get(&CPUS);
+    let costs = costs::read(reader, &MACHINE, &COSTS);
+    let nic = nic::read(reader, &NIC, &kernel, cpus);
+    let load = load::read_all(reader, &LOAD, cpus);
+    Host { name: name.to_owned(), kernel, cpus, costs, nic, load }
+}
+
+/// The host of that name; `None`, and an error at `key`, if there is none.
+pub fn named(reader: &Reader<'_>, key: &dyn Describe, hosts: &[Host], name: &str) -> Option<HostId> {
+    let found = hosts.iter().position(|host| host.name == name).map(HostId);
+    if found.is_none() {
+        let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        let mend = match nearest(name, names.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        reader.refuse(key, "there is no such host", mend);
+    }
+    found
+}
+
+/// A CPU that something is bound to, if it is one of the host's.
+pub fn check_cpu(reader: &Reader<'_>, key: &dyn Describe, cpu: Option<u32>, cpus: u32) {
+    if let Some(cpu) = cpu
+        && cpu >= cpus
+    {
+        reader.refuse(key, format!("there is no CPU {cpu}"), format!("this host has {cpus}, counted from 0"));
+    }
+}

@@ -1,0 +1,86 @@
+//! `[[hosts.NAME.load]]`.
+
+use crate::host::{Load, LoadKind};
+use crate::read::host::check_cpu;
+use crate::schema::{Key, Reader, Section, Sub};
+use std::time::Duration;
+
+static HOGS: Key<u32> = Key::new("hogs", "So many tasks that compute without a pause (wu, table VII).")
+    .range("1", "10000")
+    .absent("another kind of load");
+static MAKE: Key<u32> = Key::new(
+    "make",
+    "As `make -jN`: N jobs at a time, each a new task that computes and waits in turns (wu, table III).",
+)
+.range("1", "10000")
+.absent("another kind of load");
+static NICE: Key<i8> = Key::new("nice", "Its nice value; lower is favoured.")
+    .range("-20", "19")
+    .default("0", "nice(1) without an option");
+static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
+static START: Key<Duration> =
+    Key::new("start", "When it begins.").range("0 s", "24 h").default("0 s", "with the run");
+static STOP: Key<Duration> = Key::new("stop", "When it ends.").range("0 s", "24 h").absent("with the run");
+static JOB_TIME: Key<Duration> =
+    Key::new("job-time", "CPU time of one job of `make`, on average; exponentially distributed.")
+        .range("1 us", "1 h")
+        .default("200 ms", "one file of a kernel compiled on a PC of 2002");
+static BURST: Key<Duration> =
+    Key::new("burst", "How long a job computes before it waits, on average; exponentially distributed.")
+        .range("1 us", "1 h")
+        .default("20 ms", "a compiler reading and writing its files");
+static WAIT: Key<Duration> =
+    Key::new("wait", "How long it then waits for its disk, on average; exponentially distributed.")
+        .range("0 s", "1 h")
+        .default("5 ms", "one seek of a disk");
+
+/// Something else that wants a host's CPUs.
+pub static LOAD: Section = Section {
+    heading: "[[hosts.NAME.load]]",
+    meaning: "Something else that wants a host's CPUs: exactly one of `hogs` and `make`.",
+    keys: &[&HOGS, &MAKE, &NICE, &CPU, &START, &STOP, &JOB_TIME, &BURST, &WAIT],
+    also: None,
+};
+
+/// More loads than this are tasks of one.
+const MOST_LOADS: usize = 100;
+
+/// Reads all loads of a host.
+pub fn read_all(host: &Reader<'_>, key: &'static Sub, cpus: u32) -> Vec<Load> {
+    let prefix = host.prefix_of(key);
+    let tables = host.tables_up_to(key, MOST_LOADS);
+    let read_one = |(number, (table, place))| {
+        let prefix = format!("{prefix}{number}.");
+        read(&Reader::new(host.context(), &LOAD, Some(table), place, &prefix), cpus)
+    };
+    tables.into_iter().enumerate().filter_map(read_one).collect()
+}
+
+fn read(reader: &Reader<'_>, cpus: u32) -> Option<Load> {
+    reader.refuse_all_but_one(&[&HOGS, &MAKE]);
+    for key in [&JOB_TIME, &BURST, &WAIT] {
+        reader.refuse_without(key, &MAKE);
+    }
+    let kind = match (reader.optional(&HOGS), reader.optional(&MAKE)) {
+        (Some(count), _) => Some(LoadKind::Hogs { count }),
+        (None, Some(jobs)) => Some(LoadKind::Make {
+            jobs,
+            job_time: reader.get(&JOB_TIME),
+            burst: reader.get(&BURST),
+            wait: reader.get(&WAIT),
+        }),
+        (None, None) => {
+            if !reader.has(&HOGS) && !reader.has(&MAKE) {
+                reader.refuse(&HOGS, "this load does nothing", "write hogs = 10 or make = 10");
+            }
+            None
+        }
+    };
+    let cpu = reader.optional(&CPU);
+    check_cpu(reader, &CPU, cpu, cpus);
+    let (start, stop) = (reader.get(&START), reader.optional(&STOP));
+    if stop.is_some_and(|stop| stop <= start) {
+        reader.refuse(&STOP, "this load ends before it begins", "make stop later than start");
+    }
+    Some(Load { kind: kind?, nice: reader.get(&NICE), cpu, start, stop })
+}

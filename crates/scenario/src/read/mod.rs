@@ -1,0 +1,87 @@
+//! From a file's text to a checked scenario: the keys of each table beside the code that reads it.
+//!
+//! - [`run`]: what stands before the first heading, and the whole.
+//! - [`host`], [`kernel`], [`costs`], [`nic`], [`load`]: `[hosts.NAME]`.
+//! - [`path`], [`elements`]: `[path]` and its directions.
+//! - [`flow`], [`workload`], [`process`]: `[flows]`.
+
+mod costs;
+mod elements;
+mod flow;
+mod host;
+mod kernel;
+mod load;
+mod nic;
+mod path;
+mod process;
+mod run;
+mod workload;
+
+use crate::file::{Diagnostic, Override, Place, Rejected, Sources, tree};
+use crate::scenario::Scenario;
+use crate::schema::{Context, Section, Setting};
+
+/// A file that holds a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Every value that holds in it, with where it comes from.
+    pub settings: Vec<Setting>,
+}
+
+/// All kinds of tables, in the order of the reference page.
+pub const SECTIONS: &[&Section] = &[
+    &run::RUN,
+    &host::HOST,
+    &kernel::KERNEL,
+    &nic::NIC,
+    &load::LOAD,
+    &path::PATH,
+    &elements::DIRECTION,
+    &elements::BURSTS,
+    &elements::NAMED,
+    &elements::POLICER,
+    &elements::STALL,
+    &elements::CROSS,
+    &flow::FLOW,
+    &workload::MESSAGES,
+    &workload::REQUESTS,
+    &process::PROCESS,
+    &process::PAUSE,
+    &process::SOCKET,
+    &run::RECORD,
+];
+
+/// A scenario's text may be so long; the longest that anyone has written by hand is some kilobytes.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Reads and checks a scenario. `name` is what errors call the file; `seed`, if there is one, takes the place of the
+/// file's.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, with line, caret and mend.
+pub fn check(name: &str, text: &str, overrides: &[Override], seed: Option<u64>) -> Result<Checked, Rejected> {
+    let sources = Sources::new(name, text, overrides.iter().map(|with| with.text().to_owned()));
+    if text.len() > MOST_BYTES {
+        let too_long = Diagnostic {
+            message: format!("this file has {} bytes; a scenario has at most {MOST_BYTES}", text.len()),
+            place: Place::in_file(0..0),
+            mend: String::new(),
+        };
+        return Err(Rejected::new(sources, vec![too_long]));
+    }
+    let (mut table, mut diagnostics) = tree::parse(text);
+    for (with, number) in overrides.iter().zip(1..) {
+        diagnostics.extend(with.apply(&mut table, number).err());
+    }
+    let context = Context::default();
+    let scenario = run::read(&context, &table, seed);
+    let (found, settings) = context.into_parts();
+    diagnostics.extend(found);
+    match scenario {
+        Some(scenario) if diagnostics.is_empty() => Ok(Checked { scenario, settings }),
+        _ => Err(Rejected::new(sources, diagnostics)),
+    }
+}

@@ -1,0 +1,169 @@
+//! `[flows.sender]` and `[flows.receiver]`.
+
+use crate::file::Place;
+use crate::flow::{Pause, Process, SocketOptions};
+use crate::host::Host;
+use crate::read::host::check_cpu;
+use crate::schema::quantity::Control;
+use crate::schema::{Key, Reader, Section, Sub};
+use slowpath_model::{Bytes, Rate};
+use std::time::Duration;
+
+static NICE: Key<i8> = Key::new("nice", "Its nice value; lower is favoured.")
+    .range("-20", "19")
+    .default("0", "nice(1) without an option");
+static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
+static CALL_SIZE: Key<Bytes> = Key::new("call-size", "How much one call of write or read takes.")
+    .range("1 B", "1 GiB")
+    .default("128 KiB", "iperf3 --length");
+static RATE: Key<Rate> = Key::new(
+    "rate",
+    "The rate at which it makes or uses up data: it sleeps between its calls to keep to it.",
+)
+.range("1 bit/s", "1 Tbit/s")
+.absent("as fast as it can");
+static PAUSES: Sub = Sub::tables("pauses", "Spells in which it neither writes nor reads.");
+static OPTIONS: Sub = Sub::table("socket", "Its socket's options.");
+
+/// One of a flow's two processes.
+pub static PROCESS: Section = Section {
+    heading: "[flows.sender], [flows.receiver]",
+    meaning: "The process that sends a flow's data and the one that receives it. Each stream has its own two.",
+    keys: &[&NICE, &CPU, &CALL_SIZE, &RATE, &PAUSES, &OPTIONS],
+    also: None,
+};
+
+static AT: Key<Duration> =
+    Key::new("at", "When it begins, since the connection was opened.").range("0 s", "24 h");
+static LASTS: Key<Duration> =
+    Key::new("lasts", "How long it lasts.").range("1 us", "24 h").absent("for ever");
+
+/// A spell in which a process sleeps.
+pub static PAUSE: Section = Section {
+    heading: "[[flows.sender.pauses]], [[flows.receiver.pauses]]",
+    meaning: "A spell in which a process neither writes nor reads; the call in progress is finished first.",
+    keys: &[&AT, &LASTS],
+    also: None,
+};
+
+static SO_SNDBUF: Key<Bytes> =
+    Key::new("SO_SNDBUF", "As passed to setsockopt; the kernel doubles it. Switches send tuning off.")
+        .range("1 B", "1073741823 B")
+        .absent("tcp_wmem and tuning");
+static SO_RCVBUF: Key<Bytes> =
+    Key::new("SO_RCVBUF", "As passed to setsockopt; the kernel doubles it. Switches receive tuning off.")
+        .range("1 B", "1073741823 B")
+        .absent("tcp_rmem and tuning");
+static TCP_NODELAY: Key<bool> =
+    Key::new("TCP_NODELAY", "Whether small segments do not wait (Nagle).").default("false", "tcp(7)");
+static TCP_CORK: Key<bool> =
+    Key::new("TCP_CORK", "Whether only full segments are sent.").default("false", "tcp(7)");
+static TCP_QUICKACK: Key<bool> =
+    Key::new("TCP_QUICKACK", "Whether ACKs are not delayed.").absent("the kernel decides");
+static TCP_CONGESTION: Key<Control> =
+    Key::new("TCP_CONGESTION", "Its congestion control.").absent("the kernel's");
+static TCP_MAXSEG: Key<Bytes> =
+    Key::new("TCP_MAXSEG", "Largest segment.").range("88 B", "32767 B").absent("as the path's MTU allows");
+static TCP_WINDOW_CLAMP: Key<Bytes> = Key::new("TCP_WINDOW_CLAMP", "Largest window to advertise.")
+    .range("1 B", "1073741823 B")
+    .absent("no bound");
+static TCP_NOTSENT_LOWAT: Key<Bytes> =
+    Key::new("TCP_NOTSENT_LOWAT", "How much unsent data makes the socket not writable.")
+        .range("1 B", "1073741823 B")
+        .absent("no bound");
+static SO_MAX_PACING_RATE: Key<Rate> = Key::new("SO_MAX_PACING_RATE", "Largest rate of sending.")
+    .range("1 kbit/s", "1 Tbit/s")
+    .absent("no bound");
+
+/// A socket's options.
+pub static SOCKET: Section = Section {
+    heading: "[flows.sender.socket], [flows.receiver.socket]",
+    meaning: "What a process sets on its socket before it connects or listens, by the names of socket(7) and tcp(7).",
+    keys: &[
+        &SO_SNDBUF,
+        &SO_RCVBUF,
+        &TCP_NODELAY,
+        &TCP_CORK,
+        &TCP_QUICKACK,
+        &TCP_CONGESTION,
+        &TCP_MAXSEG,
+        &TCP_WINDOW_CLAMP,
+        &TCP_NOTSENT_LOWAT,
+        &SO_MAX_PACING_RATE,
+    ],
+    also: None,
+};
+
+/// Reads one process; `host` is where it runs, if that is known.
+pub fn read(flow: &Reader<'_>, key: &'static Sub, host: Option<&Host>) -> Process {
+    let start = Place::in_file(0..0);
+    let (table, place) = flow.table(key).map_or((None, &start), |(table, place)| (Some(table), place));
+    let prefix = flow.prefix_of(key);
+    let reader = Reader::new(flow.context(), &PROCESS, table, place, &prefix);
+    let cpu = reader.optional(&CPU);
+    if let Some(host) = host {
+        check_cpu(&reader, &CPU, cpu, host.cpus);
+    }
+    Process {
+        nice: reader.get(&NICE),
+        cpu,
+        socket: read_socket(&reader, host),
+        call_size: reader.get(&CALL_SIZE),
+        rate: reader.optional(&RATE),
+        pauses: read_pauses(&reader),
+    }
+}
+
+/// More pauses than this are a rate.
+const MOST_PAUSES: usize = 10_000;
+
+fn read_pauses(process: &Reader<'_>) -> Vec<Pause> {
+    let prefix = process.prefix_of(&PAUSES);
+    let mut pauses = Vec::new();
+    for (number, (table, place)) in process.tables_up_to(&PAUSES, MOST_PAUSES).into_iter().enumerate() {
+        let prefix = format!("{prefix}{number}.");
+        let reader = Reader::new(process.context(), &PAUSE, Some(table), place, &prefix);
+        let (at, lasts) = (reader.required(&AT), reader.optional(&LASTS));
+        pauses.extend(at.map(|at| Pause { at, lasts }));
+    }
+    pauses.sort_by_key(|pause| pause.at);
+    let overlap =
+        |pair: &[Pause]| pair[0].lasts.is_none_or(|lasts| pair[0].at.saturating_add(lasts) > pair[1].at);
+    if pauses.windows(2).any(overlap) {
+        process.refuse(&PAUSES, "two of these pauses overlap", "make one of them");
+    }
+    pauses
+}
+
+fn read_socket(process: &Reader<'_>, host: Option<&Host>) -> SocketOptions {
+    let start = Place::in_file(0..0);
+    let (table, place) =
+        process.table(&OPTIONS).map_or((None, &start), |(table, place)| (Some(table), place));
+    let prefix = process.prefix_of(&OPTIONS);
+    let reader = Reader::new(process.context(), &SOCKET, table, place, &prefix);
+    let max_segment = reader.optional(&TCP_MAXSEG);
+    // 40 bytes are the least that IPv4's and TCP's headers take.
+    if let (Some(segment), Some(host)) = (max_segment, host)
+        && segment.get() + 40 > host.nic.mtu.get()
+    {
+        let message =
+            format!("a segment of {} B fits in no packet of {} B", segment.get(), host.nic.mtu.get());
+        reader.refuse(
+            &TCP_MAXSEG,
+            message,
+            format!("write at most \"{} B\", or raise the mtu", host.nic.mtu.get() - 40),
+        );
+    }
+    SocketOptions {
+        send_buffer: reader.optional(&SO_SNDBUF),
+        receive_buffer: reader.optional(&SO_RCVBUF),
+        no_delay: reader.get(&TCP_NODELAY),
+        cork: reader.get(&TCP_CORK),
+        quick_ack: reader.optional(&TCP_QUICKACK),
+        congestion_control: reader.optional(&TCP_CONGESTION).map(|control| control.0),
+        max_segment,
+        window_clamp: reader.optional(&TCP_WINDOW_CLAMP),
+        not_sent_low_water: reader.optional(&TCP_NOTSENT_LOWAT),
+        max_pacing_rate: reader.optional(&SO_MAX_PACING_RATE),
+    }
+}

@@ -1,0 +1,109 @@
+//! What a flow transfers.
+
+use crate::flow::{Bulk, Messages, RequestResponse, Workload};
+use crate::schema::quantity::Connection;
+use crate::schema::{Key, Reader, Section, Sub};
+use slowpath_model::Bytes;
+use std::time::Duration;
+
+/// Bulk of an amount.
+pub static AMOUNT: Key<Bytes> = Key::new("amount", "So much data as fast as it goes, by each connection.")
+    .range("1 B", "1048576 GiB")
+    .absent("no bound");
+/// Bulk for a time.
+pub static LASTS: Key<Duration> =
+    Key::new("lasts", "Data as fast as it goes for so long, by each connection.")
+        .range("1 us", "24 h")
+        .absent("no bound");
+/// Messages.
+pub static MESSAGES_OF: Sub = Sub::table("messages", "Messages of one size over each connection.");
+/// Requests and responses.
+pub static REQUESTS_OF: Sub =
+    Sub::table("requests", "The client asks, the server answers; the server sends the data.");
+
+static SIZE: Key<Bytes> = Key::new("size", "Length of a message.").range("1 B", "1024 GiB");
+static COUNT: Key<u64> = Key::new("count", "How many, for each stream.")
+    .range("1", "1000000000")
+    .absent("as many as the run has time for");
+static INTERVAL: Key<Duration> =
+    Key::new("interval", "From the begin of one message to the begin of the next. One that could not be written in time delays those behind it.")
+        .range("0 s", "1 h")
+        .default("0 s", "the next as soon as the one before is written");
+
+/// Messages of one size.
+pub static MESSAGES: Section = Section {
+    heading: "[flows.messages]",
+    meaning: "Messages of one size, from the client, over each connection.",
+    keys: &[&SIZE, &COUNT, &INTERVAL],
+    also: None,
+};
+
+static REQUEST: Key<Bytes> = Key::new("request", "Length of a request.")
+    .range("1 B", "1024 GiB")
+    .default("300 B", "an HTTP request with few headers");
+static RESPONSE: Key<Vec<Bytes>> = Key::new(
+    "response",
+    "Length of the answer, or a list of lengths that are taken in turn, such as the sizes of files.",
+);
+static SERVER_TIME: Key<Duration> = Key::new("server-time", "How long the server waits before it answers.")
+    .range("0 s", "1 h")
+    .default("0 s", "the answer is in memory");
+static CLIENT_TIME: Key<Duration> =
+    Key::new("client-time", "How long the client waits before it asks again.")
+        .range("0 s", "1 h")
+        .default("0 s", "a program asks, not a person");
+static CONNECTION: Key<Connection> =
+    Key::new("connection", "Whether one connection is kept for all requests, or each has its own.")
+        .default("kept", "RFC 9112, 9.3: persistent connections are the default");
+
+/// Requests and responses.
+pub static REQUESTS: Section = Section {
+    heading: "[flows.requests]",
+    meaning: "The client asks, the server answers, and only then the client asks again.",
+    keys: &[&REQUEST, &RESPONSE, &COUNT, &SERVER_TIME, &CLIENT_TIME, &CONNECTION],
+    also: None,
+};
+
+/// More lengths than this are a file of their own.
+const MOST_RESPONSES: usize = 10_000;
+
+/// Reads what a flow transfers.
+pub fn read(flow: &Reader<'_>) -> Workload {
+    flow.refuse_all_but_one(&[&AMOUNT, &LASTS, &MESSAGES_OF, &REQUESTS_OF]);
+    if let Some((table, place)) = flow.table(&REQUESTS_OF) {
+        let prefix = flow.prefix_of(&REQUESTS_OF);
+        let reader = Reader::new(flow.context(), &REQUESTS, Some(table), place, &prefix);
+        return Workload::RequestResponse(requests(&reader));
+    }
+    if let Some((table, place)) = flow.table(&MESSAGES_OF) {
+        let prefix = flow.prefix_of(&MESSAGES_OF);
+        let reader = Reader::new(flow.context(), &MESSAGES, Some(table), place, &prefix);
+        return Workload::Messages(Messages {
+            size: reader.required(&SIZE).unwrap_or_default(),
+            count: reader.optional(&COUNT),
+            interval: reader.get(&INTERVAL),
+        });
+    }
+    Workload::Bulk(match (flow.optional(&AMOUNT), flow.optional(&LASTS)) {
+        (Some(amount), _) => Bulk::Amount(amount),
+        (None, Some(time)) => Bulk::Time(time),
+        (None, None) => Bulk::Endless,
+    })
+}
+
+fn requests(reader: &Reader<'_>) -> RequestResponse {
+    let responses = reader.required(&RESPONSE).unwrap_or_default();
+    let wrong = responses.is_empty() || responses.len() > MOST_RESPONSES || responses.contains(&Bytes::ZERO);
+    if wrong && reader.has(&RESPONSE) {
+        let mend = format!("write 1 to {MOST_RESPONSES} lengths of at least 1 B");
+        reader.refuse(&RESPONSE, "these are no lengths of answers", mend);
+    }
+    RequestResponse {
+        request: reader.get(&REQUEST),
+        responses,
+        count: reader.optional(&COUNT),
+        server_time: reader.get(&SERVER_TIME),
+        client_time: reader.get(&CLIENT_TIME),
+        connection_each: reader.get(&CONNECTION) == Connection::Each,
+    }
+}

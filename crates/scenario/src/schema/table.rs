@@ -1,0 +1,310 @@
+//! Reading one table by its keys. Nothing stops at an error: what could not be read has its default, so that everything
+//! wrong with a file is found at once, and no scenario comes out.
+
+use crate::file::{Diagnostic, Entry, Node, Place, Table, Value};
+use crate::schema::key::{Describe, Fallback, Key, Section, Sub};
+use crate::schema::nearest::nearest;
+use crate::schema::quantity::{Quantity, Wrong};
+use serde::Serialize;
+use std::cell::RefCell;
+
+/// What reading a file collects.
+#[derive(Debug, Default)]
+pub struct Context {
+    diagnostics: RefCell<Vec<Diagnostic>>,
+    settings: RefCell<Vec<Setting>>,
+}
+
+impl Context {
+    /// Everything that was wrong, and every value that holds.
+    pub fn into_parts(self) -> (Vec<Diagnostic>, Vec<Setting>) {
+        (self.diagnostics.into_inner(), self.settings.into_inner())
+    }
+
+    /// Notes that something is wrong.
+    pub fn refuse(&self, place: Place, message: impl Into<String>, mend: impl Into<String>) {
+        let diagnostic = Diagnostic { message: message.into(), place, mend: mend.into() };
+        self.diagnostics.borrow_mut().push(diagnostic);
+    }
+
+    /// Whether anything was wrong so far.
+    pub fn has_errors(&self) -> bool {
+        !self.diagnostics.borrow().is_empty()
+    }
+
+    /// Notes a value that holds.
+    pub fn note(&self, setting: Setting) {
+        self.settings.borrow_mut().push(setting);
+    }
+}
+
+/// A value that holds in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its whole key, such as `path.forward.delay`.
+    pub key: String,
+    /// Its value, as a file would have it; `None` where the thing is not there.
+    pub value: Option<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it says.
+    pub meaning: String,
+    /// For a default: why it is this, or what its absence means.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The file.
+    File,
+    /// The command line.
+    Override,
+    /// Neither.
+    Default,
+}
+
+/// One table on its way to being read.
+#[derive(Clone, Copy)]
+pub struct Reader<'d> {
+    context: &'d Context,
+    section: &'static Section,
+    /// The table; `None` if the file does not have it.
+    table: Option<&'d Table>,
+    /// The table whose values hold where this one has none.
+    behind: Option<&'d Table>,
+    place: &'d Place,
+    /// The table's key with a dot behind it, or nothing.
+    prefix: &'d str,
+}
+
+impl<'d> Reader<'d> {
+    /// A reader of a table that belongs at `prefix`; keys that it must not have are refused here. Without a table,
+    /// every default holds, and `place` is where something that must be written is missing.
+    pub fn new(
+        context: &'d Context,
+        section: &'static Section,
+        table: Option<&'d Table>,
+        place: &'d Place,
+        prefix: &'d str,
+    ) -> Self {
+        let reader = Self { context, section, table, behind: None, place, prefix };
+        for entry in table.iter().flat_map(|table| &table.entries) {
+            if !section.all_keys().any(|key| key.name() == entry.key) {
+                reader.refuse_unknown(entry);
+            }
+        }
+        reader
+    }
+
+    /// The same, with another table's values where this one has none.
+    pub fn with_behind(mut self, behind: Option<&'d Table>) -> Self {
+        self.behind = behind;
+        self
+    }
+
+    fn refuse_unknown(&self, entry: &Entry) {
+        let names = self.section.all_keys().map(|key| key.name());
+        let mend = match nearest(&entry.key, names.clone()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        let short: String = entry.key.chars().take(40).collect();
+        self.context.refuse(entry.place.clone(), format!("there is no key \"{short}\" here"), mend);
+    }
+
+    /// What reading collects.
+    pub fn context(&self) -> &'d Context {
+        self.context
+    }
+
+    /// The entry of a key, if it is written.
+    pub fn entry(&self, key: &dyn Describe) -> Option<&'d Entry> {
+        let find = |table: Option<&'d Table>| table.and_then(|table| table.entry(key.name()));
+        find(self.table).or_else(|| find(self.behind))
+    }
+
+    /// Whether a key is written.
+    pub fn has(&self, key: &dyn Describe) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// Where a key's value is written, or where it is missing.
+    pub fn place(&self, key: &dyn Describe) -> Place {
+        self.entry(key).map_or_else(|| self.place.clone(), |entry| entry.node.place.clone())
+    }
+
+    /// Notes that a key's value is wrong, where it is written.
+    pub fn refuse(&self, key: &dyn Describe, message: impl Into<String>, mend: impl Into<String>) {
+        self.context.refuse(self.place(key), message, mend);
+    }
+
+    /// Notes that of these keys, which exclude each other, more than one is written.
+    pub fn refuse_all_but_one(&self, keys: &[&dyn Describe]) {
+        let mut written = keys.iter().filter_map(|key| self.entry(*key));
+        let Some(first) = written.next() else { return };
+        for other in written {
+            self.context.refuse(
+                other.place.clone(),
+                format!("{} and {} exclude each other", first.key, other.key),
+                "keep one of them",
+            );
+        }
+    }
+
+    /// Notes that a key is written which means nothing without another.
+    pub fn refuse_without(&self, key: &dyn Describe, needed: &dyn Describe) {
+        if let Some(entry) = self.entry(key)
+            && !self.has(needed)
+        {
+            let message = format!("{} means nothing without {}", key.name(), needed.name());
+            self.context.refuse(
+                entry.place.clone(),
+                message,
+                format!("write {} too, or leave this out", needed.name()),
+            );
+        }
+    }
+
+    /// The value of a key that has a default; the default also if what is written is wrong.
+    ///
+    /// # Panics
+    ///
+    /// If the key has no default, which no file can bring about; the tests of the reference page read every key.
+    pub fn get<T: Quantity>(&self, key: &Key<T>) -> T {
+        let Some(Fallback::Is(text)) = key.fallback() else { panic!("{} has no default", key.name()) };
+        let default = T::bare(text).unwrap_or_else(|| panic!("{text} is no value of {}", key.name()));
+        self.or(key, default, key.source())
+    }
+
+    /// The value of a key whose default depends on others; `why` says on what.
+    pub fn or<T: Quantity>(&self, key: &Key<T>, default: T, why: &str) -> T {
+        let (value, origin) = match self.written(key) {
+            Some((value, origin)) => (value, origin),
+            None => (default, Origin::Default),
+        };
+        let reason = if origin == Origin::Default { why } else { "" };
+        self.note(key, Some(value.show()), origin, reason);
+        value
+    }
+
+    /// The value of a key that may be left out.
+    pub fn optional<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
+        let written = self.written(key);
+        let absent = match key.fallback() {
+            Some(Fallback::Absent(words)) => words,
+            _ => "",
+        };
+        let origin = written.as_ref().map_or(Origin::Default, |(_, origin)| *origin);
+        let shown = written.as_ref().map(|(value, _)| value.show());
+        self.note(key, shown, origin, if written.is_some() { "" } else { absent });
+        written.map(|(value, _)| value)
+    }
+
+    /// The value of a key that must be written; `None`, and an error, if it is not.
+    pub fn required<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
+        if !self.has(key) {
+            let mend = format!("write {} = …: {}", key.name(), key.form().replace('`', ""));
+            self.context.refuse(self.place.clone(), format!("{} is missing here", key.name()), mend);
+            return None;
+        }
+        let (value, origin) = self.written(key)?;
+        self.note(key, Some(value.show()), origin, "");
+        Some(value)
+    }
+
+    /// The value of a key, or its default, without noting anything: for what is needed before its turn.
+    pub fn peek<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
+        let written = self.entry(key).and_then(|entry| T::read(&entry.node).ok());
+        written.or_else(|| match key.fallback() {
+            Some(Fallback::Is(text)) => T::bare(text),
+            _ => None,
+        })
+    }
+
+    /// What is written for a key, if it is right.
+    fn written<T: Quantity>(&self, key: &Key<T>) -> Option<(T, Origin)> {
+        let entry = self.entry(key)?;
+        match T::read(&entry.node).and_then(|value| within(key, value)) {
+            Ok(value) => Some((value, origin(&entry.node))),
+            Err(wrong) => {
+                self.context.refuse(entry.node.place.clone(), wrong.message, wrong.mend);
+                None
+            }
+        }
+    }
+
+    /// Notes the value that a key has in the run.
+    pub fn note(&self, key: &dyn Describe, value: Option<String>, origin: Origin, reason: &str) {
+        self.context.note(Setting {
+            key: format!("{}{}", self.prefix, key.name()),
+            value,
+            origin,
+            meaning: key.meaning().to_owned(),
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// The table under a key, if it is written and is one.
+    pub fn table(&self, key: &Sub) -> Option<(&'d Table, &'d Place)> {
+        let entry = self.entry(key)?;
+        self.as_table(&entry.node)
+    }
+
+    /// The tables under a key: one, or a list of them.
+    pub fn tables(&self, key: &Sub) -> Vec<(&'d Table, &'d Place)> {
+        let Some(entry) = self.entry(key) else { return Vec::new() };
+        match &entry.node.value {
+            Value::List(list) => list.iter().filter_map(|node| self.as_table(node)).collect(),
+            _ => self.as_table(&entry.node).into_iter().collect(),
+        }
+    }
+
+    /// The same; of more than so many, the first too many is refused and none is read.
+    pub fn tables_up_to(&self, key: &Sub, most: usize) -> Vec<(&'d Table, &'d Place)> {
+        let tables = self.tables(key);
+        let Some((_, place)) = tables.get(most) else { return tables };
+        let message = format!("there are more than {most} in {}", key.name());
+        self.context.refuse((*place).clone(), message, "leave some out");
+        Vec::new()
+    }
+
+    fn as_table(&self, node: &'d Node) -> Option<(&'d Table, &'d Place)> {
+        if let Value::Table(table) = &node.value {
+            return Some((table, &node.place));
+        }
+        let message = format!("this is {}, not a table", node.value.kind());
+        self.context.refuse(
+            node.place.clone(),
+            message,
+            "write it as a heading in brackets, or as { key = value }",
+        );
+        None
+    }
+
+    /// What stands before the keys of the table under a key: `path.forward.` for `forward`.
+    pub fn prefix_of(&self, key: &dyn Describe) -> String {
+        format!("{}{}.", self.prefix, key.name())
+    }
+}
+
+/// Where a written value comes from.
+pub fn origin(node: &Node) -> Origin {
+    if node.place.source == 0 { Origin::File } else { Origin::Override }
+}
+
+/// The value, if it is within the key's bounds.
+fn within<T: Quantity>(key: &Key<T>, value: T) -> Result<T, Wrong> {
+    let Some((least, most)) = key.bounds() else { return Ok(value) };
+    let too = match () {
+        () if value < least => "small",
+        () if value > most => "large",
+        () => return Ok(value),
+    };
+    Err(Wrong {
+        message: format!("{} is too {too} for {}", value.show(), key.name()),
+        mend: format!("write a value from {} to {}", least.show(), most.show()),
+    })
+}

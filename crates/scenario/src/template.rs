@@ -1,0 +1,65 @@
+//! The file that `slowpath scenario new` writes.
+
+/// A scenario to begin with: what most people change, with their defaults or near them, and comments.
+pub fn template(name: &str) -> String {
+    // Nothing that a name may hold can end the TOML text early.
+    let name: String = name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
+    TEMPLATE.replace("NAME", &name)
+}
+
+const TEMPLATE: &str = r#"# What one learns from this scenario: say it here.
+#
+# slowpath scenario check FILE     everything that is wrong with it
+# slowpath scenario explain FILE   every value that holds, defaults and their reasons included
+# slowpath run FILE                the run
+#
+# Everything has a default. All keys: docs/src/scenario-reference.md, or the handbook's page "Scenario files".
+
+title = "NAME"
+duration = "10 s"
+seed = 1
+
+# The path between sender and receiver: both ways, unless [path.forward] or [path.reverse] says otherwise.
+[path]
+rate = "100 Mbit/s"
+delay = "20 ms"         # one way: a round trip takes 40 ms
+queue = "1 bdp"         # or "1000 packets", or "1 MiB"
+
+[path.forward]
+# loss = "0.1 %"
+# reorder = "1 %"
+# reorder-by = "5 ms"
+
+# What is transferred: as much as goes, or amount = "1 GiB", or [flows.messages], or [flows.requests].
+[flows]
+streams = 1
+
+# [flows.receiver]
+# rate = "10 Mbit/s"                          # a reader that takes its time
+# socket = { SO_RCVBUF = "256 KiB" }
+
+# The hosts. `slowpath kernels` lists the kernels.
+[hosts.sender]
+kernel = "6.18"
+
+[hosts.receiver]
+kernel = "6.18"
+# cpus = 1
+# load = { hogs = 4, nice = 0 }
+# sysctl = { tcp_rmem = "4096 131072 6291456" }
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::check;
+
+    #[test]
+    fn the_template_is_a_scenario_whatever_its_name() {
+        for name in ["my-path", "", "\"]\n\\", "日本"] {
+            if let Err(error) = check("x.toml", &template(name), &[], None) {
+                panic!("{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a person is told who wrote something wrong: all of it, each with its line, its caret and its mend.
+
+use slowpath_scenario::check;
+
+fn refused(text: &str) -> String {
+    check("x.toml", text, &[], None).expect_err("it is no scenario").to_string()
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let error = refused(
+        r#"duration = 60
+sead = 1
+
+[path]
+rate = "1 Gbit"
+dealy = "20 ms"
+delay = "20"
+queue = "1000"
+loss = "101 %"
+reorder-by = "1 ms"
+
+[path.forward.bursts]
+enter = "1 %"
+
+[hosts.sender]
+kernel = "6.19"
+cpus = 0
+machine = "laptop"
+load = { hogs = 1, make = 2 }
+
+[hosts.sender.sysctl]
+tcp_sakc = 0
+tcp_sack = 2
+net.ipv4.tcp_rmem = 4096
+
+[hosts.receiver.kernel]
+base = "2.4.17"
+scheduler = "cfs"
+preempt = "full"
+
+[hosts.receiver.nic]
+gro = true
+interrupt-cpu = 4
+
+[flows]
+to = "reciever"
+amount = "1 GiB"
+lasts = "10 s"
+streams = "4"
+
+[flows.sender.socket]
+TCP_CONGESTION = "bic"
+TCP_MAXSEG = "9000 B"
+SO_SNDBUFF = "1 MiB"
+
+[record]
+hosts = []
+"#,
+    );
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn contradictions_are_told() {
+    let error = refused(
+        r#"duration = "10 s"
+[[path]]
+between = ["a", "a"]
+[[path]]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+queue = "1000 B"
+stalls = [{ at = "1 s", lasts = "2 s" }, { at = "2 s", lasts = "1 s" }]
+lose = [{ syn = 1, packets = [2] }, { from = "1 KiB" }, { packets = [0] }, {}]
+cross = { rate = "1 Mbit/s", on = "1 s", start = "2 s", stop = "1 s" }
+[[path]]
+between = ["b", "a"]
+[hosts.a]
+[hosts.b]
+load = [{}, { hogs = 1, burst = "1 s" }, { hogs = 1, cpu = 9, start = "2 s", stop = "1 s" }]
+[hosts.c]
+[[flows]]
+from = "a"
+to = "c"
+start = "10 s"
+[[flows]]
+from = "a"
+to = "b"
+name = "flow-1"
+[flows.requests]
+response = []
+[flows.receiver]
+pauses = [{ at = "1 s" }, { at = "2 s", lasts = "1 s" }]
+"#,
+    );
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn what_is_not_toml_does_not_hide_the_rest() {
+    let error = refused("duration = 10 s\n[path\nrate = \"1 Gbit/s\"\n[flows]\nstreams = many\nsream = 1\n");
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn overrides_are_checked_as_the_file_is_and_shown() {
+    let with = |text: &str| text.parse().expect("a key and a value");
+    let overrides =
+        [with("path.delay=50"), with("path.dealy=50ms"), with("seed.x=1"), with("hosts.sender.kernel.hz=0")];
+    let error = check("x.toml", "seed = 1\n", &overrides, None).expect_err("it is no scenario");
+    insta::assert_snapshot!(error.to_string());
+}

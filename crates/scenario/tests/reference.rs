@@ -1,0 +1,15 @@
+//! The reference page in the handbook is what the code declares.
+
+use slowpath_scenario::reference;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_page_is_current() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/scenario-reference.md");
+    let page = fs::read_to_string(file).expect("the page");
+    assert!(
+        page == reference::page(),
+        "run: cargo run -p slowpath-scenario --example reference > docs/src/scenario-reference.md"
+    );
+}

@@ -1,0 +1,49 @@
+//! The scenarios of the repository are scenarios, and say what one learns from them.
+
+use slowpath_scenario::{Estimate, check};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn scenarios() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files =
+        fs::read_dir(folder).expect("the folder of scenarios").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_shipped_scenario_is_one() {
+    let files = scenarios();
+    assert!(files.len() >= 20, "only {} scenarios", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a text");
+        let name = file.file_name().expect("a name").to_string_lossy();
+        let checked = check(&name, &text, &[], None).unwrap_or_else(|error| panic!("{error}"));
+        assert!(text.starts_with("# "), "{name} does not begin with what one learns from it");
+        assert!(!checked.scenario.title.is_empty(), "{name} has no title");
+        // A full run of all of them is minutes, not hours.
+        assert!(Estimate::of(&checked.scenario).packets < 20_000_000, "{name}");
+    }
+}
+
+/// A hint in a comment such as `--set hosts.receiver.kernel=6.18` must work.
+#[test]
+fn what_the_comments_say_to_set_can_be_set() {
+    let mut tried = 0;
+    for file in scenarios() {
+        let text = fs::read_to_string(&file).expect("a text");
+        let comment: String = text.lines().filter_map(|line| line.strip_prefix('#')).collect();
+        for hint in comment.split("--set ").skip(1) {
+            let words = hint.split_whitespace().next().expect("a key and a value");
+            let with = words.trim_end_matches(['.', ',', ';']).parse().expect("a key and a value");
+            if let Err(error) = check("x.toml", &text, &[with], None) {
+                panic!("{}: --set {words}: {error}", file.display());
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 8, "only {tried} hints were found");
+}

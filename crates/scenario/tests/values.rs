@@ -1,0 +1,164 @@
+//! What is understood is what was written.
+
+use slowpath_model::{Bytes, Rate};
+use slowpath_path::link::QueueLimit;
+use slowpath_path::loss::LossConfig;
+use slowpath_scenario::schema::Origin;
+use slowpath_scenario::{Bulk, Checked, LoadKind, Override, Scenario, Workload, check};
+use std::time::Duration;
+
+fn checked(text: &str, overrides: &[&str]) -> Checked {
+    let overrides: Vec<Override> =
+        overrides.iter().map(|text| text.parse().expect("a key and a value")).collect();
+    check("x.toml", text, &overrides, None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn scenario(text: &str) -> Scenario {
+    checked(text, &[]).scenario
+}
+
+#[test]
+fn an_empty_file_is_a_scenario() {
+    let scenario = scenario("");
+    let names: Vec<&str> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["sender", "receiver"]);
+    assert_eq!(scenario.duration, Duration::from_secs(10));
+    assert_eq!(scenario.paths.len(), 1);
+    assert_eq!(scenario.paths[0].forward.link, None);
+    assert_eq!(scenario.flows[0].workload, Workload::Bulk(Bulk::Endless));
+    assert_eq!(scenario.flows[0].sender_host(), scenario.paths[0].ends[0]);
+    assert_eq!(scenario.record.hosts.len(), 2);
+}
+
+#[test]
+fn a_direction_has_its_own_values_and_else_the_paths() {
+    let scenario = scenario(
+        "[path]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"1 %\"\n\
+         [path.forward]\nrate = \"50 Mbit/s\"\nloss = \"0 %\"\n[path.reverse]\ndelay = \"30 ms\"\n",
+    );
+    let path = &scenario.paths[0];
+    let rate = |direction: &slowpath_path::PathConfig| direction.link.as_ref().unwrap().rate_bit_per_s;
+    assert_eq!((rate(&path.forward), rate(&path.reverse)), (50_000_000, 100_000_000));
+    assert_eq!((path.forward.delay_ns, path.reverse.delay_ns), (10_000_000, 30_000_000));
+    assert!(path.forward.loss.is_empty());
+    assert_eq!(path.reverse.loss, [LossConfig::Random { probability_ppm: 10_000 }]);
+    // 40 ms at 50 Mbit/s are 250 kB.
+    assert_eq!(path.forward.link.as_ref().unwrap().queue, QueueLimit::Bytes(250_000));
+}
+
+#[test]
+fn queues_are_as_written() {
+    let queue = |text: &str| {
+        let text = format!("[path]\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n{text}");
+        scenario(&text).paths[0].forward.link.as_ref().unwrap().queue
+    };
+    assert_eq!(queue("queue = \"2 bdp\""), QueueLimit::Bytes(300_000));
+    assert_eq!(queue("queue = \"7 packets\""), QueueLimit::Packets(7));
+    assert_eq!(queue("queue = \"64 KiB\""), QueueLimit::Bytes(65_536));
+    assert_eq!(queue(""), QueueLimit::Bytes(150_000));
+}
+
+#[test]
+fn a_kernel_of_ones_own_is_its_base_but_for_its_choices() {
+    let scenario = scenario(
+        "[hosts.receiver]\nkernel = { base = \"2.6.14\", scheduler = \"eevdf 3 ms\", prequeue = false }\n\
+         sysctl = { tcp_sack = 0, net.core.rmem_max = 1000000, tcp_congestion_control = \"cubic\" }\n",
+    );
+    let kernel = &scenario.hosts[1].kernel;
+    assert_eq!(kernel.name, "linux-2.6.14+");
+    assert_eq!(kernel.scheduler.base_slice(1), Some(Duration::from_millis(3)));
+    assert!(!kernel.sysctls.tcp_sack);
+    assert_eq!(kernel.sysctls.rmem_max, 1_000_000);
+    assert_eq!(kernel.tcp.congestion_control.name(), "cubic");
+    assert_eq!(kernel.hz(), 250);
+    assert_eq!(scenario.hosts[0].kernel.name, "linux-6.18");
+}
+
+#[test]
+fn costs_and_loads_are_as_written() {
+    let scenario = scenario(
+        "[hosts.receiver]\nmachine = \"pc-2002\"\ncosts = { copy-byte = \"1.25 ns\" }\n\
+         [[hosts.receiver.load]]\nhogs = 3\nnice = -5\ncpu = 1\n[[hosts.receiver.load]]\nmake = 10\nstop = \"5 s\"\n",
+    );
+    let host = &scenario.hosts[1];
+    assert_eq!((host.costs.machine.as_str(), host.costs.copy_byte.as_picos()), ("pc-2002+", 1250));
+    assert_eq!(host.load[0].kind, LoadKind::Hogs { count: 3 });
+    assert_eq!((host.load[0].nice, host.load[0].cpu), (-5, Some(1)));
+    assert!(matches!(host.load[1].kind, LoadKind::Make { jobs: 10, .. }));
+    assert_eq!(host.load[1].stop, Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn flows_are_as_written() {
+    let scenario = scenario(
+        "[[flows]]\namount = \"1 GiB\"\nstreams = 4\n\
+         [flows.sender.socket]\nSO_SNDBUF = \"1 MiB\"\nTCP_CONGESTION = \"reno\"\nTCP_QUICKACK = true\n\
+         [[flows]]\nfrom = \"receiver\"\nrequests = { response = [\"1 KiB\", \"2 KiB\"], connection = \"each\" }\n",
+    );
+    let [bulk, requests] = scenario.flows.as_slice() else { panic!("two flows") };
+    assert_eq!(bulk.workload, Workload::Bulk(Bulk::Amount(Bytes::kib(1 << 20))));
+    assert_eq!((bulk.streams, bulk.sender.socket.send_buffer), (4, Some(Bytes::kib(1024))));
+    assert_eq!(bulk.sender.socket.quick_ack, Some(true));
+    let Workload::RequestResponse(exchange) = &requests.workload else { panic!("requests") };
+    assert_eq!(exchange.responses, [Bytes::kib(1), Bytes::kib(2)]);
+    assert!(exchange.connection_each);
+    // The server sends, and here that is the host called sender.
+    assert_eq!(scenario.host(requests.client).name, "receiver");
+    assert_eq!(scenario.host(requests.sender_host()).name, "sender");
+}
+
+#[test]
+fn overrides_take_the_files_place_and_are_told_apart() {
+    let text = "[path]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[[flows]]\n[[flows]]\n";
+    let checked =
+        checked(text, &["path.delay=50ms", "flows.streams=8", "hosts.sender.nic.rate=1 Gbit/s", "seed=7"]);
+    let scenario = &checked.scenario;
+    assert_eq!(scenario.paths[0].forward.delay_ns, 50_000_000);
+    assert!(scenario.flows.iter().all(|flow| flow.streams == 8));
+    assert_eq!(scenario.hosts[0].nic.rate, Rate::mbit(1000));
+    let origin =
+        |key: &str| checked.settings.iter().find(|setting| setting.key == key).map(|setting| setting.origin);
+    assert_eq!(origin("path.forward.delay"), Some(Origin::Override));
+    assert_eq!(origin("path.forward.rate"), Some(Origin::File));
+    assert_eq!(origin("flows.1.streams"), Some(Origin::Override));
+    assert_eq!(origin("duration"), Some(Origin::Default));
+    assert_eq!(scenario.seed, 7);
+    assert_eq!(check("x.toml", text, &[], Some(9)).unwrap().scenario.seed, 9);
+}
+
+#[test]
+fn every_declared_key_is_read() {
+    let text = r#"
+        [[path]]
+        between = ["a", "b"]
+        rate = "1 Mbit/s"
+        reorder = "1 %"
+        jitter = "1 ms"
+        bursts = { enter = "1 %", leave = "1 %" }
+        lose = [{ syn = 1 }]
+        policer = { rate = "1 Mbit/s" }
+        stalls = { at = "1 s", lasts = "1 s" }
+        cross = { rate = "1 kbit/s" }
+        [[path]]
+        between = ["b", "c"]
+        [hosts.a]
+        kernel = { base = "6.18" }
+        load = { make = 1 }
+        [hosts.b]
+        [hosts.c]
+        [[flows]]
+        sender = { pauses = { at = "1 s" } }
+        [[flows]]
+        messages = { size = "1 B" }
+        [[flows]]
+        requests = { response = "1 B" }
+    "#;
+    let checked = checked(text, &[]);
+    let read: Vec<&str> =
+        checked.settings.iter().filter_map(|setting| setting.key.rsplit('.').next()).collect();
+    for section in slowpath_scenario::read::SECTIONS {
+        for key in section.keys.iter().filter(|key| key.fallback().is_some()) {
+            assert!(read.contains(&key.name()), "{} of {} is never read", key.name(), section.heading);
+        }
+    }
+}
