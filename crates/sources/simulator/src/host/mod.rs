@@ -1,3 +1,292 @@
-//! A host.
+//! A host: its CPUs, scheduler, network card, softirqs, sockets and tasks.
+//!
+//! - [`cpu`]: what a CPU works on, and what interrupts it.
+//! - [`schedule`]: which task runs.
+//! - [`nic`]: the card, its rings, the queue discipline.
+//! - [`softirq`], [`gro`]: from the ring to IP.
+//! - [`socket`], `handling`: what TCP is given and what it gives, in softirq and in process context.
+//! - `task`, `opening`: processes and their system calls.
+//! - [`costs`]: what all of that costs.
+//!
+//! A host whose work costs nothing and that has no other load needs no CPU: packets go straight to TCP, and processes
+//! run as soon as they can.
 
+pub mod costs;
+pub mod cpu;
+pub mod gro;
+mod handling;
+pub mod nic;
+mod opening;
 pub mod schedule;
+pub mod socket;
+pub mod softirq;
+mod task;
+
+use crate::agenda::Slot;
+use crate::outside::{Outside, Source};
+use crate::program::{Hog, Job, Program};
+use costs::Costs;
+use cpu::{Cpu, Interrupt};
+use handling::Handling;
+use nic::receive::{Raise, ReceiveRing};
+use nic::transmit::Transmitter;
+use opening::Sockets;
+use schedule::{Scheduler, TaskId};
+use slowpath_kernels as kernels;
+use slowpath_kernels::{Preemption, ReceivePath};
+use slowpath_model::Instant;
+use slowpath_path::chance::Draws;
+use slowpath_scenario::{Host as Plan, HostId, LoadKind};
+use slowpath_tcp::Settings;
+use slowpath_tcp::choices::Prequeue;
+use slowpath_tcp::socket::SocketOptions;
+use socket::SocketId;
+use softirq::Softirq;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use task::Task;
+
+/// A stream of a flow, as its hosts know it.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The client's and the server's host.
+    pub hosts: [usize; 2],
+    /// The wires away from the client and away from the server.
+    pub wires: [usize; 2],
+    /// What the client and the server set on their sockets.
+    pub options: [SocketOptions; 2],
+}
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    id: usize,
+    costs: Costs,
+    /// Nothing costs anything, and nothing but the transfers wants the CPU.
+    is_free: bool,
+    receive_path: ReceivePath,
+    preemption: Preemption,
+    prequeue: Prequeue,
+    gro: bool,
+    tick_ns: i64,
+    /// What one piece of copying moves, in bytes.
+    copy_piece: u64,
+    settings: Arc<Settings>,
+    cpus: Vec<Cpu>,
+    /// CPUs to which something happened while another worked, by bit.
+    kicked: u64,
+    scheduler: Scheduler,
+    tasks: Vec<Task>,
+    /// Tasks that can run, on a host that is free.
+    ready: VecDeque<TaskId>,
+    /// A task that is over and begins anew as another.
+    reborn: Option<TaskId>,
+    ksoftirqd: u32,
+    interrupt_cpu: usize,
+    interrupt_slot: Slot,
+    sent_slot: Slot,
+    /// The wires that end here.
+    inputs: Vec<usize>,
+    ring: ReceiveRing,
+    transmitter: Transmitter,
+    softirq: Softirq,
+    sockets: Sockets,
+    /// The socket that listens for each stream.
+    doors: BTreeMap<usize, SocketId>,
+    streams: BTreeMap<usize, Stream>,
+    draws: Draws,
+}
+
+/// Most CPUs of a host, for they are counted in bits.
+pub const MOST_CPUS: u32 = 64;
+
+impl Host {
+    /// A host before its first instant, with its load but without processes that transfer anything.
+    pub fn new(id: HostId, plan: &Plan, seed: u64, inputs: Vec<usize>, out: &mut Outside<'_>) -> Self {
+        let kernel = &plan.kernel;
+        let id_number = id.0;
+        let costs = Costs::new(&plan.costs, &plan.nic);
+        let cpus = (0..plan.cpus.clamp(1, MOST_CPUS) as usize)
+            .map(|cpu| Cpu::new(out.add(Source::Cpu(id_number, cpu)), out.add(Source::Tick(id_number, cpu))))
+            .collect::<Vec<_>>();
+        let settings = settings(plan);
+        let super_packets = settings.choices.super_packets;
+        let mut host = Self {
+            id: id_number,
+            is_free: costs.are_zero() && plan.load.is_empty(),
+            costs,
+            receive_path: kernel.receive.clone(),
+            preemption: kernel.preemption,
+            prequeue: kernel.tcp.prequeue,
+            gro: kernel.receive.gro && plan.nic.gro,
+            tick_ns: kernel.tcp.clock.tick_nanos(),
+            copy_piece: if super_packets { 64 << 10 } else { 8 << 10 },
+            settings: Arc::new(settings),
+            kicked: 0,
+            scheduler: Scheduler::new(kernel.scheduler, cpus.len() as u32, kernel.hz()),
+            interrupt_cpu: (plan.nic.interrupt_cpu as usize).min(cpus.len() - 1),
+            cpus,
+            tasks: Vec::new(),
+            ready: VecDeque::new(),
+            reborn: None,
+            ksoftirqd: 0,
+            interrupt_slot: out.add(Source::Interrupt(id_number)),
+            sent_slot: out.add(Source::Sent(id_number)),
+            inputs,
+            ring: ReceiveRing::new(&plan.nic),
+            transmitter: Transmitter::new(id, &plan.nic, &kernel.transmit),
+            softirq: Softirq::default(),
+            sockets: Sockets::default(),
+            doors: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            draws: Draws::new(seed),
+        };
+        // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).
+        let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
+        host.ksoftirqd = host.add_task(Program::Softirqs, nice, Some(host.interrupt_cpu), 0, None, out).0;
+        for load in &plan.load {
+            host.add_load(load, out);
+        }
+        host
+    }
+
+    fn add_load(&mut self, load: &slowpath_scenario::Load, out: &mut Outside<'_>) {
+        let stop = load.stop.map(|stop| Instant::START + stop);
+        let count = match load.kind {
+            LoadKind::Hogs { count } => count,
+            LoadKind::Make { jobs, .. } => jobs,
+        };
+        for _ in 0..count {
+            let program = match load.kind {
+                LoadKind::Hogs { .. } => Program::Hog(Hog::new(stop)),
+                LoadKind::Make { job_time, burst, wait, .. } => {
+                    Program::Job(Job::new(stop, job_time, burst, wait))
+                }
+            };
+            let cpu = load.cpu.map(|cpu| cpu as usize);
+            self.add_task(program, load.nice, cpu, 0, Some(Instant::START + load.start), out);
+        }
+    }
+
+    /// Adds a task that begins at an instant; one without begins when it is woken.
+    pub fn add_task(
+        &mut self,
+        program: Program,
+        nice: i8,
+        cpu: Option<usize>,
+        stream: usize,
+        begins: Option<Instant>,
+        out: &mut Outside<'_>,
+    ) -> TaskId {
+        let task = TaskId(self.tasks.len() as u32);
+        let slot = out.add(Source::Wake(self.id, task.0));
+        let bound_to = cpu.map(|cpu| cpu.min(self.cpus.len() - 1));
+        self.tasks.push(Task::new(program, nice, bound_to, stream, slot));
+        out.agenda.set(slot, begins);
+        task
+    }
+
+    /// Tells it of a stream of which it is the client or the server.
+    pub fn add_stream(&mut self, number: usize, stream: Stream, out: &mut Outside<'_>) {
+        let serves = stream.hosts[1] == self.id;
+        self.streams.insert(number, stream);
+        if serves {
+            self.listen(number, out);
+        }
+    }
+
+    /// The next packet of a wire has arrived.
+    pub fn wire_arrival(&mut self, wire: usize, out: &mut Outside<'_>) {
+        if self.is_free {
+            while let Some((_, frame)) = out.wires[wire].take(out.now) {
+                self.receive_at_once(&frame, out);
+            }
+            out.wires[wire].watch(true, out.agenda);
+            return;
+        }
+        self.ring.fill(out.now, out.wires, &self.inputs);
+        self.watch_wires(true, out);
+    }
+
+    /// On a host where nothing takes time, a packet goes straight to TCP.
+    fn receive_at_once(&mut self, frame: &crate::wire::Frame, out: &mut Outside<'_>) {
+        self.observe(frame, false, out);
+        let mut handling = Handling::default();
+        self.receive_frame(frame, &mut handling, out);
+        while self.proceed(&mut handling, schedule::Waker::Interrupt, out).is_some() {}
+        self.run_ready(out);
+    }
+
+    /// Whether the agenda tells of arrivals: not while the driver polls.
+    fn watch_wires(&mut self, watched: bool, out: &mut Outside<'_>) {
+        for input in &self.inputs {
+            out.wires[*input].watch(watched, out.agenda);
+        }
+        if watched {
+            self.arm_interrupt(out);
+        }
+    }
+
+    /// Raises the card's interrupt, now or when it is due.
+    fn arm_interrupt(&mut self, out: &mut Outside<'_>) {
+        let at = match self.ring.interrupt(out.now) {
+            Raise::Now => Some(out.now),
+            Raise::At(at) => Some(at),
+            Raise::No => None,
+        };
+        out.agenda.set(self.interrupt_slot, at);
+    }
+
+    /// The card raises its interrupt.
+    pub fn card_interrupt(&mut self, out: &mut Outside<'_>) {
+        out.agenda.set(self.interrupt_slot, None);
+        self.interrupt(self.interrupt_cpu, Interrupt::Card, out);
+    }
+
+    /// The card has sent the first of its ring while more waits in the queue.
+    pub fn card_sent(&mut self, out: &mut Outside<'_>) {
+        self.complete_sent(out);
+        out.agenda.set(self.sent_slot, self.transmitter.next_completion());
+    }
+
+    /// A socket's timer is due.
+    pub fn timer(&mut self, socket: SocketId, out: &mut Outside<'_>) {
+        if let Some(slot) = self.sockets.timer(socket) {
+            out.agenda.set(slot, None);
+        }
+        if self.is_free {
+            let mut handling = Handling::default();
+            self.fire(socket, &mut handling, out);
+            while self.proceed(&mut handling, schedule::Waker::Interrupt, out).is_some() {}
+            self.run_ready(out);
+            return;
+        }
+        self.softirq.timers.push_back(socket);
+        self.run(self.interrupt_cpu, out);
+    }
+
+    /// A task's sleep is over, or it begins.
+    pub fn task_due(&mut self, task: u32, out: &mut Outside<'_>) {
+        self.wake_task(task, out);
+        if self.is_free {
+            self.run_ready(out);
+        } else {
+            self.run(self.tasks[task as usize].cpu, out);
+        }
+    }
+}
+
+/// What the host's sockets share.
+fn settings(plan: &Plan) -> Settings {
+    let kernel = &plan.kernel;
+    let mut choices = kernel.tcp.clone();
+    // Super-packets need someone who cuts them.
+    choices.super_packets &= plan.nic.tso || kernel.transmit.gso;
+    Settings {
+        choices,
+        sysctls: kernel.sysctls.clone(),
+        mtu: u32::try_from(plan.nic.mtu.get()).unwrap_or(u32::MAX),
+        ip_header: 20,
+        gso_max: (65_535, 65_536),
+    }
+}

@@ -1,0 +1,231 @@
+//! What a context does with a packet, a timer or a system call once TCP has had it: put out what TCP wants to send,
+//! one packet after the other, and then wake who waits. The same in softirq and in process context.
+
+use super::Host;
+use super::nic::transmit::{Handed, Outgoing};
+use super::schedule::Waker;
+use super::socket::{SocketId, Wait};
+use crate::outside::Outside;
+use crate::wire::Frame;
+use slowpath_kernels::SocketBacklogLimit;
+use slowpath_scenario::Cost;
+use slowpath_tcp::Packet;
+use slowpath_tcp::choices::Prequeue;
+use slowpath_tcp::socket::Peer;
+
+/// What a context is in the middle of.
+#[derive(Debug, Default)]
+pub struct Handling {
+    /// The socket it works on.
+    socket: Option<SocketId>,
+    /// A packet that is made, and handed down when the time for that is over.
+    sending: Option<Outgoing>,
+}
+
+impl Handling {
+    /// It has called into a socket's TCP, whose output is to be seen to.
+    pub fn begin(&mut self, socket: SocketId) {
+        self.socket = Some(socket);
+    }
+}
+
+impl Host {
+    /// Goes on with what the context is in the middle of: what the next piece of it costs, or `None` when it is
+    /// done.
+    pub(super) fn proceed(
+        &mut self,
+        handling: &mut Handling,
+        waker: Waker,
+        out: &mut Outside<'_>,
+    ) -> Option<Cost> {
+        if let Some(packet) = handling.sending.take() {
+            self.hand_down(packet, out);
+        }
+        let id = handling.socket?;
+        if let Some(packet) = self.next_output(id) {
+            handling.sending = Some(packet);
+            return Some(self.costs.send(&packet.frame.packet));
+        }
+        handling.socket = None;
+        self.settle(id, waker, out).filter(|cost| *cost != Cost::ZERO)
+    }
+
+    /// The next packet that a socket's TCP wants to send.
+    fn next_output(&mut self, id: SocketId) -> Option<Outgoing> {
+        if let Some(socket) = self.sockets.get_mut(id) {
+            let packet = socket.tcp.poll_transmit()?;
+            let id_on_wire = socket.next_id;
+            socket.next_id = socket.next_id.wrapping_add(packet.segments() as u16);
+            let frame = Frame { connection: socket.connection, id: id_on_wire, packet };
+            return Some(Outgoing { socket: id, wire: socket.wire, frame });
+        }
+        let door = self.sockets.door_mut(id)?;
+        let (Peer(peer), packet) = door.listener.poll_transmit()?;
+        // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
+        let frame = Frame { connection: peer as u32, id: 0, packet };
+        Some(Outgoing { socket: id, wire: door.wire, frame })
+    }
+
+    /// To the queue discipline and the card.
+    fn hand_down(&mut self, packet: Outgoing, out: &mut Outside<'_>) {
+        self.complete_sent(out);
+        if self.transmitter.hand(&packet, out) == Handed::Dropped
+            && let Some(socket) = self.sockets.get_mut(packet.socket)
+        {
+            socket.counts.local_drops += 1;
+        }
+        out.agenda.set(self.sent_slot, self.transmitter.next_completion());
+    }
+
+    /// Frees what the card has sent.
+    pub(super) fn complete_sent(&mut self, out: &mut Outside<'_>) {
+        while self.transmitter.complete(out).is_some() {}
+    }
+
+    /// Wakes who waits for what has come about, and sets the socket's timer.
+    fn settle(&mut self, id: SocketId, waker: Waker, out: &mut Outside<'_>) -> Option<Cost> {
+        let woken = match self.sockets.get_mut(id) {
+            Some(socket) => {
+                let wakeups = socket.tcp.poll_wakeups();
+                out.agenda.set(socket.timer, socket.tcp.poll_timeout());
+                let woken = socket.sleeper.filter(|(_, wait)| match wait {
+                    Wait::Readable => wakeups.readable || wakeups.state,
+                    Wait::Writable => wakeups.writable || wakeups.state,
+                    Wait::Established => wakeups.state,
+                });
+                if woken.is_some() {
+                    socket.sleeper = None;
+                }
+                woken.map(|(task, _)| task)
+            }
+            None => {
+                let door = self.sockets.door_mut(id)?;
+                out.agenda.set(door.timer, door.listener.poll_timeout());
+                if door.listener.poll_wakeups() { door.acceptor.take() } else { None }
+            }
+        };
+        self.reap(id, out);
+        let task = woken?;
+        self.wake(task, waker, out);
+        Some(self.costs.wake_up)
+    }
+
+    /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket.
+    pub(super) fn receive_frame(
+        &mut self,
+        frame: &Frame,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let ip = self.costs.ip_receive_of(&frame.packet);
+        let Some(id) = self.socket_for(frame, out) else { return ip };
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return ip.plus(self.knock(id, frame, handling, out));
+        };
+        socket.counts.arrived += 1;
+        let truesize = truesize(&frame.packet);
+        if socket.is_locked() {
+            let room = match self.receive_path.socket_backlog {
+                SocketBacklogLimit::Unlimited => u64::MAX,
+                // The send buffer's half is small beside the rest, and tuning moves it.
+                SocketBacklogLimit::TwiceReceiveBuffer => {
+                    2 * u64::from(socket.tcp.receive_buffer()) + (64 << 10)
+                }
+            };
+            if socket.backlog_bytes + truesize > room {
+                socket.counts.backlog_dropped += 1;
+                return ip;
+            }
+            socket.counts.backlogged += 1;
+            socket.backlog_bytes += truesize;
+            socket.backlog.push_back(frame.packet);
+            socket.note_waiting();
+            return ip;
+        }
+        if self.prequeue == Prequeue::Yes
+            && let Some((task, Wait::Readable)) = socket.sleeper
+        {
+            return ip.plus(self.put_on_prequeue(id, task, frame, truesize, handling, out));
+        }
+        ip.plus(self.process(id, &frame.packet, handling, out))
+    }
+
+    /// The reader sleeps and is to process the packet itself (`tcp_prequeue`, include/net/tcp.h, 2.6.14). Only the
+    /// first of a batch wakes it; if it does not come before its buffer is full, all of them are processed here.
+    fn put_on_prequeue(
+        &mut self,
+        id: SocketId,
+        reader: super::schedule::TaskId,
+        frame: &Frame,
+        truesize: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
+        socket.counts.prequeued += 1;
+        socket.prequeue.push_back(frame.packet);
+        socket.prequeue_bytes += truesize;
+        socket.note_waiting();
+        if socket.prequeue_bytes > u64::from(socket.tcp.receive_buffer()) {
+            let mut cost = Cost::ZERO;
+            while let Some(packet) = self.sockets.get_mut(id).and_then(|socket| socket.prequeue.pop_front()) {
+                cost = cost.plus(self.process(id, &packet, handling, out));
+            }
+            if let Some(socket) = self.sockets.get_mut(id) {
+                socket.prequeue_bytes = 0;
+            }
+            return cost;
+        }
+        if socket.prequeue.len() == 1 {
+            self.wake(reader, Waker::Interrupt, out);
+            return self.costs.wake_up;
+        }
+        Cost::ZERO
+    }
+
+    /// TCP processes a packet (`tcp_v4_do_rcv`).
+    pub(super) fn process(
+        &mut self,
+        id: SocketId,
+        packet: &Packet,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
+        socket.counts.processed += 1;
+        socket.tcp.handle_packet(out.now, packet);
+        handling.begin(id);
+        self.costs.receive(packet)
+    }
+
+    /// A packet for a socket that listens.
+    fn knock(&mut self, id: SocketId, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
+        let Some(door) = self.sockets.door_mut(id) else { return Cost::ZERO };
+        door.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);
+        handling.begin(id);
+        self.costs.receive(&frame.packet)
+    }
+
+    /// A socket's timer has fired: handled now, or by the process that has the socket (`tcp_write_timer`).
+    pub(super) fn fire(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            if let Some(door) = self.sockets.door_mut(id) {
+                door.listener.handle_timeout(out.now);
+                handling.begin(id);
+            }
+            return;
+        };
+        if socket.is_locked() {
+            socket.timer_deferred = true;
+            return;
+        }
+        socket.tcp.handle_timeout(out.now);
+        handling.begin(id);
+    }
+}
+
+/// Memory that a packet is charged with on a queue: its buffer and the two structures that describe it.
+fn truesize(packet: &Packet) -> u64 {
+    const PER_SEGMENT: u64 = 768;
+    u64::from(packet.len) + u64::from(packet.segments()) * PER_SEGMENT
+}

@@ -1,0 +1,4 @@
+//! The network card and its driver's rings.
+
+pub mod receive;
+pub mod transmit;

@@ -1,0 +1,131 @@
+//! The receive ring: descriptors that arriving packets fill, and when their interrupt is raised.
+
+use crate::wire::{Frame, Wire};
+use slowpath_model::Instant;
+use slowpath_scenario::Nic;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The receive ring of a host's card.
+///
+/// What arrives while nobody looks is taken off the wires only when somebody does: between two looks the ring only
+/// fills, so that what finds no free descriptor can be told afterwards as well.
+#[derive(Debug)]
+pub struct ReceiveRing {
+    frames: VecDeque<Frame>,
+    descriptors: usize,
+    /// When the first packet came for which no interrupt was raised yet.
+    waiting_since: Option<Instant>,
+    delay: Duration,
+    packets: usize,
+    /// The driver polls: no interrupt is raised.
+    masked: bool,
+    counts: ReceiveCounts,
+}
+
+/// What happened at the ring: `arrived == dropped + taken + waiting`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveCounts {
+    /// Packets that came off the wire.
+    pub arrived: u64,
+    /// Those for which no descriptor was free (`rx_missed_errors`).
+    pub dropped: u64,
+    /// Those the driver took.
+    pub taken: u64,
+    /// Interrupts raised.
+    pub interrupts: u64,
+    /// Most packets that waited at once.
+    pub most_waiting: u64,
+}
+
+/// What the card does about its interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raise {
+    /// Now.
+    Now,
+    /// Then, unless enough packets come before.
+    At(Instant),
+    /// Not at all: nothing waits, or the driver polls.
+    No,
+}
+
+impl ReceiveRing {
+    /// An empty ring.
+    pub fn new(nic: &Nic) -> Self {
+        Self {
+            frames: VecDeque::with_capacity((nic.rx_ring as usize).min(4096)),
+            descriptors: nic.rx_ring as usize,
+            waiting_since: None,
+            delay: nic.interrupt_delay,
+            packets: nic.interrupt_packets.max(1) as usize,
+            masked: false,
+            counts: ReceiveCounts::default(),
+        }
+    }
+
+    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival.
+    pub fn fill(&mut self, now: Instant, wires: &mut [Wire], inputs: &[usize]) {
+        while let Some(first) = inputs
+            .iter()
+            .copied()
+            .filter(|input| wires[*input].next_due().is_some_and(|due| due <= now))
+            .min_by_key(|input| wires[*input].next_due())
+        {
+            let Some((due, frame)) = wires[first].take(now) else { break };
+            self.counts.arrived += 1;
+            if self.frames.len() >= self.descriptors {
+                self.counts.dropped += 1;
+                continue;
+            }
+            self.frames.push_back(frame);
+            self.waiting_since.get_or_insert(due);
+            self.counts.most_waiting = self.counts.most_waiting.max(self.frames.len() as u64);
+        }
+    }
+
+    /// Whether to interrupt: when enough packets wait, or the first of them long enough.
+    pub fn interrupt(&self, now: Instant) -> Raise {
+        let Some(since) = self.waiting_since.filter(|_| !self.masked && !self.frames.is_empty()) else {
+            return Raise::No;
+        };
+        let latest = since + self.delay;
+        if self.frames.len() >= self.packets || latest <= now { Raise::Now } else { Raise::At(latest) }
+    }
+
+    /// The interrupt is delivered: none follows until the driver lets it (`napi_schedule`).
+    pub fn mask(&mut self) {
+        self.masked = true;
+        self.counts.interrupts += 1;
+        self.waiting_since = None;
+    }
+
+    /// The driver is done with what waited (`napi_complete_done`).
+    pub fn unmask(&mut self) {
+        self.masked = false;
+    }
+
+    /// The driver takes a packet and puts a new buffer in its place.
+    pub fn take(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop_front()?;
+        self.counts.taken += 1;
+        if self.frames.is_empty() {
+            self.waiting_since = None;
+        }
+        Some(frame)
+    }
+
+    /// Packets that wait.
+    pub fn waiting(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// What happened.
+    pub fn counts(&self) -> ReceiveCounts {
+        self.counts
+    }
+
+    /// Whether every packet that arrived is dropped, taken or waiting.
+    pub fn is_conserved(&self) -> bool {
+        self.counts.arrived == self.counts.dropped + self.counts.taken + self.frames.len() as u64
+    }
+}

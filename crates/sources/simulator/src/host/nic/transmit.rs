@@ -1,0 +1,196 @@
+//! The way out: a queue discipline, the transmit ring, and the card that sends what is in it.
+
+use crate::host::socket::SocketId;
+use crate::outside::Outside;
+use crate::wire::Frame;
+use slowpath_kernels::TransmitPath;
+use slowpath_model::{Bytes, Flags, Instant, Rate};
+use slowpath_scenario::{HostId, Nic};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A packet or super-packet on its way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// Whose it is.
+    pub socket: SocketId,
+    /// The wire it goes to.
+    pub wire: usize,
+    /// What it is.
+    pub frame: Frame,
+}
+
+/// What became of a packet that was handed down (`NET_XMIT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handed {
+    /// It is on its way.
+    Taken,
+    /// The queue was full and it is gone (`NET_XMIT_DROP`).
+    Dropped,
+}
+
+/// What happened on the way out: `handed == dropped + sent + queued`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransmitCounts {
+    /// Packets and super-packets that the stack handed down.
+    pub handed: u64,
+    /// Those the queue had no room for.
+    pub dropped: u64,
+    /// Those given to the card.
+    pub sent: u64,
+    /// Packets on the wire.
+    pub wire_packets: u64,
+    /// Most packets in the queue.
+    pub most_queued: u64,
+    /// Most descriptors in use.
+    pub most_in_ring: u64,
+}
+
+/// What waits for the card, and the card.
+#[derive(Debug)]
+pub struct Transmitter {
+    host: HostId,
+    /// `pfifo`: what the ring has no room for.
+    queue: VecDeque<Outgoing>,
+    queue_limit: usize,
+    /// A descriptor for each packet or super-packet, in use until it is sent.
+    ring: VecDeque<(Instant, SocketId)>,
+    descriptors: usize,
+    rate: Rate,
+    /// Until when the card sends what it has.
+    busy_until: Instant,
+    counts: TransmitCounts,
+}
+
+impl Transmitter {
+    /// An idle one.
+    pub fn new(host: HostId, nic: &Nic, path: &TransmitPath) -> Self {
+        Self {
+            host,
+            queue: VecDeque::new(),
+            queue_limit: path.txqueuelen as usize,
+            ring: VecDeque::with_capacity((nic.tx_ring as usize).min(4096)),
+            descriptors: nic.tx_ring.max(1) as usize,
+            rate: nic.rate,
+            busy_until: Instant::START,
+            counts: TransmitCounts::default(),
+        }
+    }
+
+    /// The stack hands a packet down (`dev_queue_xmit`).
+    pub fn hand(&mut self, packet: &Outgoing, out: &mut Outside<'_>) -> Handed {
+        self.counts.handed += 1;
+        if self.queue.is_empty() && self.ring.len() < self.descriptors {
+            self.send(packet, out);
+            return Handed::Taken;
+        }
+        if self.queue.len() >= self.queue_limit {
+            self.counts.dropped += 1;
+            return Handed::Dropped;
+        }
+        self.queue.push_back(*packet);
+        self.counts.most_queued = self.counts.most_queued.max(self.queue.len() as u64);
+        Handed::Taken
+    }
+
+    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). When its segments are on the wire
+    /// is known at once, since the card is serial.
+    fn send(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
+        self.counts.sent += 1;
+        let mut at = self.busy_until.max(out.now);
+        for segment in segments(&packet.frame) {
+            let time = self.rate.time_for(Bytes::new(u64::from(segment.length()))).unwrap_or(Duration::ZERO);
+            at = at + time;
+            self.counts.wire_packets += 1;
+            out.observer.packet(out.now, self.host, true, &segment);
+            out.wires[packet.wire].send(at, &segment, out.agenda);
+        }
+        self.busy_until = at;
+        self.ring.push_back((at, packet.socket));
+        self.counts.most_in_ring = self.counts.most_in_ring.max(self.ring.len() as u64);
+    }
+
+    /// The next packet whose last bit is on the wire by now: its memory is free again. The queue moves up.
+    pub fn complete(&mut self, out: &mut Outside<'_>) -> Option<SocketId> {
+        let (_, socket) = *self.ring.front().filter(|(sent, _)| *sent <= out.now)?;
+        self.ring.pop_front();
+        if let Some(packet) = self.queue.pop_front() {
+            self.send(&packet, out);
+        }
+        Some(socket)
+    }
+
+    /// When the next packet is sent entirely, if there is reason to look: one waits in the queue.
+    pub fn next_completion(&self) -> Option<Instant> {
+        self.ring.front().filter(|_| !self.queue.is_empty()).map(|(sent, _)| *sent)
+    }
+
+    /// Packets in the queue and descriptors in use.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.queue.len(), self.ring.len())
+    }
+
+    /// What happened.
+    pub fn counts(&self) -> TransmitCounts {
+        self.counts
+    }
+
+    /// Whether every packet handed down is dropped, sent or queued.
+    pub fn is_conserved(&self) -> bool {
+        self.counts.handed == self.counts.dropped + self.counts.sent + self.queue.len() as u64
+    }
+}
+
+/// What a super-packet is on the wire (`tcp_gso_segment`): the first segment has CWR, the last FIN and PSH, and the IP
+/// identification counts on.
+pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
+    let packet = frame.packet;
+    let size = if packet.gso_size == 0 { packet.len.max(1) } else { u32::from(packet.gso_size) };
+    let count = packet.segments();
+    let frame = *frame;
+    (0..count).map(move |n| {
+        let mut segment = frame;
+        segment.id = frame.id.wrapping_add(n as u16);
+        segment.packet.seq = packet.seq + n * size;
+        segment.packet.len = (packet.len - (n * size).min(packet.len)).min(size);
+        segment.packet.gso_size = 0;
+        let mut flags = packet.flags.0;
+        if n > 0 {
+            flags &= !Flags::CWR.0;
+        }
+        if n + 1 < count {
+            flags &= !(Flags::FIN.0 | Flags::PSH.0);
+        }
+        segment.packet.flags = Flags(flags);
+        segment
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::StreamOffset;
+    use slowpath_tcp::Packet;
+
+    #[test]
+    fn a_super_packet_is_cut_as_the_kernel_cuts_it() {
+        let flags = Flags::ACK.with(Flags::PSH).with(Flags::CWR).with(Flags::FIN);
+        let mut packet = Packet::new(flags, StreamOffset(1), 3000);
+        packet.gso_size = 1448;
+        let cut: Vec<Frame> = segments(&Frame { connection: 0, id: u16::MAX, packet }).collect();
+        let lengths: Vec<_> =
+            cut.iter().map(|frame| (frame.packet.seq.0, frame.packet.len, frame.id)).collect();
+        assert_eq!(lengths, [(1, 1448, u16::MAX), (1449, 1448, 0), (2897, 104, 1)]);
+        let flags: Vec<_> = cut.iter().map(|frame| frame.packet.flags.to_string()).collect();
+        assert_eq!(flags, ["W.", ".", "FP."]);
+    }
+
+    #[test]
+    fn a_packet_that_is_no_super_packet_stays_as_it_is() {
+        let packet = Packet::new(Flags::ACK.with(Flags::PSH), StreamOffset(1), 0);
+        let frame = Frame { connection: 3, id: 9, packet };
+        let cut: Vec<Frame> = segments(&frame).collect();
+        assert_eq!(cut.len(), 1);
+        assert_eq!(cut[0].packet, packet);
+    }
+}

@@ -1,0 +1,196 @@
+//! Opening and closing connections: the table of sockets, and those that listen.
+
+use super::Host;
+use super::handling::Handling;
+use super::schedule::TaskId;
+use super::socket::{Socket, SocketCounts, SocketId};
+use crate::agenda::Slot;
+use crate::outside::{Link, Outside, Source};
+use crate::wire::Frame;
+use slowpath_model::StreamOffset;
+use slowpath_tcp::Connection;
+use slowpath_tcp::socket::{Listener, Peer};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The sockets of a host. Places of sockets that are gone are used again, with their slots in the agenda.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    places: Vec<Place>,
+    free: Vec<(SocketId, Slot)>,
+}
+
+/// A place of the table.
+#[derive(Debug)]
+enum Place {
+    Free,
+    Connection(Box<Socket>),
+    Listener(Box<Door>),
+}
+
+/// A socket that listens, for one stream. Until a connection is accepted its packets and timers go through here.
+#[derive(Debug)]
+pub struct Door {
+    /// Its TCP.
+    pub listener: Listener,
+    /// The wire that leads to the clients.
+    pub wire: usize,
+    /// When its next timer is due.
+    pub timer: Slot,
+    /// The process that sleeps in `accept`.
+    pub acceptor: Option<TaskId>,
+}
+
+impl Sockets {
+    /// The socket at a place, unless it listens or is gone.
+    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
+        match self.places.get_mut(id.index()) {
+            Some(Place::Connection(socket)) => Some(socket),
+            _ => None,
+        }
+    }
+
+    /// The socket at a place, if it listens.
+    pub fn door_mut(&mut self, id: SocketId) -> Option<&mut Door> {
+        match self.places.get_mut(id.index()) {
+            Some(Place::Listener(door)) => Some(door),
+            _ => None,
+        }
+    }
+
+    /// The slot of the agenda for a place's timers.
+    pub fn timer(&self, id: SocketId) -> Option<Slot> {
+        match self.places.get(id.index())? {
+            Place::Free => None,
+            Place::Connection(socket) => Some(socket.timer),
+            Place::Listener(door) => Some(door.timer),
+        }
+    }
+
+    /// All sockets there are but those that listen.
+    pub fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Connection(socket) => Some(&**socket),
+            Place::Free | Place::Listener(_) => None,
+        })
+    }
+
+    /// A place that is free, and its slot.
+    fn place(&mut self, host: usize, out: &mut Outside<'_>) -> (SocketId, Slot) {
+        self.free.pop().unwrap_or_else(|| {
+            let id = SocketId(self.places.len() as u32);
+            self.places.push(Place::Free);
+            (id, out.add(Source::Timer(host, id)))
+        })
+    }
+}
+
+impl Host {
+    /// Puts a connection's end into the table.
+    fn add_socket(
+        &mut self,
+        tcp: Connection,
+        connection: u32,
+        wire: usize,
+        out: &mut Outside<'_>,
+    ) -> SocketId {
+        let (id, timer) = self.sockets.place(self.id, out);
+        let socket = Socket {
+            tcp,
+            connection,
+            wire,
+            timer,
+            locked: false,
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            prequeue: VecDeque::new(),
+            prequeue_bytes: 0,
+            sleeper: None,
+            timer_deferred: false,
+            next_id: self.draws.bits() as u16,
+            counts: SocketCounts::default(),
+        };
+        self.sockets.places[id.index()] = Place::Connection(Box::new(socket));
+        id
+    }
+
+    /// `listen` for a stream that this host serves.
+    pub(super) fn listen(&mut self, stream: usize, out: &mut Outside<'_>) {
+        /// What servers ask for that do not think about it (`SOMAXCONN` of glibc's headers).
+        const BACKLOG: u32 = 4096;
+        let plan = &self.streams[&stream];
+        let (options, wire) = (plan.options[1].clone(), plan.wires[1]);
+        let listener = Listener::listen(Arc::clone(&self.settings), options, BACKLOG);
+        let (id, timer) = self.sockets.place(self.id, out);
+        let door = Door { listener, wire, timer, acceptor: None };
+        self.sockets.places[id.index()] = Place::Listener(Box::new(door));
+        self.doors.insert(stream, id);
+    }
+
+    /// `connect` for a stream: a new connection.
+    pub(super) fn connect(
+        &mut self,
+        stream: usize,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> SocketId {
+        let plan = &self.streams[&stream];
+        let (hosts, wires) = (plan.hosts, plan.wires);
+        let tcp = Connection::connect(Arc::clone(&self.settings), plan.options[0].clone(), out.now);
+        let connection = out.links.len() as u32;
+        let id = self.add_socket(tcp, connection, wires[0], out);
+        let start = StreamOffset(0);
+        out.links.push(Link { stream, hosts, wires, sockets: [Some(id), None], read: [start; 2] });
+        handling.begin(id);
+        id
+    }
+
+    /// `accept`: takes a connection that stands, or waits for one.
+    pub(super) fn accept(
+        &mut self,
+        task: TaskId,
+        stream: usize,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<SocketId> {
+        let door = self.sockets.door_mut(*self.doors.get(&stream)?)?;
+        let Ok((Peer(peer), tcp)) = door.listener.accept() else {
+            door.acceptor = Some(task);
+            return None;
+        };
+        let (connection, wire) = (peer as u32, door.wire);
+        let id = self.add_socket(tcp, connection, wire, out);
+        out.links[connection as usize].sockets[1] = Some(id);
+        handling.begin(id);
+        Some(id)
+    }
+
+    /// The socket that a packet is for.
+    pub(super) fn socket_for(&self, frame: &Frame, out: &Outside<'_>) -> Option<SocketId> {
+        let link = out.links.get(frame.connection as usize)?;
+        let end = link.end_at(self.id);
+        let door = || self.doors.get(&link.stream).copied().filter(|_| end == 1);
+        link.sockets[end].or_else(door)
+    }
+
+    /// `close`.
+    pub(super) fn close(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        socket.tcp.close(out.now);
+        handling.begin(id);
+    }
+
+    /// Lets go of a socket of which nothing is left.
+    pub(super) fn reap(&mut self, id: SocketId, out: &mut Outside<'_>) {
+        if !self.sockets.get_mut(id).is_some_and(|socket| socket.tcp.is_gone()) {
+            return;
+        }
+        let place = std::mem::replace(&mut self.sockets.places[id.index()], Place::Free);
+        let Place::Connection(socket) = place else { return };
+        let link = &mut out.links[socket.connection as usize];
+        let end = link.end_at(self.id);
+        link.sockets[end] = None;
+        out.agenda.set(socket.timer, None);
+        self.sockets.free.push((id, socket.timer));
+    }
+}

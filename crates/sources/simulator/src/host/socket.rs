@@ -1,0 +1,112 @@
+//! A socket and the queues around it.
+
+use crate::agenda::Slot;
+use crate::host::schedule::TaskId;
+use slowpath_model::Instant;
+use slowpath_tcp::socket::ReadFlags;
+use slowpath_tcp::{Connection, Errno, Packet, WriteFlags};
+use std::collections::VecDeque;
+
+/// The place of a socket in its host's table. Used again when the socket is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SocketId(pub u32);
+
+impl SocketId {
+    /// Its place in the table.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a process sleeps for in a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Something to read.
+    Readable,
+    /// Room to write.
+    Writable,
+    /// The handshake.
+    Established,
+}
+
+/// A socket.
+#[derive(Debug)]
+pub struct Socket {
+    /// Its TCP.
+    pub tcp: Connection,
+    /// The connection's number.
+    pub connection: u32,
+    /// The wire that leads to the other end.
+    pub wire: usize,
+    /// When its next timer is due.
+    pub timer: Slot,
+    /// A process in a system call has locked it (`sk_lock.owned`).
+    pub locked: bool,
+    /// What came while it was locked (`sk_backlog`), and its memory.
+    pub backlog: VecDeque<Packet>,
+    /// True size of the backlog, in bytes.
+    pub backlog_bytes: u64,
+    /// What waits for the reader to process it (`tp->ucopy.prequeue`), and its memory.
+    pub prequeue: VecDeque<Packet>,
+    /// True size of the prequeue, in bytes.
+    pub prequeue_bytes: u64,
+    /// The process that sleeps in a system call on it.
+    pub sleeper: Option<(TaskId, Wait)>,
+    /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
+    pub timer_deferred: bool,
+    /// The IP identification of its next packet (`inet_id`).
+    pub next_id: u16,
+    /// What happened to it.
+    pub counts: SocketCounts,
+}
+
+/// What happened to a socket: `arrived == processed + backlog_dropped + waiting`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketCounts {
+    /// Packets and merged packets that IP handed up.
+    pub arrived: u64,
+    /// Those that TCP processed.
+    pub processed: u64,
+    /// Those that went over the backlog.
+    pub backlogged: u64,
+    /// Those the backlog had no room for (`TCPBacklogDrop`).
+    pub backlog_dropped: u64,
+    /// Those that went over the prequeue.
+    pub prequeued: u64,
+    /// Most packets on the backlog and the prequeue.
+    pub most_waiting: u64,
+    /// Packets that the local queue dropped.
+    pub local_drops: u64,
+}
+
+impl Socket {
+    /// As much of `amount` as the send buffer takes.
+    pub fn write(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
+        let amount = u32::try_from(amount).unwrap_or(u32::MAX);
+        self.tcp.write(now, amount, WriteFlags::default()).map(u64::from)
+    }
+
+    /// As much as is there, up to `amount`; 0 at the end of the stream.
+    pub fn read(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
+        let amount = u32::try_from(amount).unwrap_or(u32::MAX);
+        self.tcp.read(now, amount, ReadFlags::default()).map(u64::from)
+    }
+
+    /// What `sock_owned_by_user` says.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// Whether every packet that arrived is processed, dropped or waiting.
+    pub fn is_conserved(&self) -> bool {
+        let waiting = self.backlog.len() + self.prequeue.len();
+        let counts = self.counts;
+        counts.arrived == counts.processed + counts.backlog_dropped + waiting as u64
+    }
+
+    /// A packet waits for the process.
+    pub fn note_waiting(&mut self) {
+        let waiting = self.backlog.len() + self.prequeue.len();
+        self.counts.most_waiting = self.counts.most_waiting.max(waiting as u64);
+    }
+}

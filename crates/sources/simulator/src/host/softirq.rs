@@ -1,0 +1,293 @@
+//! The receive softirq: from the ring to the sockets, within a budget (net/core/dev.c, kernel/softirq.c).
+
+use super::Host;
+use super::gro::{Gro, Merge};
+use super::handling::Handling;
+use super::schedule::{TaskId, Waker};
+use super::socket::SocketId;
+use crate::outside::Outside;
+use crate::wire::Frame;
+use slowpath_kernels::{BacklogThrottle, PacketIntake};
+use slowpath_model::Instant;
+use slowpath_scenario::{Cost, HostId};
+use std::collections::VecDeque;
+
+/// The softirqs of a host's one CPU that takes its card's interrupts. Timers are served there as well.
+#[derive(Debug, Default)]
+pub struct Softirq {
+    /// The device is to be polled, or the CPU's backlog worked off (`NET_RX_SOFTIRQ`).
+    pub(super) receive: bool,
+    /// Sockets whose timers have fired (`TIMER_SOFTIRQ`).
+    pub(super) timers: VecDeque<SocketId>,
+    /// Left to `ksoftirqd`.
+    pub(super) deferred: bool,
+    run: Option<Run>,
+    gro: Gro,
+    /// Packets on their way up to IP.
+    ready: VecDeque<Frame>,
+    backlog: CpuBacklog,
+    handling: Handling,
+    counts: SoftirqCounts,
+}
+
+/// One run of `do_softirq`.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    began: Instant,
+    restarts: u32,
+    /// Packets and time left of this run of `net_rx_action`.
+    budget: u32,
+    receive_began: Instant,
+    /// Packets left of this poll.
+    weight: u32,
+}
+
+/// A CPU's queue between interrupt and softirq (`softnet_data.input_pkt_queue`).
+#[derive(Debug, Default)]
+struct CpuBacklog {
+    frames: VecDeque<Frame>,
+    throttled: bool,
+}
+
+/// What happened in softirq context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SoftirqCounts {
+    /// Packets that the driver passed on.
+    pub received: u64,
+    /// Of these, those the CPU's backlog had no room for, or that came while it was throttled.
+    pub backlog_dropped: u64,
+    /// How often the backlog was throttled.
+    pub throttled: u64,
+    /// Packets that were merged into another.
+    pub merged: u64,
+    /// Packets and merged packets that went up to IP.
+    pub delivered: u64,
+    /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
+    pub squeezed: u64,
+    /// How often the work was left to `ksoftirqd`.
+    pub deferred: u64,
+}
+
+impl Softirq {
+    /// What happened.
+    pub fn counts(&self) -> SoftirqCounts {
+        self.counts
+    }
+
+    /// Whether every packet received is dropped, merged, delivered or held.
+    pub fn is_conserved(&self) -> bool {
+        let held = self.gro.len() + self.ready.len() + self.backlog.frames.len();
+        let counts = self.counts;
+        counts.received == counts.backlog_dropped + counts.merged + counts.delivered + held as u64
+    }
+
+    fn is_pending(&self) -> bool {
+        self.receive || !self.timers.is_empty()
+    }
+}
+
+impl Host {
+    /// What a card's interrupt costs beside its entry and exit: a driver without NAPI takes the packets here.
+    pub(super) fn card_work(&mut self, out: &mut Outside<'_>) -> Cost {
+        match self.receive_path.intake {
+            PacketIntake::Napi => Cost::ZERO,
+            PacketIntake::CpuBacklog => {
+                self.ring.fill(out.now, out.wires, &self.inputs);
+                self.costs.driver_receive.times(self.ring.waiting() as u64)
+            }
+        }
+    }
+
+    /// The card's interrupt handler is through.
+    pub(super) fn card_interrupted(&mut self, out: &mut Outside<'_>) {
+        self.ring.mask();
+        self.softirq.receive = true;
+        match self.receive_path.intake {
+            // The poll looks for itself.
+            PacketIntake::Napi => self.watch_wires(false, out),
+            PacketIntake::CpuBacklog => {
+                while let Some(frame) = self.ring.take() {
+                    self.observe(&frame, false, out);
+                    self.put_on_backlog(frame);
+                }
+                self.ring.unmask();
+                self.arm_interrupt(out);
+            }
+        }
+    }
+
+    /// `netif_rx`.
+    fn put_on_backlog(&mut self, frame: Frame) {
+        let softirq = &mut self.softirq;
+        softirq.counts.received += 1;
+        let backlog = &mut softirq.backlog;
+        let full = backlog.frames.len() > self.receive_path.netdev_max_backlog as usize;
+        if full && self.receive_path.throttle == BacklogThrottle::UntilEmpty && !backlog.throttled {
+            backlog.throttled = true;
+            softirq.counts.throttled += 1;
+        }
+        if full || backlog.throttled {
+            softirq.counts.backlog_dropped += 1;
+        } else {
+            backlog.frames.push_back(frame);
+        }
+    }
+
+    /// The next piece of softirq work; `None` when there is none or `ksoftirqd` has to do it.
+    pub(super) fn softirq_step(&mut self, out: &mut Outside<'_>) -> Option<Cost> {
+        if self.softirq.run.is_none() && (self.softirq.deferred || !self.softirq.is_pending()) {
+            return None;
+        }
+        let mut handling = std::mem::take(&mut self.softirq.handling);
+        let cost = self.softirq_piece(&mut handling, out);
+        self.softirq.handling = handling;
+        cost
+    }
+
+    fn softirq_piece(&mut self, handling: &mut Handling, out: &mut Outside<'_>) -> Option<Cost> {
+        let Some(mut run) = self.softirq.run else {
+            let now = out.now;
+            let (budget, weight) = (self.receive_path.netdev_budget, 0);
+            self.softirq.run = Some(Run { began: now, restarts: 0, budget, receive_began: now, weight });
+            return Some(self.costs.softirq);
+        };
+        loop {
+            if let Some(cost) = self.proceed(handling, Waker::Interrupt, out) {
+                return Some(cost);
+            }
+            if let Some(frame) = self.softirq.ready.pop_front() {
+                return Some(self.deliver(frame, handling, out));
+            }
+            if let Some(socket) = self.softirq.timers.pop_front() {
+                self.fire(socket, handling, out);
+                continue;
+            }
+            if !self.softirq.receive {
+                self.softirq.run = None;
+                return None;
+            }
+            let over = run.budget == 0
+                || out.now.since(run.receive_began).unwrap_or_default()
+                    >= self.receive_path.netdev_budget_time;
+            if over {
+                self.softirq.counts.squeezed += 1;
+                if self.may_restart(&run, out.now) {
+                    run.restarts += 1;
+                    (run.budget, run.receive_began) = (self.receive_path.netdev_budget, out.now);
+                    self.softirq.run = Some(run);
+                    continue;
+                }
+                self.softirq.run = None;
+                self.softirq.deferred = true;
+                self.softirq.counts.deferred += 1;
+                self.wake(TaskId(self.ksoftirqd), Waker::Interrupt, out);
+                return None;
+            }
+            let cost = self.poll(&mut run, out);
+            self.softirq.run = Some(run);
+            if let Some(cost) = cost {
+                return Some(cost);
+            }
+        }
+    }
+
+    /// Whether pending softirqs are run again at once (`__do_softirq`).
+    fn may_restart(&self, run: &Run, now: Instant) -> bool {
+        let path = &self.receive_path;
+        let in_time = path.softirq_time.is_none_or(|most| now.since(run.began).unwrap_or_default() < most);
+        // With a limit of time came the rule that a task that waits goes first (since 3.9).
+        let wanted = path.softirq_time.is_some() && self.cpus[self.interrupt_cpu].need_resched;
+        run.restarts < path.softirq_restarts && in_time && !wanted
+    }
+
+    /// Takes packets until one is ready to go up, the poll is over, or nothing is left.
+    fn poll(&mut self, run: &mut Run, out: &mut Outside<'_>) -> Option<Cost> {
+        let mut cost = Cost::ZERO;
+        if run.weight == 0 {
+            run.weight = self.receive_path.dev_weight.max(1);
+            cost = self.costs.poll;
+        }
+        while self.softirq.ready.is_empty() {
+            let Some(frame) = self.next_frame(cost, out) else {
+                run.weight = 0;
+                self.end_poll();
+                if self.softirq.ready.is_empty() {
+                    self.complete(out);
+                }
+                break;
+            };
+            cost = cost.plus(self.costs.driver_receive_if(self.receive_path.intake));
+            cost = cost.plus(self.offer(frame));
+            run.weight -= 1;
+            run.budget = run.budget.saturating_sub(1);
+            if run.weight == 0 || run.budget == 0 {
+                run.weight = 0;
+                self.end_poll();
+                break;
+            }
+        }
+        (cost != Cost::ZERO).then_some(cost)
+    }
+
+    /// The next packet off the ring or the backlog, as of when the work so far is done.
+    fn next_frame(&mut self, so_far: Cost, out: &mut Outside<'_>) -> Option<Frame> {
+        match self.receive_path.intake {
+            PacketIntake::Napi => {
+                self.ring.fill(out.now + so_far.duration(), out.wires, &self.inputs);
+                let frame = self.ring.take()?;
+                self.softirq.counts.received += 1;
+                self.observe(&frame, false, out);
+                Some(frame)
+            }
+            PacketIntake::CpuBacklog => self.softirq.backlog.frames.pop_front(),
+        }
+    }
+
+    fn offer(&mut self, frame: Frame) -> Cost {
+        if !self.gro {
+            self.softirq.ready.push_back(frame);
+            return Cost::ZERO;
+        }
+        let offered = self.softirq.gro.offer(&frame);
+        self.softirq.ready.extend(offered.flushed);
+        match offered.merge {
+            Merge::Merged => {
+                self.softirq.counts.merged += 1;
+                self.costs.merge
+            }
+            Merge::Held => Cost::ZERO,
+            Merge::Normal => {
+                self.softirq.ready.push_back(frame);
+                Cost::ZERO
+            }
+        }
+    }
+
+    /// What is held goes up at the end of a poll (`napi_gro_flush`).
+    fn end_poll(&mut self) {
+        while let Some(frame) = self.softirq.gro.flush() {
+            self.softirq.ready.push_back(frame);
+        }
+    }
+
+    /// Nothing is left: interrupts again (`napi_complete_done`).
+    fn complete(&mut self, out: &mut Outside<'_>) {
+        self.softirq.receive = false;
+        self.softirq.backlog.throttled = false;
+        if self.receive_path.intake == PacketIntake::Napi {
+            self.ring.unmask();
+            self.watch_wires(true, out);
+        }
+    }
+
+    /// A packet goes up to its socket.
+    fn deliver(&mut self, frame: Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
+        self.softirq.counts.delivered += 1;
+        self.receive_frame(&frame, handling, out)
+    }
+
+    /// Tells whoever watches.
+    pub(super) fn observe(&self, frame: &Frame, sent: bool, out: &mut Outside<'_>) {
+        out.observer.packet(out.now, HostId(self.id), sent, frame);
+    }
+}

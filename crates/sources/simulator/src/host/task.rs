@@ -1,0 +1,420 @@
+//! Tasks: what they are doing, and the system calls that they make.
+
+use super::Host;
+use super::handling::Handling;
+use super::schedule::{TaskId, Waker};
+use super::socket::{SocketId, Wait};
+use crate::agenda::Slot;
+use crate::outside::Outside;
+use crate::program::{Done, Op, Program};
+use slowpath_scenario::Cost;
+use slowpath_tcp::{Errno, State};
+use std::time::Duration;
+
+/// What a task costs next.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// So much time on the CPU.
+    Work(Cost),
+    /// Nothing: it sleeps, or is no more.
+    Sleep,
+}
+
+/// Where a task is, as far as losing the CPU is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In user space.
+    User,
+    /// In the kernel.
+    Kernel,
+    /// In the kernel, where it offers the CPU between two pieces of work (`cond_resched`).
+    KernelOffers,
+}
+
+/// Whether a task can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Runnable,
+    Waiting(Slept),
+    Gone,
+}
+
+/// What a task was doing that could not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// It slept.
+    Asleep,
+    /// It was not there yet.
+    NotBegun,
+}
+
+/// A system call in progress.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    /// None: this came of the last one.
+    Returned(Done),
+    /// The handshake is waited for.
+    Connecting(SocketId),
+    /// `write`: so much is left of it, so much is done.
+    Writing { left: u64, written: u64 },
+    /// `read`: so much is wanted, so much is there.
+    Reading { wanted: u64, copied: u64 },
+    /// The call is done but for the packets that wait for the lock (`release_sock`).
+    Releasing(Done),
+}
+
+/// A task.
+#[derive(Debug)]
+pub struct Task {
+    program: Program,
+    pub(super) nice: i8,
+    /// The CPU it may not leave.
+    pub(super) bound_to: Option<usize>,
+    /// The CPU it runs, waits or ran on.
+    pub(super) cpu: usize,
+    /// What is left of a piece of its work that was interrupted by another task.
+    pub(super) left: Option<Duration>,
+    pub(super) mode: Mode,
+    life: Life,
+    call: Call,
+    handling: Handling,
+    /// The stream of a flow that it serves.
+    stream: usize,
+    socket: Option<SocketId>,
+    /// When its sleep is over.
+    wake_slot: Slot,
+}
+
+impl Task {
+    /// A task that does not run yet.
+    pub(super) fn new(
+        program: Program,
+        nice: i8,
+        bound_to: Option<usize>,
+        stream: usize,
+        wake_slot: Slot,
+    ) -> Self {
+        Self {
+            program,
+            nice,
+            bound_to,
+            cpu: bound_to.unwrap_or(0),
+            left: None,
+            mode: Mode::User,
+            life: Life::Waiting(Slept::NotBegun),
+            call: Call::Returned(Done::Nothing),
+            handling: Handling::default(),
+            stream,
+            socket: None,
+            wake_slot,
+        }
+    }
+
+    /// It can run now; says why it could not before, if so.
+    pub(super) fn wake_up(&mut self) -> Option<Slept> {
+        let Life::Waiting(slept) = self.life else { return None };
+        self.life = Life::Runnable;
+        Some(slept)
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_gone(&self) -> bool {
+        self.life == Life::Gone
+    }
+}
+
+impl Host {
+    /// A task's sleep is over.
+    pub fn wake_task(&mut self, task: u32, out: &mut Outside<'_>) {
+        out.agenda.set(self.tasks[task as usize].wake_slot, None);
+        self.wake(TaskId(task), Waker::Interrupt, out);
+    }
+
+    /// The next piece of a task's work.
+    pub(super) fn task_step(&mut self, task: TaskId, out: &mut Outside<'_>) -> Next {
+        let index = task.index();
+        let mut handling = std::mem::take(&mut self.tasks[index].handling);
+        let next = loop {
+            if let Some(cost) = self.proceed(&mut handling, Waker::Task, out) {
+                break Some(Next::Work(cost));
+            }
+            let next = match self.tasks[index].call {
+                Call::Returned(done) => self.next_operation(task, done, &mut handling, out),
+                Call::Connecting(socket) => self.connecting(task, socket),
+                Call::Writing { left, written } => self.write(task, left, written, &mut handling, out),
+                Call::Reading { wanted, copied } => self.read(task, wanted, copied, &mut handling, out),
+                Call::Releasing(done) => self.release(task, done, &mut handling, out),
+            };
+            if next.is_some() {
+                break next;
+            }
+        };
+        self.tasks[index].handling = handling;
+        next.unwrap_or(Next::Sleep)
+    }
+
+    /// Begins what the program wants next. `None` if that took no time.
+    fn next_operation(
+        &mut self,
+        task: TaskId,
+        done: Done,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let this = &mut self.tasks[task.index()];
+        this.mode = Mode::User;
+        this.call = Call::Returned(Done::Nothing);
+        if let Program::Job(job) = &mut this.program
+            && job.take_finished()
+        {
+            // The next job is a task of its own, with nothing that this one has earned or used up.
+            this.life = Life::Waiting(Slept::NotBegun);
+            self.reborn = Some(task);
+            return Some(Next::Sleep);
+        }
+        match this.program.next(out.now, done, &mut self.draws) {
+            Op::Compute(cost) => Some(Next::Work(cost)),
+            Op::Sleep(until) => {
+                out.agenda.set(this.wake_slot, Some(until));
+                Some(self.sleep(task))
+            }
+            Op::Exit => {
+                this.life = Life::Gone;
+                Some(Next::Sleep)
+            }
+            Op::Park if self.softirq.deferred => {
+                // They run as softirqs, on this task's time.
+                self.softirq.deferred = false;
+                Some(Next::Work(self.costs.softirq))
+            }
+            Op::Park => Some(self.sleep(task)),
+            Op::Connect => {
+                let stream = this.stream;
+                let socket = self.connect(stream, handling, out);
+                let this = &mut self.tasks[task.index()];
+                this.socket = Some(socket);
+                this.call = Call::Connecting(socket);
+                Some(self.enter(task))
+            }
+            Op::Accept => {
+                let stream = this.stream;
+                match self.accept(task, stream, handling, out) {
+                    Some(socket) => {
+                        let this = &mut self.tasks[task.index()];
+                        this.socket = Some(socket);
+                        this.call = Call::Returned(Done::Connected);
+                        Some(self.enter(task))
+                    }
+                    // Woken, it asks again.
+                    None => Some(self.sleep(task)),
+                }
+            }
+            Op::Close => {
+                if let Some(id) = this.socket.take() {
+                    self.close(id, handling, out);
+                }
+                Some(self.enter(task))
+            }
+            Op::Write(left) => Some(self.begin(task, Call::Writing { left, written: 0 })),
+            Op::Read(wanted) => Some(self.begin(task, Call::Reading { wanted, copied: 0 })),
+        }
+    }
+
+    /// Enters the kernel.
+    fn enter(&mut self, task: TaskId) -> Next {
+        self.tasks[task.index()].mode = Mode::Kernel;
+        Next::Work(self.costs.system_call)
+    }
+
+    /// Enters a system call that locks the socket (`lock_sock`).
+    fn begin(&mut self, task: TaskId, call: Call) -> Next {
+        let this = &mut self.tasks[task.index()];
+        this.call = call;
+        if let Some(socket) = this.socket.and_then(|id| self.sockets.get_mut(id)) {
+            socket.locked = true;
+        }
+        self.enter(task)
+    }
+
+    fn sleep(&mut self, task: TaskId) -> Next {
+        self.tasks[task.index()].life = Life::Waiting(Slept::Asleep);
+        Next::Sleep
+    }
+
+    /// Gives up the lock and sleeps until the socket wakes the task (`sk_wait_data`, `sk_stream_wait_memory`). What waits
+    /// for the lock must have been seen to.
+    fn wait(&mut self, task: TaskId, id: SocketId, wait: Wait) -> Next {
+        if let Some(socket) = self.sockets.get_mut(id) {
+            socket.sleeper = Some((task, wait));
+            socket.locked = false;
+        }
+        self.sleep(task)
+    }
+
+    fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
+        let state = self.sockets.get_mut(id).map_or(State::Closed, |socket| socket.tcp.state());
+        match state {
+            State::SynSent | State::SynReceived => Some(self.wait(task, id, Wait::Established)),
+            State::Closed => {
+                self.tasks[task.index()].call = Call::Returned(Done::Failed);
+                None
+            }
+            _ => {
+                self.tasks[task.index()].call = Call::Returned(Done::Connected);
+                None
+            }
+        }
+    }
+
+    /// `tcp_sendmsg`.
+    fn write(
+        &mut self,
+        task: TaskId,
+        left: u64,
+        written: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let index = task.index();
+        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
+        let piece = left.min(self.copy_piece);
+        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        socket.locked = true;
+        match socket.write(out.now, piece) {
+            Ok(amount) => {
+                handling.begin(id);
+                let (left, written) = (left - amount.min(left), written + amount);
+                let this = &mut self.tasks[index];
+                this.call = if left == 0 {
+                    Call::Releasing(Done::Wrote(written))
+                } else {
+                    Call::Writing { left, written }
+                };
+                this.mode = Mode::Kernel;
+                Some(Next::Work(self.costs.copy(amount)))
+            }
+            Err(Errno::EAGAIN) => self
+                .process_waiting(task, id, handling, out)
+                .or_else(|| Some(self.wait(task, id, Wait::Writable))),
+            Err(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Failed);
+                None
+            }
+        }
+    }
+
+    /// `tcp_recvmsg`.
+    fn read(
+        &mut self,
+        task: TaskId,
+        wanted: u64,
+        copied: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let index = task.index();
+        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
+        let piece = (wanted - copied).min(self.copy_piece);
+        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        socket.locked = true;
+        match socket.read(out.now, piece) {
+            Ok(amount) if amount > 0 => {
+                handling.begin(id);
+                let copied = copied + amount;
+                let this = &mut self.tasks[index];
+                this.call = if copied == wanted {
+                    Call::Releasing(Done::Read(copied))
+                } else {
+                    Call::Reading { wanted, copied }
+                };
+                this.mode = Mode::Kernel;
+                Some(Next::Work(self.costs.copy(amount)))
+            }
+            Ok(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                None
+            }
+            Err(Errno::EAGAIN) => self.process_waiting(task, id, handling, out).or_else(|| {
+                if copied > 0 {
+                    self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                    return None;
+                }
+                Some(self.wait(task, id, Wait::Readable))
+            }),
+            Err(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Failed);
+                None
+            }
+        }
+    }
+
+    fn fail(&mut self, task: TaskId) -> Option<Next> {
+        self.tasks[task.index()].call = Call::Returned(Done::Failed);
+        None
+    }
+
+    /// The process that has the socket does what waits for it: packets of the prequeue (`tcp_prequeue_process`), then
+    /// those of the backlog (`__release_sock`), then the timers (`tcp_release_cb`). `None` when there is nothing.
+    fn process_waiting(
+        &mut self,
+        task: TaskId,
+        id: SocketId,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let socket = self.sockets.get_mut(id)?;
+        let from_prequeue = socket.prequeue.pop_front();
+        if socket.prequeue.is_empty() {
+            socket.prequeue_bytes = 0;
+        }
+        let packet = from_prequeue.or_else(|| socket.backlog.pop_front());
+        if socket.backlog.is_empty() {
+            // The limit is on a whole batch (`__release_sock`): only now the next one has all of it.
+            socket.backlog_bytes = 0;
+        }
+        let Some(packet) = packet else {
+            if !std::mem::take(&mut socket.timer_deferred) {
+                return None;
+            }
+            socket.tcp.handle_timeout(out.now);
+            handling.begin(id);
+            return Some(Next::Work(Cost::ZERO));
+        };
+        self.tasks[task.index()].mode = Mode::KernelOffers;
+        Some(Next::Work(self.process(id, &packet, handling, out)))
+    }
+
+    /// `release_sock`.
+    fn release(
+        &mut self,
+        task: TaskId,
+        done: Done,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let id = self.tasks[task.index()].socket;
+        if let Some(id) = id
+            && let Some(next) = self.process_waiting(task, id, handling, out)
+        {
+            return Some(next);
+        }
+        if let Some(socket) = id.and_then(|id| self.sockets.get_mut(id)) {
+            socket.locked = false;
+        }
+        let this = &mut self.tasks[task.index()];
+        this.call = Call::Returned(done);
+        None
+    }
+
+    /// Runs the tasks of a host on which nothing takes time.
+    pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
+        while let Some(task) = self.ready.pop_front() {
+            while let Next::Work(_) = self.task_step(task, out) {}
+        }
+    }
+
+    /// Whether all tasks but those of the kernel are over.
+    pub fn is_finished(&self) -> bool {
+        self.tasks.iter().all(|task| task.is_gone() || matches!(task.program, Program::Softirqs))
+    }
+}

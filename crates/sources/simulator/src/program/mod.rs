@@ -1,0 +1,137 @@
+//! What processes do: programs that make system calls, compute and sleep.
+//!
+//! A program is asked for its next operation and told what came of the last one. It has no access to the host.
+
+mod exchange;
+mod load;
+mod transfer;
+
+pub use exchange::{Client, Server};
+pub use load::{Hog, Job};
+pub use transfer::{Receiver, Sender};
+
+use slowpath_model::Instant;
+use slowpath_path::chance::Draws;
+use slowpath_scenario::{Cost, Pause, Process};
+use std::time::Duration;
+
+/// What a program does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `connect`, on a new socket.
+    Connect,
+    /// `accept`.
+    Accept,
+    /// `write` of so many bytes; returns when all are in the send buffer.
+    Write(u64),
+    /// `read` of at most so many bytes; returns when there are any.
+    Read(u64),
+    /// `close`.
+    Close,
+    /// Sleeps until then.
+    Sleep(Instant),
+    /// Computes for so long, in CPU time.
+    Compute(Cost),
+    /// Sleeps until softirqs are left to it (`ksoftirqd`).
+    Park,
+    /// It is over.
+    Exit,
+}
+
+/// What came of the last operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// There was none.
+    Nothing,
+    /// The connection stands.
+    Connected,
+    /// So much was written.
+    Wrote(u64),
+    /// So much was read; 0 at the end of the stream.
+    Read(u64),
+    /// The operation failed: the connection is broken.
+    Failed,
+}
+
+/// A process's program.
+#[derive(Debug)]
+pub enum Program {
+    /// Writes a stream or messages.
+    Sender(Sender),
+    /// Reads a stream to its end.
+    Receiver(Receiver),
+    /// Asks and reads the answers.
+    Client(Client),
+    /// Answers.
+    Server(Server),
+    /// Computes without a pause.
+    Hog(Hog),
+    /// One of `make`'s jobs, and those that follow it.
+    Job(Job),
+    /// `ksoftirqd`.
+    Softirqs,
+}
+
+impl Program {
+    /// What it does next, given what came of the last operation.
+    pub fn next(&mut self, now: Instant, done: Done, draws: &mut Draws) -> Op {
+        match self {
+            Self::Sender(sender) => sender.next(now, done),
+            Self::Receiver(receiver) => receiver.next(now, done),
+            Self::Client(client) => client.next(now, done),
+            Self::Server(server) => server.next(now, done),
+            Self::Hog(hog) => hog.next(now),
+            Self::Job(job) => job.next(now, draws),
+            Self::Softirqs => Op::Park,
+        }
+    }
+}
+
+/// Keeps a process to its rate and its pauses.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    process: Process,
+    /// When the connection was opened.
+    opened: Option<Instant>,
+    moved: u64,
+    next_pause: usize,
+}
+
+impl Pace {
+    /// A process before its first call.
+    pub fn new(process: &Process) -> Self {
+        Self { process: process.clone(), opened: None, moved: 0, next_pause: 0 }
+    }
+
+    /// Bytes of one call.
+    pub fn call_size(&self) -> u64 {
+        self.process.call_size.get()
+    }
+
+    /// The connection stands.
+    pub fn open(&mut self, now: Instant) {
+        self.opened.get_or_insert(now);
+    }
+
+    /// So much was written or read.
+    pub fn moved(&mut self, bytes: u64) {
+        self.moved += bytes;
+    }
+
+    /// Until when it sleeps before its next call; `None` if it goes on.
+    pub fn sleeps(&mut self, now: Instant) -> Option<Instant> {
+        let opened = self.opened?;
+        if let Some(Pause { at, lasts }) = self.process.pauses.get(self.next_pause).copied()
+            && opened + at <= now
+        {
+            self.next_pause += 1;
+            let end = lasts.map_or(Instant::from_nanos(i64::MAX), |lasts| opened + at + lasts);
+            if end > now {
+                return Some(end);
+            }
+        }
+        let rate = self.process.rate?;
+        let due = opened + rate.time_for(slowpath_model::Bytes::new(self.moved)).unwrap_or(Duration::MAX);
+        (due > now).then_some(due)
+    }
+}

@@ -1,0 +1,223 @@
+//! A run: hosts, wires and an agenda, from a scenario.
+
+use crate::agenda::Agenda;
+use crate::host::{Host, Stream};
+use crate::outside::{Link, Observer, Outside, Source};
+use crate::program::{Client, Program, Receiver, Sender, Server};
+use crate::wire::Wire;
+use slowpath_model::Instant;
+use slowpath_path::chance::Draws;
+use slowpath_scenario::{Flow, Process, Scenario, Workload};
+use slowpath_tcp::socket::SocketOptions;
+use std::time::Duration;
+
+/// A run of a scenario.
+#[derive(Debug)]
+pub struct Simulation {
+    now: Instant,
+    end: Instant,
+    agenda: Agenda,
+    sources: Vec<Source>,
+    wires: Vec<Wire>,
+    /// The host at which each wire ends.
+    destinations: Vec<usize>,
+    hosts: Vec<Host>,
+    links: Vec<Link>,
+    events: u64,
+}
+
+/// Whether there is more to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is.
+    Running,
+    /// The scenario's duration is over, or nothing can happen any more.
+    Finished,
+}
+
+impl Simulation {
+    /// A run before its first instant.
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut this = Self {
+            now: Instant::START,
+            end: Instant::START + scenario.duration,
+            agenda: Agenda::new(),
+            sources: Vec::new(),
+            wires: Vec::new(),
+            destinations: Vec::new(),
+            hosts: Vec::new(),
+            links: Vec::new(),
+            events: 0,
+        };
+        let mut seeds = Draws::new(scenario.seed);
+        for path in &scenario.paths {
+            for (config, to) in [(&path.forward, path.ends[1]), (&path.reverse, path.ends[0])] {
+                let slot = this.agenda.add();
+                this.sources.push(Source::Wire(this.wires.len()));
+                this.wires.push(Wire::new(config, seeds.bits(), slot));
+                this.destinations.push(to.0);
+            }
+        }
+        this.with_outside(&mut crate::outside::Nobody, |hosts, out, destinations| {
+            for (number, plan) in scenario.hosts.iter().enumerate() {
+                let inputs = (0..destinations.len()).filter(|wire| destinations[*wire] == number).collect();
+                let id = slowpath_scenario::HostId(number);
+                hosts.push(Host::new(id, plan, seeds.bits(), inputs, out));
+            }
+            let mut number = 0;
+            for flow in &scenario.flows {
+                for stream in 0..flow.streams {
+                    let begins = Instant::START + flow.start + flow.stagger * stream;
+                    add_stream(scenario, flow, number, begins, hosts, out);
+                    number += 1;
+                }
+            }
+        });
+        this
+    }
+
+    fn with_outside<R>(
+        &mut self,
+        observer: &mut dyn Observer,
+        act: impl FnOnce(&mut Vec<Host>, &mut Outside<'_>, &[usize]) -> R,
+    ) -> R {
+        let mut out = Outside {
+            now: self.now,
+            agenda: &mut self.agenda,
+            sources: &mut self.sources,
+            wires: &mut self.wires,
+            links: &mut self.links,
+            observer,
+        };
+        act(&mut self.hosts, &mut out, &self.destinations)
+    }
+
+    /// Runs until `until`, or to the end if that is earlier.
+    pub fn run_until(&mut self, until: Instant, observer: &mut dyn Observer) -> Progress {
+        let until = until.min(self.end);
+        let mut out = Outside {
+            now: self.now,
+            agenda: &mut self.agenda,
+            sources: &mut self.sources,
+            wires: &mut self.wires,
+            links: &mut self.links,
+            observer,
+        };
+        let mut more = false;
+        while let Some((at, slot)) = out.agenda.next() {
+            if at > until {
+                more = true;
+                break;
+            }
+            out.now = at;
+            self.events += 1;
+            match out.sources[slot.index()] {
+                Source::Wire(wire) => self.hosts[self.destinations[wire]].wire_arrival(wire, &mut out),
+                Source::Interrupt(host) => self.hosts[host].card_interrupt(&mut out),
+                Source::Sent(host) => self.hosts[host].card_sent(&mut out),
+                Source::Cpu(host, cpu) => self.hosts[host].cpu_is_done(cpu, &mut out),
+                Source::Tick(host, cpu) => self.hosts[host].tick(cpu, &mut out),
+                Source::Timer(host, socket) => self.hosts[host].timer(socket, &mut out),
+                Source::Wake(host, task) => self.hosts[host].task_due(task, &mut out),
+            }
+        }
+        self.now = if more { until } else { out.now.max(self.now) };
+        if more && until < self.end { Progress::Running } else { Progress::Finished }
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self, observer: &mut dyn Observer) {
+        self.run_until(self.end, observer);
+    }
+
+    /// How far it has come.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When it is over at the latest.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The hosts, in the order of the scenario.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The wires: for each path of the scenario first the one forward, then the one back.
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// The connections, in the order in which they were opened.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+}
+
+/// Adds the two processes of a stream.
+fn add_stream(
+    scenario: &Scenario,
+    flow: &Flow,
+    number: usize,
+    begins: Instant,
+    hosts: &mut [Host],
+    out: &mut Outside<'_>,
+) {
+    let forward = scenario.path(flow.path).ends[0] == flow.client;
+    let wires =
+        if forward { [2 * flow.path.0, 2 * flow.path.0 + 1] } else { [2 * flow.path.0 + 1, 2 * flow.path.0] };
+    let (client, server): ((Program, &Process), (Program, &Process)) = match &flow.workload {
+        Workload::Bulk(bulk) => (
+            (Program::Sender(Sender::bulk(&flow.sender, *bulk)), &flow.sender),
+            (Program::Receiver(Receiver::new(&flow.receiver)), &flow.receiver),
+        ),
+        Workload::Messages(messages) => (
+            (Program::Sender(Sender::messages(&flow.sender, *messages)), &flow.sender),
+            (Program::Receiver(Receiver::new(&flow.receiver)), &flow.receiver),
+        ),
+        Workload::RequestResponse(plan) => (
+            (Program::Client(Client::new(&flow.receiver, plan)), &flow.receiver),
+            (Program::Server(Server::new(&flow.sender, plan)), &flow.sender),
+        ),
+    };
+    let stream = Stream {
+        hosts: [flow.client.0, flow.server.0],
+        wires,
+        options: [socket_options(client.1), socket_options(server.1)],
+    };
+    hosts[flow.client.0].add_stream(number, stream.clone(), out);
+    hosts[flow.server.0].add_stream(number, stream, out);
+    let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
+    // The server listens before anybody can connect.
+    let listens = Some(Instant::START);
+    hosts[flow.server.0].add_task(server.0, server.1.nice, cpu(server.1), number, listens, out);
+    hosts[flow.client.0].add_task(client.0, client.1.nice, cpu(client.1), number, Some(begins), out);
+}
+
+/// A process's socket options in the terms of TCP. The kernel doubles what `SO_SNDBUF` and `SO_RCVBUF` ask for.
+fn socket_options(process: &Process) -> SocketOptions {
+    let plan = &process.socket;
+    let bytes = |amount: slowpath_model::Bytes| u32::try_from(amount.get()).unwrap_or(u32::MAX);
+    SocketOptions {
+        nodelay: plan.no_delay,
+        cork: plan.cork,
+        send_buffer: plan.send_buffer.map(|amount| bytes(amount).saturating_mul(2)),
+        receive_buffer: plan.receive_buffer.map(|amount| bytes(amount).saturating_mul(2)),
+        congestion: plan.congestion_control,
+        max_seg: plan.max_segment.map(|amount| u16::try_from(amount.get()).unwrap_or(u16::MAX)),
+        window_clamp: plan.window_clamp.map_or(0, bytes),
+        notsent_lowat: plan.not_sent_low_water.map(bytes),
+        max_pacing_rate: plan.max_pacing_rate.map_or(u64::MAX, |rate| rate.get() / 8),
+        ..SocketOptions::default()
+    }
+}
+
+/// How long a stretch of a run is between two looks at whether to go on.
+pub const STRETCH: Duration = Duration::from_millis(100);
