@@ -1,1 +1,32 @@
 //! Scripts in packetdrill's language, run against an endpoint.
+//!
+//! A script says, at exact times, which packets come from the network, which system calls an application makes, and
+//! which packets the kernel must then send. [`Script::parse`] reads it ([`lexer`], `parser`); [`run`] runs it
+//! against a [`Kernel`]: the model in virtual time , or a real one, for which [`wire`] makes packets of
+//! bytes. Shell commands in scripts are understood as settings ([`shell`]), code over `tcp_info` is interpreted
+//! ([`python`]).
+//!
+//! Nothing here does I/O, reads a clock or starts a thread; a real kernel is somebody else's [`Kernel`].
+//!
+//! The language is packetdrill's: Cardwell et al., *packetdrill: Scriptable Network Stack Testing, from Sockets to
+//! Packets*, USENIX ATC 2013, and <https://github.com/google/packetdrill>.
+
+pub mod call;
+pub mod config;
+pub mod kernel;
+pub mod lexer;
+pub mod packet;
+mod parser;
+pub mod python;
+mod runner;
+pub mod script;
+pub mod shell;
+pub mod source;
+pub mod symbols;
+pub mod wire;
+
+pub use config::Config;
+pub use kernel::{Happening, Kernel, KernelError, Progress, Understood};
+pub use runner::{Failure, Note, Outcome, ReadFile, Report, TraceLine, run};
+pub use script::Script;
+pub use source::{ScriptError, Source};

@@ -35,3 +35,25 @@ pub fn make_thread_punctual(priority: i32) {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0);
     }
 }
+
+/// Waits for the kernel's next tick and the middle of the time to the one after it, and gives that instant of
+/// [`monotonic_ns`]. What begins there and keeps to whole milliseconds stays away from the edges of ticks, where the
+/// kernel's timers would come a tick earlier or later by chance.
+pub fn start_between_ticks() -> u64 {
+    let coarse = || read(libc::CLOCK_MONOTONIC_COARSE);
+    // Two edges, for the length of a tick. The coarse clock moves at ticks only, and not at all while none comes.
+    let edge = |from: u64| loop {
+        let now = coarse();
+        if now != from {
+            return now;
+        }
+        std::hint::spin_loop();
+    };
+    let first = edge(coarse());
+    let second = edge(first);
+    let middle = second + (second - first) / 2;
+    while monotonic_ns() < middle {
+        std::hint::spin_loop();
+    }
+    monotonic_ns()
+}

@@ -11,6 +11,7 @@
 //!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
 //! - What runs: [`workload`].
 //! - What is kept: [`watch`] (tcpdump), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
+//! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
 //! - What is known afterwards: [`tcp_info`], [`samples`] and [`sampled`], [`counters`].
 //!
 //! It needs root, and `ip`, `tc`, `ethtool` and `tcpdump`. Nothing on the host is changed but the namespaces it
@@ -21,6 +22,7 @@ pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod counters;
+pub mod drill;
 pub mod error;
 pub mod frame;
 pub mod namespaces;

@@ -50,7 +50,8 @@ const CRATES: &[Allowed] = &[
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
-    allowed(LAB, &[PATH], &[]),
+    // It runs scripts on the real kernel, in the units that the model runs them in.
+    allowed(LAB, &[MODEL, PATH, DRILL], &[]),
     allowed(
         "slowpath",
         &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, ANALYSES, REMEDIES, VIEWS],

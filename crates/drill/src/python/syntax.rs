@@ -1,0 +1,85 @@
+//! What code says.
+
+/// A statement and the line it is on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub line: u32,
+    pub kind: StatementKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    Pass,
+    Break,
+    Continue,
+    Expression(Expression),
+    /// The condition, its text, and what it says of itself.
+    Assert(Expression, String, Option<Expression>),
+    /// Several names take the parts of a tuple.
+    Assign(Vec<String>, Expression),
+    /// `name += value`
+    Update(String, Operator, Expression),
+    /// Conditions with their blocks, and what is done otherwise.
+    If(Vec<(Expression, Vec<Statement>)>, Vec<Statement>),
+    For(Vec<String>, Expression, Vec<Statement>),
+    While(Expression, Vec<Statement>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    /// `f"..."`: text and expressions in turns.
+    Format(Vec<(String, Option<Expression>)>),
+    True,
+    False,
+    None,
+    Name(String),
+    Tuple(Vec<Expression>),
+    List(Vec<Expression>),
+    Not(Box<Expression>),
+    Negative(Box<Expression>),
+    Invert(Box<Expression>),
+    And(Box<Expression>, Box<Expression>),
+    Or(Box<Expression>, Box<Expression>),
+    Binary(Operator, Box<Expression>, Box<Expression>),
+    /// A chain: each pair of neighbours is compared.
+    Compare(Box<Expression>, Vec<(Comparison, Expression)>),
+    /// `then if condition else otherwise`
+    Choice(Box<(Expression, Expression, Expression)>),
+    Call(String, Vec<Expression>),
+    /// `value.method(arguments)`
+    Method(Box<Expression>, String, Vec<Expression>),
+    Index(Box<Expression>, Box<Expression>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Modulo,
+    Power,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    NotIn,
+    Is,
+    IsNot,
+}

@@ -1,0 +1,245 @@
+//! Runs a script against a kernel.
+//!
+//! As packetdrill does it: an injected packet and a system call wait for their time, an expected packet is waited for
+//! and its time compared; what the kernel sends before it is expected is kept until it is. One connection is under
+//! test at a time: the one that was opened last.
+
+mod calls;
+mod code;
+mod commands;
+mod difference;
+mod expect;
+mod inject;
+mod report;
+mod sockets;
+mod time;
+
+pub use report::{Failure, Note, Outcome, Report, TraceLine};
+
+use crate::call::{Prepared, Returned};
+use crate::kernel::{Happening, Kernel, KernelError};
+use crate::packet::Datagram;
+use crate::python::Interpreter;
+use crate::script::{Action, Event, Script, When};
+use slowpath_model::Instant;
+use sockets::Sockets;
+use std::collections::VecDeque;
+use std::time::Duration;
+use time::Due;
+
+/// Reads a file that a script names, such as a shell script beside it.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// How long a call is waited for that should have returned before the next one (packetdrill: `await_idle_thread`).
+const PATIENCE_FOR_CALLS: Duration = Duration::from_secs(1);
+/// How long past its time a packet is waited for, so that a failure can tell when it came.
+const PATIENCE_FOR_PACKETS: Duration = Duration::from_secs(1);
+/// How long a packet is waited for that may come at any time.
+const PATIENCE_FOR_ANY: Duration = Duration::from_secs(60);
+/// Packets that a kernel may send and a script not expect; a script that long ends.
+const MOST_UNEXPECTED: usize = 100_000;
+
+/// Runs a script.
+pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) -> Report {
+    let mut runner = Runner {
+        script,
+        kernel,
+        read_file,
+        sockets: Sockets::default(),
+        sent: VecDeque::new(),
+        blocked: None,
+        last: None,
+        interpreter: code::interpreter(),
+        notes: Vec::new(),
+        trace: Vec::new(),
+    };
+    let result = runner.events();
+    let ended = runner.kernel.now();
+    runner.note_leftovers();
+    let outcome = match result {
+        Ok(()) => Outcome::Passed,
+        Err(failure) => Outcome::Failed(failure),
+    };
+    Report { outcome, notes: runner.notes, trace: runner.trace, ended }
+}
+
+/// A call that blocks, and when it is to return.
+struct Blocked {
+    prepared: Prepared,
+    event: Event,
+    started: Instant,
+    returns: Instant,
+}
+
+/// The event before.
+#[derive(Clone, Copy)]
+struct Last {
+    /// Its time in the script.
+    at: Instant,
+    /// Whether it was an injected packet: times after it are counted from its time, not from now.
+    injected: bool,
+}
+
+struct Runner<'a> {
+    script: &'a Script,
+    kernel: &'a mut dyn Kernel,
+    read_file: ReadFile<'a>,
+    sockets: Sockets,
+    /// What the kernel has sent and nothing has expected yet.
+    sent: VecDeque<(Instant, Datagram)>,
+    blocked: Option<Blocked>,
+    last: Option<Last>,
+    interpreter: Interpreter,
+    notes: Vec<Note>,
+    trace: Vec<TraceLine>,
+}
+
+type Step = Result<(), Box<Failure>>;
+
+impl Runner<'_> {
+    fn events(&mut self) -> Step {
+        for path in &self.script.config.init_scripts {
+            self.shell(path, 0)?;
+        }
+        for event in &self.script.events {
+            self.event(event)?;
+        }
+        self.await_call()?;
+        match &self.blocked {
+            None => Ok(()),
+            Some(blocked) => {
+                Err(self.failure(&blocked.event, "a call still blocks at the end of the script"))
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> Step {
+        if event.when == When::Outside {
+            let Action::Shell(command) = &event.action else { return Ok(()) };
+            return self.shell(command, event.place.line);
+        }
+        let due = self.due(event);
+        self.check_order(event, &due)?;
+        match &event.action {
+            Action::Inject(packet) => {
+                self.wait_for(event, &due)?;
+                self.inject(event, packet)?;
+            }
+            Action::Expect(packet) => self.expect(event, &due, packet)?,
+            Action::Call(spec) => self.call(event, &due, spec)?,
+            Action::Shell(command) => {
+                self.wait_for(event, &due)?;
+                self.shell(command, event.place.line)?;
+            }
+            Action::Code(code) => {
+                self.wait_for(event, &due)?;
+                self.code(event, code)?;
+            }
+        }
+        self.last = Some(Last { at: due.from, injected: matches!(event.action, Action::Inject(_)) });
+        Ok(())
+    }
+
+    /// When an event is due, from when it is written relative to: now, or the time of the injected packet before, so
+    /// that the time that packets take does not add up.
+    fn due(&mut self, event: &Event) -> Due {
+        let base = match self.last {
+            Some(last) if last.injected && matches!(event.action, Action::Inject(_)) => last.at,
+            _ => self.kernel.now(),
+        };
+        Due::of(event.when, base)
+    }
+
+    fn check_order(&self, event: &Event, due: &Due) -> Step {
+        let absolute = matches!(event.when, When::At(_) | When::Between(..));
+        match self.last {
+            Some(last) if absolute && due.from < last.at => Err(self
+                .failure(event, "this event is before the one above it")
+                .between(format!("not before {}", seconds(last.at)), seconds(due.from))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets time pass until an event is due.
+    fn wait_for(&mut self, event: &Event, due: &Due) -> Step {
+        self.pass_until(event, due.from)?;
+        // The first event defines the start; it cannot be late.
+        let Some(last) = self.last else { return Ok(()) };
+        let now = self.kernel.now();
+        due.check(now, Some(last.at), &self.script.config)
+            .map_err(|late| self.failure(event, "this could not happen in time").of_time(late))
+    }
+
+    fn pass_until(&mut self, event: &Event, until: Instant) -> Step {
+        while self.kernel.now() < until {
+            let happening = self.kernel.wait(until).map_err(|error| self.broken(event, &error))?;
+            if happening == Happening::Nothing {
+                break;
+            }
+            self.take(event, happening)?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of what happened while time passed.
+    fn take(&mut self, event: &Event, happening: Happening) -> Step {
+        match happening {
+            Happening::Nothing => Ok(()),
+            Happening::Returned(at, returned) => self.unblock(at, &returned),
+            Happening::Sent(at, packet) => {
+                self.sent.push_back((at, packet));
+                if self.sent.len() > MOST_UNEXPECTED {
+                    return Err(self.failure(event, "the kernel sends packets without end"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until no call blocks, but not for long.
+    fn await_call(&mut self) -> Step {
+        let until = self.kernel.now() + PATIENCE_FOR_CALLS;
+        while let Some(blocked) = &self.blocked {
+            let event = blocked.event.clone();
+            if self.kernel.now() >= until {
+                return Ok(());
+            }
+            let happening = self.kernel.wait(until).map_err(|error| self.broken(&event, &error))?;
+            self.take(&event, happening)?;
+        }
+        Ok(())
+    }
+
+    fn unblock(&mut self, at: Instant, returned: &Returned) -> Step {
+        let Some(blocked) = self.blocked.take() else { return Ok(()) };
+        self.finish_call(&blocked.event, &blocked.prepared, at, returned)?;
+        let due = Due { kind: time::Kind::Exact, from: blocked.returns, to: blocked.returns };
+        due.check(at, Some(blocked.started), &self.script.config)
+            .map_err(|late| self.failure(&blocked.event, "the call did not return in time").of_time(late))
+    }
+
+    /// What the kernel sent and no line expected is no failure, as it is none of packetdrill's.
+    fn note_leftovers(&mut self) {
+        let count = self.sent.len();
+        if let Some((at, packet)) = self.sent.front() {
+            let first = format!("{} > {packet}", seconds(*at));
+            self.notes.push(Note {
+                line: 0,
+                text: format!("{count} packets were sent that no line expects; the first: {first}"),
+            });
+        }
+    }
+
+    fn failure(&self, event: &Event, what: impl Into<String>) -> Box<Failure> {
+        Failure::new(&self.script.source, event.place.line, what)
+    }
+
+    fn broken(&self, event: &Event, error: &KernelError) -> Box<Failure> {
+        self.failure(event, error.to_string())
+    }
+}
+
+/// A time as scripts write it: seconds with six decimals.
+fn seconds(at: Instant) -> String {
+    format!("{:.6}", at.seconds())
+}

@@ -1,0 +1,144 @@
+//! What came of a script.
+
+use super::time::Late;
+use crate::call::Difference;
+use crate::source::Source;
+use slowpath_model::Instant;
+use std::fmt;
+use std::time::Duration;
+
+/// What came of running a script.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Whether everything happened as it should.
+    pub outcome: Outcome,
+    /// What else is to be known: commands that were not understood, packets that no line expects.
+    pub notes: Vec<Note>,
+    /// What happened, as lines of a script.
+    pub trace: Vec<TraceLine>,
+    /// When it ended.
+    pub ended: Instant,
+}
+
+/// Whether everything happened as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did.
+    Passed,
+    /// It did not.
+    Failed(Box<Failure>),
+}
+
+/// What did not happen as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The script's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The line's text.
+    pub text: String,
+    /// What is wrong.
+    pub what: String,
+    /// What the script says.
+    pub expected: Option<String>,
+    /// What the kernel did.
+    pub actual: Option<String>,
+    /// How far from its time it might have been.
+    pub tolerance: Option<Duration>,
+}
+
+/// A remark about a line; line 0 is about the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The line, from 1; 0 for the whole script.
+    pub line: u32,
+    /// The remark.
+    pub text: String,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceLine {
+    /// When.
+    pub at: Instant,
+    /// What, as a script would write it.
+    pub text: String,
+}
+
+impl Report {
+    /// Whether everything happened as it should.
+    pub fn passed(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+}
+
+impl Failure {
+    pub(super) fn new(source: &Source, line: u32, what: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            file: source.name().to_owned(),
+            line,
+            text: source.line(line).trim().to_owned(),
+            what: what.into(),
+            expected: None,
+            actual: None,
+            tolerance: None,
+        })
+    }
+
+    /// With what was expected and what came instead.
+    #[must_use]
+    pub(super) fn between(
+        mut self: Box<Self>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) -> Box<Self> {
+        self.expected = Some(expected.into());
+        self.actual = Some(actual.into());
+        self
+    }
+
+    pub(super) fn of_time(self: Box<Self>, late: Late) -> Box<Self> {
+        let mut failure = self.between(late.expected, late.actual);
+        failure.tolerance = Some(late.tolerance);
+        failure
+    }
+
+    pub(super) fn of_difference(self: Box<Self>, difference: Difference) -> Box<Self> {
+        self.between(difference.expected, difference.actual)
+    }
+}
+
+impl fmt::Display for Failure {
+    /// Several lines: place and reason, the line itself, expected, actual, tolerance.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)?;
+        if !self.text.is_empty() {
+            write!(f, "\n  line      {}", self.text)?;
+        }
+        for (name, value) in [("expected", &self.expected), ("actual", &self.actual)] {
+            if let Some(value) = value {
+                write!(f, "\n  {name:<9} {value}")?;
+            }
+        }
+        match self.tolerance {
+            Some(tolerance) => write!(f, "\n  tolerance {:.6} s", tolerance.as_secs_f64()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line != 0 {
+            write!(f, "line {}: ", self.line)?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for TraceLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>10.6} {}", self.at.seconds(), self.text)
+    }
+}

@@ -1,0 +1,66 @@
+//! When events are due, and whether they were in time.
+
+use crate::config::Config;
+use crate::script::When;
+use slowpath_model::Instant;
+use std::time::Duration;
+
+/// How an event's time is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// With one time.
+    Exact,
+    /// With a range.
+    Range,
+    /// Not at all.
+    Any,
+}
+
+/// When an event is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    pub kind: Kind,
+    pub from: Instant,
+    pub to: Instant,
+}
+
+/// An event that was not in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Late {
+    pub expected: String,
+    pub actual: String,
+    pub tolerance: Duration,
+}
+
+impl Due {
+    /// When an event is due whose relative times are counted from `base`.
+    pub fn of(when: When, base: Instant) -> Self {
+        let start = Instant::START;
+        let (kind, from, to) = match when {
+            When::At(at) => (Kind::Exact, start + at, start + at),
+            When::After(after) => (Kind::Exact, base + after, base + after),
+            When::Between(from, to) => (Kind::Range, start + from, start + to),
+            When::AfterBetween(from, to) => (Kind::Range, base + from, base + to),
+            When::Any | When::Outside => (Kind::Any, base, base),
+        };
+        Self { kind, from, to }
+    }
+
+    /// Whether something that happened at `actual` was in time; `last` is the time of the event before, from which
+    /// the tolerance grows.
+    pub fn check(&self, actual: Instant, last: Option<Instant>, config: &Config) -> Result<(), Late> {
+        if self.kind == Kind::Any {
+            return Ok(());
+        }
+        let since = last.and_then(|last| self.from.since(last)).unwrap_or(Duration::ZERO);
+        let tolerance = config.tolerance_after(since);
+        if actual + tolerance >= self.from && actual <= self.to + tolerance {
+            return Ok(());
+        }
+        let expected = match self.kind {
+            Kind::Range => format!("from {} to {} s", super::seconds(self.from), super::seconds(self.to)),
+            Kind::Exact | Kind::Any => format!("at {} s", super::seconds(self.from)),
+        };
+        Err(Late { expected, actual: format!("at {} s", super::seconds(actual)), tolerance })
+    }
+}

@@ -1,0 +1,124 @@
+//! A script's text, and errors that point into it.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A script's name and text, shared by everything that points into it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: Arc<str>,
+    text: Arc<str>,
+}
+
+/// A place in a script.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+impl Source {
+    /// A script called `name`, as messages are to call it.
+    pub fn new(name: &str, text: &str) -> Self {
+        Self { name: name.into(), text: text.into() }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All of it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A line, from 1; empty where there is none.
+    pub fn line(&self, number: u32) -> &str {
+        let index = (number as usize).checked_sub(1);
+        index.and_then(|index| self.text.lines().nth(index)).unwrap_or("")
+    }
+
+    /// An error at a place.
+    pub fn error(&self, place: Place, message: impl Into<String>) -> ScriptError {
+        ScriptError {
+            file: self.name.to_string(),
+            place,
+            line: self.line(place.line).to_owned(),
+            message: message.into(),
+            mend: None,
+        }
+    }
+}
+
+/// A script that cannot be understood: where, why, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The script's name.
+    pub file: String,
+    /// Where in it.
+    pub place: Place,
+    /// The line's text.
+    pub line: String,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it, where that is known.
+    pub mend: Option<String>,
+}
+
+impl ScriptError {
+    /// Adds what to write instead.
+    #[must_use]
+    pub fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = Some(mend.into());
+        self
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { line, column } = self.place;
+        writeln!(f, "{}:{line}:{column}: {}", self.file, self.message)?;
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        // Tabs are kept, so that the caret stands under what it points at.
+        let before: String = self
+            .line
+            .chars()
+            .take(column.saturating_sub(1) as usize)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        writeln!(f, " {number} | {}", self.line)?;
+        write!(f, " {margin} | {before}^")?;
+        match &self.mend {
+            Some(mend) => write!(f, " {mend}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_the_line_and_points_at_the_place() {
+        let source = Source::new("a.pkt", "0 socket(\n+0\t> Q 0:0(0)\n");
+        let error = source.error(Place { line: 2, column: 6 }, "no such flag").mend("flags are S");
+        assert_eq!(
+            error.to_string(),
+            "a.pkt:2:6: no such flag\n 2 | +0\t> Q 0:0(0)\n   |   \t  ^ flags are S"
+        );
+    }
+
+    #[test]
+    fn a_place_past_the_end_has_an_empty_line() {
+        let source = Source::new("a.pkt", "");
+        assert_eq!(source.line(0), "");
+        assert_eq!(source.line(7), "");
+    }
+}

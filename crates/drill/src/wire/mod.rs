@@ -1,0 +1,92 @@
+//! Packets as bytes, for kernels that are real.
+
+pub mod checksum;
+pub mod decode;
+pub mod encode;
+pub mod options;
+
+use std::net::IpAddr;
+
+/// The two addresses of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Of the kernel under test.
+    pub local: IpAddr,
+    /// Of the network, which the script plays.
+    pub remote: IpAddr,
+}
+
+/// The protocol numbers that are spoken here (IANA).
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
+pub(crate) const ICMP: u8 = 1;
+pub(crate) const ICMPV6: u8 = 58;
+
+/// What a packet has where a script says nothing: what Linux sends itself.
+pub(crate) const TTL: u8 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Body, Datagram, Echoed, Icmp, Segment, TcpOption};
+    use slowpath_model::{Flags, Timestamps};
+
+    fn v4() -> Addresses {
+        Addresses { local: [192, 168, 0, 1].into(), remote: [192, 0, 2, 1].into() }
+    }
+
+    fn v6() -> Addresses {
+        Addresses { local: "fd00::1".parse().unwrap(), remote: "2001:db8::1".parse().unwrap() }
+    }
+
+    fn datagram(body: Body) -> Datagram {
+        Datagram { source_port: 4321, destination_port: 8080, class: 2, ttl: 255, flow_label: 0, body }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let segment = Segment {
+            flags: Flags(0x112),
+            seq: u32::MAX,
+            ack: 7,
+            len: 3,
+            window: 257,
+            urgent: 9,
+            options: vec![
+                TcpOption::Mss(1460),
+                TcpOption::SackPermitted,
+                TcpOption::Timestamps(Timestamps { val: 1, ecr: 2 }),
+                TcpOption::Nop,
+                TcpOption::WindowScale(7),
+                TcpOption::FastOpen(vec![1, 2]),
+            ],
+        };
+        for addresses in [v4(), v6()] {
+            let sent = datagram(Body::Tcp(segment.clone()));
+            let bytes = encode::datagram(&sent, addresses).unwrap();
+            // What the script's side sends has the script's side as its source.
+            let back = Addresses { local: addresses.remote, remote: addresses.local };
+            assert_eq!(decode::datagram(&bytes, back), Some(sent));
+        }
+    }
+
+    #[test]
+    fn checksums_hold() {
+        let bytes = encode::datagram(&datagram(Body::Udp { len: 5 }), v4()).unwrap();
+        assert_eq!(checksum::of(&[&bytes[..20]]), 0);
+        let message =
+            Icmp { kind: 3, code: 4, mtu: Some(1200), echo_id: 0, echoed: Echoed::Tcp { seq: 1, len: 9 } };
+        let bytes = encode::datagram(&datagram(Body::Icmp(message)), v4()).unwrap();
+        assert_eq!(checksum::of(&[&bytes[20..]]), 0);
+    }
+
+    #[test]
+    fn what_is_cut_short_or_for_others_is_no_packet() {
+        let whole = encode::datagram(&datagram(Body::Tcp(Segment::default())), v4()).unwrap();
+        let back = Addresses { local: v4().remote, remote: v4().local };
+        for length in 0..whole.len() {
+            assert_eq!(decode::datagram(&whole[..length], back), None, "{length}");
+        }
+        assert_eq!(decode::datagram(&whole, v4()), None);
+    }
+}

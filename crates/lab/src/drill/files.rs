@@ -1,0 +1,45 @@
+//! Files that a script names, read by the thread that was given the right to.
+
+use slowpath_drill::ReadFile;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often it is looked whether anybody may still ask.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+type Question = (String, Sender<Option<String>>);
+
+/// Questions from the thread of the namespace to the one that may read files.
+pub struct Requests {
+    ask: Mutex<Sender<Question>>,
+    asked: Mutex<Receiver<Question>>,
+}
+
+impl Requests {
+    pub fn new() -> Self {
+        let (ask, asked) = channel();
+        Self { ask: Mutex::new(ask), asked: Mutex::new(asked) }
+    }
+
+    /// Asks for a file and waits for it.
+    pub fn ask(&self, path: &str) -> Option<String> {
+        let (answer, answered) = channel();
+        let ask = self.ask.lock().unwrap_or_else(PoisonError::into_inner);
+        ask.send((path.to_owned(), answer)).ok()?;
+        answered.recv().ok()?
+    }
+
+    /// Answers until `finished`.
+    pub fn serve(&self, read_file: ReadFile<'_>, finished: impl Fn() -> bool) {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        while !finished() {
+            match asked.recv_timeout(LOOK_AGAIN) {
+                // Who asked and is gone needs no answer.
+                Ok((path, answer)) => drop(answer.send(read_file(&path))),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
