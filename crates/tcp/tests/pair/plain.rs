@@ -76,22 +76,11 @@ fn the_buffer_grows_with_what_is_read() {
 #[test]
 fn who_closes_first_waits_a_minute() {
     let mut pair = Pair::modern();
-    pair.asks = Application::writing(10);
+    // The server's FIN is long under way when the client has read everything.
+    pair.asks = Application::writing(2_000_000);
     pair.drive(Duration::from_secs(30));
-    let states = (pair.client.state(), pair.server.as_ref().map(|server| server.state()));
-    assert!(
-        matches!(states, (State::TimeWait, Some(State::Closed)) | (State::Closed, Some(State::TimeWait))),
-        "{states:?}"
-    );
+    let server = pair.server.as_ref().map(|server| server.state());
+    assert_eq!((pair.client.state(), server), (State::Closed, Some(State::TimeWait)));
     pair.drive(Duration::from_secs(90));
     pair.assert_complete();
-}
-
-#[test]
-fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
-    let mut pair = Pair::modern();
-    pair.asks = Application { to_write: u32::MAX, ..Application::default() };
-    // Bytes one by one, with pauses: after the quick ACKs the delayed ones begin.
-    pair.drive(Duration::from_millis(50));
-    assert!(pair.back.record.len() > 1);
 }
