@@ -52,7 +52,9 @@ impl Clock {
 
     /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
     pub fn ticks(self, span: Duration) -> i64 {
-        let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        // Not `as_nanos`: 128 bits, several times for each packet.
+        let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
+        let nanos = seconds.saturating_mul(NANOS).saturating_add(i64::from(span.subsec_nanos()));
         nanos.div_euclid(self.tick_nanos()) + i64::from(nanos.rem_euclid(self.tick_nanos()) != 0)
     }
 

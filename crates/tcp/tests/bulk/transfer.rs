@@ -1,4 +1,4 @@
-//! Bulk transfers over a link with a queue and a delay: what comes out is what arithmetic says.
+//! A bulk transfer over a link with a queue, a delay and losses.
 
 use slowpath_model::Instant;
 use slowpath_tcp::socket::options::SocketOptions;
@@ -10,15 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// One direction: a serial link with a drop-tail queue, then a delay.
-struct Wire {
+pub struct Wire {
     nanos_per_byte: f64,
     queue_packets: usize,
     delay: Duration,
     free: i64,
     in_flight: VecDeque<(Instant, Packet)>,
     departures: VecDeque<i64>,
-    dropped: u32,
-    delivered: u32,
+    /// Which of the packets are lost, by their number from 0.
+    pub loses: Box<dyn FnMut(u64) -> bool>,
+    sent: u64,
+    pub dropped: u32,
+    pub delivered: u32,
 }
 
 impl Wire {
@@ -30,6 +33,8 @@ impl Wire {
             free: 0,
             in_flight: VecDeque::new(),
             departures: VecDeque::new(),
+            loses: Box::new(|_| false),
+            sent: 0,
             dropped: 0,
             delivered: 0,
         }
@@ -55,7 +60,8 @@ impl Wire {
         while self.departures.front().is_some_and(|&at| at <= now.nanos()) {
             self.departures.pop_front();
         }
-        if self.departures.len() >= self.queue_packets {
+        self.sent += 1;
+        if self.departures.len() >= self.queue_packets || (self.loses)(self.sent - 1) {
             self.dropped += 1;
             return;
         }
@@ -70,14 +76,14 @@ impl Wire {
     }
 }
 
-struct Bulk {
-    now: Instant,
-    sender: Connection,
+pub struct Bulk {
+    pub now: Instant,
+    pub sender: Connection,
     listener: Listener,
     receiver: Option<Connection>,
-    there: Wire,
+    pub there: Wire,
     back: Wire,
-    read: u64,
+    pub read: u64,
 }
 
 fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
@@ -85,7 +91,7 @@ fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
 }
 
 impl Bulk {
-    fn new(choices: Choices, sysctls: Sysctls, rate: f64, queue: usize, rtt: Duration) -> Self {
+    pub fn new(choices: Choices, sysctls: Sysctls, rate: f64, queue: usize, rtt: Duration) -> Self {
         let settings = settings(choices, sysctls);
         let now = Instant::START;
         Self {
@@ -153,7 +159,7 @@ impl Bulk {
         }
     }
 
-    fn run(&mut self, until: Duration) {
+    pub fn run(&mut self, until: Duration) {
         self.settle();
         while self.now < Instant::START + until {
             self.step();
@@ -161,36 +167,9 @@ impl Bulk {
     }
 }
 
-fn big_buffers() -> Sysctls {
+pub fn big_buffers() -> Sysctls {
     let mut sysctls = Sysctls::LINUX_6_18;
     sysctls.tcp_wmem.max = 64 << 20;
     sysctls.tcp_rmem.max = 64 << 20;
     sysctls
-}
-
-#[test]
-fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
-    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 100e6, 330, Duration::from_millis(40));
-    bulk.run(Duration::from_secs(10));
-    let rate = bulk.read as f64 * 8.0 / 10.0;
-    assert!(rate < 100e6 && rate > 90e6, "{rate}");
-    let info = bulk.sender.info(bulk.now);
-    assert_eq!(info.total_rto, 0);
-    assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is sent again");
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 1e9, 3333, Duration::from_millis(40));
-    let start = std::time::Instant::now();
-    bulk.run(Duration::from_secs(60));
-    let spent = start.elapsed().as_secs_f64();
-    let info = bulk.sender.info(bulk.now);
-    println!(
-        "{:.2} M packets/s, {} lost, {:?}",
-        f64::from(bulk.there.delivered) * 1e-6 / spent,
-        bulk.there.dropped,
-        info
-    );
 }
