@@ -18,6 +18,22 @@ fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
     assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is sent again");
 }
 
+/// Forward acknowledgment and rate halving, by ticks of 4 and 10 ms: slower, but every loss is repaired.
+#[test]
+fn older_kernels_repair_losses_too() {
+    for choices in [Choices::LINUX_2_6_14, Choices::LINUX_2_4_17] {
+        let mut bulk = Bulk::new(choices, big_buffers(), 50e6, 170, Duration::from_millis(40));
+        bulk.there.loses = Box::new(|n| n % 1777 == 1776);
+        bulk.run(Duration::from_secs(20));
+        let rate = bulk.read as f64 * 8.0 / 20.0;
+        let info = bulk.sender.info(bulk.now);
+        assert!(rate < 50e6 && rate > 10e6, "{rate}");
+        // The last loss may not have been found yet.
+        assert!(info.total_retrans + 1 >= bulk.there.dropped, "{} lost, {info:?}", bulk.there.dropped);
+        assert!(info.total_rto * 10 < bulk.there.dropped as u16, "{info:?}");
+    }
+}
+
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
