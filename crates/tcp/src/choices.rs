@@ -67,9 +67,9 @@ pub enum ReceiveTuning {
 /// What a sender's buffer does as the congestion window grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTuning {
-    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say.
+    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say (2.2).
     Fixed,
-    /// Room for this many congestion windows (`tcp_sndbuf_expand`: 2).
+    /// Room for this many congestion windows (`tcp_new_space` in 2.4 and 2.6, `tcp_sndbuf_expand` today: 2).
     Windows(u32),
 }
 
@@ -239,7 +239,6 @@ impl Choices {
     pub const LINUX_2_4_17: Self = Self {
         clock: Clock { hz: 100, wheel: TimerWheel::Exact },
         receive_tuning: ReceiveTuning::Fixed,
-        send_tuning: SendTuning::Fixed,
         moderate_bursts_when_open: true,
         super_packets: false,
         ..Self::LINUX_2_6_14
