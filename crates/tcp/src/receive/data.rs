@@ -123,11 +123,13 @@ impl Connection {
                 self.extend_duplicate_sack(stretch.start, duplicate);
             }
             if stretch.end <= self.rcv.nxt {
-                self.uncharge(stretch.truesize);
+                self.uncharge(stretch.cost.truesize);
                 continue;
             }
             let fresh = u64::try_from(stretch.end.distance_from(self.rcv.nxt)).unwrap_or(0);
-            self.rcv.queue.push_stretch(stretch.end, stretch.truesize, stretch.fin);
+            let len = stretch.len() - u32::from(stretch.fin);
+            let charged = self.rcv.queue.push(stretch.end, len, stretch.fin, stretch.cost);
+            self.uncharge(stretch.cost.truesize - charged);
             self.rcv.counters.bytes_received += fresh;
             self.rcv.nxt = stretch.end;
             if stretch.fin {
@@ -145,8 +147,8 @@ impl Connection {
             self.data_ready();
             return;
         }
-        let truesize = self.arrival_cost(packet).truesize;
-        self.measure_rcv_mss(packet, truesize);
+        let cost = self.arrival_cost(packet);
+        self.measure_rcv_mss(packet, cost.truesize);
         self.rcv.fast_path = false;
         self.schedule_ack();
         let segments = packet.segments();
@@ -155,8 +157,7 @@ impl Connection {
         let insertion = self.rcv.ofo.insert(Stretch {
             start: packet.seq,
             end: packet.end(),
-            truesize,
-            segments: u16::try_from(segments).unwrap_or(u16::MAX),
+            cost,
             fin: packet.flags.has(Flags::FIN),
         });
         self.uncharge(insertion.freed);
@@ -169,12 +170,13 @@ impl Connection {
             }
             self.add_sack_block(now, packet.seq, packet.end());
         }
-        if insertion.queued {
-            self.charge(truesize);
-            // Without SACK the window stays as it is: else the ACKs were no duplicates.
+        if let Some(charged) = insertion.charged {
+            // Without SACK the window stays as it is: else the ACKs were no duplicates. With it, it grows before the
+            // segment's own memory counts.
             if self.negotiated.sack {
-                self.grow_window(packet.len, truesize);
+                self.grow_window(packet.len, cost.truesize);
             }
+            self.charge(charged);
         }
         if !self.orphaned {
             self.grow_buffer(self.rcv.space.space);

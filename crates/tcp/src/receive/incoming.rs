@@ -95,8 +95,8 @@ impl Connection {
 
     /// The receiver's side of bulk data.
     fn receive_predicted_data(&mut self, now: Instant, packet: &Packet) {
-        if self.rcv.rmem_alloc.saturating_add(packet.len) > self.rcv.buffer {
-            // Memory is scarce: the careful way (`sk_forward_alloc`).
+        if !self.is_reserved(self.arrival_cost(packet).truesize) {
+            // Memory has to be asked for: the careful way.
             self.receive_step5(now, packet);
             return;
         }

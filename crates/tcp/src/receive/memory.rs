@@ -11,15 +11,17 @@ const SK_BUFF: u32 = 256;
 /// `struct skb_shared_info`, to a cache line.
 const SHARED_INFO: u32 = 320;
 /// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).
-const SMALL_HEAD: u32 = 640;
+const SMALL_HEAD: u32 = 576;
 /// What drivers leave free before the packet (`NET_SKB_PAD`).
 const PAD: u32 = 64;
 /// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
 const SENDER_PAGES: u32 = 32_768;
 /// Pieces of one buffer (`MAX_SKB_FRAGS`).
 const MAX_FRAGS: u16 = 17;
+/// What memory is reserved in.
+const PAGE: u32 = 4096;
 /// Payload of a buffer made in collapsing: one page (`SKB_MAX_ORDER(0, 0)` in `tcp_collapse`).
-const COLLAPSED: u32 = 4096 - SHARED_INFO;
+const COLLAPSED: u32 = PAGE - SHARED_INFO;
 
 /// How the driver lays out arriving packets in memory: what they are charged with (`truesize`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,17 +36,45 @@ pub enum PacketMemory {
     Ring(u32),
 }
 
-/// What one arrival costs.
+/// The memory of a buffer, and what may still be merged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Memory (`truesize`).
     pub truesize: u32,
-    /// Pieces it consists of.
+    /// Pieces it consists of (`nr_frags`).
     frags: u16,
     /// Room behind its payload (`skb_tailroom`).
     room: u32,
     /// What is left to pay when it is merged with the buffer before (`skb_try_coalesce`, `delta`).
     merged: u32,
+}
+
+impl Cost {
+    /// Merges the buffer that follows, of `len` bytes, into this one, if it can be; says what that adds to the
+    /// memory (`skb_try_coalesce`).
+    pub fn absorb(&mut self, len: u32, next: Self) -> Option<u32> {
+        if len <= self.room {
+            self.room -= len;
+            return Some(0);
+        }
+        if self.frags.saturating_add(next.frags) > MAX_FRAGS {
+            return None;
+        }
+        self.frags += next.frags;
+        self.truesize = self.truesize.saturating_add(next.merged);
+        self.merged = self.merged.saturating_add(next.merged);
+        Some(next.merged)
+    }
+
+    /// Copies `bytes` of payload to buffers made for it, where that saves memory; says how much.
+    pub fn collapse(&mut self, bytes: u32) -> u32 {
+        let collapsed = bytes.div_ceil(COLLAPSED).saturating_mul(PAGE + SK_BUFF).min(self.truesize);
+        let freed = self.truesize - collapsed;
+        if freed > 0 {
+            *self = Self { truesize: collapsed, frags: MAX_FRAGS, room: 0, merged: collapsed };
+        }
+        freed
+    }
 }
 
 impl PacketMemory {
@@ -89,9 +119,7 @@ fn linear_head(bytes: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     end: StreamOffset,
-    truesize: u32,
-    frags: u16,
-    room: u32,
+    cost: Cost,
     fin: bool,
 }
 
@@ -112,34 +140,18 @@ impl ReceiveQueue {
         self.buffers.iter().map(|buffer| buffer.end).find(|end| *end > at)
     }
 
-    /// Appends what ends at `end`; says what it costs here, which is less when it is merged with the last buffer
-    /// (`tcp_queue_rcv`, `tcp_try_coalesce`).
+    /// Appends `len` bytes that end at `end`; says what they cost here, which is less when they are merged with the
+    /// last buffer (`tcp_queue_rcv`, `tcp_try_coalesce`).
     pub fn push(&mut self, end: StreamOffset, len: u32, fin: bool, cost: Cost) -> u32 {
-        if let Some(last) = self.buffers.back_mut()
-            && !last.fin
+        if let Some(last) = self.buffers.back_mut().filter(|last| !last.fin)
+            && let Some(charge) = last.cost.absorb(len, cost)
         {
-            if len <= last.room {
-                last.room -= len;
-                last.end = end;
-                last.fin = fin;
-                return 0;
-            }
-            if last.frags.saturating_add(cost.frags) <= MAX_FRAGS {
-                last.frags += cost.frags;
-                last.truesize = last.truesize.saturating_add(cost.merged);
-                last.end = end;
-                last.fin = fin;
-                return cost.merged;
-            }
+            last.end = end;
+            last.fin = fin;
+            return charge;
         }
-        let Cost { truesize, frags, room, .. } = cost;
-        self.buffers.push_back(Buffer { end, truesize, frags, room, fin });
-        truesize
-    }
-
-    /// Appends a stretch that waited beyond a hole, at its own cost.
-    pub fn push_stretch(&mut self, end: StreamOffset, truesize: u32, fin: bool) {
-        self.buffers.push_back(Buffer { end, truesize, frags: MAX_FRAGS, room: 0, fin });
+        self.buffers.push_back(Buffer { end, cost, fin });
+        cost.truesize
     }
 
     /// Lets go of the buffers read to their end; says what they cost.
@@ -148,7 +160,7 @@ impl ReceiveQueue {
         while let Some(first) = self.buffers.front()
             && first.end <= copied
         {
-            freed = freed.saturating_add(first.truesize);
+            freed = freed.saturating_add(first.cost.truesize);
             self.buffers.pop_front();
         }
         freed
@@ -160,19 +172,11 @@ impl ReceiveQueue {
         let mut freed = 0;
         for buffer in &mut self.buffers {
             let bytes = u32::try_from(buffer.end.distance_from(start).max(0)).unwrap_or(u32::MAX);
-            let collapsed = collapsed_cost(bytes).min(buffer.truesize);
-            freed += buffer.truesize - collapsed;
-            buffer.truesize = collapsed;
-            buffer.room = 0;
+            freed += buffer.cost.collapse(bytes);
             start = buffer.end;
         }
         freed
     }
-}
-
-/// What payload costs in buffers made for it.
-fn collapsed_cost(bytes: u32) -> u32 {
-    bytes.div_ceil(COLLAPSED).saturating_mul(4096 + SK_BUFF)
 }
 
 impl Connection {
@@ -198,14 +202,22 @@ impl Connection {
         self.rcv.packet_memory.cost(packet, headers)
     }
 
-    /// Whether the packet's payload may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
+    /// Whether the packet may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
     pub(super) fn make_room(&mut self, packet: &Packet) -> bool {
-        self.can_ingest(packet) || self.prune_queue(packet)
+        self.can_ingest() || self.prune_queue(packet)
     }
 
-    /// `tcp_can_ingest`: payload is asked for, but what is there is counted by its true size.
-    fn can_ingest(&self, packet: &Packet) -> bool {
-        self.rcv.rmem_alloc.saturating_add(packet.len) <= self.rcv.buffer
+    /// `tcp_can_ingest`: a buffer that is not overrun may be, by one packet (the stronger checks of 6.17 were given
+    /// up in 6.18's stable releases).
+    fn can_ingest(&self) -> bool {
+        self.rcv.rmem_alloc <= self.rcv.buffer
+    }
+
+    /// Whether a packet fits what is already reserved, in whole pages: only then does the fast path take it, and it
+    /// does not look at the buffer's size (`sk_forward_alloc`).
+    pub(super) fn is_reserved(&self, truesize: u32) -> bool {
+        let used = self.rcv.rmem_alloc % PAGE;
+        truesize <= (PAGE - used) % PAGE
     }
 
     /// Makes room by growing the buffer, collapsing what is loose and, last, throwing away what is beyond a hole
@@ -216,16 +228,16 @@ impl Connection {
         }
         self.rcv.counters.prune_called += 1;
         self.clamp_window();
-        if self.can_ingest(packet) {
+        if self.can_ingest() {
             return true;
         }
-        let freed = self.rcv.ofo.collapse(collapsed_cost) + self.rcv.queue.collapse(self.rcv.copied);
+        let freed = self.rcv.ofo.collapse() + self.rcv.queue.collapse(self.rcv.copied);
         self.uncharge(freed);
-        if self.can_ingest(packet) {
+        if self.can_ingest() {
             return true;
         }
         self.prune_ofo_queue(packet);
-        if self.can_ingest(packet) {
+        if self.can_ingest() {
             return true;
         }
         self.rcv.fast_path = false;
@@ -239,10 +251,10 @@ impl Connection {
         let mut pruned = false;
         while let Some(stretch) = self.rcv.ofo.pop_from(packet.seq) {
             pruned = true;
-            self.uncharge(stretch.truesize);
-            goal -= i64::from(stretch.truesize);
+            self.uncharge(stretch.cost.truesize);
+            goal -= i64::from(stretch.cost.truesize);
             if goal <= 0 {
-                if self.can_ingest(packet) {
+                if self.can_ingest() {
                     break;
                 }
                 goal = eighth;
@@ -292,19 +304,19 @@ mod tests {
     fn segments_cost_what_they_cost_on_a_tun() {
         assert_eq!(PacketMemory::Linear.cost(&packet(1000, 0), 40).truesize, 2304);
         assert_eq!(PacketMemory::Linear.cost(&packet(1448, 0), 52).truesize, 2304);
-        assert_eq!(PacketMemory::Linear.cost(&packet(1, 0), 40).truesize, 896);
+        assert_eq!(PacketMemory::Linear.cost(&packet(1, 0), 40).truesize, 832);
         assert_eq!(PacketMemory::Linear.cost(&packet(14480, 1448), 52).truesize, 23_040);
     }
 
     #[test]
     fn small_segments_share_a_buffer() {
         let mut queue = ReceiveQueue::default();
-        let cost = PacketMemory::Linear.cost(&packet(100, 0), 40);
-        assert_eq!(queue.push(StreamOffset(101), 100, false, cost), 896);
-        assert_eq!(queue.push(StreamOffset(201), 100, false, cost), 0);
-        assert_eq!(queue.push(StreamOffset(301), 100, false, cost), 896);
-        assert_eq!(queue.release(StreamOffset(250)), 896);
-        assert_eq!(queue.release(StreamOffset(301)), 896);
+        let mut push = |end, len| {
+            queue.push(StreamOffset(end), len, false, PacketMemory::Linear.cost(&packet(len, 0), 40))
+        };
+        assert_eq!([push(2, 1), push(102, 100), push(202, 100)], [832, 0, 832]);
+        assert_eq!(queue.release(StreamOffset(150)), 832);
+        assert_eq!(queue.release(StreamOffset(202)), 832);
         assert!(queue.is_empty());
     }
 

@@ -3,13 +3,10 @@
 //! The kernel keeps a red-black tree of buffers. Here it is an array in order: arrivals go to its end and repairs
 //! leave at its front, and neither moves much.
 
+use super::memory::Cost;
 use crate::packet::Block;
 use slowpath_model::StreamOffset;
 use std::collections::VecDeque;
-
-/// Segments that are kept as one, as far as a buffer can be merged with the next (`MAX_SKB_FRAGS`,
-/// `tcp_ooo_try_coalesce`).
-const MERGED_SEGMENTS: u16 = 17;
 
 /// A stretch of data beyond a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +15,23 @@ pub(crate) struct Stretch {
     pub start: StreamOffset,
     pub end: StreamOffset,
     /// What it costs.
-    pub truesize: u32,
-    /// Segments merged in it.
-    pub segments: u16,
+    pub cost: Cost,
     /// Its last number is a FIN.
     pub fin: bool,
+}
+
+impl Stretch {
+    /// Numbers in it.
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
+    }
 }
 
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Insertion {
-    /// It is queued; else every byte was there already.
-    pub queued: bool,
+    /// It is queued and costs so much more; else every byte was there already.
+    pub charged: Option<u32>,
     /// What of it was there before, as far as the kernel tells.
     pub duplicate: Option<Block>,
     /// Memory of stretches that it replaced.
@@ -74,21 +76,15 @@ impl OutOfOrder {
 
     /// Throws everything away; says what it cost.
     pub fn clear(&mut self) -> u32 {
-        let freed = self.stretches.iter().fold(0_u32, |sum, stretch| sum.saturating_add(stretch.truesize));
+        let freed =
+            self.stretches.iter().fold(0_u32, |sum, stretch| sum.saturating_add(stretch.cost.truesize));
         self.stretches.clear();
         freed
     }
 
-    /// Replaces what every stretch costs (`tcp_collapse_ofo_queue`); says what was freed.
-    pub fn collapse(&mut self, cost: impl Fn(u32) -> u32) -> u32 {
-        let mut freed = 0;
-        for stretch in &mut self.stretches {
-            let bytes = u32::try_from(stretch.end.distance_from(stretch.start)).unwrap_or(u32::MAX);
-            let collapsed = cost(bytes).min(stretch.truesize);
-            freed += stretch.truesize - collapsed;
-            stretch.truesize = collapsed;
-        }
-        freed
+    /// Copies what is loose to full buffers (`tcp_collapse_ofo_queue`); says what was freed.
+    pub fn collapse(&mut self) -> u32 {
+        self.stretches.iter_mut().map(|stretch| stretch.cost.collapse(stretch.len())).sum()
     }
 
     /// Queues an arrival (the tree walk of `tcp_data_queue_ofo`).
@@ -100,12 +96,12 @@ impl OutOfOrder {
             }
             _ => self.stretches.len(),
         };
-        let mut insertion = Insertion { queued: true, ..Insertion::default() };
+        let mut insertion = Insertion::default();
         let left = place.checked_sub(1).and_then(|index| self.stretches.get(index)).copied();
         if let Some(left) = left.filter(|left| arrival.start < left.end) {
             if arrival.end <= left.end {
                 let duplicate = Some(Block { start: arrival.start, end: arrival.end });
-                return Insertion { queued: false, duplicate, freed: 0 };
+                return Insertion { duplicate, ..insertion };
             }
             if arrival.start > left.start {
                 insertion.duplicate = Some(Block { start: arrival.start, end: left.end });
@@ -115,9 +111,11 @@ impl OutOfOrder {
             }
         }
         self.merge_right(place, arrival, &mut insertion);
-        if !self.merge_left(place, arrival) {
+        let merged = self.merge_left(place, arrival);
+        if merged.is_none() {
             self.stretches.insert(place, arrival);
         }
+        insertion.charged = merged.or(Some(arrival.cost.truesize));
         insertion
     }
 
@@ -136,26 +134,21 @@ impl OutOfOrder {
 
     fn drop_covered(&mut self, place: usize, covered: Stretch, insertion: &mut Insertion) {
         note(insertion, Block { start: covered.start, end: covered.end });
-        insertion.freed = insertion.freed.saturating_add(covered.truesize);
+        insertion.freed = insertion.freed.saturating_add(covered.cost.truesize);
         self.stretches.remove(place);
     }
 
-    /// Makes the arrival part of the stretch that it continues (`tcp_ooo_try_coalesce`).
-    fn merge_left(&mut self, place: usize, arrival: Stretch) -> bool {
-        let Some(left) = place.checked_sub(1).and_then(|index| self.stretches.get_mut(index)) else {
-            return false;
-        };
-        if left.end != arrival.start
-            || left.fin
-            || left.segments.saturating_add(arrival.segments) > MERGED_SEGMENTS
-        {
-            return false;
+    /// Makes the arrival part of the stretch that it continues, if they can be merged; says what that costs
+    /// (`tcp_ooo_try_coalesce`).
+    fn merge_left(&mut self, place: usize, arrival: Stretch) -> Option<u32> {
+        let left = place.checked_sub(1).and_then(|index| self.stretches.get_mut(index))?;
+        if left.end != arrival.start || left.fin {
+            return None;
         }
+        let charge = left.cost.absorb(arrival.len(), arrival.cost)?;
         left.end = arrival.end;
-        left.truesize = left.truesize.saturating_add(arrival.truesize);
-        left.segments += arrival.segments;
         left.fin = arrival.fin;
-        true
+        Some(charge)
     }
 }
 
@@ -174,10 +167,15 @@ fn note(insertion: &mut Insertion, range: Block) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
+    use crate::receive::PacketMemory;
+    use slowpath_model::Flags;
 
     fn stretch(start: i64, end: i64) -> Stretch {
         let (start, end) = (StreamOffset(start), StreamOffset(end));
-        Stretch { start, end, truesize: 10, segments: 1, fin: false }
+        let len = u32::try_from(end.distance_from(start)).unwrap();
+        let packet = Packet::new(Flags::ACK, start, len);
+        Stretch { start, end, cost: PacketMemory::SenderPages.cost(&packet, 40), fin: false }
     }
 
     fn queue(ranges: &[(i64, i64)]) -> OutOfOrder {
@@ -205,7 +203,7 @@ mod tests {
     fn an_arrival_that_is_all_there_is_dropped() {
         let mut queue = queue(&[(10, 30)]);
         let insertion = queue.insert(stretch(15, 30));
-        assert!(!insertion.queued);
+        assert_eq!(insertion.charged, None);
         assert_eq!(duplicate(insertion), Some((15, 30)));
     }
 
@@ -214,7 +212,7 @@ mod tests {
         let mut queue = queue(&[(10, 20), (30, 40), (50, 60)]);
         let insertion = queue.insert(stretch(10, 45));
         // The second stretch does not touch the first duplicate range, so only that is told.
-        assert_eq!((duplicate(insertion), insertion.freed), (Some((10, 20)), 20));
+        assert_eq!((duplicate(insertion), insertion.freed), (Some((10, 20)), 2 * (832 + 10)));
         assert_eq!(ranges(&queue), [(10, 45), (50, 60)]);
     }
 

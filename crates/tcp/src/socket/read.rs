@@ -147,7 +147,7 @@ impl Connection {
         let mut end = self.data_end();
         if self.has_urgent()
             && !self.options.oob_inline
-            && self.rcv.urgent.seq > self.rcv.copied
+            && self.rcv.urgent.seq >= self.rcv.copied
             && self.rcv.urgent.seq < end
         {
             end = self.rcv.urgent.seq;
