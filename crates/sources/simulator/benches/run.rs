@@ -2,10 +2,7 @@
 //!
 //! `cargo bench -p slowpath-simulator --bench run -- FILE [KEY=VALUE…]`
 
-use slowpath_model::Instant;
-use slowpath_scenario::HostId;
-use slowpath_simulator::wire::Frame;
-use slowpath_simulator::{Observer, Simulation};
+use slowpath_simulator::{Observer, Sight, Simulation};
 
 /// Counts data packets sent.
 #[derive(Default)]
@@ -15,10 +12,10 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    fn packet(&mut self, _at: Instant, _host: HostId, sent: bool, frame: &Frame) {
-        if sent && frame.packet.len > 0 {
+    fn packet(&mut self, sight: &Sight<'_>) {
+        if sight.sent && sight.frame.packet.len > 0 {
             self.data += 1;
-            self.bytes += u64::from(frame.packet.len);
+            self.bytes += u64::from(sight.frame.packet.len);
         }
     }
 }

@@ -8,13 +8,19 @@
 //! - [`host`]: a host, from its card to its processes.
 //! - [`program`]: what processes do.
 //! - [`simulation`]: all of it together.
+//! - [`report`]: what came of it.
+//! - [`tap`], [`pcapng`]: a host's wire as events, and as a capture file.
 
 pub mod agenda;
 pub mod host;
 pub mod outside;
+pub mod pcapng;
 pub mod program;
+pub mod report;
 pub mod simulation;
+pub mod tap;
 pub mod wire;
 
-pub use outside::{Nobody, Observer};
+pub use outside::{Nobody, Observer, Sight};
 pub use simulation::{Progress, Simulation};
+pub use tap::Tap;

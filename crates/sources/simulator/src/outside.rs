@@ -2,8 +2,9 @@
 
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
+use crate::report::Told;
 use crate::wire::{Frame, Wire};
-use slowpath_model::{Instant, StreamOffset};
+use slowpath_model::{End, Instant};
 use slowpath_scenario::HostId;
 
 /// A source of events.
@@ -27,8 +28,25 @@ pub enum Source {
 
 /// Watches what passes the hosts' network cards. What it does must not depend on anything but what it is told.
 pub trait Observer {
-    /// The host handed a packet to its card, or took it from there, as a capture on that host would see it.
-    fn packet(&mut self, at: Instant, host: HostId, sent: bool, frame: &Frame);
+    /// A packet passed a host's card.
+    fn packet(&mut self, sight: &Sight<'_>);
+}
+
+/// A packet as a capture on a host would see it: handed to the card, or taken from there.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// When.
+    pub at: Instant,
+    /// On which host.
+    pub host: HostId,
+    /// Whether the client of the connection sent it (end A), or the server.
+    pub from: End,
+    /// Whether this host sent it.
+    pub sent: bool,
+    /// The connection.
+    pub link: &'a Link,
+    /// The packet.
+    pub frame: &'a Frame,
 }
 
 /// Watches nothing.
@@ -36,7 +54,7 @@ pub trait Observer {
 pub struct Nobody;
 
 impl Observer for Nobody {
-    fn packet(&mut self, _at: Instant, _host: HostId, _sent: bool, _frame: &Frame) {}
+    fn packet(&mut self, _sight: &Sight<'_>) {}
 }
 
 /// A connection, as both of its hosts know it.
@@ -50,14 +68,18 @@ pub struct Link {
     pub wires: [usize; 2],
     /// Their sockets, while they have one.
     pub sockets: [Option<SocketId>; 2],
-    /// How much data each has taken off its socket.
-    pub read: [StreamOffset; 2],
+    /// When the client called `connect`.
+    pub opened: Instant,
+    /// Bytes that the process at each end has read, and when it did so last.
+    pub read: [(u64, Instant); 2],
+    /// What the kernel of each end said of it when its socket went.
+    pub told: [Option<Told>; 2],
 }
 
 impl Link {
-    /// 0 if the host is the client, 1 if it is the server.
-    pub fn end_at(&self, host: usize) -> usize {
-        usize::from(self.hosts[0] != host)
+    /// The client is end A, the server end B.
+    pub fn end_at(&self, host: usize) -> End {
+        if self.hosts[0] == host { End::A } else { End::B }
     }
 }
 
@@ -73,11 +95,21 @@ pub struct Outside<'a> {
     pub wires: &'a mut [Wire],
     /// The connections, by number.
     pub links: &'a mut Vec<Link>,
+    /// Processes of flows that are not over.
+    pub processes: &'a mut usize,
     /// Who watches.
     pub observer: &'a mut dyn Observer,
 }
 
 impl Outside<'_> {
+    /// Tells whoever watches of a packet at a host.
+    pub fn observe(&mut self, host: usize, sent: bool, frame: &Frame) {
+        let Some(link) = self.links.get(frame.connection as usize) else { return };
+        let here = link.end_at(host);
+        let from = if sent { here } else { !here };
+        self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
+    }
+
     /// Adds a source of events.
     pub fn add(&mut self, source: Source) -> Slot {
         self.sources.push(source);

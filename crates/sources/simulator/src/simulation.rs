@@ -2,14 +2,13 @@
 
 use crate::agenda::Agenda;
 use crate::host::{Host, Stream};
-use crate::outside::{Link, Observer, Outside, Source};
+use crate::outside::{Link, Nobody, Observer, Outside, Source};
 use crate::program::{Client, Program, Receiver, Sender, Server};
 use crate::wire::Wire;
 use slowpath_model::Instant;
 use slowpath_path::chance::Draws;
-use slowpath_scenario::{Flow, Process, Scenario, Workload};
+use slowpath_scenario::{Flow, HostId, Process, Scenario, Workload};
 use slowpath_tcp::socket::SocketOptions;
-use std::time::Duration;
 
 /// A run of a scenario.
 #[derive(Debug)]
@@ -23,6 +22,10 @@ pub struct Simulation {
     destinations: Vec<usize>,
     hosts: Vec<Host>,
     links: Vec<Link>,
+    /// The flow of the scenario that each stream is of.
+    flows: Vec<usize>,
+    /// Processes of flows that are not over.
+    processes: usize,
     events: u64,
 }
 
@@ -31,7 +34,7 @@ pub struct Simulation {
 pub enum Progress {
     /// There is.
     Running,
-    /// The scenario's duration is over, or nothing can happen any more.
+    /// The scenario's duration is over, or all of its flows are.
     Finished,
 }
 
@@ -47,6 +50,8 @@ impl Simulation {
             destinations: Vec::new(),
             hosts: Vec::new(),
             links: Vec::new(),
+            flows: Vec::new(),
+            processes: 0,
             events: 0,
         };
         let mut seeds = Draws::new(scenario.seed);
@@ -58,21 +63,23 @@ impl Simulation {
                 this.destinations.push(to.0);
             }
         }
-        this.with_outside(&mut crate::outside::Nobody, |hosts, out, destinations| {
+        this.with_outside(&mut Nobody, |hosts, out, destinations| {
             for (number, plan) in scenario.hosts.iter().enumerate() {
                 let inputs = (0..destinations.len()).filter(|wire| destinations[*wire] == number).collect();
-                let id = slowpath_scenario::HostId(number);
+                let id = HostId(number);
                 hosts.push(Host::new(id, plan, seeds.bits(), inputs, out));
             }
-            let mut number = 0;
-            for flow in &scenario.flows {
-                for stream in 0..flow.streams {
-                    let begins = Instant::START + flow.start + flow.stagger * stream;
-                    add_stream(scenario, flow, number, begins, hosts, out);
-                    number += 1;
-                }
-            }
         });
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            for stream in 0..flow.streams {
+                let number = this.flows.len();
+                this.flows.push(index);
+                let begins = Instant::START + flow.start + flow.stagger * stream;
+                this.with_outside(&mut Nobody, |hosts, out, _| {
+                    add_stream(scenario, flow, number, begins, hosts, out);
+                });
+            }
+        }
         this
     }
 
@@ -87,6 +94,7 @@ impl Simulation {
             sources: &mut self.sources,
             wires: &mut self.wires,
             links: &mut self.links,
+            processes: &mut self.processes,
             observer,
         };
         act(&mut self.hosts, &mut out, &self.destinations)
@@ -101,10 +109,14 @@ impl Simulation {
             sources: &mut self.sources,
             wires: &mut self.wires,
             links: &mut self.links,
+            processes: &mut self.processes,
             observer,
         };
         let mut more = false;
         while let Some((at, slot)) = out.agenda.next() {
+            if *out.processes == 0 {
+                break;
+            }
             if at > until {
                 more = true;
                 break;
@@ -155,6 +167,11 @@ impl Simulation {
         &self.wires
     }
 
+    /// The place in the scenario of the flow that a stream is of.
+    pub fn flow_of(&self, stream: usize) -> usize {
+        self.flows[stream]
+    }
+
     /// The connections, in the order in which they were opened.
     pub fn links(&self) -> &[Link] {
         &self.links
@@ -197,6 +214,7 @@ fn add_stream(
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
     // The server listens before anybody can connect.
     let listens = Some(Instant::START);
+    *out.processes += 2;
     hosts[flow.server.0].add_task(server.0, server.1.nice, cpu(server.1), number, listens, out);
     hosts[flow.client.0].add_task(client.0, client.1.nice, cpu(client.1), number, Some(begins), out);
 }
@@ -218,6 +236,3 @@ fn socket_options(process: &Process) -> SocketOptions {
         ..SocketOptions::default()
     }
 }
-
-/// How long a stretch of a run is between two looks at whether to go on.
-pub const STRETCH: Duration = Duration::from_millis(100);

@@ -66,8 +66,8 @@ impl Gro {
         if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
     }
 
-    /// Packets held.
-    pub fn len(&self) -> usize {
+    /// How many packets are held.
+    pub fn held(&self) -> usize {
         self.held.len()
     }
 }
@@ -122,7 +122,7 @@ mod tests {
         let last =
             gro.offer(&frame(1, 3001, 500, Flags::ACK.with(Flags::PSH))).flushed.expect("a push flushes");
         assert_eq!((last.packet.len, last.packet.gso_size, last.packet.segments()), (3500, 1000, 4));
-        assert_eq!(gro.len(), 0);
+        assert_eq!(gro.held(), 0);
     }
 
     #[test]

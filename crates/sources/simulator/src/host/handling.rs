@@ -87,7 +87,11 @@ impl Host {
         let woken = match self.sockets.get_mut(id) {
             Some(socket) => {
                 let wakeups = socket.tcp.poll_wakeups();
-                out.agenda.set(socket.timer, socket.tcp.poll_timeout());
+                let due = socket.tcp.poll_timeout();
+                if due != socket.timer_due {
+                    socket.timer_due = due;
+                    out.agenda.set(socket.timer, due);
+                }
                 let woken = socket.sleeper.filter(|(_, wait)| match wait {
                     Wait::Readable => wakeups.readable || wakeups.state,
                     Wait::Writable => wakeups.writable || wakeups.state,

@@ -25,6 +25,7 @@ mod task;
 use crate::agenda::Slot;
 use crate::outside::{Outside, Source};
 use crate::program::{Hog, Job, Program};
+use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
 use handling::Handling;
@@ -40,7 +41,7 @@ use slowpath_scenario::{Host as Plan, HostId, LoadKind};
 use slowpath_tcp::Settings;
 use slowpath_tcp::choices::Prequeue;
 use slowpath_tcp::socket::SocketOptions;
-use socket::SocketId;
+use socket::{SocketCounts, SocketId};
 use softirq::Softirq;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -91,6 +92,8 @@ pub struct Host {
     transmitter: Transmitter,
     softirq: Softirq,
     sockets: Sockets,
+    /// What happened to the sockets that are gone.
+    past_sockets: SocketCounts,
     /// The socket that listens for each stream.
     doors: BTreeMap<usize, SocketId>,
     streams: BTreeMap<usize, Stream>,
@@ -134,9 +137,10 @@ impl Host {
             sent_slot: out.add(Source::Sent(id_number)),
             inputs,
             ring: ReceiveRing::new(&plan.nic),
-            transmitter: Transmitter::new(id, &plan.nic, &kernel.transmit),
+            transmitter: Transmitter::new(id_number, &plan.nic, &kernel.transmit),
             softirq: Softirq::default(),
             sockets: Sockets::default(),
+            past_sockets: SocketCounts::default(),
             doors: BTreeMap::new(),
             streams: BTreeMap::new(),
             draws: Draws::new(seed),
@@ -210,7 +214,7 @@ impl Host {
 
     /// On a host where nothing takes time, a packet goes straight to TCP.
     fn receive_at_once(&mut self, frame: &crate::wire::Frame, out: &mut Outside<'_>) {
-        self.observe(frame, false, out);
+        out.observe(self.id, false, frame);
         let mut handling = Handling::default();
         self.receive_frame(frame, &mut handling, out);
         while self.proceed(&mut handling, schedule::Waker::Interrupt, out).is_some() {}
@@ -251,7 +255,7 @@ impl Host {
 
     /// A socket's timer is due.
     pub fn timer(&mut self, socket: SocketId, out: &mut Outside<'_>) {
-        if let Some(slot) = self.sockets.timer(socket) {
+        if let Some(slot) = self.sockets.take_timer(socket) {
             out.agenda.set(slot, None);
         }
         if self.is_free {
@@ -263,6 +267,33 @@ impl Host {
         }
         self.softirq.timers.push_back(socket);
         self.run(self.interrupt_cpu, out);
+    }
+
+    /// What its kernel has to say of a socket's connection.
+    pub fn told(&self, socket: SocketId, now: Instant) -> Option<Told> {
+        self.sockets.get(socket).map(|socket| Told::of(&socket.tcp.info(now)))
+    }
+
+    /// What came of it.
+    pub fn report(&self) -> HostReport {
+        HostReport {
+            cpus: self.cpus.iter().map(Cpu::busy).collect(),
+            ring: self.ring.counts(),
+            transmit: self.transmitter.counts(),
+            softirq: self.softirq.counts(),
+            sockets: self.sockets.iter().fold(self.past_sockets, |sum, socket| sum.plus(socket.counts)),
+        }
+    }
+
+    /// Its elements at which a packet was made or lost without being counted.
+    pub fn not_conserved(&self) -> Vec<&'static str> {
+        let elements = [
+            ("receive ring", self.ring.is_conserved()),
+            ("softirq", self.softirq.is_conserved()),
+            ("transmit queue", self.transmitter.is_conserved()),
+            ("sockets", self.sockets.iter().all(socket::Socket::is_conserved)),
+        ];
+        elements.into_iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect()
     }
 
     /// A task's sleep is over, or it begins.

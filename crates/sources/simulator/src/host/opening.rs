@@ -6,8 +6,9 @@ use super::schedule::TaskId;
 use super::socket::{Socket, SocketCounts, SocketId};
 use crate::agenda::Slot;
 use crate::outside::{Link, Outside, Source};
+use crate::report::Told;
 use crate::wire::Frame;
-use slowpath_model::StreamOffset;
+use slowpath_model::End;
 use slowpath_tcp::Connection;
 use slowpath_tcp::socket::{Listener, Peer};
 use std::collections::VecDeque;
@@ -58,12 +59,23 @@ impl Sockets {
         }
     }
 
-    /// The slot of the agenda for a place's timers.
-    pub fn timer(&self, id: SocketId) -> Option<Slot> {
-        match self.places.get(id.index())? {
+    /// A place's timer has fired: the slot that it had.
+    pub fn take_timer(&mut self, id: SocketId) -> Option<Slot> {
+        match self.places.get_mut(id.index())? {
             Place::Free => None,
-            Place::Connection(socket) => Some(socket.timer),
+            Place::Connection(socket) => {
+                socket.timer_due = None;
+                Some(socket.timer)
+            }
             Place::Listener(door) => Some(door.timer),
+        }
+    }
+
+    /// The socket at a place, unless it listens or is gone.
+    pub fn get(&self, id: SocketId) -> Option<&Socket> {
+        match self.places.get(id.index()) {
+            Some(Place::Connection(socket)) => Some(socket),
+            _ => None,
         }
     }
 
@@ -100,6 +112,7 @@ impl Host {
             connection,
             wire,
             timer,
+            timer_due: None,
             locked: false,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
@@ -139,8 +152,9 @@ impl Host {
         let tcp = Connection::connect(Arc::clone(&self.settings), plan.options[0].clone(), out.now);
         let connection = out.links.len() as u32;
         let id = self.add_socket(tcp, connection, wires[0], out);
-        let start = StreamOffset(0);
-        out.links.push(Link { stream, hosts, wires, sockets: [Some(id), None], read: [start; 2] });
+        let read = [(0, out.now); 2];
+        let sockets = [Some(id), None];
+        out.links.push(Link { stream, hosts, wires, sockets, opened: out.now, read, told: [None; 2] });
         handling.begin(id);
         id
     }
@@ -169,8 +183,8 @@ impl Host {
     pub(super) fn socket_for(&self, frame: &Frame, out: &Outside<'_>) -> Option<SocketId> {
         let link = out.links.get(frame.connection as usize)?;
         let end = link.end_at(self.id);
-        let door = || self.doors.get(&link.stream).copied().filter(|_| end == 1);
-        link.sockets[end].or_else(door)
+        let door = || self.doors.get(&link.stream).copied().filter(|_| end == End::B);
+        link.sockets[end.index()].or_else(door)
     }
 
     /// `close`.
@@ -189,7 +203,9 @@ impl Host {
         let Place::Connection(socket) = place else { return };
         let link = &mut out.links[socket.connection as usize];
         let end = link.end_at(self.id);
-        link.sockets[end] = None;
+        link.sockets[end.index()] = None;
+        link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
+        self.past_sockets = self.past_sockets.plus(socket.counts);
         out.agenda.set(socket.timer, None);
         self.sockets.free.push((id, socket.timer));
     }

@@ -38,8 +38,10 @@ pub struct Socket {
     pub connection: u32,
     /// The wire that leads to the other end.
     pub wire: usize,
-    /// When its next timer is due.
+    /// The slot of its timers, and what that is set to.
     pub timer: Slot,
+    /// When its next timer is due.
+    pub timer_due: Option<Instant>,
     /// A process in a system call has locked it (`sk_lock.owned`).
     pub locked: bool,
     /// What came while it was locked (`sk_backlog`), and its memory.
@@ -77,6 +79,21 @@ pub struct SocketCounts {
     pub most_waiting: u64,
     /// Packets that the local queue dropped.
     pub local_drops: u64,
+}
+
+impl SocketCounts {
+    /// Of two sockets together: sums, and the most of either.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            arrived: self.arrived + other.arrived,
+            processed: self.processed + other.processed,
+            backlogged: self.backlogged + other.backlogged,
+            backlog_dropped: self.backlog_dropped + other.backlog_dropped,
+            prequeued: self.prequeued + other.prequeued,
+            most_waiting: self.most_waiting.max(other.most_waiting),
+            local_drops: self.local_drops + other.local_drops,
+        }
+    }
 }
 
 impl Socket {

@@ -9,7 +9,7 @@ use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::{BacklogThrottle, PacketIntake};
 use slowpath_model::Instant;
-use slowpath_scenario::{Cost, HostId};
+use slowpath_scenario::Cost;
 use std::collections::VecDeque;
 
 /// The softirqs of a host's one CPU that takes its card's interrupts. Timers are served there as well.
@@ -76,7 +76,7 @@ impl Softirq {
 
     /// Whether every packet received is dropped, merged, delivered or held.
     pub fn is_conserved(&self) -> bool {
-        let held = self.gro.len() + self.ready.len() + self.backlog.frames.len();
+        let held = self.gro.held() + self.ready.len() + self.backlog.frames.len();
         let counts = self.counts;
         counts.received == counts.backlog_dropped + counts.merged + counts.delivered + held as u64
     }
@@ -107,7 +107,7 @@ impl Host {
             PacketIntake::Napi => self.watch_wires(false, out),
             PacketIntake::CpuBacklog => {
                 while let Some(frame) = self.ring.take() {
-                    self.observe(&frame, false, out);
+                    out.observe(self.id, false, &frame);
                     self.put_on_backlog(frame);
                 }
                 self.ring.unmask();
@@ -236,7 +236,7 @@ impl Host {
                 self.ring.fill(out.now + so_far.duration(), out.wires, &self.inputs);
                 let frame = self.ring.take()?;
                 self.softirq.counts.received += 1;
-                self.observe(&frame, false, out);
+                out.observe(self.id, false, &frame);
                 Some(frame)
             }
             PacketIntake::CpuBacklog => self.softirq.backlog.frames.pop_front(),
@@ -284,10 +284,5 @@ impl Host {
     fn deliver(&mut self, frame: Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
         self.softirq.counts.delivered += 1;
         self.receive_frame(&frame, handling, out)
-    }
-
-    /// Tells whoever watches.
-    pub(super) fn observe(&self, frame: &Frame, sent: bool, out: &mut Outside<'_>) {
-        out.observer.packet(out.now, HostId(self.id), sent, frame);
     }
 }

@@ -116,11 +116,6 @@ impl Task {
         self.life = Life::Runnable;
         Some(slept)
     }
-
-    /// Whether it is over.
-    pub(super) fn is_gone(&self) -> bool {
-        self.life == Life::Gone
-    }
 }
 
 impl Host {
@@ -136,7 +131,10 @@ impl Host {
         let mut handling = std::mem::take(&mut self.tasks[index].handling);
         let next = loop {
             if let Some(cost) = self.proceed(&mut handling, Waker::Task, out) {
-                break Some(Next::Work(cost));
+                if cost == Cost::ZERO {
+                    continue;
+                }
+                break Next::Work(cost);
             }
             let next = match self.tasks[index].call {
                 Call::Returned(done) => self.next_operation(task, done, &mut handling, out),
@@ -145,12 +143,13 @@ impl Host {
                 Call::Reading { wanted, copied } => self.read(task, wanted, copied, &mut handling, out),
                 Call::Releasing(done) => self.release(task, done, &mut handling, out),
             };
-            if next.is_some() {
-                break next;
+            match next {
+                None | Some(Next::Work(Cost::ZERO)) => {}
+                Some(next) => break next,
             }
         };
         self.tasks[index].handling = handling;
-        next.unwrap_or(Next::Sleep)
+        next
     }
 
     /// Begins what the program wants next. `None` if that took no time.
@@ -180,6 +179,9 @@ impl Host {
             }
             Op::Exit => {
                 this.life = Life::Gone;
+                if !matches!(this.program, Program::Hog(_) | Program::Job(_)) {
+                    *out.processes -= 1;
+                }
                 Some(Next::Sleep)
             }
             Op::Park if self.softirq.deferred => {
@@ -320,6 +322,10 @@ impl Host {
         match socket.read(out.now, piece) {
             Ok(amount) if amount > 0 => {
                 handling.begin(id);
+                let link = &mut out.links[socket.connection as usize];
+                let end = link.end_at(self.id).index();
+                let (read, last) = &mut link.read[end];
+                (*read, *last) = (*read + amount, out.now);
                 let copied = copied + amount;
                 let this = &mut self.tasks[index];
                 this.call = if copied == wanted {
@@ -409,12 +415,8 @@ impl Host {
     /// Runs the tasks of a host on which nothing takes time.
     pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
         while let Some(task) = self.ready.pop_front() {
+            // Computing is all that a task on such a host could spend time on, and none does.
             while let Next::Work(_) = self.task_step(task, out) {}
         }
-    }
-
-    /// Whether all tasks but those of the kernel are over.
-    pub fn is_finished(&self) -> bool {
-        self.tasks.iter().all(|task| task.is_gone() || matches!(task.program, Program::Softirqs))
     }
 }

@@ -5,7 +5,7 @@ use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::TransmitPath;
 use slowpath_model::{Bytes, Flags, Instant, Rate};
-use slowpath_scenario::{HostId, Nic};
+use slowpath_scenario::Nic;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub struct TransmitCounts {
 /// What waits for the card, and the card.
 #[derive(Debug)]
 pub struct Transmitter {
-    host: HostId,
+    host: usize,
     /// `pfifo`: what the ring has no room for.
     queue: VecDeque<Outgoing>,
     queue_limit: usize,
@@ -57,6 +57,8 @@ pub struct Transmitter {
     ring: VecDeque<(Instant, SocketId)>,
     descriptors: usize,
     rate: Rate,
+    /// How long the last length took: most packets are of one length.
+    last_time: (u32, Duration),
     /// Until when the card sends what it has.
     busy_until: Instant,
     counts: TransmitCounts,
@@ -64,7 +66,7 @@ pub struct Transmitter {
 
 impl Transmitter {
     /// An idle one.
-    pub fn new(host: HostId, nic: &Nic, path: &TransmitPath) -> Self {
+    pub fn new(host: usize, nic: &Nic, path: &TransmitPath) -> Self {
         Self {
             host,
             queue: VecDeque::new(),
@@ -72,6 +74,7 @@ impl Transmitter {
             ring: VecDeque::with_capacity((nic.tx_ring as usize).min(4096)),
             descriptors: nic.tx_ring.max(1) as usize,
             rate: nic.rate,
+            last_time: (0, Duration::ZERO),
             busy_until: Instant::START,
             counts: TransmitCounts::default(),
         }
@@ -99,10 +102,14 @@ impl Transmitter {
         self.counts.sent += 1;
         let mut at = self.busy_until.max(out.now);
         for segment in segments(&packet.frame) {
-            let time = self.rate.time_for(Bytes::new(u64::from(segment.length()))).unwrap_or(Duration::ZERO);
-            at = at + time;
+            let length = segment.length();
+            if self.last_time.0 != length {
+                let time = self.rate.time_for(Bytes::new(u64::from(length))).unwrap_or(Duration::ZERO);
+                self.last_time = (length, time);
+            }
+            at = at + self.last_time.1;
             self.counts.wire_packets += 1;
-            out.observer.packet(out.now, self.host, true, &segment);
+            out.observe(self.host, true, &segment);
             out.wires[packet.wire].send(at, &segment, out.agenda);
         }
         self.busy_until = at;

@@ -5,9 +5,9 @@
 //! ([`Scheduler::preempts`], and what `tick` says). When that takes effect is the CPU's matter, since it depends on
 //! what the task is doing in the kernel.
 //!
-//! - [`goodness`]: 2.4.
-//! - [`o1`]: 2.6.0 to 2.6.22.
-//! - [`eevdf`]: since 6.6.
+//! - `goodness`: that of 2.4.
+//! - `o1`: that of 2.6.0 to 2.6.22.
+//! - `eevdf`: that of 6.6 and later.
 
 mod eevdf;
 mod goodness;

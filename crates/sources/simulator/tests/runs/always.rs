@@ -1,0 +1,103 @@
+//! What is true of every run.
+
+use crate::run::{Run, scenario};
+use slowpath_scenario::HostId;
+use slowpath_simulator::Simulation;
+use slowpath_simulator::pcapng::Pcapng;
+use std::fs;
+use std::path::Path;
+
+fn shipped() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("the scenarios' folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| {
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            (name, fs::read_to_string(&path).expect("a scenario"))
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() >= 15, "only {} scenarios were found", files.len());
+    files
+}
+
+/// Conservation at every element, and on no link more than its rate, in every shipped scenario, cut short.
+#[test]
+fn every_shipped_scenario_runs_and_accounts_for_every_packet() {
+    for (name, text) in shipped() {
+        let mut plan = scenario(&text);
+        plan.duration = plan.duration.min(std::time::Duration::from_secs(3));
+        let mut simulation = Simulation::new(&plan);
+        simulation.run(&mut slowpath_simulator::Nobody);
+        assert_eq!(simulation.not_conserved(), Vec::<String>::new(), "{name}");
+        let read: u64 = simulation.transfers().iter().map(|transfer| transfer.bytes.get()).sum();
+        assert!(read > 0, "{name}: nothing was transferred");
+        for (path, wires) in plan.paths.iter().zip(simulation.wires().chunks(2)) {
+            for (config, wire) in [(&path.forward, &wires[0]), (&path.reverse, &wires[1])] {
+                let Some(link) = &config.link else { continue };
+                let most = link.rate_bit_per_s as f64 / 8.0 * simulation.now().seconds();
+                let totals = wire.totals();
+                let least_bytes = 40 * wire.delivered();
+                assert!(least_bytes as f64 <= most, "{name}: {} packets delivered", totals.scheduled_packets);
+            }
+        }
+    }
+}
+
+fn capture(text: &str) -> Vec<u8> {
+    let mut simulation = Simulation::new(&scenario(text));
+    let mut file = Pcapng::new(HostId(0), "sender");
+    simulation.run(&mut file);
+    std::mem::take(file.buffer())
+}
+
+const EVENTFUL: &str = r#"
+title = "losses, reordering, a busy receiver"
+duration = "3 s"
+[hosts.receiver]
+cpus = 1
+load = { hogs = 2 }
+[path]
+rate = "50 Mbit/s"
+delay = "10 ms"
+queue = "60 packets"
+loss = "0.1 %"
+"#;
+
+#[test]
+fn the_same_scenario_gives_the_same_bytes_and_another_seed_others() {
+    let first = capture(EVENTFUL);
+    assert!(first.len() > 100_000);
+    assert!(first == capture(EVENTFUL));
+    assert!(first != capture(&format!("seed = 99\n{EVENTFUL}")));
+}
+
+/// What runs in stretches is what runs in one go.
+#[test]
+fn looking_on_changes_nothing() {
+    let plan = scenario(EVENTFUL);
+    let mut simulation = Simulation::new(&plan);
+    let mut file = Pcapng::new(HostId(0), "sender");
+    while simulation.now() < simulation.end() {
+        let until = simulation.now() + std::time::Duration::from_millis(7);
+        simulation.run_until(until, &mut file);
+    }
+    assert!(*file.buffer() == capture(EVENTFUL));
+}
+
+/// The receiver's process reads what the sender's wrote, whatever the path does to it.
+#[test]
+fn what_was_written_is_read() {
+    for path in [
+        "rate = \"50 Mbit/s\"\nloss = \"1 %\"",
+        "rate = \"50 Mbit/s\"\nqueue = \"20 packets\"",
+        "rate = \"50 Mbit/s\"\nreorder = \"2 %\"\nreorder-by = \"5 ms\"\nduplicate = \"1 %\"",
+    ] {
+        let run = Run::of(&format!(
+            "title = \"t\"\nduration = \"120 s\"\n[path]\ndelay = \"5 ms\"\n{path}\n[flows]\namount = \"5 MiB\"\n"
+        ));
+        assert_eq!(run.bytes().get(), 5 << 20, "{path}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What theory says of some runs, with how near it must come.
+
+use crate::run::Run;
+use slowpath_model::End;
+
+/// The payload of a full segment with timestamps at an MTU of 1500.
+const MSS: f64 = 1448.0;
+
+/// Hosts where nothing takes time, so that only protocol and path are left.
+const FREE: &str = "[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n";
+
+fn assert_near(what: &str, got: f64, expected: f64, tolerance: f64) {
+    let off = (got - expected).abs() / expected;
+    assert!(off <= tolerance, "{what}: {got:.4e} instead of {expected:.4e}, {:.2} % off", off * 100.0);
+}
+
+#[test]
+fn a_link_never_beats_its_rate_and_a_long_transfer_fills_it() {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"20 s\"\n{FREE}[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"1 bdp\"\n"
+    ));
+    let most = 100e6 * MSS / 1500.0;
+    let got = run.acknowledged(5.0, 20.0);
+    // One packet may be on either side of the bounds.
+    assert!(got <= most * 1.0001, "{got:.4e} over a link of {most:.4e}");
+    assert!(got >= 0.93 * most, "{got:.4e} over a link of {most:.4e}");
+}
+
+#[test]
+fn a_window_that_binds_gives_one_window_a_round_trip() {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"20 s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
+         [flows.receiver.socket]\nSO_RCVBUF = \"256 KiB\"\n"
+    ));
+    let window = run
+        .segments
+        .iter()
+        .filter(|(_, at, s)| s.from == End::B && *at > 10_000_000_000)
+        .filter_map(|(_, _, s)| s.ack.map(|ack| ack.0 + (i64::from(s.window) << scale(&run))))
+        .max()
+        .zip(run.segments.iter().filter(|(_, _, s)| s.from == End::B).filter_map(|(_, _, s)| s.ack).max())
+        .map(|(edge, ack)| (edge - ack.0) as f64)
+        .expect("acknowledgments");
+    // The sender fills whole segments only.
+    let usable = (window / MSS).floor() * MSS;
+    assert_near("window / RTT", run.acknowledged(10.0, 20.0), usable * 8.0 / 0.050, 0.01);
+}
+
+fn scale(run: &Run) -> u8 {
+    run.segments.iter().find_map(|(_, _, s)| s.window_scale.filter(|_| s.from == End::B)).unwrap_or(0)
+}
+
+#[test]
+fn slow_start_doubles_every_round_trip() {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"600 ms\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"50 ms\"\nqueue = \"1 bdp\"\n"
+    ));
+    let mut flights = vec![0; 6];
+    for (at, segment) in run.data() {
+        // The handshake takes the first round trip.
+        let flight = (at - 100_000_000) / 100_000_000;
+        if let Some(count) = flights.get_mut(flight as usize) {
+            *count += u64::from(segment.len.div_ceil(1448));
+        }
+    }
+    assert_eq!(flights[0], 10, "{flights:?}");
+    for pair in flights.windows(2).take(3) {
+        assert!((19..=21).contains(&(pair[1] * 10 / pair[0])), "{flights:?}");
+    }
+}
+
+/// Mathis et al. 1997: MSS/RTT · C/√p. Linux counts acknowledged segments, not ACKs, so that delayed ACKs do not slow the
+/// growth of the window, and C is √(3/2).
+#[test]
+fn reno_follows_the_square_root_of_its_losses() {
+    for (loss, seconds) in [(1e-4, 400), (1e-3, 200), (1e-2, 200)] {
+        let percent = loss * 100.0;
+        let run = Run::of(&format!(
+            "title = \"t\"\nduration = \"{seconds} s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
+             loss = \"{percent} %\"\n[flows.sender.socket]\nTCP_CONGESTION = \"reno\"\n"
+        ));
+        let expected = MSS * 8.0 / 0.050 * (1.5_f64 / loss).sqrt();
+        assert_near(&format!("{percent} %"), run.acknowledged(20.0, f64::from(seconds)), expected, 0.15);
+    }
+}
+
+/// Each timeout is twice the one before (RFC 6298, section 5.5), as far as the kernel's timer wheel is exact: an eighth.
+#[test]
+fn timeouts_back_off_twofold() {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"28 s\"\n{FREE}[path]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 packets\"\n\
+         stalls = [{{ at = \"1 s\", lasts = \"28 s\" }}]\n"
+    ));
+    let late: Vec<i64> = run.data().map(|(at, _)| at).filter(|at| *at > 2_000_000_000).collect();
+    let gaps: Vec<i64> = late.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.len() >= 3, "{gaps:?}");
+    for pair in gaps.windows(2) {
+        assert_near("the next timeout", pair[1] as f64, 2.0 * pair[0] as f64, 0.13);
+    }
+}

@@ -1,0 +1,5 @@
+//! Whole runs: what is always true of one, what theory says of some, and that a run depends on nothing but its scenario.
+
+mod always;
+mod anchors;
+mod run;
