@@ -90,7 +90,7 @@ impl Connection {
         let cost = self.arrival_cost(packet);
         let end = packet.end();
         let fresh = u32::try_from(end.distance_from(self.rcv.nxt)).unwrap_or(0);
-        let charged = self.rcv.queue.push(end, packet.len, packet.flags.has(Flags::FIN), cost);
+        let charged = self.rcv.queue.push(packet.seq, end, packet.flags.has(Flags::FIN), cost);
         self.charge(charged);
         self.rcv.counters.bytes_received += u64::from(fresh);
         self.rcv.nxt = end;
@@ -115,20 +115,17 @@ impl Connection {
 
     /// Moves to the receive queue what follows on now (`tcp_ofo_queue`).
     fn drain_ofo_queue(&mut self, now: Instant) {
-        let mut seen = self.rcv.nxt;
+        let repaired = self.rcv.nxt;
         while let Some(stretch) = self.rcv.ofo.pop_until(self.rcv.nxt) {
-            if stretch.start < seen {
-                let duplicate = seen;
-                seen = seen.min(stretch.end);
-                self.extend_duplicate_sack(stretch.start, duplicate);
+            if stretch.start < repaired {
+                self.extend_duplicate_sack(stretch.start, stretch.end.min(repaired));
             }
             if stretch.end <= self.rcv.nxt {
                 self.uncharge(stretch.cost.truesize);
                 continue;
             }
             let fresh = u64::try_from(stretch.end.distance_from(self.rcv.nxt)).unwrap_or(0);
-            let len = stretch.len() - u32::from(stretch.fin);
-            let charged = self.rcv.queue.push(stretch.end, len, stretch.fin, stretch.cost);
+            let charged = self.rcv.queue.push(stretch.start, stretch.end, stretch.fin, stretch.cost);
             self.uncharge(stretch.cost.truesize - charged);
             self.rcv.counters.bytes_received += fresh;
             self.rcv.nxt = stretch.end;

@@ -140,10 +140,11 @@ impl ReceiveQueue {
         self.buffers.iter().map(|buffer| buffer.end).find(|end| *end > at)
     }
 
-    /// Appends `len` bytes that end at `end`; says what they cost here, which is less when they are merged with the
-    /// last buffer (`tcp_queue_rcv`, `tcp_try_coalesce`).
-    pub fn push(&mut self, end: StreamOffset, len: u32, fin: bool, cost: Cost) -> u32 {
-        if let Some(last) = self.buffers.back_mut().filter(|last| !last.fin)
+    /// Appends a segment; says what it costs here, which is less when it goes on where the last buffer ends and is
+    /// merged with it (`tcp_queue_rcv`, `tcp_try_coalesce`).
+    pub fn push(&mut self, start: StreamOffset, end: StreamOffset, fin: bool, cost: Cost) -> u32 {
+        let len = u32::try_from(end.distance_from(start)).unwrap_or(u32::MAX).saturating_sub(u32::from(fin));
+        if let Some(last) = self.buffers.back_mut().filter(|last| !last.fin && last.end == start)
             && let Some(charge) = last.cost.absorb(len, cost)
         {
             last.end = end;
@@ -311,10 +312,11 @@ mod tests {
     #[test]
     fn small_segments_share_a_buffer() {
         let mut queue = ReceiveQueue::default();
-        let mut push = |end, len| {
-            queue.push(StreamOffset(end), len, false, PacketMemory::Linear.cost(&packet(len, 0), 40))
+        let mut push = |start, len| {
+            let cost = PacketMemory::Linear.cost(&packet(len, 0), 40);
+            queue.push(StreamOffset(start), StreamOffset(start) + len, false, cost)
         };
-        assert_eq!([push(2, 1), push(102, 100), push(202, 100)], [832, 0, 832]);
+        assert_eq!([push(1, 1), push(2, 100), push(102, 100)], [832, 0, 832]);
         assert_eq!(queue.release(StreamOffset(150)), 832);
         assert_eq!(queue.release(StreamOffset(202)), 832);
         assert!(queue.is_empty());
