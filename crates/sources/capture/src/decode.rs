@@ -1,7 +1,8 @@
 //! From a frame to the TCP segment in it, if there is one.
 //!
 //! Two ways lead there and agree (a property test holds them to it): [`fast`] takes the frame that nearly every
-//! frame is, TCP over IP over Ethernet with at most two VLAN tags and nothing unusual; [`decode`] takes any.
+//! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else
+//! unusual; [`decode`] takes any.
 
 use crate::link::{self, LinkType};
 use crate::short::{self, Datagram};

@@ -1,9 +1,10 @@
 //! The short way from a frame to its TCP segment, for the frame that nearly every frame is: TCP over IP over
-//! Ethernet with at most two VLAN tags and nothing unusual. What it does not take goes the long way ([`crate::link`]).
+//! Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else unusual. What it does not
+//! take goes the long way ([`crate::link`]).
 
 use crate::bytes::{be16, be32, be128};
 use crate::decode::{Addresses, Oddities, Packet};
-use crate::tcp::{self, OptionFault};
+use crate::tcp;
 use slowpath_model::{Ecn, IpFacts};
 
 /// Ethernet's header (IEEE 802.3).
@@ -131,11 +132,7 @@ pub(crate) fn packet<'a, I: Ip<'a>>(body: Body<'a>) -> Option<Packet<'a>> {
     let fixed = data.first_chunk()?;
     let length = (total - I::HEADER) as u32;
     let header = tcp::header_length(fixed, length)?;
-    let options = tcp::Options::of_header(data, header);
-    // Faulty options go the long way, which says how.
-    if options.fault != OptionFault::None {
-        return None;
-    }
+    let options = tcp::Options::usual(data, header)?;
     let tcp = tcp::Header::new(fixed, length - header as u32, options);
     Some(Packet { addresses: ip.addresses(), ip: ip.facts(), tcp, oddities: Oddities::NONE })
 }
