@@ -102,6 +102,12 @@ impl<L: Labels> Analysis<L> {
         }
     }
 
+    /// Whether `flow` was seen, and there was room for it.
+    pub fn has(&self, flow: FlowId) -> bool {
+        let index = flow.0.checked_sub(1).map(|index| index as usize);
+        index.is_some_and(|index| matches!(self.flows.get(index), Some(Some(_))))
+    }
+
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
     /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {

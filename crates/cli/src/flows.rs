@@ -6,30 +6,51 @@ use crate::{Outcome, diagnose, recording};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
 use slowpath_views::{json, terminal};
-use std::io::Write;
+use std::io::{self, Write};
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     let mut analysis = Analysis::new(diagnose::options(args.vantage));
     let summary = recording::read(&args.file, &mut analysis, console)?;
     let read = recording::describe(&summary)?;
-    let report = analysis.finish();
     if let Some(flow) = args.choice.flow {
-        diagnose::require(flow, report.flows.iter().any(|report| report.id == flow), &read, summary.flows)?;
+        diagnose::require(flow, analysis.has(flow), &read, summary.flows)?;
     }
     let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: 0 };
-    let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
     recording::warn_of(&read);
     let outcome = recording::outcome(std::slice::from_ref(&read));
     let mut out = console::stdout();
-    if args.json {
-        let list = json::FlowList::of(&read, flows, report.not_kept.flows);
-        serde_json::to_writer_pretty(&mut out, &list)?;
-        writeln!(out)?;
-    } else if args.long {
-        terminal::flows_long(&flows, &console.look(), &mut out)?;
+    if args.long && !args.json {
+        list_long(analysis, &selection, console, &mut out)?;
     } else {
-        terminal::flows_table(&flows, &console.table_look(), &mut out)?;
+        let report = analysis.finish();
+        let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
+        if args.json {
+            let list = json::FlowList::of(&read, flows, report.not_kept.flows);
+            serde_json::to_writer_pretty(&mut out, &list)?;
+            writeln!(out)?;
+        } else {
+            terminal::flows_table(&flows, &console.table_look(), &mut out)?;
+        }
     }
     out.flush()?;
     Ok(outcome)
+}
+
+/// All measures of each flow. Written as the reports come, since all of them at once take twice the memory.
+fn list_long(
+    analysis: Analysis,
+    selection: &Selection,
+    console: &Console,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let look = console.look();
+    let mut between = "";
+    let mut written = Ok(());
+    analysis.finish_each(|flow| {
+        if written.is_ok() && selection.takes(&flow) {
+            written = out.write_all(between.as_bytes()).and_then(|()| terminal::flow_long(&flow, &look, out));
+            between = "\n";
+        }
+    });
+    written
 }

@@ -49,7 +49,7 @@ fn flows_as_a_table_and_in_full() {
         insta::assert_snapshot!(format!("flows_{width}"), String::from_utf8(out).expect("text"));
     }
     let mut out = Vec::new();
-    terminal::flows_long(&all[2..3], &Look::default(), &mut out).expect("memory takes all");
+    terminal::flow_long(all[2], &Look::default(), &mut out).expect("memory takes all");
     insta::assert_snapshot!("flows_long", String::from_utf8(out).expect("text"));
 }
 
