@@ -146,8 +146,9 @@ impl<L: Labels> Analysis<L> {
         let Some(slot) = self.slot(id) else { return };
         let Some(Watched::Live(live)) = slot else { return };
         let report = Box::new(summary::report(id, live, ended, vantage));
-        let Some(Watched::Live(flow)) = slot.replace(Watched::Over(report)) else { return };
-        if self.spare.len() < MOST_SPARE && flow.is_small() {
+        let Some(Watched::Live(mut flow)) = slot.replace(Watched::Over(report)) else { return };
+        if self.spare.len() < MOST_SPARE {
+            flow.empty();
             self.spare.push(flow);
         }
     }

@@ -149,11 +149,21 @@ impl Flow {
         }
     }
 
+    /// Lets go of what grew with a flow that is over. Kept for other flows, it would soon be as large everywhere as it
+    /// ever was anywhere.
+    pub fn empty(&mut self) {
+        for end in &mut self.ends {
+            end.outstanding = Outstanding::default();
+            if let Some(track) = &mut end.track {
+                **track = Track::new(0, 0);
+            }
+        }
+    }
+
     /// Makes a new flow of one that is over, in its memory.
     pub fn renew(&mut self, key: FlowKey, given: Option<VantageOverride>) {
         let ended = std::mem::replace(self, Self::new(key, given)).ends;
         for (end, ended) in self.ends.iter_mut().zip(ended) {
-            end.outstanding = ended.outstanding.renewed();
             end.spare_track = ended.track.or(ended.spare_track);
         }
     }
@@ -349,9 +359,13 @@ impl EndState {
         let mss = agreed.unwrap_or(self.mss_seen);
         let track = self.track.get_or_insert_with(|| {
             let (from, una) = (begin.nanos(), segment.seq.0);
+            let fresh = Track::new(from, una);
             let mut track = match self.spare_track.take() {
-                Some(spare) => spare.renewed(from, una),
-                None => Box::new(Track::new(from, una)),
+                Some(mut spare) => {
+                    *spare = fresh;
+                    spare
+                }
+                None => Box::new(fresh),
             };
             track.seed(peer.window.current, peer.window.count > 0);
             track
@@ -556,13 +570,6 @@ impl EndState {
 }
 
 impl Flow {
-    /// Whether what grew with it is small enough to be kept for another flow.
-    pub fn is_small(&self) -> bool {
-        // Some tens of kilobytes at most.
-        const FEW: u64 = 256;
-        self.ends.iter().map(|end| end.packets).sum::<u64>() <= FEW
-    }
-
     /// Whether the connection has closed since this was last asked.
     #[inline]
     pub fn has_closed(&mut self) -> bool {

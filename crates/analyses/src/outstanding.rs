@@ -149,13 +149,6 @@ const MOST_HOLES: usize = 1 << 15;
 const MOST_RESENT: usize = 1 << 12;
 
 impl Outstanding {
-    /// The same as a new one, in the memory of one that is no longer needed.
-    pub fn renewed(self) -> Self {
-        let mut records = self.records;
-        records.clear();
-        Self { records, ..Self::default() }
-    }
-
     /// The lowest offset not acknowledged.
     pub const fn una(&self) -> i64 {
         self.una

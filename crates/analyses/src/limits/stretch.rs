@@ -203,11 +203,6 @@ impl Log {
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
 
-    /// Forgets all of them.
-    pub fn clear(&mut self) {
-        self.stretches.clear();
-    }
-
     /// The stretches.
     pub fn as_slice(&self) -> &[Stretch] {
         &self.stretches

@@ -477,15 +477,6 @@ impl Track {
         self.known.edge.map(|_| self.known.window)
     }
 
-    /// The same as a new one, in the memory of one that is finished.
-    pub fn renewed(mut self: Box<Self>, from: i64, una: i64) -> Box<Self> {
-        let (mut log, mut pending) = (std::mem::take(&mut self.log), std::mem::take(&mut self.pending));
-        log.clear();
-        pending.clear();
-        *self = Self { log, pending, ..Self::new(from, una) };
-        self
-    }
-
     /// Ends the direction's time at `at` and gives its stretches.
     pub fn finish(&mut self, at: i64, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
         self.catch_up(at, None, near, rto);
