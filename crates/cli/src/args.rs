@@ -1,6 +1,8 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::kernels::Kernels;
+use crate::scenario::Scenario;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use slowpath_analyses::{Cause, Label};
 use slowpath_model::{Bytes, FlowId, Instant};
@@ -79,6 +81,10 @@ pub enum Command {
     Flows(Flows),
     /// Explain the causes that a verdict can name
     Causes(Causes),
+    /// Check, explain or begin a scenario file
+    Scenario(Scenario),
+    /// Show the kernels that a scenario can name, choice by choice
+    Kernels(Kernels),
     /// Print completions for a shell
     #[command(
         after_help = "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath"

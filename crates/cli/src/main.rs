@@ -8,8 +8,10 @@ mod causes;
 mod console;
 mod diagnose;
 mod flows;
+mod kernels;
 mod man;
 mod recording;
+mod scenario;
 mod show;
 
 use args::{Cli, Command};
@@ -48,6 +50,8 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
         Command::Causes(args) => causes::run(&args, console),
+        Command::Scenario(args) => scenario::run(&args),
+        Command::Kernels(args) => kernels::run(&args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);

@@ -3,7 +3,8 @@
 use crate::captures::Captures;
 use crate::{run, told};
 
-const COMMANDS: [&str; 6] = ["diagnose", "show", "flows", "causes", "completions", "man"];
+const COMMANDS: [&str; 8] =
+    ["diagnose", "show", "flows", "causes", "scenario", "kernels", "completions", "man"];
 
 /// The long help of every command.
 pub fn pages(folder: &Captures) -> Vec<String> {

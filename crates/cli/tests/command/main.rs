@@ -3,6 +3,7 @@
 mod both_ends;
 mod captures;
 mod help;
+mod scenario;
 mod show;
 mod vantage;
 

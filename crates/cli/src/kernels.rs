@@ -1,0 +1,62 @@
+//! `slowpath kernels`: the kernels as lists of choices, side by side.
+
+use crate::Outcome;
+use crate::console;
+use anyhow::bail;
+use clap::Args;
+use slowpath_kernels::registry;
+use slowpath_kernels::table::{Layout, Table};
+use std::io::Write;
+
+const HELP: &str = "\
+A kernel is a list of choices: how packets are taken in, how tasks are scheduled, how TCP finds losses and sizes its \
+buffers. A scenario's host names a kernel, or makes one of its own from a known one:
+  kernel = \"6.18\"
+  kernel = { base = \"2.6.14\", scheduler = \"eevdf\", prequeue = false }
+
+Examples:
+  slowpath kernels
+  slowpath kernels 2.6.14 6.18 --sources
+  slowpath kernels 6.18 --sysctls
+  slowpath kernels --json";
+
+/// Arguments of `kernels`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Kernels {
+    /// The kernels to show, such as 6.18 or linux-2.6.14; all without any
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Also say what each choice means, and where the kernel has it
+    #[arg(long)]
+    sources: bool,
+    /// Also show the sysctls as they are after boot
+    #[arg(long)]
+    sysctls: bool,
+    /// Print JSON (schema slowpath/kernels/1) with all of that
+    #[arg(long, conflicts_with_all = ["sources", "sysctls"])]
+    json: bool,
+}
+
+pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
+    let mut kernels = Vec::new();
+    for name in &args.names {
+        match registry::named(name) {
+            Some(kernel) => kernels.push(kernel),
+            None => bail!("there is no kernel {name:?} here; there are {}", registry::NAMES.join(", ")),
+        }
+    }
+    if kernels.is_empty() {
+        kernels = registry::all();
+    }
+    let table = Table::of(&kernels);
+    let mut out = console::stdout();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &table)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", table.text(Layout { sources: args.sources, sysctls: args.sysctls }))?;
+    }
+    out.flush()?;
+    Ok(Outcome::Whole)
+}

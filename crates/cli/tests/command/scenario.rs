@@ -1,0 +1,128 @@
+//! `slowpath scenario` and `slowpath kernels`.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use serde_json::Value;
+
+const WRONG: &[u8] = b"[path]\nrate = \"100 Mbit/s\"\ndealy = \"20 ms\"\n";
+const RIGHT: &[u8] = b"[path]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn a_right_file_is_told_what_it_needs_and_a_wrong_one_what_is_wrong() {
+    let folder = Captures::new();
+    folder.write("right.toml", RIGHT);
+    folder.write("wrong.toml", WRONG);
+    let (code, out, err) = told(&run(&folder, &["scenario", "check", "right.toml"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("right.toml: right; it needs at most 83,"), "{out}");
+    let (code, out, err) = told(&run(&folder, &["scenario", "check", "right.toml", "wrong.toml"]));
+    assert_eq!((code, out.lines().count()), (1, 1));
+    assert!(
+        err.contains("wrong.toml:3:1\n  |\n3 | dealy = \"20 ms\"\n  | ^^^^^ did you mean delay?"),
+        "{err}"
+    );
+    let (code, _, err) = told(&run(&folder, &["scenario", "check", "absent.toml"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("absent.toml"), "{err}");
+}
+
+#[test]
+fn a_check_is_json_too() {
+    let folder = Captures::new();
+    folder.write("right.toml", RIGHT);
+    folder.write("wrong.toml", WRONG);
+    let (code, out, err) = told(&run(&folder, &["scenario", "check", "--json", "right.toml", "wrong.toml"]));
+    assert_eq!((code, err.as_str()), (1, ""));
+    let all = json(&out);
+    assert_eq!(all["schema"], "slowpath/scenario-check/1");
+    assert_eq!(all["files"][0]["errors"], Value::Array(vec![]));
+    let error = &all["files"][1]["errors"][0];
+    assert_eq!((&error["line"], &error["mend"]), (&Value::from(3), &Value::from("did you mean delay?")));
+}
+
+#[test]
+fn an_explanation_marks_what_is_written_and_gives_reasons_for_the_rest() {
+    let folder = Captures::new();
+    folder.write("right.toml", RIGHT);
+    let args = ["scenario", "explain", "right.toml", "--set", "path.delay=50ms", "--seed", "7"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let line = |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
+    assert!(line("* rate").contains("100 Mbit/s"), "{out}");
+    assert!(line("+ delay").contains("50 ms"), "{out}");
+    assert!(line("+ seed").contains('7'), "{out}");
+    assert!(line("  call-size").contains("iperf3"), "{out}");
+    let (_, out, _) = told(&run(&folder, &[&args[..], &["--json"]].concat()));
+    let explanation = json(&out);
+    assert_eq!(explanation["schema"], "slowpath/scenario/1");
+    let settings = explanation["settings"].as_array().expect("settings");
+    let delay = settings.iter().find(|setting| setting["key"] == "path.forward.delay").expect("the delay");
+    assert_eq!((&delay["value"], &delay["origin"]), (&Value::from("50 ms"), &Value::from("override")));
+}
+
+#[test]
+fn overrides_are_refused_as_the_file_is() {
+    let folder = Captures::new();
+    folder.write("right.toml", RIGHT);
+    let (code, out, err) =
+        told(&run(&folder, &["scenario", "explain", "right.toml", "--set", "path.delay=50"]));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("1 | path.delay=50\n  |            ^^ write a time"), "{err}");
+    let (code, _, err) = told(&run(&folder, &["scenario", "explain", "right.toml", "--set", "delay"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("write a key, = and a value"), "{err}");
+}
+
+#[test]
+fn a_new_file_is_a_scenario_and_overwrites_nothing() {
+    let folder = Captures::new();
+    let (code, _, err) = told(&run(&folder, &["scenario", "new", "mine.toml"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let (code, out, _) = told(&run(&folder, &["scenario", "check", "mine.toml"]));
+    assert_eq!(code, 0, "{out}");
+    folder.write("mine.toml", b"# precious\n");
+    let (code, _, err) = told(&run(&folder, &["scenario", "new", "mine.toml"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("left as it is"), "{err}");
+    assert_eq!(std::fs::read(folder.path("mine.toml")).expect("a file"), b"# precious\n");
+    let (code, out, _) = told(&run(&folder, &["scenario", "new"]));
+    assert_eq!(code, 0);
+    assert!(out.starts_with("# What one learns"), "{out}");
+}
+
+#[test]
+fn hostile_files_end_soon_and_with_an_error() {
+    let folder = Captures::new();
+    folder.write("long.toml", &b"# nothing\n".repeat(1_000_000));
+    folder.write("binary.toml", &[0xff; 1000]);
+    let (code, _, err) = told(&run(&folder, &["scenario", "check", "long.toml"]));
+    assert_eq!(code, 1);
+    assert!(err.contains("a scenario has at most"), "{err}");
+    let (code, _, err) = told(&run(&folder, &["scenario", "check", "binary.toml"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("not text"), "{err}");
+}
+
+#[test]
+fn kernels_stand_side_by_side() {
+    let folder = Captures::new();
+    let (code, out, err) = told(&run(&folder, &["kernels"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    // All of the values stand in the reference page of scenario files, which is held against the code.
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(out.lines().next().unwrap_or_default()), ["linux-2.4.17", "linux-2.6.14", "linux-6.18"]);
+    let scheduler = out.lines().find(|line| line.contains("scheduler")).unwrap_or_default();
+    assert_eq!(words(scheduler), ["scheduler", "goodness", "o1", "eevdf", "700", "µs"]);
+    let (_, out, _) = told(&run(&folder, &["kernels", "6.18", "--sources", "--sysctls"]));
+    assert!(out.contains("kernel/sched/fair.c") && out.contains("net.ipv4.tcp_rmem"), "{out}");
+    assert!(!out.contains("linux-2.4.17"), "{out}");
+    let (_, out, _) = told(&run(&folder, &["kernels", "linux-2.6.14", "--json"]));
+    assert_eq!(json(&out)["kernels"][0], "linux-2.6.14");
+    let (code, _, err) = told(&run(&folder, &["kernels", "7.0"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("linux-2.4.17, linux-2.6.14, linux-6.18"), "{err}");
+}
