@@ -59,6 +59,8 @@ impl Connection {
     pub fn write(&mut self, now: Instant, len: u32, flags: WriteFlags) -> Result<u32, Errno> {
         match self.state {
             State::Established | State::CloseWait => {}
+            // The answer to a SYN that brought data need not wait for the handshake's end.
+            State::SynReceived if self.is_fast_open_child() => {}
             State::SynSent | State::SynReceived if self.error.is_none() && !self.send_shutdown => {
                 return Err(Errno::EAGAIN);
             }
