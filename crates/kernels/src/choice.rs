@@ -76,7 +76,10 @@ macro_rules! choice {
             },
         }
     };
-    ($subject:expr, $name:literal, $($field:ident).+ in $least:literal..=$most:literal, $meaning:literal, $source:literal) => {
+    (
+        $subject:expr, $name:literal, $($field:ident).+ in $least:literal..=$most:literal,
+        $meaning:literal, $source:literal
+    ) => {
         Choice {
             name: $name,
             subject: $subject,
@@ -171,7 +174,8 @@ pub const CHOICES: &[Choice] = &[
         "socket-backlog",
         receive.socket_backlog,
         "room for packets whose socket a process has locked",
-        "include/net/sock.h: sk_add_backlog, without a limit until 2.6.33; net/ipv4/tcp_ipv4.c: tcp_add_backlog, twice the receive buffer and half the send buffer"
+        "include/net/sock.h: sk_add_backlog, without a limit until 2.6.33; net/ipv4/tcp_ipv4.c: tcp_add_backlog, twice \
+         the receive buffer and half the send buffer"
     ),
     choice!(
         RECEIVE,
@@ -227,7 +231,8 @@ pub const CHOICES: &[Choice] = &[
         "scheduler",
         scheduler,
         "how the next task is chosen",
-        "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; kernel/sched/fair.c: pick_eevdf since 6.6, base slice 0.7 ms since 6.15"
+        "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; kernel/sched/fair.c: pick_eevdf \
+         since 6.6, base slice 0.7 ms since 6.15"
     ),
     choice!(
         TASKS,

@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn what_no_machine_does_in_a_day_is_refused_with_the_estimate() {
-        let text = "duration = \"24 h\"\n[hosts.sender.nic]\nrate = \"1 Tbit/s\"\n[hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
+        let text = "duration = \"24 h\"\n[hosts.sender.nic]\nrate = \"1 Tbit/s\"\n\
+                    [hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
         let error = check("x.toml", text, &[], None).unwrap_err().to_string();
         assert!(error.contains("more than is sane"), "{error}");
         assert!(error.contains("7,200,000,000,00"), "{error}");

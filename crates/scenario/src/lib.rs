@@ -1,8 +1,8 @@
 //! Scenario files: hosts, paths and flows, checked before anything runs.
 //!
 //! [`check`] turns a file's text into a [`Scenario`] in which nothing is left to decide, or says everything that is wrong
-//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults, the explanation of a
-//! run and the reference page all come from there.
+//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults, the
+//! explanation of a run and the reference page all come from there.
 //!
 //! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.

@@ -48,8 +48,8 @@ fn free() -> CostTable {
     }
 }
 
-/// A server of about 2020 at 3 GHz. One CPU receives 30 to 40 Gbit/s of one flow in merged packets of 64 KiB, as in Cai et
-/// al., Understanding Host Network Stack Overheads (SIGCOMM 2021), figure 3.
+/// A server of about 2020 at 3 GHz. One CPU receives 30 to 40 Gbit/s of one flow in merged packets of 64 KiB, as in Cai
+/// et al., Understanding Host Network Stack Overheads (SIGCOMM 2021), figure 3.
 fn server_2020() -> CostTable {
     CostTable {
         machine: "server-2020".to_owned(),

@@ -77,8 +77,8 @@ fn code_list(headings: &str) -> String {
 
 fn write_machines(page: &mut String) {
     page.push_str(
-        "\n## Machines\n\nCPU time of one piece of the kernel's work, by machine. Only their order is right: a testbed whose \
-         throughput is\nknown fits its own, in `[hosts.NAME.costs]`.\n\n",
+        "\n## Machines\n\nCPU time of one piece of the kernel's work, by machine. Only their order is right: a testbed \
+         whose throughput is\nknown fits its own, in `[hosts.NAME.costs]`.\n\n",
     );
     let machines: Vec<_> = MACHINES.iter().filter_map(|name| machine(name)).collect();
     let _ = writeln!(page, "| cost | of what | {} |", MACHINES.join(" | "));
@@ -95,8 +95,8 @@ fn cost(cost: Cost) -> String {
 
 fn write_kernels(page: &mut String) {
     page.push_str(
-        "\n## Kernels\n\nThe choices of `kernel = { base = …, CHOICE = … }`, and what each kernel chose. Switches are written \
-         `true` or `false`\ntoo.\n\n",
+        "\n## Kernels\n\nThe choices of `kernel = { base = …, CHOICE = … }`, and what each kernel chose. Switches are \
+         written `true` or `false`\ntoo.\n\n",
     );
     let kernels = registry::all();
     let _ = writeln!(page, "| choice | what is chosen | value | {} | source |", registry::NAMES.join(" | "));
@@ -113,7 +113,10 @@ fn write_kernels(page: &mut String) {
             choice.source
         );
     }
-    page.push_str("\n## Sysctls\n\nWhat `[hosts.NAME.sysctl]` can set, written as the kernel writes it, and what each kernel has after boot.\n\n");
+    page.push_str(
+        "\n## Sysctls\n\nWhat `[hosts.NAME.sysctl]` can set, written as the kernel writes it, and what each kernel \
+         has after boot.\n\n",
+    );
     let _ = writeln!(page, "| sysctl | {} |", registry::NAMES.join(" | "));
     let _ = writeln!(page, "| --- |{}", " --- |".repeat(kernels.len()));
     for sysctl in SYSCTLS {

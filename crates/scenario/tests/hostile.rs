@@ -90,6 +90,13 @@ fn text_that_is_no_text_is_shown_without_harm() {
     assert!(!error.contains('\u{1b}'), "{error:?}");
 }
 
+/// A key that there is.
+const KEY: &str = "(duration|seed|path|path\\.(rate|delay|queue|loss|lose|stalls|forward)|hosts|\
+                   hosts\\.sender(\\.nic|\\.kernel)?|flows(\\.sender|\\.streams)?)";
+/// A value that may or may not be one of it.
+const VALUE: &str = "(-?[0-9]{1,20}|\"[0-9.]{0,8} ?(s|ms|Gbit/s|MiB|%|bdp|packets)\"|\
+                     \\[.{0,9}\\]|\\{.{0,9}\\}|true|1\\.5|\"x\")";
+
 proptest! {
     #[test]
     fn any_text_has_an_answer(text in "\\PC{0,200}") {
@@ -98,8 +105,8 @@ proptest! {
 
     #[test]
     fn any_value_of_any_key_has_an_answer(
-        key in "(duration|seed|path|path\\.(rate|delay|queue|loss|lose|stalls|forward)|hosts|hosts\\.sender(\\.nic|\\.kernel)?|flows(\\.sender|\\.streams)?)",
-        value in "(-?[0-9]{1,20}|\"[0-9.]{0,8} ?(s|ms|Gbit/s|MiB|%|bdp|packets)\"|\\[.{0,9}\\]|\\{.{0,9}\\}|true|1\\.5|\"x\")",
+        key in KEY,
+        value in VALUE,
     ) {
         let text = format!("{key} = {value}\n");
         let _ = check("x.toml", &text, &[], None).map_err(|error| error.to_string());

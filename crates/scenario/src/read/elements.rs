@@ -18,9 +18,12 @@ static RATE: Key<Rate> = Key::new("rate", "Rate of the bottleneck, in bits of IP
 static DELAY: Key<Duration> = Key::new("delay", "Propagation delay, one way: half a round trip.")
     .range("0 s", "100 s")
     .default("0 s", "two hosts in one room");
-static QUEUE: Key<QueueSize> =
-    Key::new("queue", "Room before the bottleneck, drop-tail, the packet in service included. A bdp is the rate times both delays.")
-        .computed("`1 bdp`, at least 100 packets", "a full window of one flow can stand in it");
+static QUEUE: Key<QueueSize> = Key::new(
+    "queue",
+    "Room before the bottleneck, drop-tail, the packet in service included. A bdp is the rate times both \
+         delays.",
+)
+.computed("`1 bdp`, at least 100 packets", "a full window of one flow can stand in it");
 static LOSS: Key<Chance> =
     Key::new("loss", "Chance that a packet is lost, each on its own.").default("0 %", "none");
 static JITTER: Key<Duration> =
@@ -79,7 +82,8 @@ static LOSE: Key<Chance> =
 /// Bursty loss.
 pub static BURSTS: Section = Section {
     heading: "[path.bursts]",
-    meaning: "Loss in bursts: a chain of two states, good and bad, moved on before every packet (Gilbert 1960, Elliott 1963).",
+    meaning: "Loss in bursts: a chain of two states, good and bad, moved on before every packet (Gilbert 1960, Elliott \
+              1963).",
     keys: &[&ENTER, &LEAVE, &LOSE],
     also: None,
 };
@@ -192,8 +196,13 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
     let overtakes = reader.get(&JITTER_REORDERS);
     let reorder = reader.get(&REORDER);
     let extra_ns = nanos(reader.get(&REORDER_BY));
+    let policer = each(reader, &POLICED, &POLICER, policer).pop();
+    if policer.is_some_and(|policer| policer.burst_bytes < ends.mtu.get()) {
+        let message = format!("a burst of less than a packet of {} B lets none pass", ends.mtu.get());
+        reader.refuse(&POLICED, message, "make its burst larger");
+    }
     PathConfig {
-        policer: each(reader, &POLICED, &POLICER, policer).pop(),
+        policer,
         loss: losses(reader),
         cross: if link.is_some() { each(reader, &CROSS_TRAFFIC, &CROSS, cross) } else { Vec::new() },
         link,

@@ -29,8 +29,8 @@ static RECEIVER: Sub = Sub::table("receiver", "The process that receives it.");
 /// A flow.
 pub static FLOW: Section = Section {
     heading: "[flows]",
-    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, or `requests`. Without \
-              any of these, data as fast as it goes until the run ends. Without `[flows]`, one such flow.",
+    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, or `requests`. \
+              Without any of these, data as fast as it goes until the run ends. Without `[flows]`, one such flow.",
     keys: &[
         &NAME,
         &FROM,

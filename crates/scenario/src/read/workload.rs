@@ -25,10 +25,13 @@ static SIZE: Key<Bytes> = Key::new("size", "Length of a message.").range("1 B", 
 static COUNT: Key<u64> = Key::new("count", "How many, for each stream.")
     .range("1", "1000000000")
     .absent("as many as the run has time for");
-static INTERVAL: Key<Duration> =
-    Key::new("interval", "From the begin of one message to the begin of the next. One that could not be written in time delays those behind it.")
-        .range("0 s", "1 h")
-        .default("0 s", "the next as soon as the one before is written");
+static INTERVAL: Key<Duration> = Key::new(
+    "interval",
+    "From the begin of one message to the begin of the next. One that could not be written in time delays \
+         those behind it.",
+)
+.range("0 s", "1 h")
+.default("0 s", "the next as soon as the one before is written");
 
 /// Messages of one size.
 pub static MESSAGES: Section = Section {

@@ -1,0 +1,24 @@
+//! A scenario file, its lines that begin with `--set ` being overrides: it is a scenario with an estimate and an
+//! explanation, or its errors can be shown.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use slowpath_scenario::explain::Explanation;
+use slowpath_scenario::{Estimate, Override, check};
+
+fuzz_target!(|data: &str| {
+    let (overrides, lines): (Vec<&str>, Vec<&str>) =
+        data.lines().partition(|line| line.starts_with("--set "));
+    let overrides: Vec<Override> =
+        overrides.iter().filter_map(|line| line.trim_start_matches("--set ").parse().ok()).collect();
+    match check("fuzz.toml", &lines.join("\n"), &overrides, None) {
+        Ok(checked) => {
+            assert!(Estimate::of(&checked.scenario).is_sane().is_ok());
+            assert!(!Explanation::of(&checked).to_string().is_empty());
+        }
+        Err(rejected) => {
+            assert!(rejected.to_string().contains("error: "));
+            assert!(!rejected.findings().is_empty());
+        }
+    }
+});
