@@ -16,6 +16,8 @@ mod memory;
 mod ofo;
 mod sack;
 mod syn_sent;
+#[cfg(test)]
+mod tests;
 mod time_wait;
 mod tuning;
 mod urgent;

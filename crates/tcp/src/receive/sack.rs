@@ -35,7 +35,7 @@ impl SackBlocks {
     }
 
     /// Takes in `range`; the block that it is in comes first now.
-    fn add(&mut self, range: Block) {
+    pub(super) fn add(&mut self, range: Block) {
         if let Some(found) = self.position(range) {
             extend(&mut self.blocks[found], range);
             self.blocks[..=found].rotate_right(1);
