@@ -2,6 +2,7 @@
 
 mod ends;
 mod hostile;
+mod listening;
 mod network;
 mod plain;
 mod rough;
