@@ -156,6 +156,8 @@ pub struct Choices {
     pub moderate_bursts_when_open: bool,
     /// Whether super-packets are sent (TSO or GSO; since 2.5.33 and 2.6.18).
     pub super_packets: bool,
+    /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`, since 5.4).
+    pub push_super_packets: bool,
     /// Whether segments wait for more while one of the same socket is still in the queue of the device
     /// (`tcp_autocorking`, since 3.14).
     pub autocorking: bool,
@@ -197,6 +199,7 @@ impl Choices {
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
         super_packets: true,
+        push_super_packets: true,
         autocorking: true,
         compressed_acks: true,
         ack_repairs_at_once: true,
@@ -225,6 +228,7 @@ impl Choices {
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
         super_packets: true,
+        push_super_packets: false,
         autocorking: false,
         compressed_acks: false,
         ack_repairs_at_once: false,

@@ -102,6 +102,7 @@ impl Connection {
         if syn.end() == syn.seq + 1 {
             return;
         }
+        self.rcv.syn_data = true;
         let fin = syn.flags.has(Flags::FIN);
         let flags = if fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         self.append(&Packet { seq: syn.seq + 1, flags, ..*syn });

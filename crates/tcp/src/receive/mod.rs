@@ -109,6 +109,8 @@ pub(crate) struct Receiver {
     pub waiting_quietly: bool,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
+    /// The SYN's data was taken (`syn_data_acked`).
+    pub syn_data: bool,
     /// What `TCP_INFO` counts.
     pub counters: Counters,
 }
@@ -183,6 +185,7 @@ impl Receiver {
             offered_scale: 0,
             waiting_quietly: false,
             fast_open: None,
+            syn_data: false,
             counters: Counters::default(),
         }
     }

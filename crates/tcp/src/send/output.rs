@@ -303,6 +303,10 @@ impl Connection {
         let skb = &mut self.snd.queue[id];
         skb.sent = record;
         skb.sent_at = self.snd.wire_at;
+        if skb.segments > 1 && self.settings.choices.push_super_packets {
+            // Whoever merges segments at the other side shall hand them up now.
+            skb.flags = skb.flags.with(Flags::PSH);
+        }
         let skb = *skb;
         let mut packet = self.header(now, skb.flags, skb.seq);
         packet.len = skb.len();

@@ -18,9 +18,58 @@ const SERVER_WITHOUT_OPTION: u32 = 0x400;
 /// Servers that a client remembers.
 const MAX_SERVERS: usize = 1024;
 
-/// The secret of a server's cookies.
+/// The secret of a server's cookies (`net.ipv4.tcp_fastopen_key`): its four words, two and two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Key(pub u64);
+pub struct Key(pub u64, pub u64);
+
+impl Key {
+    /// The key that the sysctl writes as `a-b-c-d`.
+    pub fn from_words(words: [u32; 4]) -> Self {
+        let [a, b, c, d] = words.map(u64::from);
+        Self(a | b << 32, c | d << 32)
+    }
+
+    /// The cookie for a connection between two addresses, the client's bytes first
+    /// (`__tcp_fastopen_cookie_gen_cipher`): their SipHash-2-4 (Aumasson and Bernstein 2012).
+    pub fn cookie(self, addresses: &[u8]) -> Cookie {
+        Cookie::new(&siphash(self, addresses).to_le_bytes()).unwrap_or_default()
+    }
+}
+
+fn siphash(key: Key, bytes: &[u8]) -> u64 {
+    let mut state = [
+        key.0 ^ 0x736f_6d65_7073_6575,
+        key.1 ^ 0x646f_7261_6e64_6f6d,
+        key.0 ^ 0x6c79_6765_6e65_7261,
+        key.1 ^ 0x7465_6462_7974_6573,
+    ];
+    let mut absorb = |word: u64, rounds: u32| {
+        state[3] ^= word;
+        (0..rounds).for_each(|_| sip_round(&mut state));
+        state[0] ^= word;
+    };
+    let (whole, rest) = bytes.split_at(bytes.len() / 8 * 8);
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    whole.chunks(8).for_each(|chunk| absorb(word(chunk), 2));
+    absorb(word(rest) | (bytes.len() as u64) << 56, 2);
+    state[2] ^= 0xff;
+    (0..4).for_each(|_| sip_round(&mut state));
+    state.into_iter().fold(0, |hash, word| hash ^ word)
+}
+
+fn sip_round(state: &mut [u64; 4]) {
+    let [a, b, c, d] = state;
+    *a = a.wrapping_add(*b);
+    *b = b.rotate_left(13) ^ *a;
+    *a = a.rotate_left(32);
+    *c = c.wrapping_add(*d);
+    *d = d.rotate_left(16) ^ *c;
+    *a = a.wrapping_add(*d);
+    *d = d.rotate_left(21) ^ *a;
+    *c = c.wrapping_add(*b);
+    *b = b.rotate_left(17) ^ *c;
+    *c = c.rotate_left(32);
+}
 
 /// What a client remembers of servers (`tcp_fastopen_cache_set`): one for each host.
 #[derive(Clone, Debug, Default)]
@@ -75,24 +124,25 @@ pub(super) fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
         return Answer::Accept;
     }
     let Some(asked) = asked else { return Answer::No };
-    let good = cookie(listener.key, peer);
+    let good = listener.cookie(peer);
     if asked == good { Answer::Accept } else { Answer::Cookie(good) }
 }
 
-/// The cookie of a peer: any good mixture of its name and the secret will do (RFC 7413, section 4.1.2).
-fn cookie(key: Key, peer: Peer) -> Cookie {
-    // The finaliser of splitmix64 (Steele, Lea and Flood 2014).
-    let mut mixed = key.0 ^ peer.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
-    Cookie::new(&mixed.to_be_bytes()).unwrap_or_default()
-}
-
 impl Listener {
-    /// Sets the secret of the cookies (`net.ipv4.tcp_fastopen_key`).
+    /// Sets the secret of the cookies.
     pub fn set_fast_open_key(&mut self, key: Key) {
         self.key = key;
+    }
+
+    /// Says what the addresses of all peers are, the client's bytes first: their cookies depend on it. Without it,
+    /// the number of a peer serves.
+    pub fn set_fast_open_addresses(&mut self, addresses: Vec<u8>) {
+        self.addresses = Some(addresses);
+    }
+
+    fn cookie(&self, peer: Peer) -> Cookie {
+        let number = peer.0.to_be_bytes();
+        self.key.cookie(self.addresses.as_deref().unwrap_or(&number))
     }
 }
 
@@ -177,5 +227,28 @@ impl Connection {
         let due = request.due;
         self.repeat_syn_ack(now);
         self.timers.keepalive = Some(due);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the paper: key 00 01 … 0f, message 00 01 … 0e.
+    #[test]
+    fn siphash_is_siphash() {
+        let key = Key(0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
+        let message: Vec<u8> = (0..15).collect();
+        assert_eq!(siphash(key, &message), 0xa129_ca61_49be_45e5);
+    }
+
+    #[test]
+    fn a_client_remembers_so_many_servers() {
+        let mut cache = CookieCache::default();
+        for server in 0..2000 {
+            cache.set(Peer(server), Key::default().cookie(&[1]), 1460);
+        }
+        assert_eq!(cache.servers.len(), MAX_SERVERS);
+        assert!(cache.get(Peer(1999)).is_some() && cache.get(Peer(0)).is_none());
     }
 }

@@ -33,6 +33,8 @@ pub struct Listener {
     out: VecDeque<(Peer, Packet)>,
     /// Secret of the Fast Open cookies.
     pub(super) key: Key,
+    /// What its peers' cookies are made of, if not their numbers.
+    pub(super) addresses: Option<Vec<u8>>,
     /// A connection has come since this was last asked.
     woken: bool,
     counters: ListenerCounters,
@@ -64,6 +66,7 @@ impl Listener {
             ready: VecDeque::new(),
             out: VecDeque::new(),
             key: Key::default(),
+            addresses: None,
             woken: false,
             counters: ListenerCounters::default(),
         }
