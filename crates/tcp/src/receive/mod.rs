@@ -32,6 +32,7 @@ pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window};
 use crate::connection::Settings;
 use crate::packet::Block;
 use crate::socket::SynAck;
+use crate::socket::fast_open::Attempt;
 use crate::socket::options::SocketOptions;
 use acks::AckState;
 use memory::ReceiveQueue;
@@ -109,6 +110,8 @@ pub(crate) struct Receiver {
     pub waiting_quietly: bool,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
+    /// What our SYN was about, if it was a Fast Open.
+    pub attempt: Attempt,
     /// The SYN's data was taken (`syn_data_acked`).
     pub syn_data: bool,
     /// What `TCP_INFO` counts.
@@ -185,6 +188,7 @@ impl Receiver {
             offered_scale: 0,
             waiting_quietly: false,
             fast_open: None,
+            attempt: Attempt::default(),
             syn_data: false,
             counters: Counters::default(),
         }

@@ -62,6 +62,12 @@ impl Connection {
         self.finish_connect(now);
         self.wakeups.state |= !self.orphaned;
         self.wakeups.writable |= !self.orphaned;
+        if self.fast_open_answered(now, packet) {
+            // The data that goes again takes the ACK along.
+            self.urgent_received(packet);
+            self.data_snd_check(now);
+            return;
+        }
         // A write that waits, and some options, promise data to take the ACK along.
         if self.snd.write_seq > self.snd.nxt || self.options.defer_accept != 0 || self.in_pingpong_mode() {
             self.schedule_ack();

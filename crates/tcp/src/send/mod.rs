@@ -1,6 +1,7 @@
 //! The sending half of a connection: from the application's write to segments, their acknowledgment and recovery.
 //!
 //! - `queue`, `skb`: buffers, unsent and unacknowledged.
+//! - `opening`, `fast_open`: the SYN, and what goes with it.
 //! - `write`: `sendmsg`, and how much a socket may hold.
 //! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
 //! - `ack`: what an acknowledgment does (`tcp_ack`).
@@ -15,6 +16,7 @@
 mod ack;
 mod chrono;
 mod counting;
+mod fast_open;
 mod device;
 mod info;
 mod metrics;

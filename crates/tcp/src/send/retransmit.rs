@@ -229,9 +229,13 @@ impl Connection {
             }
         }
         self.snd.retransmit_hint = None;
-        if before == self.snd.lost_out {
-            return;
+        if before != self.snd.lost_out {
+            self.recover_without_congestion(now);
         }
+    }
+
+    /// Sends again what is marked lost, though no queue overflowed (`tcp_non_congestion_loss_retransmit`).
+    pub(super) fn recover_without_congestion(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Loss {
             self.snd.high_seq = self.snd.nxt;
             self.snd.window.ssthresh = self.snd.current_ssthresh();

@@ -1,16 +1,21 @@
 //! Data in the SYN (RFC 7413; net/ipv4/tcp_fastopen.c, 6.18).
 
 use super::listener::{Listener, Peer};
+use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
-use crate::connection::Connection;
+use crate::connection::{Connection, Settings};
+use crate::errno::Errno;
 use crate::packet::{Cookie, Packet};
 use slowpath_model::{Flags, Instant};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// `TFO_SERVER_ENABLE` (include/net/tcp.h), a bit of `tcp_fastopen`.
 const SERVER_ENABLE: u32 = 2;
 /// `TFO_CLIENT_ENABLE`.
 pub(super) const CLIENT_ENABLE: u32 = 1;
+/// `TFO_CLIENT_NO_COOKIE`: the client sends data without having a cookie.
+const CLIENT_NO_COOKIE: u32 = 4;
 /// `TFO_SERVER_COOKIE_NOT_REQD`.
 const SERVER_NO_COOKIE: u32 = 0x200;
 /// `TFO_SERVER_WO_SOCKOPT1`: every listener takes data in SYNs, without the option.
@@ -146,7 +151,74 @@ impl Listener {
     }
 }
 
+/// What a client's SYN was about (`syn_fastopen`, `syn_data`), and what came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    /// It asked for a cookie, or showed one.
+    option: bool,
+    /// Data went with it.
+    data: bool,
+    /// The cookie that the SYN-ACK brought, and the MSS.
+    learned: Option<(Cookie, u16)>,
+}
+
 impl Connection {
+    /// Opens a connection with data in the SYN (`sendto` with `MSG_FASTOPEN`), if the server's cookie is known or
+    /// none is wanted; else the SYN asks for one. Says how many of the `len` bytes went along.
+    ///
+    /// # Errors
+    ///
+    /// `EINPROGRESS` if nothing went along, `EOPNOTSUPP` if `tcp_fastopen` does not allow it. The connection is
+    /// opening in either case but the last.
+    pub fn connect_fast(
+        settings: Arc<Settings>,
+        options: SocketOptions,
+        now: Instant,
+        known: Option<(Cookie, u16)>,
+        len: u32,
+    ) -> (Self, Result<u32, Errno>) {
+        let mode = settings.sysctls.tcp_fastopen;
+        let free = mode & CLIENT_NO_COOKIE != 0 || options.fast_open_no_cookie;
+        let mut connection = Self::new(settings, options);
+        if mode & CLIENT_ENABLE == 0 {
+            return (connection, Err(Errno::EOPNOTSUPP));
+        }
+        connection.prepare_connect();
+        // What the server has said before, or what we would say ourselves.
+        let mss = known.map_or(connection.rcv.advmss, |(_, mss)| u32::from(mss)).min(connection.rcv.advmss);
+        connection.negotiated.mss = u16::try_from(mss).unwrap_or(u16::MAX);
+        let (option, len) = match known {
+            _ if free => (None, len),
+            Some((cookie, _)) => (Some(cookie), len),
+            None => (Some(Cookie::default()), 0),
+        };
+        let sent = connection.start_fast_connect(now, option, len);
+        connection.rcv.attempt = Attempt { option: option.is_some(), data: sent > 0, learned: None };
+        (connection, if sent > 0 { Ok(sent) } else { Err(Errno::EINPROGRESS) })
+    }
+
+    /// The SYN-ACK has come: whether it left out the SYN's data, which then goes again
+    /// (`tcp_rcv_fastopen_synack`).
+    pub(crate) fn fast_open_answered(&mut self, now: Instant, syn_ack: &Packet) -> bool {
+        if self.rcv.attempt.option {
+            let cookie = syn_ack.syn_options().fast_open.filter(|cookie| !cookie.as_slice().is_empty());
+            self.rcv.attempt.learned = cookie.map(|cookie| (cookie, self.negotiated.mss));
+        }
+        if !self.rcv.attempt.data {
+            return false;
+        }
+        self.rcv.syn_data = self.snd.una == self.snd.nxt;
+        if !self.rcv.syn_data {
+            self.retransmit_syn_data(now);
+        }
+        !self.rcv.syn_data
+    }
+
+    /// The cookie that the server gave, once, for the host's [`CookieCache`].
+    pub fn poll_cookie(&mut self) -> Option<(Cookie, u16)> {
+        self.rcv.attempt.learned.take()
+    }
+
     /// Whether it was opened by a SYN with data and the handshake is not through.
     pub(crate) fn is_fast_open_child(&self) -> bool {
         self.rcv.fast_open.is_some()
@@ -218,7 +290,7 @@ impl Connection {
             u16::from(self.options.syn_count.unwrap_or(self.settings.sysctls.tcp_synack_retries)) + 1;
         let Some(request) = self.rcv.fast_open.as_mut() else { return };
         if u16::from(request.timeouts) >= retries {
-            self.done_with_error(now, crate::Errno::ETIMEDOUT);
+            self.done_with_error(now, Errno::ETIMEDOUT);
             return;
         }
         request.timeouts = request.timeouts.saturating_add(1);
