@@ -15,6 +15,7 @@ pub mod call;
 pub mod config;
 pub mod kernel;
 pub mod lexer;
+pub mod modelled;
 pub mod packet;
 mod parser;
 pub mod python;
@@ -27,6 +28,7 @@ pub mod wire;
 
 pub use config::Config;
 pub use kernel::{Happening, Kernel, KernelError, Progress, Understood};
+pub use modelled::Modelled;
 pub use runner::{Failure, Note, Outcome, ReadFile, Report, TraceLine, run};
 pub use script::Script;
 pub use source::{ScriptError, Source};

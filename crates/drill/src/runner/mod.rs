@@ -167,7 +167,7 @@ impl Runner<'_> {
         let Some(last) = self.last else { return Ok(()) };
         let now = self.kernel.now();
         due.check(now, Some(last.at), &self.script.config)
-            .map_err(|late| self.failure(event, "this could not happen in time").of_time(late))
+            .map_err(|late| self.failure(event, "this could not happen in time").of_time(late).of_runner())
     }
 
     fn pass_until(&mut self, event: &Event, until: Instant) -> Step {
@@ -220,13 +220,20 @@ impl Runner<'_> {
 
     /// What the kernel sent and no line expected is no failure, as it is none of packetdrill's.
     fn note_leftovers(&mut self) {
+        let now = self.kernel.now();
+        // A kernel that cannot be watched any longer has said so before.
+        while let Ok(Happening::Sent(at, packet)) = self.kernel.wait(now) {
+            self.sent.push_back((at, packet));
+            if self.sent.len() > MOST_UNEXPECTED {
+                break;
+            }
+        }
         let count = self.sent.len();
         if let Some((at, packet)) = self.sent.front() {
-            let first = format!("{} > {packet}", seconds(*at));
-            self.notes.push(Note {
-                line: 0,
-                text: format!("{count} packets were sent that no line expects; the first: {first}"),
-            });
+            let what = if count == 1 { "one packet was" } else { "packets were" };
+            let number = if count == 1 { String::new() } else { format!("{count} ") };
+            let text = format!("{number}{what} sent that no line expects: {} > {packet}", seconds(*at));
+            self.notes.push(Note { line: 0, text });
         }
     }
 

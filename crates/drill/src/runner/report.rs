@@ -46,6 +46,8 @@ pub struct Failure {
     pub actual: Option<String>,
     /// How far from its time it might have been.
     pub tolerance: Option<Duration>,
+    /// Whether it was not the kernel that was late, but who runs the script: it says nothing, and may be run again.
+    pub runner_late: bool,
 }
 
 /// A remark about a line; line 0 is about the whole.
@@ -83,6 +85,7 @@ impl Failure {
             expected: None,
             actual: None,
             tolerance: None,
+            runner_late: false,
         })
     }
 
@@ -102,6 +105,12 @@ impl Failure {
         let mut failure = self.between(late.expected, late.actual);
         failure.tolerance = Some(late.tolerance);
         failure
+    }
+
+    /// It was not the kernel that was late.
+    pub(super) fn of_runner(mut self: Box<Self>) -> Box<Self> {
+        self.runner_late = true;
+        self
     }
 
     pub(super) fn of_difference(self: Box<Self>, difference: Difference) -> Box<Self> {

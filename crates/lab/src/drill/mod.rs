@@ -19,7 +19,9 @@ use slowpath_drill::call::{Call, Fd};
 use slowpath_drill::packet::Datagram;
 use slowpath_drill::shell::Command;
 use slowpath_drill::wire::{decode, encode};
-use slowpath_drill::{Happening, Kernel, KernelError, Progress, ReadFile, Report, Script, Understood};
+use slowpath_drill::{
+    Happening, Kernel, KernelError, Outcome, Progress, ReadFile, Report, Script, Understood,
+};
 use slowpath_model::Instant;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -38,11 +40,26 @@ const WAKE_EARLY: Duration = Duration::from_micros(60);
 /// The longest packet that IP can carry.
 const LONGEST_PACKET: usize = 65_536;
 
-/// Runs a script on this kernel, in a namespace of its own.
+/// How often a script is run whose lines could not be kept in time: a busy machine makes us late, not the kernel.
+const MOST_RUNS: u32 = 5;
+
+/// Runs a script on this kernel, in a namespace of its own; again, if we were late for one of its lines.
 ///
 /// # Errors
 /// If the namespace, the device or its addresses cannot be made, which takes root.
 pub fn run(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError> {
+    let late = |report: &Report| matches!(&report.outcome, Outcome::Failed(failure) if failure.runner_late);
+    let mut report = run_once(script, read_file)?;
+    for _ in 1..MOST_RUNS {
+        if !late(&report) {
+            break;
+        }
+        report = run_once(script, read_file)?;
+    }
+    Ok(report)
+}
+
+fn run_once(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError> {
     let files = files::Requests::new();
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| run_inside(script, &files));

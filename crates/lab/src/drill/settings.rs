@@ -11,11 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a namespace inherits from the machine, set back to what Linux has by itself: scripts must not depend on the
 /// machine (`tcp_sk_init`, net/ipv4/tcp_ipv4.c, 6.18).
 const PINNED: &[(&str, &str)] = &[
-    ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+    ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
     ("net.ipv4.tcp_fastopen", "1"),
-    // A namespace that remembers earlier connections would give each script another start.
-    ("net.ipv4.tcp_no_metrics_save", "1"),
     // Nobody answers neighbour and router solicitations; they would only be noise.
     ("net.ipv6.conf.all.router_solicitations", "0"),
 ];

@@ -1,0 +1,336 @@
+//! The model of Linux's TCP as a [`Kernel`]: sockets and files around [`slowpath_tcp`], in virtual time.
+
+mod calls;
+mod events;
+mod info;
+mod numbers;
+mod options;
+mod sockets;
+mod transfer;
+
+use crate::call::{Call, Fd, Returned};
+use crate::config::{Config, IpVersion};
+use crate::kernel::{Happening, Kernel, KernelError, Progress, Understood};
+use crate::packet::{Body, Datagram, Echoed, Icmp};
+use crate::shell::Command;
+use numbers::Numbers;
+use slowpath_kernels::{KernelProfile, Sysctl};
+use slowpath_model::{Instant, StreamOffset};
+use slowpath_tcp::choices::CongestionControl;
+use slowpath_tcp::packet::Packet;
+use slowpath_tcp::socket::{Peer, Unreachable};
+use slowpath_tcp::{Connection, Settings, State};
+use sockets::{File, Ports, Stage};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where in its tick a kernel is when a script begins: in the middle, away from both edges.
+const START_IN_TICK: i64 = 2;
+/// The first local port of connections that are opened (`ip_local_port_range`).
+const FIRST_LOCAL_PORT: u16 = 32_768;
+/// Steps in one wait: a model that does not come to rest is wrong, and must not hang its caller.
+const MOST_STEPS: u32 = 1_000_000;
+
+/// A kernel that is modelled, with its sockets.
+pub struct Modelled {
+    profile: KernelProfile,
+    settings: Arc<Settings>,
+    bind_port: u16,
+    connect_port: u16,
+    /// The time by the model's clock; the run's is `offset` less.
+    now: Instant,
+    offset: Duration,
+    files: BTreeMap<Fd, File>,
+    /// Connections that no file has any more, and what is left of listeners.
+    orphans: Vec<(Ports, Connection)>,
+    flows: BTreeMap<Ports, Numbers>,
+    sent: VecDeque<(Instant, Datagram)>,
+    blocked: Option<Waiting>,
+    next_port: u16,
+}
+
+/// A call that blocks.
+struct Waiting {
+    call: Call,
+    /// Bytes that it has moved so far.
+    moved: u32,
+    /// When it gives up.
+    until: Option<Instant>,
+}
+
+impl Modelled {
+    /// A kernel as its profile has it, on the network that a script describes.
+    pub fn new(profile: KernelProfile, config: &Config) -> Self {
+        let settings = Arc::new(settings(&profile, config));
+        let tick = 1_000_000_000 / i64::from(profile.hz().max(1));
+        let offset = Duration::from_nanos((1_000 * tick + tick / START_IN_TICK).unsigned_abs());
+        Self {
+            profile,
+            settings,
+            bind_port: config.bind_port,
+            connect_port: config.connect_port,
+            now: Instant::START + offset,
+            offset,
+            files: BTreeMap::new(),
+            orphans: Vec::new(),
+            flows: BTreeMap::new(),
+            sent: VecDeque::new(),
+            blocked: None,
+            next_port: FIRST_LOCAL_PORT,
+        }
+    }
+
+    fn script_time(&self, at: Instant) -> Instant {
+        at - self.offset
+    }
+
+    /// Takes what every connection sends.
+    fn flush(&mut self) {
+        let mut out: Vec<(Ports, Packet)> = Vec::new();
+        for file in self.files.values_mut() {
+            let File::Socket(socket) = file else { continue };
+            socket.collect(&mut out);
+        }
+        for (ports, connection) in &mut self.orphans {
+            while let Some(packet) = connection.poll_transmit() {
+                out.push((*ports, packet));
+            }
+        }
+        self.orphans.retain(|(_, connection)| !connection.is_gone());
+        let at = self.script_time(self.now);
+        for (ports, packet) in out {
+            let numbers = self.flows.entry(ports).or_default();
+            for datagram in numbers.wire(ports, &packet) {
+                self.sent.push_back((at, datagram));
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let files = self.files.values().filter_map(|file| match file {
+            File::Socket(socket) => socket.next_timeout(),
+            _ => None,
+        });
+        let orphans = self.orphans.iter().filter_map(|(_, connection)| connection.poll_timeout());
+        let waiting = self.blocked.as_ref().and_then(|waiting| waiting.until);
+        files.chain(orphans).chain(waiting).min()
+    }
+
+    fn handle_timeouts(&mut self) {
+        let now = self.now;
+        for file in self.files.values_mut() {
+            if let File::Socket(socket) = file {
+                socket.handle_timeout(now);
+            }
+        }
+        for (_, connection) in &mut self.orphans {
+            if connection.poll_timeout().is_some_and(|at| at <= now) {
+                connection.handle_timeout(now);
+            }
+        }
+    }
+
+    /// Tries the call that blocks again.
+    fn resume(&mut self) -> Option<Returned> {
+        let mut waiting = self.blocked.take()?;
+        let returned = self.attempt(&mut waiting);
+        if returned.is_none() {
+            self.blocked = Some(waiting);
+        }
+        returned
+    }
+
+    fn deliver(&mut self, packet: &Datagram) {
+        match &packet.body {
+            Body::Tcp(segment) => {
+                let ports = Ports { local: packet.destination_port, remote: packet.source_port };
+                let numbers = self.flows.entry(ports).or_default();
+                let model = numbers.model(packet.class, segment);
+                self.deliver_segment(ports, &model);
+            }
+            Body::Icmp(message) => {
+                let ports = Ports { local: packet.source_port, remote: packet.destination_port };
+                self.deliver_icmp(ports, message);
+            }
+            Body::Udp { .. } => {}
+        }
+    }
+
+    fn deliver_segment(&mut self, ports: Ports, packet: &Packet) {
+        let now = self.now;
+        if let Some(connection) = self.connection(ports) {
+            connection.handle_packet(now, packet);
+            return;
+        }
+        let listener = self.files.values_mut().find_map(|file| match file {
+            File::Socket(socket) if socket.port == ports.local => match &mut socket.stage {
+                Stage::Listening(listener) => Some(listener),
+                Stage::Fresh(_) | Stage::Connected(_) => None,
+            },
+            _ => None,
+        });
+        match listener {
+            Some(listener) => listener.handle_packet(now, Peer(u64::from(ports.remote)), packet),
+            None => {
+                if let Some(reset) = numbers::reset_for(packet) {
+                    let at = self.now - self.offset;
+                    let numbers = self.flows.entry(ports).or_default();
+                    self.sent.push_back((at, numbers.wire_reset(ports, &reset)));
+                }
+            }
+        }
+    }
+
+    /// The connection between two ports, held or not.
+    fn connection(&mut self, ports: Ports) -> Option<&mut Connection> {
+        let held = self.files.values_mut().find_map(|file| match file {
+            File::Socket(socket) if socket.ports == Some(ports) => socket.connection(),
+            _ => None,
+        });
+        let orphan = self.orphans.iter_mut().find(|(own, _)| *own == ports).map(|(_, connection)| connection);
+        held.or(orphan).filter(|connection| connection.state() != State::Closed)
+    }
+
+    fn deliver_icmp(&mut self, ports: Ports, message: &Icmp) {
+        let Echoed::Tcp { seq, .. } = message.echoed else { return };
+        let seq: StreamOffset = self.flows.entry(ports).or_default().local_offset(seq);
+        let Some(kind) = unreachable(message, self.settings.ip_header == 40) else { return };
+        let now = self.now;
+        if let Some(connection) = self.connection(ports) {
+            connection.handle_icmp(now, kind, seq);
+        }
+    }
+
+    /// Sets a sysctl, for sockets that are made from now on.
+    fn set(&mut self, name: &str, value: &str) -> Result<Understood, KernelError> {
+        if name == "net.ipv4.tcp_congestion_control" {
+            let known = CongestionControl::ALL.iter().find(|control| control.name() == value);
+            let Some(control) = known else { return Ok(Understood::No) };
+            self.profile.tcp.congestion_control = *control;
+        } else {
+            let Some(sysctl) = Sysctl::named(name).filter(|sysctl| sysctl.name == name) else {
+                return Ok(Understood::No);
+            };
+            let value = decimal(value);
+            sysctl
+                .put(&mut self.profile, &value)
+                .map_err(|error| KernelError::new(format!("{name}={value}: write {}", error.form)))?;
+        }
+        let mut settings = (*self.settings).clone();
+        settings.choices = self.profile.tcp.clone();
+        settings.sysctls = self.profile.sysctls.clone();
+        self.settings = Arc::new(settings);
+        Ok(Understood::Yes)
+    }
+}
+
+/// sysctl(8) takes numbers in hexadecimal too.
+fn decimal(value: &str) -> String {
+    let number = value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    number.map_or_else(|| value.to_owned(), |number| number.to_string())
+}
+
+fn settings(profile: &KernelProfile, config: &Config) -> Settings {
+    Settings {
+        choices: profile.tcp.clone(),
+        sysctls: profile.sysctls.clone(),
+        mtu: u32::from(config.mtu),
+        ip_header: if config.ip_version == IpVersion::V6 { 40 } else { 20 },
+        gso_max: (65_535, 65_536),
+    }
+}
+
+/// What an ICMP message says of a packet (RFC 792, RFC 4443).
+fn unreachable(message: &Icmp, v6: bool) -> Option<Unreachable> {
+    Some(match (v6, message.kind, message.code) {
+        (false, 3, 4) | (true, 2, _) => Unreachable::TooBig(message.mtu?),
+        (false, 3, 0 | 6 | 11) | (true, 1, 0) => Unreachable::Network,
+        (false, 3, 1 | 5 | 7 | 8 | 12) | (true, 1, 2 | 3) => Unreachable::Host,
+        (false, 3, 2) | (true, 4, 1) => Unreachable::Protocol,
+        (false, 3, 3) | (true, 1, 4) => Unreachable::Port,
+        (false, 3, 9 | 10 | 13) | (true, 1, 1) => Unreachable::Prohibited,
+        (false, 11, _) | (true, 3, _) => Unreachable::TimeExceeded,
+        _ => return None,
+    })
+}
+
+impl Kernel for Modelled {
+    fn now(&mut self) -> Instant {
+        self.script_time(self.now)
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<Happening, KernelError> {
+        let until = until + self.offset;
+        for _ in 0..MOST_STEPS {
+            self.flush();
+            if let Some((at, packet)) = self.sent.pop_front() {
+                return Ok(Happening::Sent(at, packet));
+            }
+            if let Some(returned) = self.resume() {
+                self.flush();
+                return Ok(Happening::Returned(self.script_time(self.now), returned));
+            }
+            match self.next_timeout().filter(|at| *at <= until) {
+                Some(at) => self.now = self.now.max(at),
+                None => {
+                    self.now = self.now.max(until);
+                    return Ok(Happening::Nothing);
+                }
+            }
+            self.handle_timeouts();
+        }
+        Err(KernelError::new("the model does not come to rest"))
+    }
+
+    fn call(&mut self, call: Call) -> Result<Progress, KernelError> {
+        let until = self.deadline(&call);
+        let mut waiting = Waiting { call, moved: 0, until };
+        let returned = self.attempt(&mut waiting);
+        self.flush();
+        Ok(match returned {
+            Some(returned) => Progress::Returned(returned),
+            None => {
+                self.blocked = Some(waiting);
+                Progress::Blocked
+            }
+        })
+    }
+
+    fn inject(&mut self, packet: &Datagram) -> Result<(), KernelError> {
+        self.deliver(packet);
+        self.flush();
+        Ok(())
+    }
+
+    fn measures(&mut self, fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError> {
+        let now = self.now;
+        let Some(File::Socket(socket)) = self.files.get_mut(&fd) else {
+            return Err(KernelError::new("this file is no socket, and measures nothing"));
+        };
+        match &socket.stage {
+            Stage::Connected(connection) => Ok(info::measures(&connection.info(now))),
+            Stage::Listening(listener) => Ok(info::of_listener(listener.queue())),
+            Stage::Fresh(_) => Err(KernelError::new("this socket is not connected, and measures nothing")),
+        }
+    }
+
+    fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {
+        match command {
+            Command::Sysctl { name, value } => self.set(name, value),
+            // Queues and offloads of a device that takes everything at once change nothing.
+            Command::Tc(_) | Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => {
+                Ok(Understood::Yes)
+            }
+            Command::Ip(words) if words.first().is_some_and(|word| word == "tcp_metrics") => {
+                Ok(Understood::Yes)
+            }
+            Command::Ip(_) | Command::Counters(_) | Command::Include(_) | Command::Unknown(_) => {
+                Ok(Understood::No)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Packets of the model and packets of the wire: offsets and sequence numbers, super-packets and segments.
+
+use super::sockets::Ports;
+use crate::packet::{Body, Datagram, Segment, TcpOption, ecn_bits};
+use crate::wire;
+use slowpath_model::{Ecn, Flags, StreamOffset};
+use slowpath_tcp::packet::{Block, Cookie, Options, Packet, Sack, SynOptions};
+
+/// The initial sequence number of every local end. Not 0, so that a number that was not mapped shows.
+const LOCAL_ISN: u32 = 0x4000_0000;
+
+/// How offsets of one connection become sequence numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers {
+    remote_isn: u32,
+    /// The furthest offsets seen each way: numbers are placed near them.
+    sent: StreamOffset,
+    received: StreamOffset,
+}
+
+/// The offset nearest to `near` that a sequence number can be.
+fn place(number: u32, isn: u32, near: StreamOffset) -> StreamOffset {
+    let distance = number.wrapping_sub(isn).wrapping_sub(near.0 as u32) as i32;
+    StreamOffset(near.0 + i64::from(distance))
+}
+
+fn number(offset: StreamOffset, isn: u32) -> u32 {
+    isn.wrapping_add(offset.0 as u32)
+}
+
+impl Numbers {
+    /// The offset of a sequence number of ours.
+    pub fn local_offset(&self, number: u32) -> StreamOffset {
+        place(number, LOCAL_ISN, self.sent)
+    }
+
+    /// A segment from the wire. A SYN sets the number from which the peer counts.
+    pub fn model(&mut self, class: u8, segment: &Segment) -> Packet {
+        if segment.has(Flags::SYN) && self.received == StreamOffset(0) {
+            self.remote_isn = segment.seq;
+        }
+        let seq = place(segment.seq, self.remote_isn, self.received);
+        let mut packet = Packet::new(segment.flags, seq, segment.len);
+        packet.ack = self.local_offset(segment.ack);
+        packet.window = segment.window;
+        packet.urgent = segment.urgent;
+        packet.ecn = Ecn::from_bits(class);
+        packet.timestamps = segment.timestamps();
+        packet.options = self.model_options(segment, packet.ack);
+        self.received = self.received.max(packet.end());
+        packet
+    }
+
+    fn model_options(&self, segment: &Segment, ack: StreamOffset) -> Options {
+        if segment.has(Flags::SYN) {
+            let mut syn = SynOptions::default();
+            for option in &segment.options {
+                match option {
+                    TcpOption::Mss(mss) => syn.mss = Some(*mss),
+                    TcpOption::WindowScale(shift) => syn.window_scale = Some(*shift),
+                    TcpOption::SackPermitted => syn.sack_permitted = true,
+                    TcpOption::FastOpen(cookie) => syn.fast_open = Cookie::new(cookie),
+                    _ => {}
+                }
+            }
+            return Options::Syn(syn);
+        }
+        let mut sack = Sack::default();
+        for option in &segment.options {
+            let TcpOption::Sack(blocks) = option else { continue };
+            for (start, end) in blocks {
+                let block = Block { start: self.local_offset(*start), end: self.local_offset(*end) };
+                // What is out of reach is no block of this connection.
+                sack.push(ack, block);
+            }
+        }
+        if sack.is_empty() { Options::None } else { Options::Sack(sack) }
+    }
+
+    /// The segments that the device makes of a packet.
+    pub fn wire(&mut self, ports: Ports, packet: &Packet) -> Vec<Datagram> {
+        let size = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
+        let mut datagrams = Vec::new();
+        let mut done = 0;
+        loop {
+            let len = size.min(packet.len - done);
+            let (first, last) = (done == 0, done + len == packet.len);
+            datagrams.push(self.datagram(ports, packet, done, len, (first, last)));
+            done += len;
+            if last {
+                break;
+            }
+        }
+        self.sent = self.sent.max(packet.end());
+        datagrams
+    }
+
+    /// A reset of what belongs to nothing: where no number was acknowledged, it has none of its own.
+    pub fn wire_reset(&self, ports: Ports, reset: &Packet) -> Datagram {
+        let mut datagram = self.datagram(ports, reset, 0, 0, (true, true));
+        if let Some(segment) = datagram.segment_mut().filter(|segment| segment.has(Flags::ACK)) {
+            segment.seq = 0;
+        }
+        datagram
+    }
+
+    /// One segment of a packet. Only the last has PSH and FIN, only the first CWR (`tcp_gso_segment`).
+    fn datagram(&self, ports: Ports, packet: &Packet, skip: u32, len: u32, ends: (bool, bool)) -> Datagram {
+        let mut flags = packet.flags;
+        if !ends.1 {
+            flags = Flags(flags.0 & !(Flags::PSH.0 | Flags::FIN.0));
+        }
+        if !ends.0 {
+            flags = Flags(flags.0 & !Flags::CWR.0);
+        }
+        let segment = Segment {
+            flags,
+            seq: number(packet.seq + skip, LOCAL_ISN),
+            ack: if flags.has(Flags::ACK) { number(packet.ack, self.remote_isn) } else { 0 },
+            len,
+            window: packet.window,
+            urgent: packet.urgent,
+            options: self.wire_options(packet),
+        };
+        Datagram {
+            source_port: ports.local,
+            destination_port: ports.remote,
+            class: ecn_bits(packet.ecn),
+            ttl: wire::TTL,
+            flow_label: 0,
+            body: Body::Tcp(segment),
+        }
+    }
+
+    /// Options as Linux lays them out (`tcp_options_write`, net/ipv4/tcp_output.c).
+    fn wire_options(&self, packet: &Packet) -> Vec<TcpOption> {
+        let mut options = Vec::new();
+        let timestamps = packet.timestamps.map(TcpOption::Timestamps);
+        match packet.options {
+            Options::Syn(syn) => {
+                options.extend(syn.mss.map(TcpOption::Mss));
+                match (timestamps, syn.sack_permitted) {
+                    (Some(timestamps), true) => options.extend([TcpOption::SackPermitted, timestamps]),
+                    (Some(timestamps), false) => options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]),
+                    (None, true) => {
+                        options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted])
+                    }
+                    (None, false) => {}
+                }
+                if let Some(shift) = syn.window_scale {
+                    options.extend([TcpOption::Nop, TcpOption::WindowScale(shift)]);
+                }
+                if let Some(cookie) = syn.fast_open {
+                    options.push(TcpOption::FastOpen(cookie.as_slice().to_vec()));
+                    let padding = (4 - (2 + cookie.as_slice().len()) % 4) % 4;
+                    options.extend(std::iter::repeat_n(TcpOption::Nop, padding));
+                }
+            }
+            Options::Sack(_) | Options::None => {
+                if let Some(timestamps) = timestamps {
+                    options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]);
+                }
+                let sack = packet.sack();
+                if !sack.is_empty() {
+                    let edge = |offset| number(offset, self.remote_isn);
+                    let blocks = sack.blocks(packet.ack).map(|block| (edge(block.start), edge(block.end)));
+                    options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks.collect())]);
+                }
+            }
+        }
+        options
+    }
+}
+
+/// The reset for a segment that belongs to nothing (RFC 9293, section 3.10.7.1).
+pub fn reset_for(packet: &Packet) -> Option<Packet> {
+    if packet.flags.has(Flags::RST) {
+        return None;
+    }
+    if let Some(ack) = packet.acknowledges() {
+        return Some(Packet::new(Flags::RST, ack, 0));
+    }
+    let mut reset = Packet::new(Flags::RST.with(Flags::ACK), StreamOffset(0), 0);
+    reset.ack = packet.end();
+    Some(reset)
+}

@@ -1,0 +1,146 @@
+//! Files of the model: sockets in their stages, epoll instances, pipes.
+
+use super::events::Epoll;
+use slowpath_model::Instant;
+use slowpath_tcp::packet::Packet;
+use slowpath_tcp::socket::{Listener, Peer};
+use slowpath_tcp::{Connection, State};
+use std::time::Duration;
+
+/// The ports of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ports {
+    pub local: u16,
+    pub remote: u16,
+}
+
+/// A file.
+pub enum File {
+    Socket(Box<Socket>),
+    Epoll(Epoll),
+    /// Either end of a pipe, by the number of the pipe's first end.
+    Pipe {
+        bytes: u32,
+    },
+    /// The end of a pipe that is written to; its bytes are at the other.
+    PipeWrite {
+        to: i32,
+    },
+    /// A file on a disk that has as many bytes as anybody wants.
+    Plain,
+}
+
+/// How far a socket has come.
+pub enum Stage {
+    /// Neither listening nor connected. A listener that never listens keeps its options.
+    Fresh(Listener),
+    Listening(Listener),
+    Connected(Connection),
+}
+
+/// A socket.
+pub struct Socket {
+    pub stage: Stage,
+    pub port: u16,
+    pub ports: Option<Ports>,
+    pub nonblocking: bool,
+    pub receive_timeout: Option<Duration>,
+    pub send_timeout: Option<Duration>,
+    pub linger: Option<Duration>,
+    /// A connection that was opened and is not yet known to the application.
+    pub connecting: bool,
+    /// Counts what may wake somebody; edge-triggered events are told once a count.
+    pub generation: u64,
+    pub congestion: String,
+    pub inq: bool,
+}
+
+impl Socket {
+    pub fn new(listener: Listener, nonblocking: bool, congestion: &str) -> Self {
+        Self {
+            stage: Stage::Fresh(listener),
+            port: 0,
+            ports: None,
+            nonblocking,
+            receive_timeout: None,
+            send_timeout: None,
+            linger: None,
+            connecting: false,
+            generation: 0,
+            congestion: congestion.to_owned(),
+            inq: false,
+        }
+    }
+
+    /// A connection that a listener hands out.
+    pub fn accepted(connection: Connection, ports: Ports, nonblocking: bool, parent: &Self) -> Self {
+        Self {
+            stage: Stage::Connected(connection),
+            port: ports.local,
+            ports: Some(ports),
+            nonblocking,
+            receive_timeout: parent.receive_timeout,
+            send_timeout: parent.send_timeout,
+            linger: parent.linger,
+            connecting: false,
+            generation: 1,
+            congestion: parent.congestion.clone(),
+            inq: parent.inq,
+        }
+    }
+
+    pub fn connection(&mut self) -> Option<&mut Connection> {
+        match &mut self.stage {
+            Stage::Connected(connection) => Some(connection),
+            Stage::Fresh(_) | Stage::Listening(_) => None,
+        }
+    }
+
+    /// Whether the handshake of a connection that we open is under way.
+    pub fn is_opening(&self) -> bool {
+        match &self.stage {
+            Stage::Connected(connection) => matches!(connection.state(), State::SynSent | State::SynReceived),
+            Stage::Fresh(_) | Stage::Listening(_) => false,
+        }
+    }
+
+    /// What it sends, and whether somebody is to be woken.
+    pub fn collect(&mut self, out: &mut Vec<(Ports, Packet)>) {
+        match &mut self.stage {
+            Stage::Fresh(_) => {}
+            Stage::Listening(listener) => {
+                while let Some((Peer(peer), packet)) = listener.poll_transmit() {
+                    let remote = u16::try_from(peer).unwrap_or(0);
+                    out.push((Ports { local: self.port, remote }, packet));
+                }
+                self.generation += u64::from(listener.poll_wakeups());
+            }
+            Stage::Connected(connection) => {
+                while let Some(packet) = connection.poll_transmit() {
+                    out.extend(self.ports.map(|ports| (ports, packet)));
+                }
+                let wakeups = connection.poll_wakeups();
+                self.generation += u64::from(wakeups.readable || wakeups.writable || wakeups.state);
+            }
+        }
+    }
+
+    pub fn next_timeout(&self) -> Option<Instant> {
+        match &self.stage {
+            Stage::Fresh(_) => None,
+            Stage::Listening(listener) => listener.poll_timeout(),
+            Stage::Connected(connection) => connection.poll_timeout(),
+        }
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if !self.next_timeout().is_some_and(|at| at <= now) {
+            return;
+        }
+        match &mut self.stage {
+            Stage::Fresh(_) => {}
+            Stage::Listening(listener) => listener.handle_timeout(now),
+            Stage::Connected(connection) => connection.handle_timeout(now),
+        }
+    }
+}

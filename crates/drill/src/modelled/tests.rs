@@ -1,0 +1,50 @@
+//! A script on the model.
+
+use super::Modelled;
+use crate::{Config, Outcome, Script, Source, run};
+use slowpath_kernels::registry;
+
+fn outcome(text: &str) -> Outcome {
+    let script = Script::parse(&Source::new("t.pkt", text), &Config::default()).unwrap();
+    let profile = registry::named("linux-6.18").expect("today's kernel");
+    run(&script, &mut Modelled::new(profile, &script.config), &|_| None).outcome
+}
+
+const HANDSHAKE: &str = "
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK,nop,wscale 10>
++.1 < . 1:1(0) ack 1 win 257
++0 accept(3, ..., ...) = 4
+";
+
+#[test]
+fn a_handshake_and_a_write() {
+    let text = format!("{HANDSHAKE}+0 write(4, ..., 3000) = 3000\n+0 > P. 1:3001(3000) ack 1\n");
+    assert_eq!(outcome(&text), Outcome::Passed);
+}
+
+#[test]
+fn a_failure_says_expected_actual_and_tolerance() {
+    let text = format!("{HANDSHAKE}+.1 < P. 1:11(10) ack 1 win 257\n+.5 > . 1:1(0) ack 11\n");
+    let Outcome::Failed(failure) = outcome(&text) else { panic!("it passed") };
+    assert_eq!((failure.line, failure.file.as_str()), (10, "t.pkt"));
+    let shown = failure.to_string();
+    for part in
+        ["not sent in time", "+.5 > . 1:1(0) ack 11", "at 0.700000 s", "at 0.200000 s", "tolerance 0.0625"]
+    {
+        assert!(shown.contains(part), "{shown}");
+    }
+}
+
+#[test]
+fn what_nobody_expects_is_a_note() {
+    let text = format!("{HANDSHAKE}+0 write(4, ..., 10) = 10\n");
+    let script = Script::parse(&Source::new("t.pkt", &text), &Config::default()).unwrap();
+    let profile = registry::named("linux-6.18").expect("today's kernel");
+    let report = run(&script, &mut Modelled::new(profile, &script.config), &|_| None);
+    assert!(report.passed());
+    assert!(report.notes[0].text.contains("one packet was sent"), "{:?}", report.notes);
+}

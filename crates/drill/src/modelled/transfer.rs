@@ -1,0 +1,177 @@
+//! Data in and out.
+
+use super::calls::failed;
+use super::sockets::{File, Stage};
+use super::{Modelled, Waiting};
+use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
+use slowpath_tcp::socket::{ReadFlags, SocketOption};
+use slowpath_tcp::{Errno, State, WriteFlags};
+
+const OUT_OF_BAND: i32 = 0x1;
+const PEEK: i32 = 0x2;
+const DONT_WAIT: i32 = 0x40;
+const END_OF_RECORD: i32 = 0x80;
+const WAIT_ALL: i32 = 0x100;
+const ERROR_QUEUE: i32 = 0x2000;
+const MORE: i32 = 0x8000;
+const FAST_OPEN: i32 = 0x2000_0000;
+const SOL_TCP: i32 = 6;
+const TCP_CM_INQ: i32 = 36;
+
+fn length(buffers: &[Buffer]) -> u32 {
+    let sum: usize = buffers.iter().map(|buffer| buffer.len).sum();
+    u32::try_from(sum).unwrap_or(u32::MAX)
+}
+
+impl Modelled {
+    /// `None` while it waits.
+    pub(super) fn receive(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Returned> {
+        let Call::Receive { fd, via, buffers, flags, .. } = call else { return None };
+        if let Some(File::Pipe { bytes }) = self.files.get_mut(fd) {
+            let taken = length(buffers).min(*bytes);
+            *bytes -= taken;
+            return Some(Returned::value(i64::from(taken)));
+        }
+        if flags & ERROR_QUEUE != 0 {
+            return Some(failed(Errno::EAGAIN));
+        }
+        let result = self.read(*fd, length(buffers), *flags, waiting)?;
+        let output = match via {
+            Via::Message => {
+                let left = match self.socket(*fd) {
+                    Ok(socket) if socket.inq && result.is_ok() => {
+                        socket.connection().map(|connection| connection.inq() as i32)
+                    }
+                    _ => None,
+                };
+                let left =
+                    left.map(|value| ControlMessage::Integer { level: SOL_TCP, kind: TCP_CM_INQ, value });
+                Output::Message { flags: 0, control: left.into_iter().collect() }
+            }
+            _ => Output::None,
+        };
+        let result = result.map(i64::from).map_err(Errno::number);
+        Some(Returned { result, output })
+    }
+
+    fn read(&mut self, fd: Fd, len: u32, flags: i32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+        let now = self.now;
+        let over = self.over(waiting);
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return Some(Err(errno)),
+        };
+        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
+        let Stage::Connected(connection) = &mut socket.stage else { return Some(Err(Errno::ENOTCONN)) };
+        let take = ReadFlags { peek: flags & PEEK != 0, out_of_band: flags & OUT_OF_BAND != 0 };
+        if take.out_of_band {
+            return Some(connection.read(now, len, take));
+        }
+        let lowat = u32::try_from(connection.getsockopt(SocketOption::ReceiveLowAt)).unwrap_or(1);
+        let target = if flags & WAIT_ALL != 0 { len } else { lowat.min(len).max(1) };
+        let open = matches!(connection.state(), State::Established | State::FinWait1 | State::FinWait2);
+        if take.peek && blocks && open && connection.inq() < target {
+            return None;
+        }
+        match connection.read(now, len - waiting.moved, take) {
+            Ok(0) => Some(Ok(waiting.moved)),
+            Ok(read) => {
+                waiting.moved += read;
+                let enough = waiting.moved >= target || take.peek;
+                (enough || !blocks).then_some(Ok(waiting.moved))
+            }
+            Err(_) if waiting.moved > 0 && (!blocks || !open) => Some(Ok(waiting.moved)),
+            Err(Errno::EAGAIN) if blocks => None,
+            Err(errno) => Some(Err(errno)),
+        }
+    }
+
+    /// `None` while it waits.
+    pub(super) fn send(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Returned> {
+        let Call::Send { fd, buffers, flags, .. } = call else { return None };
+        if flags & FAST_OPEN != 0 {
+            return Some(failed(Errno::EOPNOTSUPP));
+        }
+        if let Some(File::PipeWrite { to }) = self.files.get(fd) {
+            let (to, len) = (*to, length(buffers));
+            if let Some(File::Pipe { bytes }) = self.files.get_mut(&to) {
+                *bytes += len;
+            }
+            return Some(Returned::value(i64::from(len)));
+        }
+        let result = self.write(*fd, length(buffers), *flags, waiting)?;
+        Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))))
+    }
+
+    fn write(&mut self, fd: Fd, len: u32, flags: i32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+        let now = self.now;
+        let over = self.over(waiting);
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return Some(Err(errno)),
+        };
+        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
+        let Stage::Connected(connection) = &mut socket.stage else { return Some(Err(Errno::EPIPE)) };
+        let how = WriteFlags {
+            more: flags & MORE != 0,
+            end_of_record: flags & END_OF_RECORD != 0,
+            out_of_band: flags & OUT_OF_BAND != 0,
+        };
+        match connection.write(now, len - waiting.moved, how) {
+            Ok(written) => {
+                waiting.moved += written;
+                (waiting.moved >= len || !blocks).then_some(Ok(waiting.moved))
+            }
+            Err(Errno::EAGAIN) if blocks => None,
+            Err(_) if waiting.moved > 0 => Some(Ok(waiting.moved)),
+            Err(errno) => Some(Err(errno)),
+        }
+    }
+
+    pub(super) fn pipe(&mut self) -> Returned {
+        let read = self.add(File::Pipe { bytes: 0 });
+        let write = self.add(File::PipeWrite { to: read });
+        Returned { result: Ok(0), output: Output::Pipe(read, write) }
+    }
+
+    pub(super) fn splice(&mut self, from: Fd, to: Fd, len: usize) -> Returned {
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let now = self.now;
+        let moved = if let Some(File::Pipe { bytes }) = self.files.get_mut(&from) {
+            let len = len.min(*bytes);
+            *bytes -= len;
+            let socket = self.socket(to);
+            socket.and_then(|socket| match socket.connection() {
+                Some(connection) => connection.write(now, len, WriteFlags::default()),
+                None => Err(Errno::EPIPE),
+            })
+        } else {
+            let socket = self.socket(from);
+            socket.and_then(|socket| match socket.connection() {
+                Some(connection) => connection.read(now, len, ReadFlags::default()),
+                None => Err(Errno::ENOTCONN),
+            })
+        };
+        let moved = match moved {
+            Ok(moved) => moved,
+            Err(errno) => return failed(errno),
+        };
+        if let Some(File::PipeWrite { to }) = self.files.get(&to) {
+            let to = *to;
+            if let Some(File::Pipe { bytes }) = self.files.get_mut(&to) {
+                *bytes += moved;
+            }
+        }
+        Returned::value(i64::from(moved))
+    }
+
+    pub(super) fn sendfile(&mut self, to: Fd, len: usize) -> Returned {
+        let now = self.now;
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let written = self.socket(to).and_then(|socket| match socket.connection() {
+            Some(connection) => connection.write(now, len, WriteFlags::default()),
+            None => Err(Errno::EPIPE),
+        });
+        written.map_or_else(failed, |written| Returned::value(i64::from(written)))
+    }
+}
