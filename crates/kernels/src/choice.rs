@@ -221,6 +221,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         TRANSMIT,
+        "push-super-packets",
+        tcp.push_super_packets,
+        "whether every super-packet carries PSH",
+        "net/ipv4/tcp_output.c: __tcp_transmit_skb, since 5.4"
+    ),
+    choice!(
+        TRANSMIT,
         "local-drop-notified",
         transmit.local_drop_notified,
         "whether a drop in the local queue counts as congestion",

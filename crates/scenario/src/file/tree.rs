@@ -55,11 +55,6 @@ impl Table {
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
-
-    /// The entry of that key, to be changed.
-    pub fn entry_mut(&mut self, key: &str) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.key == key)
-    }
 }
 
 impl Value {
