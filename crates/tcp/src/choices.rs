@@ -166,6 +166,9 @@ pub struct Choices {
     /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`,
     /// since 4.19).
     pub ack_repairs_at_once: bool,
+    /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961; since 3.6). Without,
+    /// any reset or SYN in the window ends the connection.
+    pub challenges: bool,
     /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`, until 6.16).
     pub data_beyond_window: bool,
     /// Whether the congestion window is left alone while the application does not fill it
@@ -203,6 +206,7 @@ impl Choices {
         autocorking: true,
         compressed_acks: true,
         ack_repairs_at_once: true,
+        challenges: true,
         data_beyond_window: false,
         window_validation: true,
         prequeue: Prequeue::No,
@@ -232,6 +236,7 @@ impl Choices {
         autocorking: false,
         compressed_acks: false,
         ack_repairs_at_once: false,
+        challenges: false,
         data_beyond_window: true,
         window_validation: false,
         prequeue: Prequeue::Yes,

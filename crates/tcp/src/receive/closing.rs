@@ -35,7 +35,7 @@ impl Connection {
             self.wakeups.state = true;
             return Closing::GoOn;
         }
-        if self.options.linger2 == Linger2::Never || self.carries_payload_beyond(packet, self.rcv.nxt) {
+        if self.options.linger2 == Linger2::Never || self.brings_unwanted(packet) {
             self.done();
             return Closing::Abort;
         }
@@ -49,6 +49,12 @@ impl Connection {
             return Closing::Done;
         }
         Closing::GoOn
+    }
+
+    /// Whether a segment goes on beyond what was received, which nobody will read: data, or a FIN behind data.
+    pub(super) fn brings_unwanted(&self, packet: &Packet) -> bool {
+        let fin = u32::from(packet.flags.has(Flags::FIN));
+        packet.end() != packet.seq && packet.end() - fin > self.rcv.nxt
     }
 
     /// How long an orphan waits for the peer's FIN (`tcp_fin_time`): by option or sysctl, and three and a half

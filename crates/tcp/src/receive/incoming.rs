@@ -86,7 +86,7 @@ impl Connection {
     /// The sender's side of bulk data.
     fn receive_predicted_ack(&mut self, now: Instant, packet: &Packet) {
         self.note_predicted_timestamp(now, packet);
-        self.ack(now, packet, false);
+        self.ack_predicted(now, packet);
         self.data_snd_check(now);
         if let Some(timestamps) = self.timestamps_of(packet) {
             self.rcv.last_tsecr = timestamps.ecr;
@@ -108,7 +108,7 @@ impl Connection {
         if packet.ack == self.snd.una {
             self.snd.wl1 = packet.seq;
         } else {
-            self.ack(now, packet, false);
+            self.ack_predicted(now, packet);
             self.data_snd_check(now);
             // It may have taken the ACK along.
             owed = self.rcv.ack.pending.scheduled;
@@ -117,6 +117,14 @@ impl Connection {
             self.decide_ack(now, false);
         }
         self.data_ready();
+    }
+
+    /// The acknowledgment of a segment on the short way: all that can be wrong with it is its age.
+    fn ack_predicted(&mut self, now: Instant, packet: &Packet) {
+        let result = self.ack(now, packet, false);
+        if result == AckResult::TooOld && self.settings.choices.challenges {
+            self.send_challenge_ack(now);
+        }
     }
 
     fn note_predicted_timestamp(&mut self, now: Instant, packet: &Packet) {
@@ -129,13 +137,10 @@ impl Connection {
 
     /// The acknowledgment and all that follows, in ESTABLISHED (`step5`).
     fn receive_step5(&mut self, now: Instant, packet: &Packet) {
-        match self.process_ack(now, packet) {
-            AckResult::Valid | AckResult::Old => {}
-            AckResult::TooOld => {
-                self.send_challenge_ack(now);
-                return;
-            }
-            AckResult::Unsent => return,
+        let result = self.process_ack(now, packet);
+        if matches!(result, AckResult::TooOld | AckResult::Unsent) && self.settings.choices.challenges {
+            self.send_challenge_ack(now);
+            return;
         }
         self.measure_round_trip_by_timestamp(now, packet);
         self.urgent_received(packet);
@@ -234,7 +239,7 @@ impl Connection {
             // Nothing follows a FIN but what went before it.
             State::CloseWait | State::Closing | State::LastAck if packet.seq >= self.rcv.nxt => true,
             State::CloseWait | State::Closing | State::LastAck | State::FinWait1 | State::FinWait2
-                if self.receive_shutdown && self.carries_payload_beyond(packet, self.rcv.nxt) =>
+                if self.receive_shutdown && self.brings_unwanted(packet) =>
             {
                 // Nobody will read it (RFC 9293, section 3.6.1).
                 self.reset(now);

@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::packet::Packet;
-use slowpath_model::{Flags, StreamOffset};
+use slowpath_model::StreamOffset;
 use std::collections::VecDeque;
 
 /// `struct sk_buff`, to a cache line.
@@ -285,16 +285,12 @@ impl Connection {
         self.rcv.sacks.clear();
         self.rcv.rmem_alloc = 0;
     }
-
-    /// Whether the segment's payload is to be thrown away since nobody will read it.
-    pub(super) fn carries_payload_beyond(&self, packet: &Packet, after: StreamOffset) -> bool {
-        packet.len > 0 && packet.end() - u32::from(packet.flags.has(Flags::FIN)) > after
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_model::Flags;
 
     fn packet(len: u32, gso_size: u16) -> Packet {
         Packet { gso_size, ..Packet::new(Flags::ACK, StreamOffset(1), len) }

@@ -98,7 +98,7 @@ impl Connection {
                 if self.is_reset_after_fin(packet) {
                     self.reset(now);
                 }
-            } else if syn {
+            } else if syn && self.settings.choices.challenges {
                 self.send_challenge_ack(now);
             } else {
                 self.answer_out_of_window(now, packet);
@@ -106,10 +106,7 @@ impl Connection {
             return false;
         }
         if reset {
-            if packet.seq == self.rcv.nxt
-                || self.is_reset_after_fin(packet)
-                || self.is_reset_after_sack(packet)
-            {
+            if self.is_exact_reset(packet) {
                 self.reset(now);
             } else {
                 self.send_challenge_ack(now);
@@ -117,10 +114,23 @@ impl Connection {
             return false;
         }
         if syn && !self.is_repeated_syn_ack(packet) {
-            self.send_challenge_ack(now);
+            if self.settings.choices.challenges {
+                self.send_challenge_ack(now);
+            } else {
+                self.reset(now);
+                self.send_reset_for(packet);
+            }
             return false;
         }
         true
+    }
+
+    /// Whether a reset within the window is believed: only at its very edge (RFC 5961, section 3.2).
+    fn is_exact_reset(&self, packet: &Packet) -> bool {
+        !self.settings.choices.challenges
+            || packet.seq == self.rcv.nxt
+            || self.is_reset_after_fin(packet)
+            || self.is_reset_after_sack(packet)
     }
 
     /// A segment whose timestamp is too old: whether it may pass all the same.
