@@ -1,0 +1,128 @@
+//! Labels of hand-made sequences of segments.
+
+use super::*;
+use slowpath_model::{Event, EventKind};
+
+const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false, only_data: false };
+
+/// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
+fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
+    let (mut outstanding, mut order) = (Outstanding::default(), SendOrder::default());
+    for id in 0..20 {
+        order.saw(id, 1);
+    }
+    let (mut labels, mut spurious) = (Vec::new(), 0);
+    for line in lines {
+        let event: Event = line.parse().expect(line);
+        let EventKind::Seen(segment) = event.kind else { panic!("{line}") };
+        match segment.from {
+            slowpath_model::End::A => {
+                if let Some(id) = segment.ip.id {
+                    order.saw(id, 1);
+                }
+                labels
+                    .push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
+            }
+            slowpath_model::End::B => {
+                let ack = segment.ack.expect(line).0;
+                spurious += outstanding.ack(event.at, ack, &segment).spurious;
+            }
+        }
+    }
+    (labels, spurious, outstanding)
+}
+
+#[test]
+fn behind_a_hole_the_identification_tells_a_retransmission_from_an_overtaken_segment() {
+    let (labels, _, _) = play(&[
+        "0.00 > . 1:1001(1000) ack 1 // id 20",
+        "0.01 > . 2001:3001(1000) ack 1 // id 22",
+        "0.02 > . 1001:2001(1000) ack 1 // id 21",
+        "0.03 > . 4001:5001(1000) ack 1 // id 24",
+        "0.04 > . 3001:4001(1000) ack 1 // id 25",
+    ]);
+    use Label::*;
+    assert_eq!(labels, [New, New, OutOfOrder, New, Retransmission]);
+}
+
+#[test]
+fn without_identification_the_timestamp_tells_and_then_the_time() {
+    let (labels, _, _) = play(&[
+        "0.000 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
+        "0.010 > . 2001:3001(1000) ack 1 <TS val 20 ecr 1>",
+        "0.050 > . 1001:2001(1000) ack 1 <TS val 19 ecr 1>",
+        "0.060 > . 4001:5001(1000) ack 1 <TS val 60 ecr 1>",
+        "0.061 > . 3001:4001(1000) ack 1 <TS val 61 ecr 1>",
+        "0.070 > . 6001:7001(1000) ack 1 <TS val 70 ecr 1>",
+        "0.071 > . 5001:6001(1000) ack 1 <TS val 70 ecr 1>",
+        "0.080 > . 8001:9001(1000) ack 1 <TS val 80 ecr 1>",
+        "0.095 > . 7001:8001(1000) ack 1 <TS val 80 ecr 1>",
+    ]);
+    use Label::*;
+    assert_eq!(labels, [New, New, OutOfOrder, New, Retransmission, New, OutOfOrder, New, Retransmission]);
+}
+
+#[test]
+fn a_frame_captured_twice_is_not_a_retransmission() {
+    let (labels, _, outstanding) = play(&[
+        "0.000 > . 1:1001(1000) ack 1 // id 20",
+        "0.000 > . 1:1001(1000) ack 1 // id 20",
+        "0.300 > . 1:1001(1000) ack 1 // id 21",
+    ]);
+    assert_eq!(labels, [Label::New, Label::Duplicate, Label::Retransmission]);
+    assert_eq!(outstanding.flight(), 1000);
+}
+
+#[test]
+fn a_dsack_makes_a_retransmission_spurious_once() {
+    let (_, spurious, _) = play(&[
+        "0.0 > . 1:1001(1000) ack 1 // id 20",
+        "0.3 > . 1:1001(1000) ack 1 // id 21",
+        "0.4 < . 1:1(0) ack 1001",
+        "0.5 < . 1:1(0) ack 1001 <sack 1:1001>",
+        "0.6 < . 1:1(0) ack 1001 <sack 1:1001>",
+    ]);
+    assert_eq!(spurious, 1);
+}
+
+#[test]
+fn an_ack_that_echoes_the_original_makes_its_retransmission_spurious() {
+    let late =
+        ["0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>", "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>"];
+    let play_ack = |ack: &str| play(&[late[0], late[1], ack]).1;
+    assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 10>"), 1);
+    assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 310>"), 0);
+}
+
+#[test]
+fn a_delayed_ack_for_two_retransmissions_does_not_accuse_the_second() {
+    let (_, spurious, _) = play(&[
+        "0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
+        "0.0 > . 1001:2001(1000) ack 1 <TS val 10 ecr 1>",
+        "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>",
+        "0.3 > . 1001:2001(1000) ack 1 <TS val 311 ecr 1>",
+        "0.4 < . 1:1(0) ack 2001 <TS val 5 ecr 310>",
+    ]);
+    assert_eq!(spurious, 0);
+}
+
+#[test]
+fn an_ack_for_data_never_seen_is_a_gap_of_the_capture() {
+    let mut outstanding = play(&["0.0 > . 1:1001(1000) ack 1", "0.1 > . 2001:3001(1000) ack 1"]).2;
+    let line: Event = "0.2 < . 1:1(0) ack 5001".parse().unwrap();
+    let EventKind::Seen(ack) = line.kind else { panic!() };
+    let acked = outstanding.ack(line.at, 5001, &ack);
+    assert_eq!((acked.unseen, acked.advanced), (3000, 5000));
+    assert_eq!(outstanding.flight(), 0);
+}
+
+#[test]
+fn flight_leaves_out_what_is_sacked() {
+    let outstanding = play(&[
+        "0.0 > . 1:1001(1000) ack 1",
+        "0.0 > . 1001:4001(3000) ack 1",
+        "0.1 < . 1:1(0) ack 1 <sack 2001:4001>",
+    ])
+    .2;
+    assert_eq!(outstanding.flight(), 2000);
+}
