@@ -113,16 +113,24 @@ impl Connection {
             }
             return false;
         }
-        if syn && !self.is_repeated_syn_ack(packet) {
-            if self.settings.choices.challenges {
-                self.send_challenge_ack(now);
-            } else {
+        !syn || self.accepts_syn(now, packet)
+    }
+
+    /// A SYN within the window: a late copy of the handshake's may pass, a new one not (RFC 5961, section 4.2).
+    fn accepts_syn(&mut self, now: Instant, packet: &Packet) -> bool {
+        if !self.settings.choices.challenges {
+            let new = packet.seq >= self.rcv.nxt;
+            if new {
                 self.reset(now);
                 self.send_reset_for(packet);
             }
-            return false;
+            return !new;
         }
-        true
+        let repeated = self.is_repeated_syn_ack(packet);
+        if !repeated {
+            self.send_challenge_ack(now);
+        }
+        repeated
     }
 
     /// Whether a reset within the window is believed: only at its very edge (RFC 5961, section 3.2).
