@@ -16,8 +16,8 @@ pub struct Application {
     pub written: u32,
     pub read: u64,
     pub at_end: bool,
-    shut: bool,
-    closed: bool,
+    pub shut: bool,
+    pub closed: bool,
     pub error: Option<Errno>,
     /// Reads nothing before then.
     pub reads_from: Option<Instant>,

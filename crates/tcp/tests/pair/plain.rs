@@ -1,9 +1,12 @@
 //! An undisturbed path, where everything can be foretold.
 
-use crate::ends::{Application, Pair, settings};
+use crate::ends::{Application, PEER, Pair, settings};
+use crate::network::Fate;
 use slowpath_model::{Flags, Instant};
-use slowpath_tcp::packet::Options;
-use slowpath_tcp::{Choices, State, Sysctls};
+use slowpath_tcp::packet::{Cookie, Options};
+use slowpath_tcp::socket::SocketOptions;
+use slowpath_tcp::socket::fast_open::CookieCache;
+use slowpath_tcp::{Choices, Connection, Errno, State, Sysctls};
 use std::time::Duration;
 
 const MINUTES: Duration = Duration::from_secs(600);
@@ -84,4 +87,47 @@ fn who_closes_first_waits_a_minute() {
     assert_eq!((pair.client.state(), server), (State::Closed, Some(State::TimeWait)));
     pair.drive(Duration::from_secs(90));
     pair.assert_complete();
+}
+
+/// Client and server allow data in SYNs, the server without the socket option.
+fn fast() -> std::sync::Arc<slowpath_tcp::Settings> {
+    settings(Choices::LINUX_6_18, Sysctls { tcp_fastopen: 0x403, ..Sysctls::LINUX_6_18 })
+}
+
+#[test]
+fn a_cookie_lets_the_next_syn_take_data_along() {
+    let mut cache = CookieCache::default();
+    for (round, taken) in [Err(Errno::EINPROGRESS), Ok(300)].into_iter().enumerate() {
+        let mut pair = Pair::new(&fast(), Vec::new(), Vec::new());
+        let known = cache.get(PEER);
+        let (client, outcome) =
+            Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 300);
+        assert_eq!(outcome, taken, "round {round}");
+        pair.client = client;
+        pair.asks = Application { written: outcome.unwrap_or(0), ..Application::writing(300) };
+        pair.drive(Duration::from_millis(15));
+        // The server has the data before the handshake is through, or not.
+        assert_eq!(pair.answers.read, u64::from(outcome.unwrap_or(0)));
+        pair.drive(MINUTES);
+        pair.assert_complete();
+        if let Some((cookie, mss)) = pair.client.poll_cookie() {
+            cache.set(PEER, cookie, mss);
+        }
+    }
+}
+
+#[test]
+fn data_of_a_lost_syn_goes_again_without_it() {
+    let known = Some((Cookie::new(&[7; 8]).unwrap_or_default(), 1460));
+    let lost = vec![Fate::Drop];
+    for there in [lost, Vec::new()] {
+        // The cookie is a wrong one, so the server takes no data either way.
+        let mut pair = Pair::new(&fast(), there, Vec::new());
+        let (client, outcome) =
+            Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 5000);
+        pair.client = client;
+        pair.asks = Application { written: outcome.unwrap_or(0), ..Application::writing(5000) };
+        pair.drive(MINUTES);
+        pair.assert_complete();
+    }
 }
