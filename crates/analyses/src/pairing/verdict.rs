@@ -100,14 +100,16 @@ impl View<'_> {
         report.directions[end.index()] = taken;
     }
 
-    /// Times that the sender's recording cannot explain, and in which the receiver's shows that ACKs were late.
+    /// Times in which the receiver's recording shows that ACKs were late. To the sender they look like a delay or a
+    /// queue on the way, or like a window that is too small for it.
     fn add_late_acks(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
         let spells = &mut report.directions[end.index()].spells;
         let late = theirs.spells.iter().filter(|spell| spell.cause.limit() == Limit::ReceiverProcessing);
         for spell in late {
             let (from, to) = (self.here(1 - self.base, spell.from), self.here(1 - self.base, spell.to));
             overlay(spells, Spell { from, to, cause: spell.cause }, |cause| {
-                cause.limit() == Limit::Unknown || cause == Cause::DelaySpike
+                matches!(cause.limit(), Limit::Unknown | Limit::Path | Limit::CongestionWindow)
+                    || matches!(cause, Cause::DelaySpike | Cause::SpuriousTimeout)
             });
         }
     }

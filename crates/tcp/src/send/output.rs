@@ -303,14 +303,17 @@ impl Connection {
         let skb = &mut self.snd.queue[id];
         skb.sent = record;
         skb.sent_at = self.snd.wire_at;
-        if skb.segments > 1 && self.settings.choices.push_super_packets {
-            // Whoever merges segments at the other side shall hand them up now.
-            skb.flags = skb.flags.with(Flags::PSH);
-        }
         let skb = *skb;
         let mut packet = self.header(now, skb.flags, skb.seq);
         packet.len = skb.len();
-        packet.gso_size = if skb.segments > 1 { u16::try_from(skb.mss).unwrap_or(u16::MAX) } else { 0 };
+        if skb.segments > 1 {
+            packet.gso_size = u16::try_from(skb.mss).unwrap_or(u16::MAX);
+            if self.settings.choices.push_super_packets {
+                // Whoever merges segments at the other side shall hand them up now. The buffer itself keeps its
+                // flags for when it is sent again.
+                packet.flags = packet.flags.with(Flags::PSH);
+            }
+        }
         self.set_urgent(&mut packet);
         self.set_ecn(&mut packet);
         self.account_sent(now, &skb);
