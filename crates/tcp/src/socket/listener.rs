@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
+const MAX_REQUESTS: u32 = 65_536;
+
 /// Who a segment comes from: address and port, as its host numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u64);
@@ -129,26 +132,13 @@ impl Listener {
 
     /// `tcp_conn_request`.
     fn receive_syn(&mut self, now: Instant, peer: Peer, syn: &Packet) {
-        let sysctls = &self.settings.sysctls;
-        let under_way = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
-        let accept_full = self.is_full();
-        let requests_full = under_way >= self.backlog.max(1);
-        // Without cookies the last quarter is for peers that have been here before; none is known here.
-        let scarce = sysctls.tcp_syncookies == 0
-            && sysctls.tcp_max_syn_backlog.saturating_sub(under_way) < sysctls.tcp_max_syn_backlog >> 2;
-        // A cookie keeps nothing: here a request is kept all the same, since numbers count from zero and have no
-        // room for it; the queue is as long as the cookies of a timeout are valid.
-        let cookies = sysctls.tcp_syncookies != 0;
-        if accept_full || scarce || (requests_full && !cookies) || under_way >= MAX_REQUESTS {
+        let Some(cookie) = self.admits_syn() else {
             self.counters.overflows += 1;
             return;
-        }
+        };
         let mut request = SynAck::new(now, syn, &self.settings, &self.options);
-        if requests_full && !request.negotiated.timestamps {
-            // `tcp_clear_options`: what a cookie without timestamps has no room for.
-            request.negotiated.sack = false;
-            request.negotiated.window_scale = None;
-            request.negotiated.ecn = false;
+        if cookie {
+            request.lose_options();
         }
         match fast_open::answer(self, peer, syn) {
             fast_open::Answer::No => {}
@@ -161,6 +151,26 @@ impl Listener {
         request.rearm(now, &self.settings, self.first_timeout());
         self.out.push_back((peer, request.packet(self.timestamp(now))));
         self.requests.insert(peer, request);
+    }
+
+    /// Whether there is room for a handshake, and whether only as a SYN cookie.
+    ///
+    /// A SYN cookie keeps what was agreed in its sequence number. Numbers count from zero here and have no room for
+    /// that, so the request is kept all the same, and loses what a cookie would have lost.
+    fn admits_syn(&self) -> Option<bool> {
+        let sysctls = &self.settings.sysctls;
+        let under_way = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
+        let full = under_way > self.backlog;
+        let cookie = match sysctls.tcp_syncookies {
+            0 => false,
+            1 => full,
+            _ => true,
+        };
+        // Without cookies the last quarter is for peers that have been here before; none is known here.
+        let scarce = sysctls.tcp_syncookies == 0
+            && sysctls.tcp_max_syn_backlog.saturating_sub(under_way) < sysctls.tcp_max_syn_backlog >> 2;
+        let refused = self.is_full() || scarce || (full && !cookie) || under_way >= MAX_REQUESTS;
+        (!refused).then_some(cookie)
     }
 
     /// The SYN's data is taken before the handshake is through (`tcp_fastopen_create_child`).
@@ -384,6 +394,3 @@ impl Listener {
         }
     }
 }
-
-/// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
-const MAX_REQUESTS: u32 = 65_536;

@@ -54,8 +54,7 @@ pub(crate) enum Verdict {
 }
 
 impl SynAck {
-    /// What is agreed with a SYN (`tcp_conn_request`). `keep_options` is false where nothing is kept of it: a
-    /// cookie without timestamps has no room for options.
+    /// What is agreed with a SYN (`tcp_conn_request`).
     pub fn new(now: Instant, syn: &Packet, settings: &Settings, options: &SocketOptions) -> Self {
         let sysctls = &settings.sysctls;
         let offered = syn.syn_options();
@@ -88,6 +87,17 @@ impl SynAck {
             rcv_nxt: syn.seq + 1,
             last_oow_ack: None,
             cookie: None,
+        }
+    }
+
+    /// A SYN cookie without timestamps has no room for options (`tcp_clear_options` in `tcp_conn_request`).
+    pub fn lose_options(&mut self) {
+        if !self.negotiated.timestamps {
+            self.negotiated.sack = false;
+            self.negotiated.window_scale = None;
+            self.negotiated.ecn = false;
+            self.window.clamp = self.window.clamp.min(65_535);
+            self.window.scale = 0;
         }
     }
 

@@ -5,7 +5,6 @@ use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use slowpath_tcp::packet::{Options, SynOptions};
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags, SocketOption, SocketOptions};
 use slowpath_tcp::{Choices, Connection, Errno, Packet, State, Sysctls, WriteFlags};
-use std::time::Duration;
 
 fn listening(sysctls: Sysctls, backlog: u32) -> Listener {
     Listener::listen(settings(Choices::LINUX_6_18, sysctls), SocketOptions::default(), backlog)
@@ -80,6 +79,19 @@ fn an_overflow_resets_if_it_is_told_to() {
         listener.handle_packet(at(10), Peer(peer), &ack(1, 0));
     }
     assert_eq!(flags(&sent(&mut listener)), [SYN_ACK, SYN_ACK, Flags::RST]);
+}
+
+#[test]
+fn a_full_queue_answers_with_cookies_or_not_at_all() {
+    for (mode, answers, scaled) in [(0, 2, 2), (1, 5, 2), (2, 5, 0)] {
+        let mut listener = listening(Sysctls { tcp_syncookies: mode, ..Sysctls::LINUX_6_18 }, 1);
+        for peer in 0..5 {
+            listener.handle_packet(at(0), Peer(peer), &syn(Flags::SYN));
+        }
+        let sent = sent(&mut listener);
+        let with_scale = sent.iter().filter(|packet| packet.syn_options().window_scale.is_some()).count();
+        assert_eq!((sent.len(), with_scale), (answers, scaled), "tcp_syncookies = {mode}");
+    }
 }
 
 #[test]
