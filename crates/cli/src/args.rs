@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::kernels::Kernels;
+use crate::run::Run;
 use crate::scenario::Scenario;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use slowpath_analyses::{Cause, Label};
@@ -81,6 +82,8 @@ pub enum Command {
     Flows(Flows),
     /// Explain the causes that a verdict can name
     Causes(Causes),
+    /// Simulate a scenario, and say what bound its flows
+    Run(Run),
     /// Check, explain or begin a scenario file
     Scenario(Scenario),
     /// Show the kernels that a scenario can name, choice by choice

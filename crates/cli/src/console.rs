@@ -47,6 +47,11 @@ impl Console {
         Look::new(self.colour, self.width.unwrap_or(usize::MAX / 2))
     }
 
+    /// Whether progress is to be shown on standard error.
+    pub fn shows_progress(&self) -> bool {
+        self.progress
+    }
+
     /// A bar on standard error for reading `name`, or none.
     pub fn bar(&self, name: &str) -> Option<ProgressBar> {
         if !self.progress {

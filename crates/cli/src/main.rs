@@ -11,6 +11,7 @@ mod flows;
 mod kernels;
 mod man;
 mod recording;
+mod run;
 mod scenario;
 mod show;
 
@@ -50,6 +51,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
         Command::Causes(args) => causes::run(&args, console),
+        Command::Run(args) => run::run(&args, console),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),
         Command::Completions { shell } => {

@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
+use crate::run::Simulated;
 use anyhow::Context;
 use slowpath_capture::{Capture, Compression, Format, Oddity, Summary};
 use slowpath_model::{Instant, Sink};
@@ -9,10 +10,15 @@ use slowpath_views::{Recording, Skipped};
 use std::io;
 use std::path::Path;
 
-/// Reads all of `path` into `sink`.
+/// Reads all of `path` into `sink`. A scenario is run, and what is read is what its sending host would have recorded.
 pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Summary> {
-    let capture =
-        if path.as_os_str() == "-" { Capture::from_reader("-", io::stdin()) } else { Capture::open(path)? };
+    let capture = if path.as_os_str() == "-" {
+        Capture::from_reader("-", io::stdin())
+    } else if path.extension().is_some_and(|extension| extension == "toml") {
+        Capture::from_reader(path.display().to_string(), Simulated::of(path)?)
+    } else {
+        Capture::open(path)?
+    };
     // The folders would leave a narrow terminal no room for the bar.
     let bar = console.bar(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     let capture = match bar.clone() {

@@ -53,7 +53,7 @@ Exit codes:
 }
 
 /// What takes the place of a file's values.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Changes {
     /// Put a value in the place of the file's, such as path.delay=50ms; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]

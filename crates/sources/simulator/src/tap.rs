@@ -41,6 +41,11 @@ impl<S: Sink> Tap<S> {
         self.sink
     }
 
+    /// The sink, while the run goes on.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
     /// Packets seen.
     pub fn frames(&self) -> u64 {
         self.frames

@@ -65,13 +65,7 @@ impl ReceiveRing {
 
     /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival.
     pub fn fill(&mut self, now: Instant, wires: &mut [Wire], inputs: &[usize]) {
-        while let Some(first) = inputs
-            .iter()
-            .copied()
-            .filter(|input| wires[*input].next_due().is_some_and(|due| due <= now))
-            .min_by_key(|input| wires[*input].next_due())
-        {
-            let Some((due, frame)) = wires[first].take(now) else { break };
+        while let Some((due, frame)) = first_arrival(now, wires, inputs) {
             self.counts.arrived += 1;
             if self.frames.len() >= self.descriptors {
                 self.counts.dropped += 1;
@@ -128,4 +122,16 @@ impl ReceiveRing {
     pub fn is_conserved(&self) -> bool {
         self.counts.arrived == self.counts.dropped + self.counts.taken + self.frames.len() as u64
     }
+}
+
+/// Takes the packet that arrived first of all on `inputs`, if one has by `now`.
+fn first_arrival(now: Instant, wires: &mut [Wire], inputs: &[usize]) -> Option<(Instant, Frame)> {
+    let first = match inputs {
+        [only] => *only,
+        _ => {
+            let arrived = inputs.iter().copied().filter(|input| wires[*input].next_due().is_some());
+            arrived.min_by_key(|input| wires[*input].next_due())?
+        }
+    };
+    wires[first].take(now)
 }

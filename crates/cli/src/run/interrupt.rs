@@ -1,0 +1,29 @@
+//! Ctrl-C: the run stops where it is and tells what came so far.
+
+use anyhow::Context;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether somebody wants the run to stop.
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From here on Ctrl-C is taken notice of; a second one ends the program at once.
+    pub fn listen() -> anyhow::Result<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            let register = |armed: &Arc<AtomicBool>| -> std::io::Result<()> {
+                signal_hook::flag::register_conditional_default(signal, Arc::clone(armed))?;
+                signal_hook::flag::register(signal, Arc::clone(armed))?;
+                Ok(())
+            };
+            register(&flag).context("cannot listen for Ctrl-C")?;
+        }
+        Ok(Self(flag))
+    }
+
+    /// Whether it has come.
+    pub fn has_come(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

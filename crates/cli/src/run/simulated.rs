@@ -1,0 +1,50 @@
+//! A scenario read as if it were a recording: it runs as far as it is read.
+
+use super::STRETCH;
+use crate::scenario::{self, Changes};
+use slowpath_simulator::pcapng::Pcapng;
+use slowpath_simulator::{Progress, Simulation};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The recording that a run's sending host would make.
+pub struct Simulated {
+    simulation: Simulation,
+    encoder: Pcapng,
+    progress: Progress,
+    /// How much of the encoder's buffer has been read.
+    read: usize,
+}
+
+impl Simulated {
+    /// Of the scenario in a file, as it stands there.
+    pub fn of(path: &Path) -> anyhow::Result<Self> {
+        let checked = match scenario::read(path, &Changes::default())? {
+            Ok(checked) => checked,
+            Err(rejected) => anyhow::bail!("{rejected}"),
+        };
+        let host = checked.scenario.flows[0].sender_host();
+        let encoder = Pcapng::new(host, &checked.scenario.host(host).name);
+        let simulation = Simulation::new(&checked.scenario);
+        Ok(Self { simulation, encoder, progress: Progress::Running, read: 0 })
+    }
+}
+
+impl Read for Simulated {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.encoder.buffer().len() {
+            if self.progress == Progress::Finished {
+                return Ok(0);
+            }
+            self.encoder.buffer().clear();
+            self.read = 0;
+            let until = self.simulation.now() + STRETCH;
+            self.progress = self.simulation.run_until(until, &mut self.encoder);
+        }
+        let waiting = &self.encoder.buffer()[self.read..];
+        let length = waiting.len().min(to.len());
+        to[..length].copy_from_slice(&waiting[..length]);
+        self.read += length;
+        Ok(length)
+    }
+}

@@ -1,0 +1,219 @@
+//! What came of a run, flow by flow, host by host and path by path.
+
+use serde_json::{Value, json};
+use slowpath_model::{Bytes, Rate};
+use slowpath_scenario::Scenario;
+use slowpath_simulator::Simulation;
+use slowpath_simulator::report::{HostReport, Transfer};
+use slowpath_views::quantity::{count, counted, duration, duration_or_dash, share};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// The connections of one flow of the scenario, together.
+struct Flow<'a> {
+    name: &'a str,
+    connections: usize,
+    bytes: Bytes,
+    lasted: Duration,
+    rate: Option<Rate>,
+    retransmits: u64,
+    timeouts: u64,
+    /// Of the connection whose process read last.
+    rtt: Option<Duration>,
+    least_rtt: Option<Duration>,
+}
+
+fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<Flow<'a>> {
+    let transfers = simulation.transfers();
+    let of = |index: usize| transfers.iter().filter(move |t| simulation.flow_of(t.stream) == index);
+    scenario.flows.iter().enumerate().map(|(index, flow)| summed(&flow.name, of(index))).collect()
+}
+
+fn summed<'a, 't>(name: &'a str, transfers: impl Iterator<Item = &'t Transfer> + Clone) -> Flow<'a> {
+    let told = || transfers.clone().filter_map(|transfer| transfer.told);
+    let bytes = transfers.clone().map(|transfer| transfer.bytes).sum();
+    let lasted = transfers.clone().map(|transfer| transfer.lasted).max().unwrap_or_default();
+    // Connections side by side share the time, those one after the other do not: each has its own rate, and together
+    // they are as fast as the bytes of all in the time that any lasted.
+    let rate = if bytes == Bytes::ZERO { None } else { Rate::of(bytes, lasted) };
+    Flow {
+        name,
+        connections: transfers.clone().count(),
+        bytes,
+        lasted,
+        rate,
+        retransmits: told().map(|told| u64::from(told.retransmits)).sum(),
+        timeouts: told().map(|told| u64::from(told.timeouts)).sum(),
+        rtt: told().last().and_then(|told| told.smoothed_rtt),
+        least_rtt: told().filter_map(|told| told.least_rtt).min(),
+    }
+}
+
+/// Prints the tables.
+pub fn print(scenario: &Scenario, simulation: &Simulation, out: &mut impl Write) -> io::Result<()> {
+    let now = simulation.now();
+    writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
+    writeln!(out, "{now} s simulated, seed {}", scenario.seed)?;
+    writeln!(out)?;
+    let mut rows = vec![
+        ["flow", "connections", "data", "time", "rate", "sent again", "timeouts", "RTT", "least RTT"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for flow in flows(scenario, simulation) {
+        rows.push(vec![
+            flow.name.to_owned(),
+            flow.connections.to_string(),
+            flow.bytes.to_string(),
+            duration(flow.lasted),
+            flow.rate.map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
+            count(flow.retransmits),
+            count(flow.timeouts),
+            duration_or_dash(flow.rtt),
+            duration_or_dash(flow.least_rtt),
+        ]);
+    }
+    align(&rows, out)?;
+    writeln!(out)?;
+    let lasted = simulation.now().since(slowpath_model::Instant::START).unwrap_or_default();
+    for (host, report) in scenario.hosts.iter().zip(simulation.host_reports()) {
+        print_host(&host.name, &report, lasted, out)?;
+    }
+    for (path, wires) in scenario.paths.iter().zip(simulation.wires().chunks(2)) {
+        for (wire, from) in wires.iter().zip(path.ends) {
+            let totals = wire.totals();
+            writeln!(
+                out,
+                "path {}, from {}: {}, {} dropped, longest queue {}",
+                path.name,
+                scenario.host(from).name,
+                counted(totals.offered_packets, "packet"),
+                count(totals.dropped()),
+                counted(totals.longest_queue_packets, "packet"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn print_host(name: &str, report: &HostReport, lasted: Duration, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "host {name}: ")?;
+    let used: Vec<String> = report
+        .cpus
+        .iter()
+        .enumerate()
+        .map(|(cpu, busy)| (cpu, busy.levels.iter().sum::<Duration>()))
+        .filter(|(_, busy)| !busy.is_zero())
+        .map(|(cpu, busy)| format!("CPU {cpu} {}", share(busy.as_secs_f64() / lasted.as_secs_f64())))
+        .collect();
+    write!(out, "{}", if used.is_empty() { "nothing took time".to_owned() } else { used.join(", ") })?;
+    let drops = [
+        (report.ring.dropped, "found the receive ring full"),
+        (report.softirq.backlog_dropped, "found the CPU's backlog full"),
+        (report.sockets.backlog_dropped, "found a socket's backlog full"),
+        (report.transmit.dropped, "found the transmit queue full"),
+    ];
+    for (packets, what) in drops.into_iter().filter(|(packets, _)| *packets > 0) {
+        write!(out, "; {} {what}", counted(packets, "packet"))?;
+    }
+    let waits = [
+        (report.ring.most_waiting, "in the receive ring"),
+        (report.sockets.most_waiting, "for a process"),
+        (report.transmit.most_queued, "in the transmit queue"),
+    ];
+    let waits: Vec<String> = waits
+        .into_iter()
+        .filter(|(packets, _)| *packets > 0)
+        .map(|(packets, what)| format!("{} {what}", count(packets)))
+        .collect();
+    if !waits.is_empty() {
+        write!(out, "; at most {}", waits.join(", "))?;
+    }
+    writeln!(out)
+}
+
+/// Prints rows in columns, the first to the left and the others to the right.
+fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        write!(out, "{:<1$}", row[0], widths[0])?;
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            write!(out, "  {cell:>width$}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn micros(time: Option<Duration>) -> Option<u64> {
+    time.and_then(|time| u64::try_from(time.as_micros()).ok())
+}
+
+/// The flows, for programs.
+pub fn flows_json(scenario: &Scenario, simulation: &Simulation) -> Value {
+    let one = |flow: &Flow<'_>| {
+        json!({
+            "name": flow.name,
+            "connections": flow.connections,
+            "bytes": flow.bytes.get(),
+            "seconds": flow.lasted.as_secs_f64(),
+            "rate_bit_per_s": flow.rate.map(Rate::get),
+            "retransmits": flow.retransmits,
+            "timeouts": flow.timeouts,
+            "rtt_us": micros(flow.rtt),
+            "least_rtt_us": micros(flow.least_rtt),
+        })
+    };
+    flows(scenario, simulation).iter().map(one).collect()
+}
+
+/// The hosts, for programs.
+pub fn hosts_json(scenario: &Scenario, simulation: &Simulation) -> Value {
+    let one = |name: &str, report: &HostReport| {
+        let cpus: Vec<Value> = report
+            .cpus
+            .iter()
+            .map(|busy| {
+                let [task, soft, hard] = busy.levels.map(|time| time.as_secs_f64());
+                json!({ "task_s": task, "softirq_s": soft, "interrupt_s": hard, "switches": busy.switches })
+            })
+            .collect();
+        json!({
+            "name": name,
+            "cpus": cpus,
+            "ring": { "arrived": report.ring.arrived, "dropped": report.ring.dropped,
+                      "interrupts": report.ring.interrupts, "most_waiting": report.ring.most_waiting },
+            "softirq": { "received": report.softirq.received, "merged": report.softirq.merged,
+                         "delivered": report.softirq.delivered, "backlog_dropped": report.softirq.backlog_dropped,
+                         "throttled": report.softirq.throttled, "squeezed": report.softirq.squeezed,
+                         "deferred": report.softirq.deferred },
+            "sockets": { "arrived": report.sockets.arrived, "backlogged": report.sockets.backlogged,
+                         "backlog_dropped": report.sockets.backlog_dropped, "prequeued": report.sockets.prequeued,
+                         "most_waiting": report.sockets.most_waiting },
+            "transmit": { "handed": report.transmit.handed, "dropped": report.transmit.dropped,
+                          "wire_packets": report.transmit.wire_packets,
+                          "most_queued": report.transmit.most_queued, "most_in_ring": report.transmit.most_in_ring },
+        })
+    };
+    let reports = simulation.host_reports();
+    scenario.hosts.iter().zip(&reports).map(|(host, report)| one(&host.name, report)).collect()
+}
+
+/// The paths, for programs.
+pub fn paths_json(scenario: &Scenario, simulation: &Simulation) -> Value {
+    let mut all = Vec::new();
+    for (path, wires) in scenario.paths.iter().zip(simulation.wires().chunks(2)) {
+        for (wire, from) in wires.iter().zip(path.ends) {
+            all.push(json!({
+                "name": path.name,
+                "from": scenario.host(from).name,
+                "delivered": wire.delivered(),
+                "most_in_flight": wire.most_in_flight(),
+                "totals": wire.totals(),
+            }));
+        }
+    }
+    Value::Array(all)
+}
