@@ -5,4 +5,5 @@ mod hostile;
 mod listening;
 mod network;
 mod plain;
+mod recorded;
 mod rough;

@@ -1,0 +1,112 @@
+//! What Linux 6.18 answered, recorded on a tun device: windows and memory to the byte.
+
+use crate::ends::{PEER, settings};
+use slowpath_model::{Flags, Instant, StreamOffset};
+use slowpath_tcp::packet::{Options, SynOptions};
+use slowpath_tcp::socket::{Listener, ReadFlags, SocketOption, SocketOptions};
+use slowpath_tcp::{Choices, Connection, Packet, Sysctls};
+
+struct Receiver {
+    connection: Connection,
+    millis: i64,
+    seq: i64,
+}
+
+impl Receiver {
+    /// A connection accepted 12 ms after its SYN, which offered SACK and scaling but no timestamps.
+    fn accepted(mss: u16, receive_buffer: Option<i64>) -> Self {
+        let settings = settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18);
+        let mut listener = Listener::listen(settings, SocketOptions::default(), 10);
+        if let Some(bytes) = receive_buffer {
+            assert_eq!(listener.setsockopt(SocketOption::ReceiveBuffer, bytes), Ok(()));
+        }
+        let offer =
+            SynOptions { mss: Some(mss), window_scale: Some(7), sack_permitted: true, fast_open: None };
+        let syn = Packet {
+            window: 65_535,
+            options: Options::Syn(offer),
+            ..Packet::new(Flags::SYN, StreamOffset(0), 0)
+        };
+        let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };
+        listener.handle_packet(Instant::from_nanos(1_000_000), PEER, &syn);
+        listener.handle_packet(Instant::from_nanos(11_000_000), PEER, &ack);
+        let connection = listener.accept().expect("the handshake is through").1;
+        Self { connection, millis: 12, seq: 1 }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.millis * 1_000_000)
+    }
+
+    fn windows(&mut self) -> Vec<u16> {
+        std::iter::from_fn(|| self.connection.poll_transmit()).map(|packet| packet.window).collect()
+    }
+
+    /// So many segments at once; the windows of their ACKs.
+    fn segments(&mut self, after: i64, len: u32, count: u32) -> Vec<u16> {
+        self.millis += after;
+        for _ in 0..count {
+            let segment = Packet {
+                ack: StreamOffset(1),
+                window: 500,
+                ..Packet::new(Flags::ACK, StreamOffset(self.seq), len)
+            };
+            self.connection.handle_packet(self.now(), &segment);
+            self.seq += i64::from(len);
+        }
+        self.windows()
+    }
+
+    fn read(&mut self, after: i64, max: u32) -> Vec<u16> {
+        self.millis += after;
+        let now = self.now();
+        assert!(self.connection.read(now, max, ReadFlags::default()).is_ok());
+        self.windows()
+    }
+
+    fn memory(&self) -> (u32, u32) {
+        (self.connection.receive_memory(), self.connection.receive_buffer())
+    }
+}
+
+#[test]
+fn a_reader_that_starts_late() {
+    let mut end = Receiver::accepted(1460, None);
+    let first = [66, 69, 72, 75, 74, 73, 72, 71, 70, 69, 68, 67, 66, 65, 64, 63, 62, 61, 60, 59];
+    assert_eq!(end.segments(10, 1460, 20), first);
+    assert_eq!(end.memory(), (46_080, 131_072));
+    end.segments(11, 1460, 24);
+    end.segments(21, 1460, 5);
+    assert_eq!(end.memory(), (112_896, 131_072));
+    assert_eq!(end.read(10, 10_000), [19]);
+    assert_eq!(end.memory(), (99_072, 131_072));
+    assert_eq!(end.read(10, 20_000), [39]);
+    end.read(5, 100_000);
+    assert_eq!(end.memory(), (0, 131_072));
+    assert_eq!(end.segments(25, 1460, 10), [77, 79]);
+    assert_eq!(end.read(1, 100_000), [79]);
+    assert_eq!(end.segments(20, 1460, 4), [82, 84, 87, 90]);
+}
+
+#[test]
+fn a_buffer_of_eight_thousand_bytes() {
+    let mut end = Receiver::accepted(1000, Some(4000));
+    assert_eq!(end.segments(11, 1000, 1), [2000]);
+    assert_eq!((end.segments(10, 1000, 1), end.segments(10, 1000, 1)), (vec![], vec![]));
+    end.millis += 10;
+    end.connection.handle_timeout(end.now());
+    // The third fills it; the fourth finds the window closed.
+    assert_eq!(end.segments(0, 1000, 1).last(), Some(&0));
+    assert_eq!(end.memory(), (6912, 8000));
+    assert_eq!(end.read(31, 1000), [1000]);
+    assert_eq!(end.read(10, 10_000), [2000]);
+    assert_eq!(end.memory(), (0, 8000));
+}
+
+#[test]
+fn small_segments_that_nobody_reads() {
+    let mut end = Receiver::accepted(1460, None);
+    end.segments(10, 100, 400);
+    // Each is charged with 832 bytes; the buffer follows, page by page, since only then it is looked at.
+    assert_eq!(end.memory(), (332_800, 331_136));
+}
