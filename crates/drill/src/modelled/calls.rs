@@ -124,12 +124,16 @@ impl Modelled {
     fn listen(&mut self, fd: Fd, backlog: i32) -> Returned {
         let settings = self.settings.clone();
         let most = settings.sysctls.somaxconn;
+        let (key, addresses) = (self.fast_open_key, self.addresses.clone());
         done(self.socket(fd).and_then(|socket| match &socket.stage {
             Stage::Fresh(listener) => {
                 // A negative backlog is a large one.
                 let backlog = u32::try_from(backlog).unwrap_or(most);
                 let options = listener.options().clone();
-                socket.stage = Stage::Listening(Listener::listen(settings, options, backlog));
+                let mut listener = Listener::listen(settings, options, backlog);
+                listener.set_fast_open_key(key);
+                listener.set_fast_open_addresses(addresses);
+                socket.stage = Stage::Listening(listener);
                 Ok(())
             }
             Stage::Listening(_) => Ok(()),
@@ -175,7 +179,7 @@ impl Modelled {
             let bound = if socket.port == 0 { local } else { socket.port };
             socket.port = bound;
             socket.ports = Some(Ports { local: bound, remote });
-            socket.stage = Stage::Connected(Connection::connect(settings, options, now));
+            socket.stage = Stage::Connected(Box::new(Connection::connect(settings, options, now)));
             socket.connecting = true;
             let nonblocking = socket.nonblocking;
             self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
@@ -242,7 +246,7 @@ impl Modelled {
                 self.sent.extend(numbers.wire(ports, &packet).into_iter().map(|packet| (at, packet)));
             }
             if let (Stage::Connected(connection), Some(ports)) = (socket.stage, socket.ports) {
-                self.orphans.push((ports, connection));
+                self.orphans.push((ports, *connection));
             }
             if !lingers {
                 return Some(Returned::value(0));

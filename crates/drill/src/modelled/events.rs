@@ -86,7 +86,7 @@ impl Modelled {
         }
         let count = revents.iter().filter(|ready| **ready != 0).count();
         let over = waiting.until.is_some_and(|until| until <= self.now);
-        (count > 0 || over).then(|| Returned { result: Ok(count as i64), output: Output::Polled(revents) })
+        (count > 0 || over).then_some(Returned { result: Ok(count as i64), output: Output::Polled(revents) })
     }
 
     pub(super) fn epoll_control(&mut self, epoll: Fd, operation: i32, fd: Fd, event: EpollEvent) -> Returned {
@@ -139,7 +139,7 @@ impl Modelled {
         }
         let over = waiting.until.is_some_and(|until| until <= self.now);
         let count = events.len() as i64;
-        (count > 0 || over).then(|| Returned { result: Ok(count), output: Output::Epoll(events) })
+        (count > 0 || over).then_some(Returned { result: Ok(count), output: Output::Epoll(events) })
     }
 }
 

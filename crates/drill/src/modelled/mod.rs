@@ -18,10 +18,12 @@ use slowpath_kernels::{KernelProfile, Sysctl};
 use slowpath_model::{Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
+use slowpath_tcp::socket::fast_open::{CookieCache, Key};
 use slowpath_tcp::socket::{Peer, Unreachable};
 use slowpath_tcp::{Connection, Settings, State};
 use sockets::{File, Ports, Stage};
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +50,10 @@ pub struct Modelled {
     sent: VecDeque<(Instant, Datagram)>,
     blocked: Option<Waiting>,
     next_port: u16,
+    /// Cookies of servers, the secret of our own, and the addresses that they are about, the client's first.
+    cookies: CookieCache,
+    fast_open_key: Key,
+    addresses: Vec<u8>,
 }
 
 /// A call that blocks.
@@ -78,6 +84,9 @@ impl Modelled {
             sent: VecDeque::new(),
             blocked: None,
             next_port: FIRST_LOCAL_PORT,
+            cookies: CookieCache::default(),
+            fast_open_key: Key::default(),
+            addresses: usual_addresses(config),
         }
     }
 
@@ -91,6 +100,9 @@ impl Modelled {
         for file in self.files.values_mut() {
             let File::Socket(socket) = file else { continue };
             socket.collect(&mut out);
+            if let Some((cookie, mss)) = socket.connection().and_then(Connection::poll_cookie) {
+                self.cookies.set(transfer::SERVER, cookie, mss);
+            }
         }
         for (ports, connection) in &mut self.orphans {
             while let Some(packet) = connection.poll_transmit() {
@@ -204,6 +216,16 @@ impl Modelled {
 
     /// Sets a sysctl, for sockets that are made from now on.
     fn set(&mut self, name: &str, value: &str) -> Result<Understood, KernelError> {
+        if name == "net.ipv4.tcp_fastopen_key" {
+            let words: Option<Vec<u32>> =
+                value.split('-').map(|word| u32::from_str_radix(word, 16).ok()).collect();
+            let words = words.and_then(|words| <[u32; 4]>::try_from(words).ok());
+            let Some(words) = words else {
+                return Err(KernelError::new(format!("{name}={value}: write four words in hexadecimal")));
+            };
+            self.fast_open_key = Key::from_words(words);
+            return Ok(Understood::Yes);
+        }
         if name == "net.ipv4.tcp_congestion_control" {
             let known = CongestionControl::ALL.iter().find(|control| control.name() == value);
             let Some(control) = known else { return Ok(Understood::No) };
@@ -223,6 +245,20 @@ impl Modelled {
         self.settings = Arc::new(settings);
         Ok(Understood::Yes)
     }
+}
+
+/// The remote address, then the local one, in bytes: those of the run, or the usual ones.
+fn usual_addresses(config: &Config) -> Vec<u8> {
+    let (remote, local) = match config.ip_version {
+        IpVersion::V6 => ("fd3d:fa7b:d17d::1", "fd3d:a0b:17d6::1"),
+        IpVersion::V4 | IpVersion::V4MappedV6 => ("192.0.2.1", "192.168.0.1"),
+    };
+    let bytes = |given: Option<IpAddr>, usual: &str| match given.or_else(|| usual.parse().ok()) {
+        Some(IpAddr::V4(address)) => address.octets().to_vec(),
+        Some(IpAddr::V6(address)) => address.octets().to_vec(),
+        None => Vec::new(),
+    };
+    [bytes(config.remote, remote), bytes(config.local, local)].concat()
 }
 
 /// sysctl(8) takes numbers in hexadecimal too.

@@ -35,7 +35,7 @@ pub enum Stage {
     /// Neither listening nor connected. A listener that never listens keeps its options.
     Fresh(Listener),
     Listening(Listener),
-    Connected(Connection),
+    Connected(Box<Connection>),
 }
 
 /// A socket.
@@ -75,7 +75,7 @@ impl Socket {
     /// A connection that a listener hands out.
     pub fn accepted(connection: Connection, ports: Ports, nonblocking: bool, parent: &Self) -> Self {
         Self {
-            stage: Stage::Connected(connection),
+            stage: Stage::Connected(Box::new(connection)),
             port: ports.local,
             ports: Some(ports),
             nonblocking,
@@ -134,7 +134,7 @@ impl Socket {
     }
 
     pub fn handle_timeout(&mut self, now: Instant) {
-        if !self.next_timeout().is_some_and(|at| at <= now) {
+        if self.next_timeout().is_none_or(|at| at > now) {
             return;
         }
         match &mut self.stage {

@@ -1,11 +1,11 @@
 //! Data in and out.
 
 use super::calls::failed;
-use super::sockets::{File, Stage};
+use super::sockets::{File, Ports, Stage};
 use super::{Modelled, Waiting};
 use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
-use slowpath_tcp::socket::{ReadFlags, SocketOption};
-use slowpath_tcp::{Errno, State, WriteFlags};
+use slowpath_tcp::socket::{Peer, ReadFlags, SocketOption};
+use slowpath_tcp::{Connection, Errno, State, WriteFlags};
 
 const OUT_OF_BAND: i32 = 0x1;
 const PEEK: i32 = 0x2;
@@ -15,6 +15,8 @@ const WAIT_ALL: i32 = 0x100;
 const ERROR_QUEUE: i32 = 0x2000;
 const MORE: i32 = 0x8000;
 const FAST_OPEN: i32 = 0x2000_0000;
+/// The only server there is, as the cache of cookies knows it.
+pub(super) const SERVER: Peer = Peer(0);
 const SOL_TCP: i32 = 6;
 const TCP_CM_INQ: i32 = 36;
 
@@ -89,8 +91,10 @@ impl Modelled {
     /// `None` while it waits.
     pub(super) fn send(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Returned> {
         let Call::Send { fd, buffers, flags, .. } = call else { return None };
-        if flags & FAST_OPEN != 0 {
-            return Some(failed(Errno::EOPNOTSUPP));
+        if flags & FAST_OPEN != 0
+            && let Some(result) = self.open_fast(*fd, length(buffers), waiting)
+        {
+            return Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))));
         }
         if let Some(File::PipeWrite { to }) = self.files.get(fd) {
             let (to, len) = (*to, length(buffers));
@@ -101,6 +105,34 @@ impl Modelled {
         }
         let result = self.write(*fd, length(buffers), *flags, waiting)?;
         Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))))
+    }
+
+    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` where the call goes on as another
+    /// write: the socket is connected already, or blocks until it is.
+    fn open_fast(&mut self, fd: Fd, len: u32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+        let (now, settings) = (self.now, self.settings.clone());
+        let (remote, local, known) = (self.connect_port, self.next_port, self.cookies.get(SERVER));
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return Some(Err(errno)),
+        };
+        let Stage::Fresh(listener) = &socket.stage else { return None };
+        let options = listener.options().clone();
+        let (connection, result) = Connection::connect_fast(settings, options, now, known, len);
+        if result == Err(Errno::EOPNOTSUPP) {
+            return Some(result);
+        }
+        let nonblocking = socket.nonblocking;
+        socket.port = if socket.port == 0 { local } else { socket.port };
+        socket.ports = Some(Ports { local: socket.port, remote });
+        socket.stage = Stage::Connected(Box::new(connection));
+        socket.connecting = true;
+        self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
+        if nonblocking {
+            return Some(result);
+        }
+        waiting.moved = result.unwrap_or(0);
+        None
     }
 
     fn write(&mut self, fd: Fd, len: u32, flags: i32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {

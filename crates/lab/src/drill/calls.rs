@@ -252,6 +252,11 @@ impl Memory {
     }
 }
 
+/// Commands of fcntl(2) whose argument is a pointer: locks, owners, and hints.
+const POINTER_COMMANDS: &[i32] = &[5, 6, 7, 12, 13, 14, 15, 16, 36, 37, 38, 1035, 1036, 1037, 1038];
+/// `SIOCINQ`, `SIOCOUTQ`, `SIOCOUTQNSD`, `SIOCATMARK`, `FIONBIO`.
+const INT_REQUESTS: &[i64] = &[0x541b, 0x5411, 0x894b, 0x8905, 0x5421];
+
 fn dispatch_rest(call: &Call) -> Returned {
     match call {
         Call::SetOption { fd, level, name, value, len } => {
@@ -273,10 +278,14 @@ fn dispatch_rest(call: &Call) -> Returned {
             value.truncate(length as usize);
             with(result, Output::Option(value))
         }
+        // What is not a number but a place in memory is not a script's to give.
+        Call::Fcntl { command, .. } if POINTER_COMMANDS.contains(command) => Returned::error(libc::EINVAL),
         Call::Fcntl { fd, command, argument } => {
-            // SAFETY: takes plain values; what takes pointers (locks) fails or is between this process and itself.
+            // SAFETY: takes plain values; the commands that take pointers are refused above.
             returned(unsafe { libc::fcntl(*fd, *command, argument.unwrap_or(0)) })
         }
+        // The same: only requests that fill one int are made.
+        Call::Ioctl { request, .. } if !INT_REQUESTS.contains(request) => Returned::error(libc::ENOTTY),
         Call::Ioctl { fd, request, with_value: _ } => {
             let mut value = 0i64;
             // SAFETY: the requests that scripts know fill one int, and the value has room for two.
