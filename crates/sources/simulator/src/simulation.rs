@@ -121,7 +121,8 @@ impl Simulation {
                 more = true;
                 break;
             }
-            out.now = at;
+            // A timer that is late when it is set, as TCP's after a long spell on a backlog, is due at once.
+            out.now = at.max(out.now);
             self.events += 1;
             match out.sources[slot.index()] {
                 Source::Wire(wire) => self.hosts[self.destinations[wire]].wire_arrival(wire, &mut out),

@@ -10,7 +10,7 @@ use crate::report::Told;
 use crate::wire::Frame;
 use slowpath_model::End;
 use slowpath_tcp::Connection;
-use slowpath_tcp::socket::{Listener, Peer};
+use slowpath_tcp::socket::{Listener, PacketMemory, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -101,11 +101,13 @@ impl Host {
     /// Puts a connection's end into the table.
     fn add_socket(
         &mut self,
-        tcp: Connection,
+        mut tcp: Connection,
         connection: u32,
         wire: usize,
         out: &mut Outside<'_>,
     ) -> SocketId {
+        // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
+        tcp.set_packet_memory(if self.gro { PacketMemory::Ring(2048) } else { PacketMemory::Linear });
         let (id, timer) = self.sockets.place(self.id, out);
         let socket = Socket {
             tcp,
@@ -116,6 +118,7 @@ impl Host {
             locked: false,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
+            in_backlog: false,
             prequeue: VecDeque::new(),
             prequeue_bytes: 0,
             sleeper: None,

@@ -48,6 +48,8 @@ pub struct Socket {
     pub backlog: VecDeque<Packet>,
     /// True size of the backlog, in bytes.
     pub backlog_bytes: u64,
+    /// The process that has it works the backlog off.
+    pub in_backlog: bool,
     /// What waits for the reader to process it (`tp->ucopy.prequeue`), and its memory.
     pub prequeue: VecDeque<Packet>,
     /// True size of the prequeue, in bytes.
@@ -107,6 +109,32 @@ impl Socket {
     pub fn read(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
         self.tcp.read(now, amount, ReadFlags::default()).map(u64::from)
+    }
+
+    /// The next packet of the backlog, for the process that has the socket.
+    pub fn next_of_backlog(&mut self) -> Option<Packet> {
+        let packet = self.backlog.pop_front()?;
+        if self.backlog.is_empty() {
+            // The limit is on a whole batch (`__release_sock`): only now the next one has all of it.
+            self.backlog_bytes = 0;
+        }
+        if !std::mem::replace(&mut self.in_backlog, true) {
+            self.tcp.begin_backlog();
+        }
+        Some(packet)
+    }
+
+    /// Nothing waits any more: does what was put off until then (`tcp_release_cb`); says whether there was anything.
+    pub fn end_of_waiting(&mut self, now: Instant) -> bool {
+        let (worked, timer) =
+            (std::mem::take(&mut self.in_backlog), std::mem::take(&mut self.timer_deferred));
+        if worked {
+            self.tcp.end_backlog(now);
+        }
+        if timer {
+            self.tcp.handle_timeout(now);
+        }
+        worked || timer
     }
 
     /// What `sock_owned_by_user` says.

@@ -373,16 +373,11 @@ impl Host {
         if socket.prequeue.is_empty() {
             socket.prequeue_bytes = 0;
         }
-        let packet = from_prequeue.or_else(|| socket.backlog.pop_front());
-        if socket.backlog.is_empty() {
-            // The limit is on a whole batch (`__release_sock`): only now the next one has all of it.
-            socket.backlog_bytes = 0;
-        }
+        let packet = from_prequeue.or_else(|| socket.next_of_backlog());
         let Some(packet) = packet else {
-            if !std::mem::take(&mut socket.timer_deferred) {
+            if !socket.end_of_waiting(out.now) {
                 return None;
             }
-            socket.tcp.handle_timeout(out.now);
             handling.begin(id);
             return Some(Next::Work(Cost::ZERO));
         };

@@ -32,6 +32,12 @@ fn every_shipped_scenario_runs_and_accounts_for_every_packet() {
         let mut simulation = Simulation::new(&plan);
         simulation.run(&mut slowpath_simulator::Nobody);
         assert_eq!(simulation.not_conserved(), Vec::<String>::new(), "{name}");
+        for report in simulation.host_reports() {
+            for busy in report.cpus {
+                let worked: std::time::Duration = busy.levels.iter().sum();
+                assert!(worked <= plan.duration, "{name}: a CPU worked for {worked:?}");
+            }
+        }
         let read: u64 = simulation.transfers().iter().map(|transfer| transfer.bytes.get()).sum();
         assert!(read > 0, "{name}: nothing was transferred");
         for (path, wires) in plan.paths.iter().zip(simulation.wires().chunks(2)) {
