@@ -1,0 +1,22 @@
+//! A script in packetdrill's language: it is read or refused with a place in it, and what can be read can be run on
+//! the model to its end.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use slowpath_drill::{Config, Modelled, Script, Source, run};
+use slowpath_kernels::registry;
+
+fuzz_target!(|data: &str| {
+    let source = Source::new("fuzz.pkt", data);
+    match Script::parse(&source, &Config::default()) {
+        Ok(script) => {
+            let Some(kernel) = registry::named("linux-6.18") else { return };
+            let report = run(&script, &mut Modelled::new(kernel, &script.config), &|_| None);
+            assert!(report.ended >= slowpath_model::Instant::START);
+        }
+        Err(error) => {
+            assert!(error.place.line >= 1 && error.place.column >= 1);
+            assert!(error.to_string().contains(&error.message));
+        }
+    }
+});
