@@ -1,11 +1,11 @@
 //! The README's commands run, and what it shows of their output is what they print.
 //!
-//! Every line of a `sh` block that calls slowpath is run by a shell, in an empty folder with recordings of the names
-//! that the README uses. A `console` block is a command after `$ ` and its output, from the repository's folder; a
+//! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings of the names that the
+//! README uses and the repository's scenarios and scripts. A `console` block is a command after `$ ` and its output, from the repository's folder; a
 //! line `…` there stands for any number of lines.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -91,6 +91,9 @@ fn every_command_runs() {
     fs::create_dir_all(&folder).expect("a folder");
     for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
         fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
+    }
+    for shipped in ["scenarios", "crates"] {
+        symlink(root().join(shipped), folder.join(shipped)).expect("a link to what the repository ships");
     }
     let mut ran = 0;
     let mut failed = Vec::new();
