@@ -1,6 +1,7 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::drill::Drill;
 use crate::kernels::Kernels;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -84,6 +85,8 @@ pub enum Command {
     Causes(Causes),
     /// Simulate a scenario, and say what bound its flows
     Run(Run),
+    /// Run scripts in packetdrill's language, on the model or on this kernel
+    Drill(Drill),
     /// Check, explain or begin a scenario file
     Scenario(Scenario),
     /// Show the kernels that a scenario can name, choice by choice

@@ -7,6 +7,7 @@ mod both_ends;
 mod causes;
 mod console;
 mod diagnose;
+mod drill;
 mod flows;
 mod kernels;
 mod man;
@@ -52,6 +53,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Flows(args) => flows::run(&args, console),
         Command::Causes(args) => causes::run(&args, console),
         Command::Run(args) => run::run(&args, console),
+        Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),
         Command::Completions { shell } => {

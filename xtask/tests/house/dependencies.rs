@@ -52,9 +52,10 @@ const CRATES: &[Allowed] = &[
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
     // It runs scripts on the real kernel, in the units that the model runs them in.
     allowed(LAB, &[MODEL, PATH, DRILL], &[]),
+    // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
-        &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, ANALYSES, REMEDIES, VIEWS],
+        &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, ANALYSES, REMEDIES, VIEWS, LAB],
         &[],
     ),
     allowed("xtask", &[MODEL, CAPTURE, ANALYSES, LAB], &[]),

@@ -2,6 +2,7 @@
 
 mod both_ends;
 mod captures;
+mod drill;
 mod help;
 mod scenario;
 mod show;

@@ -1,0 +1,221 @@
+//! `slowpath drill`: scripts in packetdrill's language, on the model or on the kernel of this machine.
+
+use crate::Outcome;
+use crate::console;
+use anyhow::{Context, bail};
+use clap::{Args, ValueHint};
+use serde_json::json;
+use slowpath_drill::{Config, Failure, Modelled, Report, Script, Source};
+use slowpath_kernels::{KernelProfile, registry};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const HELP: &str = "\
+A script says, at exact times, which packets come from the network (<), which system calls an application makes, and \
+which packets the kernel must then send (>):
+  0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+  +0  bind(3, ..., ...) = 0
+  +0  listen(3, 1) = 0
+  +0  < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>
+  +0  > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
+  +.1 < . 1:1(0) ack 1 win 257
+  +0  accept(3, ..., ...) = 4
+
+A time is absolute (.1), relative (+.1), a range (+.1~+.2) or any (*); a call that blocks has the time at which it \
+returns (+0...0.2). An event may be 4 ms from its time, or an eighth of the time since the one before. The handbook's \
+page on scripts has the rest.
+
+Examples:
+  slowpath drill handshake.pkt
+  slowpath drill scripts/ --kernel linux-2.6.14
+  slowpath drill slow-start.pkt --verbose
+  sudo slowpath drill scripts/ --live
+
+Exit codes:
+  0  every script passed
+  1  a script failed
+  2  a script cannot be read, or --live cannot be done here";
+
+/// Arguments of `drill`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Drill {
+    /// Scripts, or folders: all *.pkt below them
+    #[arg(required = true, value_name = "SCRIPT", value_hint = ValueHint::AnyPath)]
+    scripts: Vec<PathBuf>,
+    /// How far from its time an event may be, such as 10ms; scripts may set their own
+    #[arg(long, value_name = "DURATION", value_parser = tolerance)]
+    tolerance: Option<String>,
+    /// The kernel to model, as `slowpath kernels` lists them
+    #[arg(long, value_name = "KERNEL", default_value = "linux-6.18", conflicts_with = "live")]
+    kernel: String,
+    /// Ticks a second of the kernel to model, if not its usual ones
+    #[arg(long, value_name = "HZ", conflicts_with = "live", value_parser = clap::value_parser!(u32).range(24..=1000))]
+    hz: Option<u32>,
+    /// Run on the kernel of this machine, in a network namespace of its own (as root)
+    #[arg(long)]
+    live: bool,
+    /// An option of packetdrill's for every script, such as define=NAME=VALUE or ip_version=ipv6
+    #[arg(long = "option", value_name = "NAME[=VALUE]")]
+    options: Vec<String>,
+    /// Also print what happened, as lines of a script
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print JSON (schema slowpath/drill/1), one object a script
+    #[arg(long, conflicts_with = "verbose")]
+    json: bool,
+}
+
+pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
+    let config = config(args)?;
+    let kernel = kernel(args)?;
+    let mut scripts = Vec::new();
+    for path in &args.scripts {
+        collect(path, &mut scripts)?;
+    }
+    if scripts.is_empty() {
+        bail!("there are no scripts (*.pkt) in these folders");
+    }
+    let (mut out, mut passed) = (console::stdout(), 0);
+    for path in &scripts {
+        let report = report(path, &config, &kernel, args.live)?;
+        passed += usize::from(report.passed());
+        print(&mut out, path, &report, args)?;
+        out.flush()?;
+    }
+    if !args.json {
+        writeln!(out, "{passed} of {} passed", scripts.len())?;
+        out.flush()?;
+    }
+    Ok(if passed == scripts.len() { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// What holds for every script before its own options.
+fn config(args: &Drill) -> anyhow::Result<Config> {
+    let mut config = Config::default();
+    let given = args.options.iter().map(|option| match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option.as_str(), None),
+    });
+    let tolerance = args.tolerance.as_deref().map(|micros| ("tolerance_usecs", Some(micros)));
+    for (name, value) in given.chain(tolerance) {
+        config.apply(name, value).map_err(|(wrong, mend)| anyhow::anyhow!("{wrong}: {mend}"))?;
+    }
+    Ok(config)
+}
+
+fn kernel(args: &Drill) -> anyhow::Result<KernelProfile> {
+    let Some(mut kernel) = registry::named(&args.kernel) else {
+        bail!("there is no kernel {:?} here; there are {}", args.kernel, registry::NAMES.join(", "));
+    };
+    if let Some(hz) = args.hz {
+        kernel.tcp.clock.hz = hz;
+    }
+    Ok(kernel)
+}
+
+/// A tolerance in microseconds, as packetdrill's option has it.
+fn tolerance(text: &str) -> Result<String, String> {
+    let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let micros = units.iter().find_map(|(unit, micros)| {
+        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        (0.0..1e9).contains(&(number * micros)).then_some(number * micros)
+    });
+    micros
+        .map(|micros| format!("{}", micros.round() as u64))
+        .ok_or_else(|| format!("{text:?} is not a duration; write a number and a unit, such as 10ms"))
+}
+
+/// The scripts that a path stands for.
+fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    if !path.is_dir() {
+        scripts.push(path.to_owned());
+        return Ok(());
+    }
+    let entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
+    let mut entries = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "pkt") {
+            collect(&entry, scripts)?;
+        }
+    }
+    Ok(())
+}
+
+fn report(path: &Path, config: &Config, kernel: &KernelProfile, live: bool) -> anyhow::Result<Report> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| name.clone())?;
+    let script = Script::parse(&Source::new(&name, &text), config)?;
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let read_file = |named: &str| fs::read_to_string(beside.join(named)).ok();
+    if live {
+        return slowpath_lab::drill::run(&script, &read_file).context("this kernel cannot be drilled");
+    }
+    let mut model = Modelled::new(kernel.clone(), &script.config);
+    Ok(slowpath_drill::run(&script, &mut model, &read_file))
+}
+
+fn failure(report: &Report) -> Option<&Failure> {
+    match &report.outcome {
+        slowpath_drill::Outcome::Passed => None,
+        slowpath_drill::Outcome::Failed(failure) => Some(failure),
+    }
+}
+
+fn print(out: &mut impl Write, path: &Path, report: &Report, args: &Drill) -> anyhow::Result<()> {
+    if args.json {
+        serde_json::to_writer(&mut *out, &line(path, report))?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    if args.verbose {
+        for event in &report.trace {
+            writeln!(out, "{event}")?;
+        }
+    }
+    match failure(report) {
+        None => writeln!(out, "ok      {}", path.display())?,
+        Some(failure) => writeln!(out, "FAILED  {failure}")?,
+    }
+    for note in &report.notes {
+        writeln!(out, "  note      {note}")?;
+    }
+    Ok(())
+}
+
+fn line(path: &Path, report: &Report) -> serde_json::Value {
+    let failure = failure(report).map(|failure| {
+        json!({
+            "line": failure.line,
+            "text": failure.text,
+            "what": failure.what,
+            "expected": failure.expected,
+            "actual": failure.actual,
+            "tolerance_s": failure.tolerance.map(|tolerance| tolerance.as_secs_f64()),
+        })
+    });
+    let notes: Vec<_> =
+        report.notes.iter().map(|note| json!({ "line": note.line, "text": note.text })).collect();
+    json!({
+        "schema": "slowpath/drill/1",
+        "script": path.display().to_string(),
+        "passed": report.passed(),
+        "failure": failure,
+        "notes": notes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerances_have_units() {
+        assert_eq!(tolerance("10ms").as_deref(), Ok("10000"));
+        assert_eq!(tolerance("1.5 s").as_deref(), Ok("1500000"));
+        assert_eq!(tolerance("400us").as_deref(), Ok("400"));
+        assert!(tolerance("10").is_err() && tolerance("-1ms").is_err() && tolerance("soon").is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! `slowpath drill`: what it prints of scripts that hold, that do not, and that cannot be read.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use std::fs;
+
+const HANDSHAKE: &str = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
+";
+
+fn folder() -> Captures {
+    let folder = Captures::new();
+    fs::create_dir(folder.path("scripts")).expect("a folder");
+    fs::write(folder.path("scripts/a.pkt"), HANDSHAKE).expect("a script");
+    let late = format!("{HANDSHAKE}+3 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>\n");
+    fs::write(folder.path("scripts/b.pkt"), late).expect("a script");
+    fs::write(folder.path("bad.txt"), "0 > Q 0:0(0)\n").expect("a script");
+    folder
+}
+
+#[test]
+fn a_line_a_script_and_the_code_tells() {
+    let folder = folder();
+    let (code, out, err) = told(&run(&folder, &["drill", "scripts"]));
+    assert_eq!((code, err.as_str()), (1, ""));
+    for part in ["ok      scripts/a.pkt\n", "FAILED  scripts/b.pkt:6: ", "expected", "tolerance", "1 of 2 passed\n"] {
+        assert!(out.contains(part), "{out}");
+    }
+    let (code, out, _) = told(&run(&folder, &["drill", "scripts/a.pkt", "--verbose"]));
+    assert_eq!(code, 0);
+    assert!(out.contains("> S. 0:0(0) ack 1 win 64240 <mss 1460,nop,wscale 10>"), "{out}");
+}
+
+#[test]
+fn a_script_that_cannot_be_read_is_shown_where() {
+    let (code, out, err) = told(&run(&folder(), &["drill", "bad.txt"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("bad.txt:1:5: Q is not a flag of TCP") && err.contains("    ^ flags are"), "{err}");
+}
+
+#[test]
+fn json_has_what_the_text_has() {
+    let (code, out, _) = told(&run(&folder(), &["drill", "scripts", "--json"]));
+    let lines: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((code, lines.len()), (1, 2));
+    assert_eq!(lines[0]["passed"], true);
+    assert_eq!((&lines[1]["failure"]["line"], &lines[1]["schema"]), (&6.into(), &"slowpath/drill/1".into()));
+}
