@@ -1,10 +1,10 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::drill::Drill;
 use crate::kernels::Kernels;
 use crate::run::Run;
 use crate::scenario::Scenario;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use slowpath_analyses::{Cause, Label};
 use slowpath_model::{Bytes, FlowId, Instant};

@@ -6,6 +6,7 @@ mod drill;
 mod help;
 mod scenario;
 mod show;
+mod simulated;
 mod vantage;
 
 use captures::Captures;

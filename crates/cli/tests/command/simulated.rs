@@ -1,0 +1,64 @@
+//! `slowpath run`, and scenarios where other commands take recordings.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use serde_json::Value;
+
+/// Four seconds over a path of 20 Mbit/s.
+const SCENARIO: &[u8] =
+    b"title = \"short\"\nduration = \"4 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn a_run_tells_its_tables_and_its_verdict() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO);
+    let (code, out, err) = told(&run(&folder, &["run", "short.toml"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in [
+        "4.000000000 s simulated, seed 1",
+        "flow-1",
+        "host sender: CPU 0",
+        "it was bound by the path's capacity",
+    ] {
+        assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{part}: {out}");
+    }
+    let (code, changed, _) =
+        told(&run(&folder, &["run", "short.toml", "--set", "path.rate=10Mbit/s", "--json"]));
+    let document = json(&changed);
+    assert_eq!((code, &document["schema"]), (0, &Value::from("slowpath/run/1")));
+    let rate = document["flows"][0]["rate_bit_per_s"].as_f64().expect("a rate");
+    assert!((8.5e6..10e6).contains(&rate), "{rate}");
+}
+
+#[test]
+fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO);
+    let (code, ..) = told(&run(&folder, &["run", "short.toml", "--pcap", "out", "--record", "out"]));
+    assert_eq!(code, 0);
+    let bytes = |file: &str| {
+        let (code, out, err) = told(&run(&folder, &["flows", file, "--json"]));
+        assert_eq!((code, err.as_str()), (0, ""), "{file}");
+        json(&out)["flows"][0]["bytes"].clone()
+    };
+    assert_eq!(bytes("short.toml"), bytes("out/sender.pcapng"));
+    let (_, shown, _) = told(&run(&folder, &["show", "short.toml", "--limit", "50"]));
+    let recorded = std::fs::read_to_string(folder.path("out/sender.events")).expect("the record");
+    assert!(shown.lines().count() >= 50);
+    assert!(recorded.lines().count() > 10_000);
+}
+
+#[test]
+fn a_scenario_that_is_refused_says_where_it_is_wrong() {
+    let folder = Captures::new();
+    folder.write("wrong.toml", b"[path]\ndealy = \"20 ms\"\n");
+    for command in ["run", "diagnose", "show", "flows"] {
+        let (code, out, err) = told(&run(&folder, &[command, "wrong.toml"]));
+        assert_eq!((code, out.as_str()), (2, ""), "{command}");
+        assert!(err.contains("wrong.toml:2:1") && err.contains("did you mean delay?"), "{command}: {err}");
+    }
+}
