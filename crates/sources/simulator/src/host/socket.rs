@@ -111,6 +111,11 @@ impl Socket {
         self.tcp.read(now, amount, ReadFlags::default()).map(u64::from)
     }
 
+    /// Whether packets wait for the process that has it.
+    pub fn has_waiting(&self) -> bool {
+        !self.backlog.is_empty() || !self.prequeue.is_empty()
+    }
+
     /// The next packet of the backlog, for the process that has the socket.
     pub fn next_of_backlog(&mut self) -> Option<Packet> {
         let packet = self.backlog.pop_front()?;

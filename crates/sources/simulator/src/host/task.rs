@@ -322,13 +322,15 @@ impl Host {
         match socket.read(out.now, piece) {
             Ok(amount) if amount > 0 => {
                 handling.begin(id);
+                // Less than asked for is all there is; only what waits for the lock may bring more.
+                let (is_empty, has_waiting) = (amount < piece, socket.has_waiting());
                 let link = &mut out.links[socket.connection as usize];
                 let end = link.end_at(self.id).index();
                 let (read, last) = &mut link.read[end];
                 (*read, *last) = (*read + amount, out.now);
                 let copied = copied + amount;
                 let this = &mut self.tasks[index];
-                this.call = if copied == wanted {
+                this.call = if copied == wanted || (is_empty && !has_waiting) {
                     Call::Releasing(Done::Read(copied))
                 } else {
                     Call::Reading { wanted, copied }
