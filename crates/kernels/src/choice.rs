@@ -391,6 +391,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVER,
+        "challenges",
+        tcp.challenges,
+        "whether a reset, a SYN or an ACK that is not exactly expected is answered with a challenge",
+        "net/ipv4/tcp_input.c: tcp_send_challenge_ack, since 3.6 (RFC 5961)"
+    ),
+    choice!(
+        RECEIVER,
         "data-beyond-window",
         tcp.data_beyond_window,
         "whether a segment that reaches beyond the window is taken whole",

@@ -125,7 +125,8 @@ fn every_measure_of_a_report_is_defined() {
 #[test]
 fn only_sysctls_that_are_documented() {
     let allowed = read(&repository().join("crates/remedies/tests/advice.rs"));
-    for page in pages() {
+    // The reference page is written by the program, from the list of what it knows.
+    for page in pages().into_iter().filter(|page| page != "scenario-reference.md") {
         let text = read(&source().join(&page));
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_')) {
             let word = word.trim_matches('.');

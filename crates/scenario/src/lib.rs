@@ -7,7 +7,7 @@
 //! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.
 //! - [`costs`], [`machines`]: what the kernel's work costs, by machine.
-//! - [`file`], [`schema`], [`read`]: from text to a scenario.
+//! - [`mod@file`], [`schema`], [`read`]: from text to a scenario.
 //! - [`estimate`]: what a run will need.
 //! - [`explain`], [`reference`](mod@reference), [`template`]: what people read.
 

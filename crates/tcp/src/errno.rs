@@ -7,7 +7,6 @@ macro_rules! errnos {
         /// Why a system call failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        #[expect(clippy::upper_case_acronyms, reason = "the names that errno.h gives them")]
         pub enum Errno {
             $($(#[$doc])* $name = $number,)*
         }

@@ -6,7 +6,7 @@
 //! call. Payload has no content here, only its length.
 //!
 //! The words are the kernel's, so that either code helps to read the other: `snd_una` is `snd.una`, `tcp_ack` is
-//! [`Connection::ack`] in `send/ack.rs`, `tcp_data_queue` is in `receive/`. Where kernels differ, [`Choices`] says
+//! `Connection::ack` in `send/ack.rs`, `tcp_data_queue` is in `receive/`. Where kernels differ, [`Choices`] says
 //! how; nothing compares versions.
 //!
 //! - [`packet`]: a segment as it goes from one end to the other.
@@ -32,7 +32,7 @@ pub mod sysctl;
 mod timers;
 
 pub use choices::Choices;
-pub use connection::{Connection, Settings, State};
+pub use connection::{Connection, Settings, State, Wakeups};
 pub use errno::Errno;
 pub use info::TcpInfo;
 pub use packet::Packet;

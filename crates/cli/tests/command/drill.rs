@@ -12,6 +12,15 @@ const HANDSHAKE: &str = "\
 +0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
 ";
 
+/// The scripts that the help names, such as every kernel passes.
+pub fn write_scripts(folder: &Captures) {
+    let script = HANDSHAKE.replace("<mss 1460,nop,wscale 10>", "<...>");
+    fs::create_dir(folder.path("scripts")).expect("a folder");
+    for name in ["handshake.pkt", "slow-start.pkt", "scripts/handshake.pkt"] {
+        fs::write(folder.path(name), &script).expect("a script");
+    }
+}
+
 fn folder() -> Captures {
     let folder = Captures::new();
     fs::create_dir(folder.path("scripts")).expect("a folder");
@@ -27,7 +36,9 @@ fn a_line_a_script_and_the_code_tells() {
     let folder = folder();
     let (code, out, err) = told(&run(&folder, &["drill", "scripts"]));
     assert_eq!((code, err.as_str()), (1, ""));
-    for part in ["ok      scripts/a.pkt\n", "FAILED  scripts/b.pkt:6: ", "expected", "tolerance", "1 of 2 passed\n"] {
+    for part in
+        ["ok      scripts/a.pkt\n", "FAILED  scripts/b.pkt:6: ", "expected", "tolerance", "1 of 2 passed\n"]
+    {
         assert!(out.contains(part), "{out}");
     }
     let (code, out, _) = told(&run(&folder, &["drill", "scripts/a.pkt", "--verbose"]));

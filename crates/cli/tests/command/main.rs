@@ -281,6 +281,7 @@ fn every_example_of_the_help_runs() {
         folder.write(name, &captures::transfer(60));
     }
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(60));
+    drill::write_scripts(&folder);
     let mut ran = 0;
     for page in help::pages(&folder) {
         for line in page.lines().filter_map(|line| line.strip_prefix("  ")) {

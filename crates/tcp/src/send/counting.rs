@@ -43,7 +43,8 @@ impl Connection {
     pub(super) fn newreno_mark_lost(&mut self, advanced: bool) {
         let state = self.snd.ca_state;
         let enough = state < CaState::Recovery && self.snd.sacked_out >= self.snd.reordering;
-        if !enough && !(state == CaState::Recovery && advanced) {
+        let partial = state == CaState::Recovery && advanced;
+        if !enough && !partial {
             return;
         }
         let Some(head) = self.snd.queue.head() else { return };

@@ -16,8 +16,8 @@
 mod ack;
 mod chrono;
 mod counting;
-mod fast_open;
 mod device;
+mod fast_open;
 mod info;
 mod metrics;
 mod opening;

@@ -18,7 +18,7 @@ impl Connection {
     /// Reads at most `max` bytes; 0 is the end of what the peer sends.
     ///
     /// Never waits. A reader that blocks, or asks for all (`MSG_WAITALL`), sleeps until
-    /// [`Wakeups::readable`](crate::connection::Wakeups) or a change of state, and calls again.
+    /// [`Wakeups::readable`](crate::Wakeups) or a change of state, and calls again.
     ///
     /// # Errors
     ///
