@@ -1,9 +1,9 @@
 //! From a file's text to a checked scenario: the keys of each table beside the code that reads it.
 //!
-//! - [`run`]: what stands before the first heading, and the whole.
-//! - [`host`], [`kernel`], [`costs`], [`nic`], [`load`]: `[hosts.NAME]`.
-//! - [`path`], [`elements`]: `[path]` and its directions.
-//! - [`flow`], [`workload`], [`process`]: `[flows]`.
+//! - `run`: what stands before the first heading, and the whole.
+//! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
+//! - `path`, `elements`: `[path]` and its directions.
+//! - `flow`, `workload`, `process`: `[flows]`.
 
 mod costs;
 mod elements;
