@@ -11,6 +11,7 @@ mod vantage;
 
 use captures::Captures;
 use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -282,6 +283,9 @@ fn every_example_of_the_help_runs() {
     }
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(60));
     drill::write_scripts(&folder);
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    symlink(scenarios.canonicalize().expect("the shipped scenarios"), folder.path("scenarios"))
+        .expect("a link");
     let mut ran = 0;
     for page in help::pages(&folder) {
         for line in page.lines().filter_map(|line| line.strip_prefix("  ")) {
