@@ -38,6 +38,11 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
+    /// The bits that are not in `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The bits of both.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

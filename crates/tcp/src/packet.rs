@@ -5,6 +5,11 @@
 
 use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
 
+/// The MSS that every host takes (`TCP_MSS_DEFAULT`, RFC 9293, section 3.7.1).
+pub(crate) const DEFAULT_MSS: u32 = 536;
+/// The TCP header without options.
+pub(crate) const TCP_HEADER: u32 = 20;
+
 /// One segment, or a super-packet that the network device will cut into segments of [`gso_size`](Self::gso_size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -173,6 +178,24 @@ impl Packet {
         if self.gso_size == 0 { 1 } else { self.len.div_ceil(u32::from(self.gso_size)).max(1) }
     }
 
+    /// The segments that a network device makes of it (`tcp_gso_segment`): the first has CWR, the last FIN and PSH.
+    pub fn cut(self) -> impl Iterator<Item = Self> {
+        let size = if self.gso_size == 0 { self.len } else { u32::from(self.gso_size) };
+        let count = self.segments();
+        (0..count).map(move |n| {
+            let before = n * size;
+            let mut flags = self.flags;
+            if n > 0 {
+                flags = flags.without(Flags::CWR);
+            }
+            if n + 1 < count {
+                flags = flags.without(Flags::FIN.with(Flags::PSH));
+            }
+            let len = (self.len - before.min(self.len)).min(size);
+            Self { seq: self.seq + before, len, gso_size: 0, flags, ..self }
+        })
+    }
+
     /// Bytes of TCP options on the wire, padded as Linux pads them (`tcp_options_write`, 6.18).
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
@@ -204,6 +227,20 @@ mod tests {
     #[test]
     fn size_of_the_hot_struct() {
         assert_eq!(size_of::<Packet>(), 88);
+    }
+
+    #[test]
+    fn a_super_packet_is_cut_into_segments() {
+        let flags = Flags::ACK.with(Flags::PSH).with(Flags::FIN).with(Flags::CWR);
+        let packet = Packet { gso_size: 1000, ..Packet::new(flags, StreamOffset(1), 2500) };
+        let cut: Vec<_> = packet.cut().map(|segment| (segment.seq.0, segment.len, segment.flags)).collect();
+        let (first, last) = (Flags::ACK.with(Flags::CWR), Flags::ACK.with(Flags::PSH).with(Flags::FIN));
+        assert_eq!(cut, [(1, 1000, first), (1001, 1000, Flags::ACK), (2001, 500, last)]);
+        assert!(Packet::new(flags, StreamOffset(1), 2500).cut().eq([Packet::new(
+            flags,
+            StreamOffset(1),
+            2500
+        )]));
     }
 
     #[test]

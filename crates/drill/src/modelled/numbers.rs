@@ -79,45 +79,27 @@ impl Numbers {
 
     /// The segments that the device makes of a packet.
     pub fn wire(&mut self, ports: Ports, packet: &Packet) -> Vec<Datagram> {
-        let size = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
-        let mut datagrams = Vec::new();
-        let mut done = 0;
-        loop {
-            let len = size.min(packet.len - done);
-            let (first, last) = (done == 0, done + len == packet.len);
-            datagrams.push(self.datagram(ports, packet, done, len, (first, last)));
-            done += len;
-            if last {
-                break;
-            }
-        }
+        let datagrams = packet.cut().map(|segment| self.datagram(ports, &segment)).collect();
         self.sent = self.sent.max(packet.end());
         datagrams
     }
 
     /// A reset of what belongs to nothing: where no number was acknowledged, it has none of its own.
     pub fn wire_reset(&self, ports: Ports, reset: &Packet) -> Datagram {
-        let mut datagram = self.datagram(ports, reset, 0, 0, (true, true));
+        let mut datagram = self.datagram(ports, reset);
         if let Some(segment) = datagram.segment_mut().filter(|segment| segment.has(Flags::ACK)) {
             segment.seq = 0;
         }
         datagram
     }
 
-    /// One segment of a packet. Only the last has PSH and FIN, only the first CWR (`tcp_gso_segment`).
-    fn datagram(&self, ports: Ports, packet: &Packet, skip: u32, len: u32, ends: (bool, bool)) -> Datagram {
-        let mut flags = packet.flags;
-        if !ends.1 {
-            flags = Flags(flags.0 & !(Flags::PSH.0 | Flags::FIN.0));
-        }
-        if !ends.0 {
-            flags = Flags(flags.0 & !Flags::CWR.0);
-        }
+    /// One segment with its headers.
+    fn datagram(&self, ports: Ports, packet: &Packet) -> Datagram {
         let segment = Segment {
-            flags,
-            seq: number(packet.seq + skip, LOCAL_ISN),
-            ack: if flags.has(Flags::ACK) { number(packet.ack, self.remote_isn) } else { 0 },
-            len,
+            flags: packet.flags,
+            seq: number(packet.seq, LOCAL_ISN),
+            ack: if packet.flags.has(Flags::ACK) { number(packet.ack, self.remote_isn) } else { 0 },
+            len: packet.len,
             window: packet.window,
             urgent: packet.urgent,
             options: self.wire_options(packet),

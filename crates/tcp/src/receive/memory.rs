@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_input.c, 6.18).
 
 use crate::connection::Connection;
-use crate::packet::Packet;
+use crate::packet::{Packet, TCP_HEADER};
 use slowpath_model::StreamOffset;
 use std::collections::VecDeque;
 
@@ -198,7 +198,6 @@ impl Connection {
 
     /// What a packet costs on its way in.
     pub(super) fn arrival_cost(&self, packet: &Packet) -> Cost {
-        const TCP_HEADER: u32 = 20;
         let headers = self.settings.ip_header + TCP_HEADER + packet.option_bytes();
         self.rcv.packet_memory.cost(packet, headers)
     }

@@ -30,7 +30,7 @@ pub(crate) use urgent::UrgentByte;
 pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window};
 
 use crate::connection::Settings;
-use crate::packet::Block;
+use crate::packet::{Block, TCP_HEADER};
 use crate::socket::SynAck;
 use crate::socket::fast_open::Attempt;
 use crate::socket::options::SocketOptions;
@@ -42,8 +42,6 @@ use slowpath_model::{Instant, StreamOffset};
 use tuning::{QueueSpace, RoundTrip};
 use urgent::Urgent;
 
-/// `TCP_MSS_DEFAULT` (include/net/tcp.h): what every host can take (RFC 9293, section 3.7.1).
-pub(crate) const MSS_DEFAULT: u32 = 536;
 /// `TCP_MIN_MSS`: the least segment a guess about the peer's may be.
 const MSS_MIN: u32 = 88;
 
@@ -199,7 +197,6 @@ impl Settings {
     /// The MSS that a socket tells its peer: what the route carries, or less by `TCP_MAXSEG`
     /// (`dst_metric_advmss`, `tcp_mss_clamp`).
     pub(crate) fn advmss(&self, options: &SocketOptions) -> u32 {
-        const TCP_HEADER: u32 = 20;
         // IPV4_MAX_PMTU less headers, and ip_rt_min_advmss.
         let route = self.mtu.saturating_sub(self.ip_header + TCP_HEADER).clamp(256, 65_495);
         options.max_seg.map_or(route, |user| route.min(u32::from(user)))

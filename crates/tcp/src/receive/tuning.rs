@@ -1,10 +1,10 @@
 //! How the receive buffer finds its size (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
 
+use super::MSS_MIN;
 use super::window::RATIO_SHIFT;
-use super::{MSS_DEFAULT, MSS_MIN};
 use crate::choices::{BufferArithmetic, ReceiveTuning};
 use crate::connection::Connection;
-use crate::packet::Packet;
+use crate::packet::{DEFAULT_MSS, Packet};
 use slowpath_model::{Flags, Instant, StreamOffset};
 
 /// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrived.
@@ -86,7 +86,7 @@ impl Connection {
     /// A first guess at the peer's segments, rather too small than too big (`tcp_initialize_rcv_mss`).
     pub(crate) fn init_rcv_mss(&mut self) {
         let hint = self.rcv.advmss.min(self.snd.mss).min(self.rcv.wnd / 2);
-        self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, MSS_DEFAULT);
+        self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, DEFAULT_MSS);
     }
 
     /// The buffer is too small for what came: grow it to that, or shut the window (`tcp_clamp_window`).
@@ -120,7 +120,7 @@ impl Connection {
         // Options that vary (SACK) do not make a segment small: count them in, and take off those that stay.
         let with_options = payload + packet.option_bytes();
         let plain = !packet.flags.has_any(Flags::FIN.with(Flags::URG).with(Flags::SYN).with(Flags::PSH));
-        if with_options >= MSS_DEFAULT || (with_options >= MSS_MIN && plain) {
+        if with_options >= DEFAULT_MSS || (with_options >= MSS_MIN && plain) {
             let fixed = if self.negotiated.timestamps { 12 } else { 0 };
             let size = with_options.saturating_sub(fixed);
             self.rcv.ack.last_seg_size = size;

@@ -1,10 +1,9 @@
 //! Data that leaves with the SYN (`tcp_send_syn_data`, `tcp_rcv_fastopen_synack`; net/ipv4/tcp_output.c and
 //! tcp_input.c, 6.18; RFC 7413).
 
-use super::TCP_HEADER;
 use super::skb::Skb;
 use crate::connection::Connection;
-use crate::packet::{Cookie, Options};
+use crate::packet::{Cookie, Options, TCP_HEADER};
 use slowpath_model::{Flags, Instant, StreamOffset};
 
 /// `MAX_TCP_OPTION_SPACE`: what the SYN's options may take.

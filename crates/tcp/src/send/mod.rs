@@ -40,12 +40,13 @@ mod write;
 
 pub(crate) use ack::AckResult;
 pub use metrics::Metrics;
+pub(crate) use rtt::micros;
 pub use write::WriteFlags;
 
 use crate::choices::LossDetection;
 use crate::congestion::{CaState, INFINITE_SSTHRESH, Moment, Window};
 use crate::connection::{Connection, Settings};
-use crate::packet::Block;
+use crate::packet::{Block, DEFAULT_MSS};
 use crate::socket::options::SocketOptions;
 use chrono::Chrono;
 use device::Device;
@@ -54,11 +55,6 @@ use rack::Rack;
 use rate::Rate;
 use rtt::Rtt;
 use slowpath_model::{Instant, StreamOffset};
-
-/// The MSS that every host takes (`TCP_MSS_DEFAULT`, RFC 9293, section 3.7.1).
-pub(crate) const DEFAULT_MSS: u32 = 536;
-/// The TCP header without options.
-pub(crate) const TCP_HEADER: u32 = 20;
 
 /// A tail loss probe that is out (RFC 8985, section 7).
 #[derive(Clone, Copy, Debug)]

@@ -41,7 +41,7 @@ impl Connection {
             syn.timestamps = value.map(|val| Timestamps { val, ecr: 0 });
         }
         if fall_back {
-            syn.flags = Flags(syn.flags.0 & !(Flags::ECE.0 | Flags::CWR.0));
+            syn.flags = syn.flags.without(Flags::ECE.with(Flags::CWR));
         }
     }
 

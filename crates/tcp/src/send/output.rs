@@ -5,10 +5,9 @@ use super::queue::SkbId;
 use super::skb::Skb;
 use super::tso::Defer;
 use super::write::Nagle;
-use super::{DEFAULT_MSS, TCP_HEADER};
 use crate::choices::TimestampClock;
 use crate::connection::{Connection, Settings, State};
-use crate::packet::{Options, Packet};
+use crate::packet::{DEFAULT_MSS, Options, Packet, TCP_HEADER};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
 /// How much of what waits is to go.
@@ -270,7 +269,7 @@ impl Connection {
 
     fn fragment_unsent(&mut self, id: SkbId, len: u32, mss: u32) {
         let rest = self.snd.queue.fragment(id, len);
-        self.snd.wmem_queued += super::write::memory(&self.snd.queue[rest]) - self.snd.queue[rest].len();
+        self.charge_head();
         self.snd.queue[id].cut(mss);
         self.snd.queue[rest].segments = 0;
     }

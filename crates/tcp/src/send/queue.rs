@@ -194,10 +194,10 @@ impl WriteQueue {
         let mut second = *first;
         let at = first.seq + len + u32::from(first.flags.has(slowpath_model::Flags::SYN));
         first.end_seq = at;
-        first.flags = without(first.flags, LAST_ONLY);
+        first.flags = first.flags.without(LAST_ONLY);
         first.eor = false;
         second.seq = at;
-        second.flags = without(second.flags, slowpath_model::Flags::SYN);
+        second.flags = second.flags.without(slowpath_model::Flags::SYN);
         let (was_sent, mss) = (first.segments != 0, first.mss);
         if was_sent {
             first.cut(mss);
@@ -291,7 +291,7 @@ impl WriteQueue {
         self.by_seq.remove(&old);
         let skb = &mut self[id];
         skb.seq = seq;
-        skb.flags = without(skb.flags, slowpath_model::Flags::SYN);
+        skb.flags = skb.flags.without(slowpath_model::Flags::SYN);
         let mss = skb.mss.max(1);
         skb.cut(mss);
         self.by_seq.insert(seq, id);
@@ -321,10 +321,6 @@ impl WriteQueue {
 
 /// What only the last part of a buffer that is cut keeps.
 const LAST_ONLY: slowpath_model::Flags = slowpath_model::Flags(0x009);
-
-const fn without(flags: slowpath_model::Flags, gone: slowpath_model::Flags) -> slowpath_model::Flags {
-    slowpath_model::Flags(flags.0 & !gone.0)
-}
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ impl Connection {
     pub(super) fn fragment_sent(&mut self, id: SkbId, len: u32) -> SkbId {
         let before = self.snd.queue[id];
         let rest = self.snd.queue.fragment(id, len);
-        self.snd.wmem_queued += super::write::memory(&self.snd.queue[rest]) - self.snd.queue[rest].len();
+        self.charge_head();
         let more = self.snd.queue[id].segments + self.snd.queue[rest].segments;
         self.adjust_counts(before.fate, before.segments, more);
         rest

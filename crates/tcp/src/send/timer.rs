@@ -396,7 +396,7 @@ impl Connection {
         let size = room.min(mss);
         if skb.len() > size {
             let rest = self.snd.queue.fragment(id, size);
-            self.snd.wmem_queued += super::write::memory(&self.snd.queue[rest]) - self.snd.queue[rest].len();
+            self.charge_head();
             self.snd.queue[rest].segments = 0;
         }
         self.snd.queue[id].cut(mss);

@@ -100,7 +100,7 @@ impl Connection {
             let amount = room.min(len - copied);
             let skb = &mut self.snd.queue[id];
             if copied == 0 {
-                skb.flags = Flags(skb.flags.0 & !Flags::PSH.0);
+                skb.flags = skb.flags.without(Flags::PSH);
             }
             skb.end_seq = skb.end_seq + amount;
             skb.segments = 0;
@@ -196,6 +196,11 @@ impl Connection {
         free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
     }
 
+    /// A buffer was cut in two: the second has a head of its own.
+    pub(super) const fn charge_head(&mut self) {
+        self.snd.wmem_queued += EMPTY_BUFFER;
+    }
+
     /// What was acknowledged is free again (`sk_wmem_free_skb`).
     pub(super) fn free_send_memory(&mut self, bytes: u32) {
         self.snd.wmem_queued = self.snd.wmem_queued.saturating_sub(bytes);
@@ -236,7 +241,7 @@ impl Connection {
             return;
         }
         const OVERHEAD: u32 = 320 + 320 + 256;
-        let mss = self.snd.mss.max(u32::from(self.negotiated.mss)).max(super::DEFAULT_MSS);
+        let mss = self.snd.mss.max(u32::from(self.negotiated.mss)).max(crate::packet::DEFAULT_MSS);
         let per_segment = (mss + OVERHEAD).next_power_of_two() + 256;
         let segments = self.initial_cwnd().max(self.snd.window.cwnd).max(self.snd.reordering + 1);
         let wanted = windows.saturating_mul(segments).saturating_mul(per_segment);

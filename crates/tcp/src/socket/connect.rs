@@ -4,8 +4,10 @@ use super::SocketOptions;
 use crate::congestion::Congestion;
 use crate::connection::{Connection, Negotiated, Settings, State, Wakeups};
 use crate::info::TcpInfo;
-use crate::receive::{Counters, MSS_DEFAULT, Receiver, initial_window};
+use crate::packet::DEFAULT_MSS;
+use crate::receive::{Counters, Receiver, initial_window};
 use crate::send::Sender;
+use crate::send::micros;
 use crate::timers::Timers;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
@@ -22,7 +24,7 @@ impl Connection {
             settings,
             options,
             state: State::Closed,
-            negotiated: Negotiated { mss: MSS_DEFAULT as u16, ..Negotiated::default() },
+            negotiated: Negotiated { mss: DEFAULT_MSS as u16, ..Negotiated::default() },
             timers: Timers::default(),
             out: VecDeque::new(),
             wakeups: Wakeups::default(),
@@ -51,7 +53,7 @@ impl Connection {
     pub(crate) fn prepare_connect(&mut self) {
         self.state = State::SynSent;
         // Until the answer, the peer's MSS is bounded by the option alone.
-        self.negotiated.mss = self.options.max_seg.unwrap_or(MSS_DEFAULT as u16);
+        self.negotiated.mss = self.options.max_seg.unwrap_or(DEFAULT_MSS as u16);
         self.sync_mss();
         self.init_rcv_mss();
         let space = self.rcv.full_space(&self.settings).max(0);
@@ -98,8 +100,4 @@ impl Connection {
         info.data_segs_in = rcv.counters.data_segs_in;
         info.rcv_ooopack = rcv.counters.ofo_segments;
     }
-}
-
-fn micros(span: std::time::Duration) -> u32 {
-    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
 }

@@ -29,7 +29,7 @@ pub use poll::Events;
 pub use read::ReadFlags;
 pub(crate) use request::SynAck;
 
-use crate::receive::MSS_DEFAULT;
+use crate::packet::DEFAULT_MSS;
 
 /// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
 pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
@@ -39,7 +39,7 @@ const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
 /// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): 536 if it names none, and never more
 /// than `TCP_MAXSEG`.
 pub(crate) fn peer_mss(offered: Option<u16>, options: &SocketOptions) -> u16 {
-    // MSS_DEFAULT fits.
-    let offered = offered.filter(|mss| *mss != 0).unwrap_or(MSS_DEFAULT as u16);
+    // DEFAULT_MSS fits.
+    let offered = offered.filter(|mss| *mss != 0).unwrap_or(DEFAULT_MSS as u16);
     options.max_seg.map_or(offered, |user| offered.min(user))
 }

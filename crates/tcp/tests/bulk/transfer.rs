@@ -40,20 +40,10 @@ impl Wire {
         }
     }
 
-    fn send(&mut self, now: Instant, mut packet: Packet) {
-        // What the device does with a super-packet.
-        let size = u32::from(packet.gso_size);
-        while size > 0 && packet.len > size {
-            let mut first = packet;
-            first.len = size;
-            first.gso_size = 0;
-            first.flags = slowpath_model::Flags(packet.flags.0 & !9);
-            self.send_one(now, first);
-            packet.seq = packet.seq + size;
-            packet.len -= size;
+    fn send(&mut self, now: Instant, packet: Packet) {
+        for segment in packet.cut() {
+            self.send_one(now, segment);
         }
-        packet.gso_size = 0;
-        self.send_one(now, packet);
     }
 
     fn send_one(&mut self, now: Instant, packet: Packet) {

@@ -33,16 +33,10 @@ impl Channel {
     }
 
     /// Takes a packet; a super-packet leaves as segments, as a device would cut it.
-    pub fn send(&mut self, now: Instant, mut packet: Packet) {
-        let size = u32::from(packet.gso_size);
-        while size > 0 && packet.len > size {
-            let flags = Flags(packet.flags.0 & !(Flags::PSH.0 | Flags::FIN.0));
-            self.send_segment(now, Packet { len: size, gso_size: 0, flags, ..packet });
-            packet.flags = Flags(packet.flags.0 & !Flags::CWR.0);
-            packet.seq = packet.seq + size;
-            packet.len -= size;
+    pub fn send(&mut self, now: Instant, packet: Packet) {
+        for segment in packet.cut() {
+            self.send_segment(now, segment);
         }
-        self.send_segment(now, Packet { gso_size: 0, ..packet });
     }
 
     fn send_segment(&mut self, now: Instant, packet: Packet) {

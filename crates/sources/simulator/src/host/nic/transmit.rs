@@ -4,7 +4,7 @@ use crate::host::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::TransmitPath;
-use slowpath_model::{Bytes, Flags, Instant, Rate};
+use slowpath_model::{Bytes, Instant, Rate};
 use slowpath_scenario::Nic;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -148,28 +148,13 @@ impl Transmitter {
     }
 }
 
-/// What a super-packet is on the wire (`tcp_gso_segment`): the first segment has CWR, the last FIN and PSH, and the IP
-/// identification counts on.
+/// What a super-packet is on the wire: the IP identification counts on.
 pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
-    let packet = frame.packet;
-    let size = if packet.gso_size == 0 { packet.len.max(1) } else { u32::from(packet.gso_size) };
-    let count = packet.segments();
     let frame = *frame;
-    (0..count).map(move |n| {
-        let mut segment = frame;
-        segment.id = frame.id.wrapping_add(n as u16);
-        segment.packet.seq = packet.seq + n * size;
-        segment.packet.len = (packet.len - (n * size).min(packet.len)).min(size);
-        segment.packet.gso_size = 0;
-        let mut flags = packet.flags.0;
-        if n > 0 {
-            flags &= !Flags::CWR.0;
-        }
-        if n + 1 < count {
-            flags &= !(Flags::FIN.0 | Flags::PSH.0);
-        }
-        segment.packet.flags = Flags(flags);
-        segment
+    (0u16..).zip(frame.packet.cut()).map(move |(n, packet)| Frame {
+        id: frame.id.wrapping_add(n),
+        packet,
+        ..frame
     })
 }
 
