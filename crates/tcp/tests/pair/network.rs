@@ -1,6 +1,6 @@
 //! A channel that does to packets what a list says, and to the rest nothing.
 
-use slowpath_model::{Flags, Instant};
+use slowpath_model::Instant;
 use slowpath_tcp::Packet;
 use std::time::Duration;
 
