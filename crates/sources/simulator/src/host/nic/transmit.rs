@@ -161,7 +161,7 @@ pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slowpath_model::StreamOffset;
+    use slowpath_model::{Flags, StreamOffset};
     use slowpath_tcp::Packet;
 
     #[test]
