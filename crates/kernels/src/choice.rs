@@ -228,6 +228,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         TRANSMIT,
+        "small-queues",
+        tcp.small_queues,
+        "whether a connection has at most a millisecond of data in the queue and the device",
+        "net/ipv4/tcp_output.c: tcp_small_queue_check, since 3.6"
+    ),
+    choice!(
+        TRANSMIT,
         "local-drop-notified",
         transmit.local_drop_notified,
         "whether a drop in the local queue counts as congestion",

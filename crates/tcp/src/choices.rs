@@ -158,6 +158,9 @@ pub struct Choices {
     pub super_packets: bool,
     /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`, since 5.4).
     pub push_super_packets: bool,
+    /// Whether a connection keeps no more than about a millisecond of data in the queues below it
+    /// (`tcp_small_queue_check`, since 3.6).
+    pub small_queues: bool,
     /// Whether segments wait for more while one of the same socket is still in the queue of the device
     /// (`tcp_autocorking`, since 3.14).
     pub autocorking: bool,
@@ -203,6 +206,7 @@ impl Choices {
         moderate_bursts_when_open: false,
         super_packets: true,
         push_super_packets: true,
+        small_queues: true,
         autocorking: true,
         compressed_acks: true,
         ack_repairs_at_once: true,
@@ -233,6 +237,7 @@ impl Choices {
         moderate_bursts_when_open: false,
         super_packets: true,
         push_super_packets: false,
+        small_queues: false,
         autocorking: false,
         compressed_acks: false,
         ack_repairs_at_once: false,

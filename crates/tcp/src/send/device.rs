@@ -1,35 +1,65 @@
-//! How much of one connection waits in the queues below it (TCP small queues: `tcp_small_queue_check`,
-//! `tcp_should_autocork`; 6.18).
-//!
-//! Counted in bytes of payload, where the kernel counts memory: the difference is the heads of a few buffers.
+//! How much of one connection waits in the queues below it (TCP small queues: `tcp_small_queue_check`, `tcp_wfree`,
+//! `tcp_should_autocork`; 6.18), and what a packet does that they have no room for (`tcp_transmit_skb`).
 
-use super::skb::Skb;
+use super::queue::{SkbId, WriteQueue};
+use super::skb::{Fate, Skb};
+use super::write;
+use crate::choices::WindowReduction;
+use crate::congestion::CaState;
 use crate::connection::Connection;
-use slowpath_model::{Flags, Instant};
+use crate::packet::Packet;
+use crate::timers::Pending;
+use slowpath_model::{Flags, Instant, StreamOffset};
 
 /// What waits in the queueing discipline and the device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Device {
-    /// Whether the host says when a segment has left. Without it nothing is ever waiting.
+    /// Whether the host says when a packet has left. Without it nothing is ever waiting.
     tells: bool,
+    /// Memory of the packets that wait (`sk_wmem_alloc`).
     waiting: u32,
+    /// Something waits for them to leave (`TSQ_THROTTLED`).
     throttled: bool,
+    /// Segments with data made since the host last had all of them.
+    burst: u32,
 }
 
 /// A queue below holds about a millisecond of data (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 
+impl Packet {
+    /// The memory that it takes in the queues below TCP (`skb->truesize`). A bare ACK counts for next to nothing
+    /// (`skb_set_tcp_pure_ack`).
+    pub fn send_memory(&self) -> u32 {
+        let control = self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN);
+        if self.len == 0 && !control { 0 } else { write::EMPTY_BUFFER + self.len }
+    }
+}
+
 impl Connection {
-    /// The host will call [`handle_departed`](Self::handle_departed): segments that wait below hold back more.
-    pub const fn expect_departures(&mut self) {
-        self.snd.device.tells = true;
+    /// The host will call [`handle_departed`](Self::handle_departed): packets that wait below hold back more, in
+    /// kernels in which they do.
+    pub fn expect_departures(&mut self) {
+        self.snd.device.tells = self.settings.choices.small_queues || self.settings.choices.autocorking;
     }
 
-    /// So many bytes of payload have left the device (`tcp_wfree`, `tcp_tsq_handler`).
-    pub fn handle_departed(&mut self, now: Instant, payload: u32) {
+    /// A packet of so much [memory](Packet::send_memory) has left the device (`tcp_wfree`). Says whether the host is
+    /// to call [`handle_room`](Self::handle_room) once no process has the socket.
+    #[must_use]
+    pub const fn handle_departed(&mut self, memory: u32) -> bool {
         let device = &mut self.snd.device;
-        device.waiting = device.waiting.saturating_sub(payload);
-        if std::mem::take(&mut device.throttled) && self.may_still_send() {
+        device.waiting = device.waiting.saturating_sub(memory);
+        std::mem::replace(&mut device.throttled, false)
+    }
+
+    /// Whether more goes out as soon as something has left the device.
+    pub const fn waits_for_departure(&self) -> bool {
+        self.snd.device.throttled
+    }
+
+    /// There is room below again (`tcp_tsq_write`).
+    pub fn handle_room(&mut self, now: Instant) {
+        if self.may_still_send() {
             if self.snd.lost_out > self.snd.retrans_out && self.snd.window.cwnd > self.snd.in_flight() {
                 self.retransmit_queue(now);
             }
@@ -37,17 +67,23 @@ impl Connection {
         }
     }
 
-    /// A segment goes down to the device.
-    pub(super) const fn hand_down(&mut self, payload: u32) {
-        if self.snd.device.tells {
-            self.snd.device.waiting += payload;
+    /// A packet goes down to the device.
+    pub(super) fn hand_down(&mut self, packet: &Packet, segments: u32) {
+        let begins = self.out.is_empty();
+        let device = &mut self.snd.device;
+        device.burst = if begins { segments } else { device.burst + segments };
+        if device.tells {
+            device.waiting += packet.send_memory();
         }
     }
 
     /// `tcp_small_queue_check`: enough of this connection is waiting below. A retransmission may find twice as much.
     pub(super) fn is_throttled(&mut self, skb: &Skb, retransmission: bool) -> bool {
+        if !self.settings.choices.small_queues {
+            return false;
+        }
         let millisecond = u32::try_from(self.snd.pacing_rate >> PACING_SHIFT).unwrap_or(u32::MAX);
-        let limit = millisecond.max(2 * skb.len()).min(self.settings.sysctls.tcp_limit_output_bytes);
+        let limit = millisecond.max(2 * write::memory(skb)).min(self.settings.sysctls.tcp_limit_output_bytes);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
         // One buffer may always go: a late completion must not stop the connection.
         if self.snd.device.waiting <= limit || self.snd.queue.head() == self.snd.queue.tail() {
@@ -63,10 +99,122 @@ impl Connection {
             && self.settings.sysctls.tcp_autocorking
             && skb.len() < goal
             && !self.snd.queue.is_all_acknowledged()
-            && self.snd.device.waiting > skb.len()
+            && self.snd.device.waiting > write::memory(skb)
             && !skb.eor
             && !skb.flags.has(Flags::FIN);
         self.snd.device.throttled |= corks;
         corks
+    }
+
+    /// The queue below had no room for a packet and it is gone. The kernel is told at once (`NET_XMIT_DROP`): the
+    /// window comes down, the loop that sends ends, and the packet counts as not sent (`tcp_write_xmit`,
+    /// `tcp_xmit_retransmit_queue`). Here the host tells when it comes to the packet, so what was made behind it in the
+    /// same loop is taken back.
+    pub fn handle_local_drop(&mut self, now: Instant, packet: &Packet) {
+        self.snd.device.waiting = self.snd.device.waiting.saturating_sub(packet.send_memory());
+        let newly = self.snd.ca_state < CaState::Cwr;
+        let mut sent = self.snd.device.burst;
+        if let Some(id) = self.buffer_of(packet) {
+            let taken_back = if self.snd.queue[id].fate.any(Fate::EVER_RETRANSMITTED) {
+                self.take_back_retransmissions(now, id)
+            } else {
+                self.take_back_new(now, packet.seq)
+            };
+            sent = sent.saturating_sub(taken_back);
+            if self.snd.in_reduction() {
+                self.snd.prr_out = self.snd.prr_out.saturating_sub(taken_back);
+            }
+        }
+        self.enter_cwr(now);
+        if newly && self.settings.choices.window_reduction == WindowReduction::Proportional {
+            self.snd.prr_out = sent;
+        }
+        if self.snd.packets_out == 0 && !self.snd.queue.is_all_sent() && self.may_still_send() {
+            self.check_window_probe(now);
+        }
+    }
+
+    /// The sent buffer of a packet with data. A SYN is not taken back: its timer runs (`tcp_connect`).
+    fn buffer_of(&self, packet: &Packet) -> Option<SkbId> {
+        let id = self.snd.queue.find(packet.seq).filter(|_| !packet.flags.has(Flags::SYN))?;
+        let skb = &self.snd.queue[id];
+        (skb.seq == packet.seq && packet.end() > packet.seq).then_some(id)
+    }
+
+    /// What was sent for the first time from `seq` on is unsent again; how many segments that is.
+    fn take_back_new(&mut self, now: Instant, seq: StreamOffset) -> u32 {
+        self.drop_from_out(|_, packet| packet.seq >= seq && packet.end() > packet.seq);
+        let mut segments = 0;
+        while let Some(id) = self.snd.queue.tail().filter(|&id| self.snd.queue[id].seq >= seq) {
+            if self.snd.highest_sack == Some(id) {
+                self.snd.highest_sack = None;
+            }
+            segments += self.snd.queue[id].segments;
+            self.snd.queue.tail_is_unsent_again();
+        }
+        let snd = &mut self.snd;
+        snd.nxt = seq;
+        snd.packets_out = snd.packets_out.saturating_sub(segments);
+        snd.probe = snd.probe.filter(|probe| probe.high_seq <= seq);
+        if snd.packets_out == 0 {
+            self.rearm_rto(now);
+        }
+        segments
+    }
+
+    /// A buffer that was to be sent again is not, nor are those after it; how many segments that is. New data is tried
+    /// all the same (`tcp_data_snd_check`), and meets its own fate.
+    fn take_back_retransmissions(&mut self, now: Instant, id: SkbId) -> u32 {
+        let mut segments = self.take_back_retransmission(id);
+        let first = self.snd.queue[id].seq;
+        let withdrawn = self.drop_from_out(|queue, packet| {
+            let sent_again = |id: SkbId| queue[id].fate.any(Fate::RETRANSMITTED);
+            packet.seq > first && packet.end() > packet.seq && queue.find(packet.seq).is_some_and(sent_again)
+        });
+        for packet in withdrawn {
+            if let Some(id) = self.buffer_of(&packet) {
+                segments += self.take_back_retransmission(id);
+            }
+        }
+        self.snd.probe = self.snd.probe.filter(|probe| !probe.retransmission);
+        let timed_out = self.snd.ca_state == CaState::Loss && self.snd.retransmits > 0;
+        if timed_out && self.snd.queue.head() == Some(id) {
+            // `tcp_retransmit_timer`: tried again soon, for the host itself had no room.
+            let ticks = self.ticks(super::timer::RESOURCE_PROBE);
+            self.set_retransmit_timer(now, Pending::Retransmit, ticks);
+        }
+        segments
+    }
+
+    fn take_back_retransmission(&mut self, id: SkbId) -> u32 {
+        let skb = &mut self.snd.queue[id];
+        if !skb.fate.any(Fate::RETRANSMITTED) {
+            return 0;
+        }
+        skb.fate.clear(Fate::RETRANSMITTED);
+        let (segments, lost) = (skb.segments, skb.fate.any(Fate::LOST));
+        self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
+        if lost {
+            self.snd.queue.leave_time_order(id);
+            self.verify_retransmit_hint(id);
+        }
+        segments
+    }
+
+    /// Takes packets that the host does not have yet out of its way: they were never made.
+    fn drop_from_out(&mut self, gone: impl Fn(&WriteQueue, &Packet) -> bool) -> Vec<Packet> {
+        let queue = &self.snd.queue;
+        let (dropped, kept): (Vec<_>, Vec<_>) = self.out.drain(..).partition(|packet| gone(queue, packet));
+        self.out.extend(kept);
+        for packet in &dropped {
+            let segments = packet.segments();
+            let totals = &mut self.snd.totals;
+            totals.segments_out = totals.segments_out.wrapping_sub(segments);
+            totals.data_segments_out = totals.data_segments_out.wrapping_sub(segments);
+            totals.bytes_sent = totals.bytes_sent.saturating_sub(u64::from(packet.len));
+            let device = &mut self.snd.device;
+            device.waiting = device.waiting.saturating_sub(packet.send_memory());
+        }
+        dropped
     }
 }

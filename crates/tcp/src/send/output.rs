@@ -317,7 +317,7 @@ impl Connection {
         self.set_ecn(&mut packet);
         self.account_sent(now, &skb);
         self.pace(now, skb.len());
-        self.hand_down(skb.len());
+        self.hand_down(&packet, skb.segments.max(1));
         self.out.push_back(packet);
         if packet.flags.has(Flags::ACK) {
             self.ack_was_sent(now);

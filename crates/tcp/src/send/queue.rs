@@ -130,6 +130,14 @@ impl WriteQueue {
         }
     }
 
+    /// Puts the last sent buffer back at the front of the unsent ones: the queue below had no room for it.
+    pub fn tail_is_unsent_again(&mut self) {
+        let Some(id) = self.sent.tail else { return };
+        self.leave_order(id);
+        self[id].segments = 0;
+        self.unsent.push_front(id);
+    }
+
     /// Puts a buffer straight among the sent ones: a SYN.
     pub fn push_sent(&mut self, skb: Skb) -> SkbId {
         let id = self.insert(skb);
@@ -270,6 +278,12 @@ impl WriteQueue {
 
     /// Forgets a sent buffer: it is acknowledged.
     pub fn unlink(&mut self, id: SkbId) {
+        self.leave_order(id);
+        self.free.push(id);
+    }
+
+    /// Takes a buffer out of the order of sequence numbers and of sending.
+    fn leave_order(&mut self, id: SkbId) {
         self.leave_time_order(id);
         let skb = &self[id];
         let (seq, prev, next) = (skb.seq, skb.prev, skb.next);
@@ -282,7 +296,6 @@ impl WriteQueue {
             None => self.sent.tail = prev,
         }
         self.by_seq.remove(&seq);
-        self.free.push(id);
     }
 
     /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).

@@ -169,7 +169,7 @@ impl Connection {
     }
 
     /// `tcp_verify_retransmit_hint`.
-    fn verify_retransmit_hint(&mut self, id: SkbId) {
+    pub(super) fn verify_retransmit_hint(&mut self, id: SkbId) {
         let snd = &mut self.snd;
         let earlier = match snd.retransmit_hint {
             None => snd.retrans_out >= snd.lost_out,

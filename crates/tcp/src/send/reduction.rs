@@ -83,6 +83,10 @@ impl Connection {
         if self.snd.ca_state < CaState::Cwr {
             self.snd.undo = None;
             self.begin_reduction();
+            if self.settings.choices.window_reduction == WindowReduction::RateHalving {
+                // `__tcp_enter_cwr`, include/net/tcp.h, 2.4 to 3.1: no burst from here on.
+                self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.in_flight() + 1);
+            }
             self.set_ca_state(now, CaState::Cwr);
         }
     }

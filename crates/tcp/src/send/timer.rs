@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The least that a timer may be set to (`TCP_TIMEOUT_MIN`), in ticks.
 pub(super) const MIN_TIMEOUT_TICKS: i64 = 2;
 /// How soon to try again when the host itself had no room (`TCP_RESOURCE_PROBE_INTERVAL`): half a second.
-const RESOURCE_PROBE: Duration = Duration::from_millis(500);
+pub(super) const RESOURCE_PROBE: Duration = Duration::from_millis(500);
 /// Retransmissions in a row for which a thin stream does not back off (`TCP_THIN_LINEAR_RETRIES`).
 const THIN_RETRIES: u8 = 6;
 /// `tcp_early_retrans`: the values that allow tail loss probes.

@@ -35,7 +35,7 @@ impl Nagle {
 
 /// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`,
 /// room for the headers and `struct skb_shared_info`; x86-64, 6.18).
-const EMPTY_BUFFER: u32 = 1280;
+pub(super) const EMPTY_BUFFER: u32 = 1280;
 /// The least send buffer (`SOCK_MIN_SNDBUF`).
 const MIN_SEND_BUFFER: u32 = 2 * 2304;
 

@@ -83,6 +83,8 @@ pub struct Pair {
     pub server: Option<Connection>,
     pub there: Channel,
     pub back: Channel,
+    /// Whether the client's own queue has no room for a packet.
+    pub refuses: Option<fn(&Connection, &Packet) -> bool>,
     pub asks: Application,
     pub answers: Application,
     /// Every packet that has reached the server and the client.
@@ -104,6 +106,7 @@ impl Pair {
             server: None,
             there: Channel::new(delay, there),
             back: Channel::new(delay, back),
+            refuses: None,
             asks: Application::default(),
             answers: Application::default(),
             reached: [Vec::new(), Vec::new()],
@@ -127,7 +130,11 @@ impl Pair {
 
     fn transmit(&mut self) {
         while let Some(packet) = self.client.poll_transmit() {
-            self.there.send(self.now, packet);
+            if self.refuses.is_some_and(|refuses| refuses(&self.client, &packet)) {
+                self.client.handle_local_drop(self.now, &packet);
+            } else {
+                self.there.send(self.now, packet);
+            }
         }
         while let Some((_, packet)) = self.listener.poll_transmit() {
             self.back.send(self.now, packet);

@@ -3,6 +3,7 @@
 mod ends;
 mod hostile;
 mod listening;
+mod local;
 mod network;
 mod plain;
 mod recorded;

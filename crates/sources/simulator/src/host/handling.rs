@@ -73,13 +73,37 @@ impl Host {
             && let Some(socket) = self.sockets.get_mut(packet.socket)
         {
             socket.counts.local_drops += 1;
+            if self.tells_of_drops {
+                socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
+            }
         }
-        out.agenda.set(self.sent_slot, self.transmitter.next_completion());
+        self.watch_card(out);
     }
 
-    /// Frees what the card has sent.
+    /// Frees what the card has sent (`tcp_wfree`). Whoever works with a socket's TCP calls this first, for TCP looks at
+    /// how much of it is still down there.
     pub(super) fn complete_sent(&mut self, out: &mut Outside<'_>) {
-        while self.transmitter.complete(out).is_some() {}
+        while let Some(departed) = self.transmitter.complete(out) {
+            if let Some(socket) = self.sockets.get_mut(departed.socket)
+                && socket.connection == departed.connection
+                && socket.tcp.handle_departed(departed.memory)
+            {
+                self.throttled -= usize::from(std::mem::take(&mut socket.throttled));
+                self.softirq.throttled.push_back(departed.socket);
+                self.kicked |= 1 << self.interrupt_cpu;
+            }
+        }
+    }
+
+    /// There is room for a socket below: handled now, or by the process that has it (`tcp_tsq_handler`).
+    pub(super) fn make_use_of_room(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        if socket.is_locked() {
+            socket.room_deferred = true;
+            return;
+        }
+        socket.tcp.handle_room(out.now);
+        handling.begin(id);
     }
 
     /// Wakes who waits for what has come about, and sets the socket's timer.
@@ -91,6 +115,10 @@ impl Host {
                 if due != socket.timer_due {
                     socket.timer_due = due;
                     out.agenda.set(socket.timer, due);
+                }
+                if socket.tcp.waits_for_departure() && !std::mem::replace(&mut socket.throttled, true) {
+                    self.throttled += 1;
+                    out.agenda.set(self.sent_slot, self.transmitter.next_completion(true));
                 }
                 let woken = socket.sleeper.filter(|(_, wait)| match wait {
                     Wait::Readable => wakeups.readable || wakeups.state,
@@ -195,6 +223,7 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Cost {
+        self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
         socket.counts.processed += 1;
         socket.tcp.handle_packet(out.now, packet);
@@ -212,6 +241,7 @@ impl Host {
 
     /// A socket's timer has fired: handled now, or by the process that has the socket (`tcp_write_timer`).
     pub(super) fn fire(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
+        self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else {
             if let Some(door) = self.sockets.door_mut(id) {
                 door.listener.handle_timeout(out.now);

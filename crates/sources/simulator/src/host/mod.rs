@@ -90,6 +90,10 @@ pub struct Host {
     inputs: Vec<usize>,
     ring: ReceiveRing,
     transmitter: Transmitter,
+    /// TCP learns of packets that the queue drops.
+    tells_of_drops: bool,
+    /// Sockets that send more as soon as the card has sent something.
+    throttled: usize,
     softirq: Softirq,
     sockets: Sockets,
     /// What happened to the sockets that are gone.
@@ -138,6 +142,8 @@ impl Host {
             inputs,
             ring: ReceiveRing::new(&plan.nic),
             transmitter: Transmitter::new(id_number, &plan.nic, &kernel.transmit),
+            tells_of_drops: kernel.transmit.local_drop_notified,
+            throttled: 0,
             softirq: Softirq::default(),
             sockets: Sockets::default(),
             past_sockets: SocketCounts::default(),
@@ -217,8 +223,13 @@ impl Host {
         out.observe(self.id, false, frame);
         let mut handling = Handling::default();
         self.receive_frame(frame, &mut handling, out);
-        while self.proceed(&mut handling, schedule::Waker::Interrupt, out).is_some() {}
+        self.finish(&mut handling, out);
         self.run_ready(out);
+    }
+
+    /// On a host where nothing takes time, all of it is done at once.
+    fn finish(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
+        while self.proceed(handling, schedule::Waker::Interrupt, out).is_some() {}
     }
 
     /// Whether the agenda tells of arrivals: not while the driver polls.
@@ -247,10 +258,20 @@ impl Host {
         self.interrupt(self.interrupt_cpu, Interrupt::Card, out);
     }
 
-    /// The card has sent the first of its ring while more waits in the queue.
+    /// The card has sent the first of its ring while more waits for that.
     pub fn card_sent(&mut self, out: &mut Outside<'_>) {
         self.complete_sent(out);
-        out.agenda.set(self.sent_slot, self.transmitter.next_completion());
+        self.watch_card(out);
+        if self.is_free {
+            self.run_ready(out);
+        } else if self.softirq.has_throttled() {
+            self.run(self.interrupt_cpu, out);
+        }
+    }
+
+    /// Has the agenda tell when the card has sent the first of its ring, if that matters to anyone.
+    fn watch_card(&mut self, out: &mut Outside<'_>) {
+        out.agenda.set(self.sent_slot, self.transmitter.next_completion(self.throttled > 0));
     }
 
     /// A socket's timer is due.
@@ -261,7 +282,7 @@ impl Host {
         if self.is_free {
             let mut handling = Handling::default();
             self.fire(socket, &mut handling, out);
-            while self.proceed(&mut handling, schedule::Waker::Interrupt, out).is_some() {}
+            self.finish(&mut handling, out);
             self.run_ready(out);
             return;
         }

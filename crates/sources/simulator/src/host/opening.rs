@@ -108,6 +108,7 @@ impl Host {
     ) -> SocketId {
         // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
         tcp.set_packet_memory(if self.gro { PacketMemory::Ring(2048) } else { PacketMemory::Linear });
+        tcp.expect_departures();
         let (id, timer) = self.sockets.place(self.id, out);
         let socket = Socket {
             tcp,
@@ -123,6 +124,8 @@ impl Host {
             prequeue_bytes: 0,
             sleeper: None,
             timer_deferred: false,
+            throttled: false,
+            room_deferred: false,
             next_id: self.draws.bits() as u16,
             counts: SocketCounts::default(),
         };
@@ -204,6 +207,7 @@ impl Host {
         }
         let place = std::mem::replace(&mut self.sockets.places[id.index()], Place::Free);
         let Place::Connection(socket) = place else { return };
+        self.throttled -= usize::from(socket.throttled);
         let link = &mut out.links[socket.connection as usize];
         let end = link.end_at(self.id);
         link.sockets[end.index()] = None;

@@ -58,6 +58,10 @@ pub struct Socket {
     pub sleeper: Option<(TaskId, Wait)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
+    /// It sends more as soon as the card has sent something (`TSQ_THROTTLED`).
+    pub throttled: bool,
+    /// That came about while it was locked (`TCP_TSQ_DEFERRED`).
+    pub room_deferred: bool,
     /// The IP identification of its next packet (`inet_id`).
     pub next_id: u16,
     /// What happened to it.
@@ -133,13 +137,17 @@ impl Socket {
     pub fn end_of_waiting(&mut self, now: Instant) -> bool {
         let (worked, timer) =
             (std::mem::take(&mut self.in_backlog), std::mem::take(&mut self.timer_deferred));
+        let room = std::mem::take(&mut self.room_deferred);
         if worked {
             self.tcp.end_backlog(now);
+        }
+        if room {
+            self.tcp.handle_room(now);
         }
         if timer {
             self.tcp.handle_timeout(now);
         }
-        worked || timer
+        worked || room || timer
     }
 
     /// What `sock_owned_by_user` says.

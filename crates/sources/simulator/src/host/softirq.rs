@@ -19,6 +19,8 @@ pub struct Softirq {
     pub(super) receive: bool,
     /// Sockets whose timers have fired (`TIMER_SOFTIRQ`).
     pub(super) timers: VecDeque<SocketId>,
+    /// Sockets for which there is room below again (`tsq_workfn`).
+    pub(super) throttled: VecDeque<SocketId>,
     /// Left to `ksoftirqd`.
     pub(super) deferred: bool,
     run: Option<Run>,
@@ -82,7 +84,12 @@ impl Softirq {
     }
 
     fn is_pending(&self) -> bool {
-        self.receive || !self.timers.is_empty()
+        self.receive || !self.timers.is_empty() || self.has_throttled()
+    }
+
+    /// Whether a socket is to make use of room below.
+    pub(super) fn has_throttled(&self) -> bool {
+        !self.throttled.is_empty()
     }
 }
 
@@ -160,6 +167,10 @@ impl Host {
             }
             if let Some(socket) = self.softirq.timers.pop_front() {
                 self.fire(socket, handling, out);
+                continue;
+            }
+            if let Some(socket) = self.softirq.throttled.pop_front() {
+                self.make_use_of_room(socket, handling, out);
                 continue;
             }
             if !self.softirq.receive {

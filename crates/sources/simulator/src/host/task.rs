@@ -280,6 +280,7 @@ impl Host {
         let index = task.index();
         let Some(id) = self.tasks[index].socket else { return self.fail(task) };
         let piece = left.min(self.copy_piece);
+        self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
         socket.locked = true;
         match socket.write(out.now, piece) {
@@ -409,11 +410,19 @@ impl Host {
         None
     }
 
-    /// Runs the tasks of a host on which nothing takes time.
+    /// Runs the tasks of a host on which nothing takes time, and what the card lets go on.
     pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
-        while let Some(task) = self.ready.pop_front() {
-            // Computing is all that a task on such a host could spend time on, and none does.
-            while let Next::Work(_) = self.task_step(task, out) {}
+        loop {
+            if let Some(socket) = self.softirq.throttled.pop_front() {
+                let mut handling = Handling::default();
+                self.make_use_of_room(socket, &mut handling, out);
+                self.finish(&mut handling, out);
+            } else if let Some(task) = self.ready.pop_front() {
+                // Computing is all that a task on such a host could spend time on, and none does.
+                while let Next::Work(_) = self.task_step(task, out) {}
+            } else {
+                return;
+            }
         }
     }
 }

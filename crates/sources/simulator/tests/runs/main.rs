@@ -2,4 +2,5 @@
 
 mod always;
 mod anchors;
+mod local_queue;
 mod run;

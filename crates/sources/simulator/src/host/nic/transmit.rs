@@ -29,6 +29,19 @@ pub enum Handed {
     Dropped,
 }
 
+/// A packet or super-packet that the card has not entirely sent yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// When its last bit is on the wire.
+    pub sent: Instant,
+    /// Whose it is; by then another connection may have the socket's place.
+    pub socket: SocketId,
+    /// The connection.
+    pub connection: u32,
+    /// Its memory.
+    pub memory: u32,
+}
+
 /// What happened on the way out: `handed == dropped + sent + queued`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransmitCounts {
@@ -44,6 +57,8 @@ pub struct TransmitCounts {
     pub most_queued: u64,
     /// Most descriptors in use.
     pub most_in_ring: u64,
+    /// Most memory that the packets in the queue and the ring took, in bytes.
+    pub most_memory: u64,
 }
 
 /// What waits for the card, and the card.
@@ -54,7 +69,9 @@ pub struct Transmitter {
     queue: VecDeque<Outgoing>,
     queue_limit: usize,
     /// A descriptor for each packet or super-packet, in use until it is sent.
-    ring: VecDeque<(Instant, SocketId)>,
+    ring: VecDeque<Descriptor>,
+    /// Memory of what is in the queue and the ring.
+    memory: u64,
     descriptors: usize,
     rate: Rate,
     /// How long the last length took: most packets are of one length.
@@ -72,6 +89,7 @@ impl Transmitter {
             queue: VecDeque::new(),
             queue_limit: path.txqueuelen as usize,
             ring: VecDeque::with_capacity((nic.tx_ring as usize).min(4096)),
+            memory: 0,
             descriptors: nic.tx_ring.max(1) as usize,
             rate: nic.rate,
             last_time: (0, Duration::ZERO),
@@ -83,13 +101,16 @@ impl Transmitter {
     /// The stack hands a packet down (`dev_queue_xmit`).
     pub fn hand(&mut self, packet: &Outgoing, out: &mut Outside<'_>) -> Handed {
         self.counts.handed += 1;
-        if self.queue.is_empty() && self.ring.len() < self.descriptors {
-            self.send(packet, out);
-            return Handed::Taken;
-        }
-        if self.queue.len() >= self.queue_limit {
+        let has_room = self.queue.is_empty() && self.ring.len() < self.descriptors;
+        if !has_room && self.queue.len() >= self.queue_limit {
             self.counts.dropped += 1;
             return Handed::Dropped;
+        }
+        self.memory += u64::from(packet.frame.packet.send_memory());
+        self.counts.most_memory = self.counts.most_memory.max(self.memory);
+        if has_room {
+            self.send(packet, out);
+            return Handed::Taken;
         }
         self.queue.push_back(*packet);
         self.counts.most_queued = self.counts.most_queued.max(self.queue.len() as u64);
@@ -113,23 +134,30 @@ impl Transmitter {
             out.wires[packet.wire].send(at, &segment, out.agenda);
         }
         self.busy_until = at;
-        self.ring.push_back((at, packet.socket));
+        self.ring.push_back(Descriptor {
+            sent: at,
+            socket: packet.socket,
+            connection: packet.frame.connection,
+            memory: packet.frame.packet.send_memory(),
+        });
         self.counts.most_in_ring = self.counts.most_in_ring.max(self.ring.len() as u64);
     }
 
     /// The next packet whose last bit is on the wire by now: its memory is free again. The queue moves up.
-    pub fn complete(&mut self, out: &mut Outside<'_>) -> Option<SocketId> {
-        let (_, socket) = *self.ring.front().filter(|(sent, _)| *sent <= out.now)?;
+    pub fn complete(&mut self, out: &mut Outside<'_>) -> Option<Descriptor> {
+        let departed = *self.ring.front().filter(|front| front.sent <= out.now)?;
         self.ring.pop_front();
+        self.memory -= u64::from(departed.memory);
         if let Some(packet) = self.queue.pop_front() {
             self.send(&packet, out);
         }
-        Some(socket)
+        Some(departed)
     }
 
-    /// When the next packet is sent entirely, if there is reason to look: one waits in the queue.
-    pub fn next_completion(&self) -> Option<Instant> {
-        self.ring.front().filter(|_| !self.queue.is_empty()).map(|(sent, _)| *sent)
+    /// When the next packet is sent entirely, if there is reason to look: one waits in the queue, or a connection waits
+    /// for that.
+    pub fn next_completion(&self, awaited: bool) -> Option<Instant> {
+        self.ring.front().filter(|_| awaited || !self.queue.is_empty()).map(|front| front.sent)
     }
 
     /// Packets in the queue and descriptors in use.
