@@ -16,7 +16,7 @@ use slowpath_model::{Flags, Instant, StreamOffset};
 pub(crate) struct Device {
     /// Whether the host says when a packet has left. Without it nothing is ever waiting.
     tells: bool,
-    /// Memory of the packets that wait (`sk_wmem_alloc`).
+    /// Memory of the packets that wait (`sk_wmem_alloc`, which counts one byte more from the start).
     waiting: u32,
     /// Something waits for them to leave (`TSQ_THROTTLED`).
     throttled: bool,
@@ -86,7 +86,7 @@ impl Connection {
         let limit = millisecond.max(2 * write::memory(skb)).min(self.settings.sysctls.tcp_limit_output_bytes);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
         // One buffer may always go: a late completion must not stop the connection.
-        if self.snd.device.waiting <= limit || self.snd.queue.head() == self.snd.queue.tail() {
+        if self.snd.device.waiting < limit || self.snd.queue.head() == self.snd.queue.tail() {
             return false;
         }
         self.snd.device.throttled = true;
@@ -99,7 +99,7 @@ impl Connection {
             && self.settings.sysctls.tcp_autocorking
             && skb.len() < goal
             && !self.snd.queue.is_all_acknowledged()
-            && self.snd.device.waiting > write::memory(skb)
+            && self.snd.device.waiting >= write::memory(skb)
             && !skb.eor
             && !skb.flags.has(Flags::FIN);
         self.snd.device.throttled |= corks;
