@@ -39,7 +39,8 @@ fn release() -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-fn failure(path: &Path) -> Option<String> {
+/// Why a script fails, and whether only because we were late for its lines each time.
+fn failure(path: &Path) -> Option<(String, bool)> {
     let name = path.strip_prefix(folder()).expect("below the folder").display().to_string();
     let source = Source::new(&name, &fs::read_to_string(path).expect("a script"));
     let script = Script::parse(&source, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -50,7 +51,7 @@ fn failure(path: &Path) -> Option<String> {
         }
         match drill::run(&script, &|_| None).expect("root, and iproute2").outcome {
             Outcome::Passed => return None,
-            Outcome::Failed(failure) => last = Some(failure.to_string()),
+            Outcome::Failed(failure) => last = Some((failure.to_string(), failure.runner_late)),
         }
     }
     last
@@ -65,8 +66,16 @@ fn this_kernel_passes_every_script() {
     }
     let mut found = Vec::new();
     scripts(&folder(), &mut found);
-    let failures: Vec<String> = found.iter().filter_map(|path| failure(path)).collect();
-    assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), found.len(), failures.join("\n\n"));
+    let (late, failures): (Vec<_>, Vec<_>) =
+        found.iter().filter_map(|path| failure(path)).partition(|(_, late)| *late);
+    let list = |failures: Vec<(String, bool)>| {
+        failures.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join("\n\n")
+    };
+    // Nothing is known of these, which may not be many.
+    let unjudged = late.len();
+    eprintln!("{unjudged} of {} could not be kept in time:\n{}", found.len(), list(late));
+    assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), found.len(), list(failures));
+    assert!(unjudged * 10 <= found.len(), "this machine is too busy to judge {unjudged} scripts");
 }
 
 #[test]
