@@ -2,93 +2,15 @@
 //!
 //! Two ways lead there and agree (a property test holds them to it): [`fast`] takes the frame that nearly every
 //! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else
-//! unusual; [`decode`] takes any.
+//! unusual; [`headers`] takes any, one header after the other.
 
+use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::link::{self, LinkType};
+use crate::oddity::Oddity;
+use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::summary::Oddity;
-use crate::tcp;
-use slowpath_model::IpFacts;
-
-/// Why a frame holds no TCP segment that can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
-    /// Neither IPv4 nor IPv6.
-    NotIp,
-    /// Another protocol over IP, by its IANA number.
-    NotTcp(u8),
-    /// A fragment of a TCP segment other than its first.
-    LaterFragment,
-    /// The snapshot length cut a header off.
-    Truncated,
-    /// A header contradicts itself.
-    Malformed,
-    /// The link type is not known.
-    UnsupportedLink,
-    /// More headers inside each other than are followed.
-    TooDeep,
-}
-
-/// The addresses of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
-    /// IPv4.
-    V4 {
-        /// The sender's.
-        source: u32,
-        /// The receiver's.
-        destination: u32,
-    },
-    /// IPv6.
-    V6 {
-        /// The sender's.
-        source: u128,
-        /// The receiver's.
-        destination: u128,
-    },
-}
-
-/// What was odd about a frame that could be used all the same: a set of [`Oddity`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Oddities(u32);
-
-impl Oddities {
-    /// None.
-    pub(crate) const NONE: Self = Self(0);
-
-    /// Whether there are none.
-    #[inline]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether `oddity` is one of them.
-    pub const fn has(self, oddity: Oddity) -> bool {
-        self.0 & (1 << oddity as u32) != 0
-    }
-
-    pub(crate) const fn add(&mut self, oddity: Oddity) {
-        self.0 |= 1 << oddity as u32;
-    }
-
-    /// Each of them.
-    pub fn iter(self) -> impl Iterator<Item = Oddity> {
-        Oddity::ALL.into_iter().filter(move |oddity| self.has(*oddity))
-    }
-}
-
-/// A TCP segment and the IP header around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// Between whom.
-    pub addresses: Addresses,
-    /// What else the IP header says.
-    pub ip: IpFacts,
-    /// The TCP header.
-    pub tcp: tcp::Header<'a>,
-    /// What was odd about it.
-    pub oddities: Oddities,
-}
+use crate::tcp::{self, OptionFault};
+use crate::{ip, tunnel};
 
 /// Finds the TCP segment in `frame`, which had `wire` bytes before the snapshot length cut it.
 pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
@@ -97,7 +19,7 @@ pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Ski
     {
         return Ok(packet);
     }
-    link::decode(link, frame, wire)
+    headers(link, frame, wire)
 }
 
 /// The short way, for Ethernet only. `None` where the frame is not what nearly every frame is.
@@ -106,4 +28,51 @@ pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
         Datagram::V4(body) => short::packet::<short::V4<'_>>(body),
         Datagram::V6(body) => short::packet::<short::V6<'_>>(body),
     }
+}
+
+/// The long way: whatever the headers are, each says what is inside it.
+pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
+    let mut layer = Layer { data: frame, wire: wire as usize };
+    let mut header = link::first(link)?;
+    let walk = &mut Walk::new();
+    loop {
+        if let Header::Tcp(outer) = header {
+            return segment(outer, layer, walk);
+        }
+        (header, layer) = inside(header, layer, walk)?;
+    }
+}
+
+/// What is inside a header.
+fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+    match header {
+        Header::Ethernet => link::ethernet(layer, walk),
+        Header::Typed(kind) => link::typed(kind, layer, walk),
+        Header::Llc => link::llc(layer, walk),
+        Header::Cooked => link::cooked(layer),
+        Header::Cooked2 => link::cooked2(layer),
+        Header::Family => link::family(layer),
+        Header::Fddi => link::fddi(layer),
+        Header::Ppp => tunnel::ppp(layer, walk),
+        Header::Pppoe => tunnel::pppoe(layer, walk),
+        Header::Mpls => tunnel::mpls(layer, walk),
+        Header::Ip => ip::any(layer),
+        Header::Ipv4 => ip::v4(layer, walk),
+        Header::Ipv6 => ip::v6(layer, walk),
+        Header::Inside(protocol, outer) => ip::inside(protocol, outer, layer, walk),
+        Header::Udp => tunnel::udp(layer, walk),
+        Header::Gre => tunnel::gre(layer, walk),
+        Header::Tcp(_) => Ok((header, layer)),
+    }
+}
+
+fn segment<'a>(outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+    let length = u32::try_from(layer.wire).map_err(|_| Skip::Malformed)?;
+    let tcp = tcp::Header::parse(layer.data, length)?;
+    match tcp.options.fault {
+        OptionFault::None => {}
+        OptionFault::Cut => walk.oddities.add(Oddity::OptionsCut),
+        OptionFault::Malformed => walk.oddities.add(Oddity::MalformedOptions),
+    }
+    Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, oddities: walk.oddities })
 }

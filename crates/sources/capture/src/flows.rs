@@ -5,7 +5,7 @@
 //! clock's hand picks the flow to let go of: one that was silent since the hand last passed it.
 
 use crate::connection::Connection;
-use crate::decode::Addresses;
+use crate::packet::Addresses;
 use slowpath_model::{End, Endpoint, FlowId, FlowKey};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,10 +1,13 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode::{Packet, Skip};
+use crate::decode;
 use crate::flows::{Flow, Flows, Pair};
-use crate::link::{self, LinkType};
+use crate::layer::Skip;
+use crate::link::LinkType;
+use crate::oddity::Oddity;
+use crate::packet::Packet;
 use crate::short::{self, Body, Datagram, Ip};
-use crate::summary::{Notes, Oddity, StepsBack};
+use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Segment, Sink, StreamOffset};
 use std::collections::BTreeMap;
 
@@ -114,7 +117,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     /// The long way for the frames that need it.
     #[inline(never)]
     fn accept_any(&mut self, at: Instant, link: LinkType, data: &[u8], wire: u32, offset: u64) {
-        match link::decode(link, data, wire) {
+        match decode::headers(link, data, wire) {
             Ok(packet) => {
                 for oddity in packet.oddities.iter() {
                     self.note(oddity, offset);

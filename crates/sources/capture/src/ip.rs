@@ -3,87 +3,21 @@
 //! Reading list: RFC 791, RFC 8200 (section 4: extension headers), RFC 2675 (jumbograms), RFC 4302 (AH).
 
 use crate::bytes::{be16, be32, be128};
-use crate::decode::{Addresses, Oddities, Packet, Skip};
-use crate::summary::Oddity;
-use crate::tcp::OptionFault;
-use crate::{tcp, tunnel};
+use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
+use crate::oddity::Oddity;
+use crate::packet::Addresses;
 use slowpath_model::{Ecn, IpFacts};
 
-/// Headers inside each other that are followed, of whatever kind. Ordinary traffic has 2 to 4, a provider's
-/// tunnel of tunnels some 12.
-const DEPTH: u8 = 24;
-
-/// What is left of a frame inside the headers passed so far.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layer<'a> {
-    /// What was captured of it.
-    pub(crate) data: &'a [u8],
-    /// Its length on the wire.
-    pub(crate) wire: usize,
-}
-
-impl<'a> Layer<'a> {
-    /// The captured bytes, if the first `n` are among them.
-    pub(crate) fn need(self, n: usize) -> Result<&'a [u8], Skip> {
-        if self.data.len() >= n { Ok(self.data) } else { Err(self.too_short(n)) }
-    }
-
-    /// Why the first `n` bytes were not all captured.
-    fn too_short(self, n: usize) -> Skip {
-        if self.wire >= n { Skip::Truncated } else { Skip::Malformed }
-    }
-
-    /// What follows the first `n` bytes.
-    pub(crate) fn after(self, n: usize) -> Result<Self, Skip> {
-        match self.data.get(n..) {
-            Some(data) => Ok(Self { data, wire: self.wire.saturating_sub(n) }),
-            None => Err(self.too_short(n)),
-        }
-    }
-
-    /// The first `n` bytes at most.
-    pub(crate) fn limit(self, n: usize) -> Self {
-        Self { data: &self.data[..self.data.len().min(n)], wire: self.wire.min(n) }
-    }
-}
-
-/// The way through one frame: what was odd so far, and how many more headers may follow.
-#[derive(Debug)]
-pub(crate) struct Walk {
-    pub(crate) oddities: Oddities,
-    /// Whether the layer's length was stated by the header before it, not only by the record.
-    pub(crate) stated: bool,
-    left: u8,
-}
-
-impl Walk {
-    pub(crate) const fn new() -> Self {
-        Self { oddities: Oddities::NONE, stated: false, left: DEPTH }
-    }
-
-    /// Goes one header deeper.
-    pub(crate) fn deeper(&mut self) -> Result<(), Skip> {
-        self.left = self.left.checked_sub(1).ok_or(Skip::TooDeep)?;
-        Ok(())
-    }
-}
-
-/// What an IP header says to the headers behind it.
-struct Outer {
-    addresses: Addresses,
-    facts: IpFacts,
-}
-
 /// Whichever IP version the first four bits name.
-pub(crate) fn any<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
     match layer.need(1)?[0] >> 4 {
-        4 => v4(layer, walk),
-        6 => v6(layer, walk),
+        4 => Ok((Header::Ipv4, layer)),
+        6 => Ok((Header::Ipv6, layer)),
         _ => Err(Skip::NotIp),
     }
 }
 
-pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let ip = layer.need(20)?;
     let header = usize::from(ip[0] & 0xf) * 4;
@@ -114,10 +48,10 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Sk
         addresses: Addresses::V4 { source: be32(ip, 12), destination: be32(ip, 16) },
         facts: IpFacts { id: Some(be16(ip, 4)), ttl: ip[8], ecn: Ecn::from_bits(ip[1]) },
     };
-    payload(protocol, body, &outer, walk)
+    Ok((Header::Inside(protocol, outer), body))
 }
 
-pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let ip = layer.need(40)?;
     if ip[0] >> 4 != 6 {
@@ -137,7 +71,7 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Sk
         addresses: Addresses::V6 { source: be128(ip, 8), destination: be128(ip, 24) },
         facts: IpFacts { id: None, ttl: ip[7], ecn: Ecn::from_bits(ip[1] >> 4) },
     };
-    payload(ip[6], body, &outer, walk)
+    Ok((Header::Inside(ip[6], outer), body))
 }
 
 /// The part of the frame that the IP header claims; what is behind it is Ethernet's padding.
@@ -160,51 +94,33 @@ fn later_fragment(protocol: u8) -> Skip {
     if protocol == 6 { Skip::LaterFragment } else { Skip::NotTcp(protocol) }
 }
 
-/// What follows an IP header. Protocol numbers are IANA's.
-fn payload<'a>(
-    mut protocol: u8,
-    mut layer: Layer<'a>,
-    outer: &Outer,
-    walk: &mut Walk,
-) -> Result<Packet<'a>, Skip> {
-    loop {
-        walk.deeper()?;
-        let length = match protocol {
-            6 => {
-                let length = u32::try_from(layer.wire).map_err(|_| Skip::Malformed)?;
-                let tcp = tcp::Header::parse(layer.data, length)?;
-                match tcp.options.fault {
-                    OptionFault::None => {}
-                    OptionFault::Cut => walk.oddities.add(Oddity::OptionsCut),
-                    OptionFault::Malformed => walk.oddities.add(Oddity::MalformedOptions),
-                }
-                let oddities = walk.oddities;
-                return Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, oddities });
+/// What an IP header announces: an extension header, or what is carried. The numbers are IANA's.
+pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+    walk.deeper()?;
+    let length = match protocol {
+        4 => return Ok((Header::Ipv4, layer)),
+        6 => return Ok((Header::Tcp(outer), layer)),
+        17 => return Ok((Header::Udp, layer)),
+        41 => return Ok((Header::Ipv6, layer)),
+        47 => return Ok((Header::Gre, layer)),
+        137 => return Ok((Header::Mpls, layer)),
+        // Hop-by-hop, routing, destination, mobility, HIP, shim6 (RFC 8200, section 4; RFC 6564).
+        0 | 43 | 60 | 135 | 139 | 140 => 8 + usize::from(layer.need(2)?[1]) * 8,
+        // Authentication header: in 4-byte units, minus 2 (RFC 4302, section 2.2).
+        51 => 8 + usize::from(layer.need(2)?[1]) * 4,
+        // Fragment (RFC 8200, section 4.5).
+        44 => {
+            let header = layer.need(8)?;
+            let place = be16(header, 2);
+            if place & 0xfff8 != 0 {
+                return Err(later_fragment(header[0]));
             }
-            4 => return v4(layer, walk),
-            17 => return tunnel::udp(layer, walk),
-            41 => return v6(layer, walk),
-            47 => return tunnel::gre(layer, walk),
-            137 => return tunnel::mpls(layer, walk),
-            // Hop-by-hop, routing, destination, mobility, HIP, shim6 (RFC 8200, section 4; RFC 6564).
-            0 | 43 | 60 | 135 | 139 | 140 => 8 + usize::from(layer.need(2)?[1]) * 8,
-            // Authentication header: in 4-byte units, minus 2 (RFC 4302, section 2.2).
-            51 => 8 + usize::from(layer.need(2)?[1]) * 4,
-            // Fragment (RFC 8200, section 4.5).
-            44 => {
-                let header = layer.need(8)?;
-                let place = be16(header, 2);
-                if place & 0xfff8 != 0 {
-                    return Err(later_fragment(header[0]));
-                }
-                if place & 1 != 0 {
-                    walk.oddities.add(Oddity::FirstFragment);
-                }
-                8
+            if place & 1 != 0 {
+                walk.oddities.add(Oddity::FirstFragment);
             }
-            other => return Err(Skip::NotTcp(other)),
-        };
-        protocol = layer.need(1)?[0];
-        layer = layer.after(length)?;
-    }
+            8
+        }
+        other => return Err(Skip::NotTcp(other)),
+    };
+    Ok((Header::Inside(layer.need(1)?[0], outer), layer.after(length)?))
 }

@@ -17,8 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to a TCP segment; `short`: the short way; [`link`], `ip`, `tunnel` and [`tcp`]: the
-//!   long way.
+//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip`, `tunnel` and
+//!   [`tcp`]: headers of the long way, each a [`layer`] inside another.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -45,7 +45,10 @@ mod frames;
 mod input;
 mod interfaces;
 mod ip;
+pub mod layer;
 pub mod link;
+mod oddity;
+pub mod packet;
 mod pcap;
 mod pcapng;
 mod short;
@@ -55,7 +58,8 @@ mod tunnel;
 
 pub use error::CaptureError;
 pub use link::LinkType;
-pub use summary::{Compression, Format, Interface, Note, Oddity, StepsBack, Stop, Summary};
+pub use oddity::{Oddities, Oddity};
+pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};
 
 use crate::frames::Frames;
 use crate::input::{Ending, Input, Progress};

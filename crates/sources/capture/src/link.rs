@@ -4,9 +4,7 @@
 //! RFC 2516 (PPPoE).
 
 use crate::bytes::{be16, be32};
-use crate::decode::{Packet, Skip};
-use crate::ip::{self, Layer, Walk};
-use crate::tunnel;
+use crate::layer::{Header, Layer, Skip, Step, Walk};
 use serde::Serialize;
 
 /// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
@@ -64,56 +62,64 @@ impl LinkType {
     }
 }
 
-/// Finds the TCP segment in any frame, header by header.
-pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
-    let layer = Layer { data: frame, wire: wire as usize };
-    let walk = &mut Walk::new();
-    match link {
-        LinkType::ETHERNET => ethernet(layer, walk),
-        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => ip::any(layer, walk),
-        LinkType::IPV4 => ip::v4(layer, walk),
-        LinkType::IPV6 => ip::v6(layer, walk),
-        LinkType::LINUX_SLL => typed(be16(layer.need(16)?, 14), layer.after(16)?, walk),
-        LinkType::LINUX_SLL2 => typed(be16(layer.need(20)?, 0), layer.after(20)?, walk),
-        LinkType::NULL | LinkType::LOOP => family(layer, walk),
-        // Frame control and two addresses (RFC 1188); then LLC.
-        LinkType::FDDI => llc(layer.after(13)?, walk),
-        LinkType::PPP | LinkType::PPP_HDLC => tunnel::ppp(layer, walk),
-        LinkType::PPP_ETHERNET => tunnel::pppoe(layer, walk),
-        _ => Err(Skip::UnsupportedLink),
-    }
+/// What a frame of this link type begins with.
+pub(crate) fn first(link: LinkType) -> Result<Header, Skip> {
+    Ok(match link {
+        LinkType::ETHERNET => Header::Ethernet,
+        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => Header::Ip,
+        LinkType::IPV4 => Header::Ipv4,
+        LinkType::IPV6 => Header::Ipv6,
+        LinkType::LINUX_SLL => Header::Cooked,
+        LinkType::LINUX_SLL2 => Header::Cooked2,
+        LinkType::NULL | LinkType::LOOP => Header::Family,
+        LinkType::FDDI => Header::Fddi,
+        LinkType::PPP | LinkType::PPP_HDLC => Header::Ppp,
+        LinkType::PPP_ETHERNET => Header::Pppoe,
+        _ => return Err(Skip::UnsupportedLink),
+    })
 }
 
-pub(crate) fn ethernet<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn ethernet<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
-    typed(be16(layer.need(14)?, 12), layer.after(14)?, walk)
+    Ok((Header::Typed(be16(layer.need(14)?, 12)), layer.after(14)?))
+}
+
+pub(crate) fn cooked(layer: Layer<'_>) -> Step<'_> {
+    Ok((Header::Typed(be16(layer.need(16)?, 14)), layer.after(16)?))
+}
+
+pub(crate) fn cooked2(layer: Layer<'_>) -> Step<'_> {
+    Ok((Header::Typed(be16(layer.need(20)?, 0)), layer.after(20)?))
+}
+
+/// Frame control and two addresses (RFC 1188); then LLC.
+pub(crate) fn fddi(layer: Layer<'_>) -> Step<'_> {
+    Ok((Header::Llc, layer.after(13)?))
 }
 
 /// What an EtherType announces (IANA, "IEEE 802 numbers"); up to 1500 it is a length instead, and LLC follows.
-pub(crate) fn typed<'a>(mut kind: u16, mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
-    loop {
-        match kind {
-            0x0800 => return ip::v4(layer, walk),
-            0x86dd => return ip::v6(layer, walk),
-            // 802.1Q, 802.1ad, and what came before it
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
-                walk.deeper()?;
-                kind = be16(layer.need(4)?, 2);
-                layer = layer.after(4)?;
-            }
-            0x8864 => return tunnel::pppoe(layer, walk),
-            0x8847 | 0x8848 => return tunnel::mpls(layer, walk),
-            // Transparent Ethernet bridging (RFC 7637, RFC 1701)
-            0x6558 => return ethernet(layer, walk),
-            // 4: Linux's ETH_P_802_2 in a cooked capture
-            0..=1500 => return llc(layer, walk),
-            _ => return Err(Skip::NotIp),
+pub(crate) fn typed<'a>(kind: u16, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+    let header = match kind {
+        0x0800 => Header::Ipv4,
+        0x86dd => Header::Ipv6,
+        // 802.1Q, 802.1ad, and what came before it
+        0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+            walk.deeper()?;
+            return Ok((Header::Typed(be16(layer.need(4)?, 2)), layer.after(4)?));
         }
-    }
+        0x8864 => Header::Pppoe,
+        0x8847 | 0x8848 => Header::Mpls,
+        // Transparent Ethernet bridging (RFC 7637, RFC 1701)
+        0x6558 => Header::Ethernet,
+        // 4: Linux's ETH_P_802_2 in a cooked capture
+        0..=1500 => Header::Llc,
+        _ => return Err(Skip::NotIp),
+    };
+    Ok((header, layer))
 }
 
 /// IEEE 802.2 with the subnetwork access protocol (RFC 1042); anything else over LLC is not IP.
-fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let header = layer.need(3)?;
     match header {
@@ -121,24 +127,24 @@ fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
             let header = layer.need(8)?;
             // Ethernet's types (OUI 0), or bridged Ethernet's (0000f8: IEEE 802.1H)
             match &header[3..6] {
-                [0, 0, 0 | 0xf8] => typed(be16(header, 6), layer.after(8)?, walk),
+                [0, 0, 0 | 0xf8] => Ok((Header::Typed(be16(header, 6)), layer.after(8)?)),
                 _ => Err(Skip::NotIp),
             }
         }
         // IP by its own LLC address (RFC 948)
-        [0x06, 0x06, 0x03, ..] => ip::v4(layer.after(3)?, walk),
+        [0x06, 0x06, 0x03, ..] => Ok((Header::Ipv4, layer.after(3)?)),
         _ => Err(Skip::NotIp),
     }
 }
 
 /// The loopback's address family: 2 is IPv4 everywhere; IPv6 is 10 in Linux, 24 in NetBSD and OpenBSD, 28 in
 /// FreeBSD, 30 in Darwin. In either byte order, as the file does not say which.
-fn family<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn family(layer: Layer<'_>) -> Step<'_> {
     let family = be32(layer.need(4)?, 0);
     let family = if family > 0xffff { family.swap_bytes() } else { family };
     match family {
-        2 => ip::v4(layer.after(4)?, walk),
-        10 | 24 | 28 | 30 => ip::v6(layer.after(4)?, walk),
+        2 => Ok((Header::Ipv4, layer.after(4)?)),
+        10 | 24 | 28 | 30 => Ok((Header::Ipv6, layer.after(4)?)),
         _ => Err(Skip::NotIp),
     }
 }

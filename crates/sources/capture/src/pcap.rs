@@ -6,7 +6,8 @@ use crate::bytes::Order;
 use crate::frames::{Frame, Frames};
 use crate::input::{Input, LARGEST, WHOLE};
 use crate::link::LinkType;
-use crate::summary::{Format, Oddity, Stop};
+use crate::oddity::Oddity;
+use crate::summary::{Format, Stop};
 use slowpath_model::Sink;
 
 /// The file header's length.

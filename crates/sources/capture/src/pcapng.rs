@@ -6,7 +6,8 @@ use crate::bytes::Order;
 use crate::frames::{Frame, Frames};
 use crate::input::{Input, LARGEST, WHOLE};
 use crate::interfaces::Interfaces;
-use crate::summary::{Oddity, Stop};
+use crate::oddity::Oddity;
+use crate::summary::Stop;
 use slowpath_model::Sink;
 
 /// The type of a section header block, the same in both byte orders.

@@ -1,9 +1,10 @@
 //! The short way from a frame to its TCP segment, for the frame that nearly every frame is: TCP over IP over
 //! Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else unusual. What it does not
-//! take goes the long way ([`crate::link`]).
+//! take goes the long way ([`crate::decode::headers`]).
 
 use crate::bytes::{be16, be32, be128};
-use crate::decode::{Addresses, Oddities, Packet};
+use crate::oddity::Oddities;
+use crate::packet::{Addresses, Packet};
 use crate::tcp;
 use slowpath_model::{Ecn, IpFacts};
 

@@ -1,6 +1,7 @@
 //! What was read, what was not, and what was odd about it.
 
 use crate::link::LinkType;
+use crate::oddity::Oddity;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -58,116 +59,6 @@ pub struct Interface {
     pub frames: u64,
     /// Frames that the capturing lost on it, where the capture says so.
     pub drops: Option<u64>,
-}
-
-/// Something odd about a frame or a block. Some keep a frame from becoming an event ([`Oddity::skips`]), the
-/// others are only noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum Oddity {
-    /// Skipped: neither IPv4 nor IPv6.
-    NotIp,
-    /// Skipped: IP, but not TCP; which protocols is in [`Summary::other_protocols`].
-    NotTcp,
-    /// Skipped: a fragment of a TCP segment other than its first.
-    LaterFragment,
-    /// Skipped: the snapshot length cut a header off.
-    TruncatedHeader,
-    /// Skipped: a header contradicts itself, such as a TCP data offset below 5.
-    MalformedHeader,
-    /// Skipped: the link type is not known to slowpath.
-    UnsupportedLink,
-    /// Skipped: more headers inside each other than slowpath follows.
-    TooDeep,
-    /// Skipped: captured on an interface that the capture does not describe.
-    UnknownInterface,
-    /// Skipped: a packet block that contradicts itself.
-    MalformedBlock,
-    /// Skipped: a pcapng block that holds something else than a packet (a journal's entry, a system call, a custom
-    /// block), but that Wireshark numbers as a frame.
-    NotAPacket,
-    /// Skipped: flow numbers ran out.
-    TooManyFlows,
-    /// Noted: the first fragment of a TCP segment. Its length is the fragment's; the rest is not seen.
-    FirstFragment,
-    /// Noted: the snapshot length cut TCP options off; those before the cut are there.
-    OptionsCut,
-    /// Noted: a TCP option contradicts itself; those before it are there.
-    MalformedOptions,
-    /// Noted: an IP length of 0 (segmentation offload, jumbograms); the frame's length was taken.
-    LengthFromFrame,
-    /// Noted: the IP header claims more bytes than the frame had.
-    LengthBeyondFrame,
-    /// Noted: a record's captured length exceeds its length on the wire.
-    CapturedBeyondWire,
-    /// Noted: a record too large to look at whole; its headers were read.
-    LargeRecord,
-    /// Noted: a pcapng block of a type not known to slowpath.
-    UnknownBlock,
-    /// Noted: more interfaces than slowpath keeps; frames on the rest are skipped.
-    TooManyInterfaces,
-}
-
-impl Oddity {
-    /// How many kinds there are.
-    pub const COUNT: usize = Self::TooManyInterfaces as usize + 1;
-
-    /// All of them, in their order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::NotIp,
-        Self::NotTcp,
-        Self::LaterFragment,
-        Self::TruncatedHeader,
-        Self::MalformedHeader,
-        Self::UnsupportedLink,
-        Self::TooDeep,
-        Self::UnknownInterface,
-        Self::MalformedBlock,
-        Self::NotAPacket,
-        Self::TooManyFlows,
-        Self::FirstFragment,
-        Self::OptionsCut,
-        Self::MalformedOptions,
-        Self::LengthFromFrame,
-        Self::LengthBeyondFrame,
-        Self::CapturedBeyondWire,
-        Self::LargeRecord,
-        Self::UnknownBlock,
-        Self::TooManyInterfaces,
-    ];
-
-    /// Whether it keeps a frame from becoming an event.
-    pub const fn skips(self) -> bool {
-        (self as u8) < Self::FirstFragment as u8
-    }
-
-    /// In words, to follow a number of frames: "12 frames: the snapshot length cut a header off".
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::NotIp => "neither IPv4 nor IPv6",
-            Self::NotTcp => "IP, but not TCP",
-            Self::LaterFragment => "a fragment of a TCP segment other than its first",
-            Self::TruncatedHeader => "the snapshot length cut a header off",
-            Self::MalformedHeader => "a header contradicts itself",
-            Self::UnsupportedLink => "the link type is not known to slowpath",
-            Self::TooDeep => "more headers inside each other than slowpath follows",
-            Self::UnknownInterface => "captured on an interface that the capture does not describe",
-            Self::MalformedBlock => "a packet block that contradicts itself",
-            Self::NotAPacket => "a pcapng block with something else than a packet",
-            Self::TooManyFlows => "flow numbers ran out",
-            Self::FirstFragment => "the first fragment of a TCP segment; the rest of it is not seen",
-            Self::OptionsCut => "the snapshot length cut TCP options off",
-            Self::MalformedOptions => "a TCP option contradicts itself",
-            Self::LengthFromFrame => "an IP length of 0; the frame's length was taken",
-            Self::LengthBeyondFrame => "the IP header claims more bytes than the frame had",
-            Self::CapturedBeyondWire => "more bytes captured than there were on the wire",
-            Self::LargeRecord => "a record too large to look at whole; its headers were read",
-            Self::UnknownBlock => "a pcapng block of a type not known to slowpath",
-            Self::TooManyInterfaces => "more interfaces than slowpath keeps; frames on the rest are skipped",
-        }
-    }
 }
 
 /// How often one [`Oddity`] was met, and where first.

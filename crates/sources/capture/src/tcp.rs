@@ -4,7 +4,7 @@
 //! (SACK), Linux `tcp_parse_options` in `net/ipv4/tcp_input.c` (what a receiver makes of nonsense).
 
 use crate::bytes::{be16, be32};
-use crate::decode::Skip;
+use crate::layer::Skip;
 use slowpath_model::{Flags, Timestamps};
 
 /// A TCP header as on the wire.

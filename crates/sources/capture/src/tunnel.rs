@@ -4,16 +4,14 @@
 //! RFC 3032 and RFC 4385 (MPLS), RFC 1661 and RFC 2516 (PPP, PPPoE).
 
 use crate::bytes::{be16, be32};
-use crate::decode::{Packet, Skip};
-use crate::ip::{self, Layer, Walk};
-use crate::link;
+use crate::layer::{Header, Layer, Skip, Step, Walk};
 
 /// Protocol numbers that stand for "IP, but this is not a tunnel we know".
 const UDP: u8 = 17;
 const GRE: u8 = 47;
 
 /// UDP, if it carries VXLAN or Geneve by its destination port.
-pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     // Only the ports decide; a datagram cut before them is UDP nonetheless.
     let Some(&[_, _, high, low]) = layer.data.first_chunk() else { return Err(Skip::NotTcp(UDP)) };
     match u16::from_be_bytes([high, low]) {
@@ -22,7 +20,7 @@ pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, S
             let vxlan = layer.after(8)?;
             match vxlan.need(8)?[0] & 0x08 {
                 0 => Err(Skip::NotTcp(UDP)),
-                _ => link::ethernet(vxlan.after(8)?, walk),
+                _ => Ok((Header::Ethernet, vxlan.after(8)?)),
             }
         }
         6081 => {
@@ -33,13 +31,13 @@ pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, S
             }
             let length = 8 + usize::from(header[0] & 0x3f) * 4;
             walk.deeper()?;
-            link::typed(be16(header, 2), geneve.after(length)?, walk)
+            Ok((Header::Typed(be16(header, 2)), geneve.after(length)?))
         }
         _ => Err(Skip::NotTcp(UDP)),
     }
 }
 
-pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     let header = layer.need(4)?;
     let (flags, kind) = (be16(header, 0), be16(header, 2));
     let present = |bit: u16| flags & bit != 0;
@@ -51,23 +49,23 @@ pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, S
             walk.deeper()?;
             match kind {
                 // ERSPAN types I (no sequence number, no header) and II
-                0x88be => link::ethernet(inner.after(if present(0x1000) { 8 } else { 0 })?, walk),
+                0x88be => Ok((Header::Ethernet, inner.after(if present(0x1000) { 8 } else { 0 })?)),
                 // ERSPAN type III, with an optional subheader
                 0x22eb => {
                     let more = inner.need(12)?[11] & 1;
-                    link::ethernet(inner.after(if more == 0 { 12 } else { 20 })?, walk)
+                    Ok((Header::Ethernet, inner.after(if more == 0 { 12 } else { 20 })?))
                 }
-                _ => link::typed(kind, inner, walk),
+                _ => Ok((Header::Typed(kind), inner)),
             }
         }
         // PPTP: key always, sequence number and acknowledgment as flagged (RFC 2637, section 4.1)
-        1 if kind == 0x880b => ppp(layer.after(8 + four(0x1000) + four(0x0080))?, walk),
+        1 if kind == 0x880b => Ok((Header::Ppp, layer.after(8 + four(0x1000) + four(0x0080))?)),
         _ => Err(Skip::NotTcp(GRE)),
     }
 }
 
 /// A stack of labels; what is below the last one is told by its first four bits (RFC 4385, section 3).
-pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     loop {
         walk.deeper()?;
         let entry = be32(layer.need(4)?, 0);
@@ -77,15 +75,15 @@ pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'
         }
     }
     match layer.need(1)?[0] >> 4 {
-        4 => ip::v4(layer, walk),
-        6 => ip::v6(layer, walk),
+        4 => Ok((Header::Ipv4, layer)),
+        6 => Ok((Header::Ipv6, layer)),
         // A pseudowire's control word, then Ethernet (RFC 4448)
-        0 => link::ethernet(layer.after(4)?, walk),
+        0 => Ok((Header::Ethernet, layer.after(4)?)),
         _ => Err(Skip::NotIp),
     }
 }
 
-pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     // Version 1, type 1, code 0: a session's data (RFC 2516, section 4)
     match layer.need(6)? {
         [0x11, 0, _, _, high, low, ..] => {
@@ -93,14 +91,15 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>,
             let length = usize::from(u16::from_be_bytes([*high, *low]));
             let session = layer.after(6)?;
             walk.stated = length < session.wire;
-            ppp(session.limit(length), walk)
+            Ok((Header::Ppp, session.limit(length)))
         }
         _ => Err(Skip::NotIp),
     }
 }
 
-/// PPP, with or without HDLC's address (0xff, which no protocol starts with) and control, its protocol in one byte or two (RFC 1661, sections 2 and 6.5).
-pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, Skip> {
+/// PPP, with or without HDLC's address (0xff, which no protocol starts with) and control, its protocol in one byte or
+/// two (RFC 1661, sections 2 and 6.5).
+pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let layer = if layer.need(1)?[0] == 0xff { layer.after(2)? } else { layer };
     let (protocol, layer) = match layer.need(1)?[0] {
@@ -108,9 +107,9 @@ pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Result<Packet<'a>, S
         _ => (be16(layer.need(2)?, 0), layer.after(2)?),
     };
     match protocol {
-        0x0021 => ip::v4(layer, walk),
-        0x0057 => ip::v6(layer, walk),
-        0x0281 => mpls(layer, walk),
+        0x0021 => Ok((Header::Ipv4, layer)),
+        0x0057 => Ok((Header::Ipv6, layer)),
+        0x0281 => Ok((Header::Mpls, layer)),
         _ => Err(Skip::NotIp),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::build::{ACK, CLIENT, PSH, SERVER, SYN, Tcp, ethernet, frames, ipv4, ipv6, pcap, read, udp};
 use proptest::prelude::*;
-use slowpath_capture::decode::{self, Packet, Skip};
-use slowpath_capture::{LinkType, Oddity, link};
+use slowpath_capture::layer::Skip;
+use slowpath_capture::packet::Packet;
+use slowpath_capture::{LinkType, Oddity, decode};
 
 fn tcp() -> Tcp {
     Tcp::new(PSH | ACK, 1000, 2000, 10).options(&[1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6])
@@ -207,7 +208,7 @@ fn lengths() {
     padded.resize(60, 0);
     assert_eq!(payload(&padded, 60), (0, vec![]));
     padded[20] = 0; // no longer "don't fragment": still fast
-    assert_eq!(link::decode(LinkType::ETHERNET, &padded, 60).unwrap().tcp.payload, 0);
+    assert_eq!(decode::headers(LinkType::ETHERNET, &padded, 60).unwrap().tcp.payload, 0);
     // Segmentation offload and jumbograms leave the length to the frame.
     let mut super_packet = Tcp::new(ACK, 1, 1, 100).frame();
     super_packet[16..18].fill(0);
@@ -319,7 +320,7 @@ proptest! {
     /// Where the short way finds a segment, the long way finds the same one.
     #[test]
     fn the_short_way_is_the_long_way((frame, wire) in frame()) {
-        let long = link::decode(LinkType::ETHERNET, &frame, wire);
+        let long = decode::headers(LinkType::ETHERNET, &frame, wire);
         if let Some(packet) = decode::fast(&frame, wire) {
             prop_assert_eq!(long, Ok(packet));
         }
