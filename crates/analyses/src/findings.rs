@@ -238,7 +238,10 @@ impl<'a> Material<'a> {
 
     fn unknown(&self, cause: Cause, told: &mut Vec<String>) {
         match cause {
-            Cause::OneDirection => told.push("no segment of the receiver was captured".into()),
+            Cause::OneDirection => {
+                let silent = if self.measures.packets == 0 { "sender" } else { "receiver" };
+                told.push(format!("no segment of the {silent} was captured"));
+            }
             Cause::CaptureGap => told.push(format!(
                 "{} were acknowledged that the capture does not hold",
                 self.measures.unseen_bytes

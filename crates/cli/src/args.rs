@@ -212,6 +212,10 @@ pub struct Show {
     /// keep-alive, window-probe; each line then says which
     #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = labels(), hide_possible_values = true)]
     pub label: Vec<Label>,
+    /// Where the recording was made, if slowpath should not infer it: it tells a retransmission from a segment that
+    /// was overtaken
+    #[arg(long, value_name = "PLACE", requires = "label")]
+    pub vantage: Option<Place>,
     /// At most this many events
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,

@@ -8,7 +8,7 @@ use crate::console::{self, Console};
 use crate::{Outcome, diagnose, recording};
 use held::Held;
 use printer::Printer;
-use slowpath_analyses::{Analysis, Options};
+use slowpath_analyses::Analysis;
 use slowpath_capture::Summary;
 
 pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
@@ -40,7 +40,7 @@ fn all<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Summary, Printe
 
 /// Data of the labels asked for, which only an analysis knows.
 fn labelled<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Summary, Printer<'a>)> {
-    let mut analysis = Analysis::with_labels(Options::default(), Held::new(args));
+    let mut analysis = Analysis::with_labels(diagnose::options(args.vantage), Held::new(args));
     let summary = recording::read(&args.file, &mut analysis, console)?;
     let (not_kept, held) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {

@@ -39,16 +39,16 @@ pub(crate) fn capture_gap(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn one_direction(facts: &Facts<'_>) -> Vec<Advice> {
     let missing = if facts.answered().packets == 0 {
-        "what the receiver sent back"
+        "what the receiver sent back is missing, and with it its windows"
     } else {
-        "one of the two directions"
+        "what the sender sent is missing"
     };
     vec![both_ends(
         facts,
         Advice::new(format!(
-            "Only one direction was captured; {missing} is missing, and with it windows or data. Do not \
-             filter by direction (-Q in, src or dst alone). On a mirror port mirror both directions; on a \
-             router the way back may be another: record at the hosts."
+            "Only one direction was captured; {missing}. Do not filter by direction (-Q in, src or dst \
+             alone). On a mirror port mirror both directions; on a router the way back may be another: \
+             record at the hosts."
         )),
     )]
 }

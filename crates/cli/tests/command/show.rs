@@ -60,3 +60,16 @@ fn a_flow_without_any_of_it_is_not_named() {
     let limited = lines(&["show", &file, "--label", "retransmission", "--limit", "2"]);
     assert_eq!(limited.len(), 3);
 }
+
+/// A tap that is believed to be elsewhere takes what was lost before it for what was overtaken, and the other way round.
+#[test]
+fn the_place_given_right_gives_the_labels_of_the_one_inferred() {
+    let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms");
+    let retransmissions = |place: &[&str]| {
+        lines(&[&["show", &file, "--label", "retransmission,spurious,out-of-order"], place].concat())
+    };
+    assert_eq!(retransmissions(&["--vantage", "sender"]), retransmissions(&[]));
+    let (code, _, err) = told(&run(&Captures::new(), &["show", &file, "--vantage", "sender"]));
+    assert_eq!(code, 2, "it changes labels only");
+    assert!(err.contains("--label"), "{err}");
+}
