@@ -72,7 +72,7 @@ pub struct Row {
 /// Adds a run's two verdicts.
 pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
     for (place, watched) in run.places() {
-        let right = Right::of(&run.truth.expected, place)?;
+        let right = Right::of(&run.truth, place)?;
         let shares = shares(watched);
         let share_of = |is: &dyn Fn(Cause) -> bool| -> f64 {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_lab::case::Label;
-use slowpath_lab::truth::Expected;
+use slowpath_lab::relay::Fate;
+use slowpath_lab::truth::Truth;
 
 /// The kinds of trouble that figures are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -91,8 +92,12 @@ pub struct Right {
 
 impl Right {
     /// From the label and what is right as well, of a capture at a host.
-    pub fn of(expected: &Expected, at: Place) -> Result<Self> {
+    pub fn of(truth: &Truth, at: Place) -> Result<Self> {
+        let expected = &truth.expected;
         let mut causes = Vec::new();
+        if lost_in_handshake(truth) {
+            causes.push(Cause::SynLost);
+        }
         let at_sender: &[Label] = if at == Place::Sender { &expected.also_at_sender } else { &[] };
         for label in std::iter::once(&expected.label).chain(&expected.also).chain(at_sender) {
             causes.extend(named(label)?);
@@ -115,6 +120,12 @@ impl Right {
     pub fn cause(&self, said: Cause) -> bool {
         self.causes.contains(&said)
     }
+}
+
+/// Whether the path's own list of what it dropped, by chance or by script, has a segment of the handshake.
+fn lost_in_handshake(truth: &Truth) -> bool {
+    let mut faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
+    faults.any(|f| matches!(f.fate, Fate::Dropped(_)) && f.payload_bytes == 0 && f.offset == 0)
 }
 
 /// Whether the receiving program is what fills the window.
