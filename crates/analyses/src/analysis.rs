@@ -2,27 +2,12 @@
 
 use crate::findings;
 use crate::flow::{Flow, Judged};
+use crate::options::Options;
 use crate::outstanding::Needless;
 use crate::report::FlowReport;
 use crate::summary;
-use crate::vantage::VantageOverride;
 use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::collections::VecDeque;
-
-/// What to analyse, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Where the tap was; inferred per flow where not given.
-    pub vantage: Option<VantageOverride>,
-    /// Flows kept for the report; what comes after is counted only.
-    pub most_flows: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { vantage: None, most_flows: 200_000 }
-    }
-}
 
 /// Told of every labelled segment as it is seen, and of what turns out later.
 pub trait Labels {

@@ -1,8 +1,7 @@
 //! What the spells come to, with the numbers that show it.
 
 use crate::cause::{Cause, Confidence, Limit};
-use crate::limits::classify::Overview;
-use crate::report::{Finding, FlowReport, Measures, Opening, ScaleKnown, Spell};
+use crate::report::{Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::units::duration_text as short;
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
@@ -18,7 +17,7 @@ struct Material<'a> {
     vantage: Vantage,
 }
 
-/// Sums the spells of each direction up by cause, most time first; [`explain`] adds what shows it.
+/// Sums the spells of each direction up by cause, most time first; [`FlowReport::explain`] adds what shows it.
 pub fn complete(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
@@ -26,16 +25,20 @@ pub fn complete(report: &mut FlowReport) {
     }
 }
 
-/// Adds the evidence to each finding, and where to look.
-pub fn explain(report: &mut FlowReport) {
-    for from in End::BOTH {
-        let mut findings = std::mem::take(&mut report.directions[from.index()].findings);
-        let material = Material::of(report, from);
-        for finding in &mut findings {
-            finding.evidence = material.evidence(finding.cause);
-            finding.instants = material.longest(finding.cause);
+impl FlowReport {
+    /// Adds to each finding its evidence and its instants, for a report of [`Analysis::finish_each`].
+    ///
+    /// [`Analysis::finish_each`]: crate::Analysis::finish_each
+    pub fn explain(&mut self) {
+        for from in End::BOTH {
+            let mut findings = std::mem::take(&mut self.directions[from.index()].findings);
+            let material = Material::of(self, from);
+            for finding in &mut findings {
+                finding.evidence = material.evidence(finding.cause);
+                finding.instants = material.longest(finding.cause);
+            }
+            self.directions[from.index()].findings = findings;
         }
-        report.directions[from.index()].findings = findings;
     }
 }
 

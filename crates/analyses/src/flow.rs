@@ -4,12 +4,12 @@ use crate::copies::Copies;
 use crate::label::Label;
 use crate::limits::stretch::Marks;
 use crate::limits::track::{Answer, Track};
+use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Needless, Outstanding};
 use crate::report::{Closing, LabelCounts, Opening, ScaleKnown, SynOptions};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{self, Holding, Stalls};
-use crate::vantage::VantageOverride;
 use slowpath_model::{End, Flags, FlowKey, Instant, Segment};
 use std::time::Duration;
 

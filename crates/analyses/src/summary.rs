@@ -5,8 +5,9 @@ use crate::flow::{EndState, Flow, LATEST, WindowStats};
 use crate::label::Label;
 use crate::limits::classify::{self, Context};
 use crate::limits::track::micros;
+use crate::options::VantageOverride;
 use crate::report::{DirectionReport, FlowReport, Measures, Spell, WindowMeasures};
-use crate::vantage::{self, VantageOverride};
+use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
 

@@ -6,28 +6,6 @@ use crate::report::VantageReport;
 use slowpath_model::{End, Vantage};
 use std::time::Duration;
 
-/// Where the user says the tap was, in terms of the transfer rather than of A and B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VantageOverride {
-    /// On the host that sends most of the data.
-    Sender,
-    /// On the host that receives most of the data.
-    Receiver,
-    /// Somewhere on the way.
-    Between,
-}
-
-impl VantageOverride {
-    /// For a flow whose data comes from `sender`.
-    pub(crate) fn resolve(self, sender: End) -> Vantage {
-        match self {
-            Self::Sender => Vantage::At(sender),
-            Self::Receiver => Vantage::At(!sender),
-            Self::Between => Vantage::Between,
-        }
-    }
-}
-
 /// Where `flow` was watched, or what the user says of it.
 pub fn infer(flow: &Flow, given: Option<Vantage>) -> VantageReport {
     let [a, b] = &flow.ends;

@@ -1,5 +1,6 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
+use crate::console::Output;
 use crate::drill::Drill;
 use crate::kernels::Kernels;
 use crate::run::Run;
@@ -46,31 +47,6 @@ Exit codes:
   0  there is a result
   1  there is a result, but the recording was damaged or a part that matters was skipped
   2  nothing could be done: no such file, not a recording, wrong arguments";
-
-/// How output looks.
-#[derive(Args)]
-pub struct Output {
-    /// Colour the output: on a terminal unless NO_COLOR is set, always, or never.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(
-        long_help = "When to colour the output: auto (on a terminal, unless NO_COLOR is set), always or never"
-    )]
-    pub color: When,
-    /// Show progress on standard error: if that is a terminal, always, or never.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(
-        long_help = "When to show progress on standard error: auto (if it is a terminal), always or never"
-    )]
-    pub progress: When,
-}
-
-/// When to do something.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    Auto,
-    Always,
-    Never,
-}
 
 /// What to do.
 #[derive(Subcommand)]

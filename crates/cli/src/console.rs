@@ -1,11 +1,36 @@
 //! Standard output and standard error: colour, width, progress.
 
 use crate::Outcome;
-use crate::args::{Output, When};
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
+
+/// How output looks.
+#[derive(Args)]
+pub struct Output {
+    /// Colour the output: on a terminal unless NO_COLOR is set, always, or never.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long_help = "When to colour the output: auto (on a terminal, unless NO_COLOR is set), always or never"
+    )]
+    pub color: When,
+    /// Show progress on standard error: if that is a terminal, always, or never.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long_help = "When to show progress on standard error: auto (if it is a terminal), always or never"
+    )]
+    pub progress: When,
+}
+
+/// When to do something.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
 
 /// What output goes to.
 pub struct Console {

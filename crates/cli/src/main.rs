@@ -3,7 +3,6 @@
 //! Arguments and wiring only; what is known is in the crates behind.
 
 mod args;
-mod both_ends;
 mod causes;
 mod console;
 mod diagnose;

@@ -4,7 +4,7 @@ use super::episodes::Episodes;
 use super::stretch::{Hold, Marks, Stretch};
 use super::track::Finished;
 use crate::cause::Cause;
-use crate::report::{Opening, ScaleKnown, Spell};
+use crate::report::{Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
 /// What classification knows of the flow as a whole.
@@ -28,25 +28,6 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
-}
-
-/// What the stretches of one direction say together.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Overview {
-    /// The shortest round trip, in microseconds.
-    pub base_rtt: Option<u32>,
-    /// The highest rate of delivery that was held for about a round trip, in bit/s.
-    pub peak_rate: f64,
-    /// The largest window.
-    pub window_max: u32,
-    /// The most that was outstanding, as the sender knew it.
-    pub flight_max: u32,
-    /// Time spent with a standing queue while sending, in nanoseconds.
-    pub queued: i64,
-    /// The longest recovery from loss, in nanoseconds.
-    pub longest_recovery: i64,
-    /// The rate a policer lets through, in bit/s, where one shows.
-    pub policed: Option<f64>,
 }
 
 /// Splits a direction's time into spells of one cause each.

@@ -3,7 +3,8 @@
 use crate::Outcome;
 use crate::args::Diagnose;
 use crate::console::{self, Console};
-use crate::diagnose::{self, Found};
+use crate::diagnose::conclude::{Found, conclude};
+use crate::diagnose::observe::{observe, ranker};
 use slowpath_analyses::Options;
 use slowpath_analyses::pairing::{Collector, CollectorOptions, Pairing, pair, verdict};
 use slowpath_analyses::report::FlowReport;
@@ -30,12 +31,8 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let mut flows = [const { Vec::new() }; 2];
     let [one, two] = &mut collectors;
     let seen = [
-        diagnose::observe(args, files[0], options, Some(one), console, |flow| {
-            flows[0].push(explained(flow))
-        })?,
-        diagnose::observe(args, files[1], options, Some(two), console, |flow| {
-            flows[1].push(explained(flow))
-        })?,
+        observe(args, files[0], options, Some(one), console, |flow| flows[0].push(explained(flow)))?,
+        observe(args, files[1], options, Some(two), console, |flow| flows[1].push(explained(flow)))?,
     ];
     let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.summary.epoch_ns.unwrap_or(0));
     let [one, two] = collectors;
@@ -45,7 +42,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let [one, two] = flows;
     let (reported, others) = if base == 0 { (one, two) } else { (two, one) };
     let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
-    let mut ranker = diagnose::ranker(args);
+    let mut ranker = ranker(args);
     for flow in reported {
         let other = pairing.of(base, flow.id).and_then(|pair| others.get(&pair.flows[1 - base]).copied());
         // Ranked by what both say of it: one recording alone may have blamed the wrong cause.
@@ -55,7 +52,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let [one, two] = seen;
     let seen = if base == 0 { one } else { two };
     let paired = Some(Paired { base, pairing });
-    diagnose::conclude(args, console, Found { seen, options, ranking, recordings, paired })
+    conclude(args, console, Found { seen, options, ranking, recordings, paired })
 }
 
 /// With the evidence, to which the other recording will add.

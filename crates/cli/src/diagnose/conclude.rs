@@ -1,0 +1,114 @@
+//! What was found, printed and written.
+
+use crate::args::Diagnose;
+use crate::console::{self, Console};
+use crate::diagnose::FLOWS_ON_PAGE;
+use crate::diagnose::observe::Seen;
+use crate::{Outcome, recording};
+use anyhow::Context;
+use slowpath_analyses::picture::{PictureOptions, Pictures};
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Analysis, Options};
+use slowpath_model::FlowId;
+use slowpath_views::rank::Ranking;
+use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// All that is to be said.
+pub struct Found {
+    /// The recording that the flows are of.
+    pub seen: Seen,
+    /// How it was analysed.
+    pub options: Options,
+    pub ranking: Ranking,
+    pub recordings: Vec<Recording>,
+    pub paired: Option<Paired>,
+}
+
+/// Says what was found.
+pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Result<Outcome> {
+    let Found { seen, options, ranking, recordings, paired } = found;
+    if let Some(flow) = args.choice.flow {
+        require(flow, ranking.taken() > 0, &seen.recording, seen.summary.flows)?;
+    }
+    let outcome = recording::outcome(&recordings);
+    let file = &args.files[paired.as_ref().map_or(0, |paired| paired.base)];
+    let pictures = match seen.pictures {
+        Some(pictures) => Some(complete(args, file, options, &ranking, pictures, console)?),
+        None => None,
+    };
+    let diagnosis = Diagnosis {
+        recordings,
+        ranking,
+        flows_not_kept: seen.not_kept,
+        paired,
+        advise: &slowpath_remedies::advise,
+    };
+    tell(args, console, diagnosis, args.html.as_ref().zip(pictures))?;
+    Ok(outcome)
+}
+
+/// The pictures of all flows that are shown in full. Which these are is known only when all was read: where one of
+/// them had to make room for others, a file is read once more for their pictures alone.
+fn complete(
+    args: &Diagnose,
+    file: &Path,
+    options: Options,
+    ranking: &Ranking,
+    pictures: Pictures,
+    console: &Console,
+) -> anyhow::Result<Pictures> {
+    let shown = || ranking.full.iter().take(args.top.max(FLOWS_ON_PAGE));
+    let all_there = shown().all(|flow| pictures.picture(flow.id, flow.sender).is_some());
+    if all_there || !file.is_file() {
+        return Ok(pictures);
+    }
+    let only = Some(shown().map(|flow| flow.id).collect());
+    let wanted = PictureOptions { only, ..PictureOptions::default() };
+    let mut analysis = Analysis::with_labels(options, Pictures::new(wanted));
+    recording::read(file, &mut analysis, console)?;
+    Ok(analysis.finish_each(|_| ()).1)
+}
+
+/// Writes the page if one is asked for, and prints the verdict.
+fn tell(
+    args: &Diagnose,
+    console: &Console,
+    mut diagnosis: Diagnosis<'_>,
+    pictures: Option<(&PathBuf, Pictures)>,
+) -> anyhow::Result<()> {
+    let mut out = console::stdout();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis))?;
+        writeln!(out)?;
+    }
+    if let Some((path, pictures)) = pictures {
+        diagnosis.ranking = diagnosis.ranking.narrowed(args.top.max(FLOWS_ON_PAGE));
+        let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
+        let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
+        let mut text = Vec::new();
+        page::write(&diagnosis, &drawn, &mut text).with_context(|| path.display().to_string())?;
+        std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    if !args.json {
+        diagnosis.ranking = diagnosis.ranking.narrowed(args.top);
+        terminal::diagnosis(&diagnosis, &console.look(), &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Refuses a flow number that the recording does not have, or that was not kept.
+pub fn require(flow: FlowId, there: bool, read: &Recording, flows: u64) -> anyhow::Result<()> {
+    if there {
+        return Ok(());
+    }
+    let hint = match flows {
+        0 => "there is no TCP in it".to_owned(),
+        1 => "its only flow is 1".to_owned(),
+        n if u64::from(flow.0) <= n => "it came after too many others to be kept".to_owned(),
+        n => format!("its flows are 1 to {n}"),
+    };
+    anyhow::bail!("{}: there is no flow {flow}; {hint}", read.name)
+}

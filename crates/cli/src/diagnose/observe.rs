@@ -1,0 +1,83 @@
+//! One recording, read and analysed.
+
+use crate::args::{Diagnose, Place};
+use crate::console::Console;
+use crate::diagnose::FLOWS_ON_PAGE;
+use crate::recording;
+use slowpath_analyses::pairing::{Both, Collector};
+use slowpath_analyses::picture::{PictureOptions, Pictures};
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_capture::Summary;
+use slowpath_model::Sink;
+use slowpath_views::Recording;
+use slowpath_views::rank::{Ranker, Selection};
+use std::path::Path;
+
+/// What came of it.
+pub struct Seen {
+    pub recording: Recording,
+    pub summary: Summary,
+    pub not_kept: u64,
+    pub pictures: Option<Pictures>,
+}
+
+/// Reads one recording, and reports its flows one after the other; [`FlowReport::explain`] adds the evidence.
+pub fn observe(
+    args: &Diagnose,
+    file: &Path,
+    options: Options,
+    collector: Option<&mut Collector>,
+    console: &Console,
+    each: impl FnMut(FlowReport),
+) -> anyhow::Result<Seen> {
+    let (summary, not_kept, pictures) = match &args.html {
+        None => {
+            let mut analysis = Analysis::new(options);
+            let summary = read(file, &mut analysis, collector, console)?;
+            (summary, analysis.finish_each(each).0, None)
+        }
+        Some(_) => {
+            let only = args.choice.flow.map(|flow| [flow].into());
+            let wanted = PictureOptions { only, ..PictureOptions::default() };
+            let mut analysis = Analysis::with_labels(options, Pictures::new(wanted));
+            let summary = read(file, &mut analysis, collector, console)?;
+            let (not_kept, pictures) = analysis.finish_each(each);
+            (summary, not_kept, Some(pictures))
+        }
+    };
+    let recording = recording::describe(&summary)?;
+    Ok(Seen { recording, summary, not_kept: not_kept.flows, pictures })
+}
+
+fn read(
+    file: &Path,
+    analysis: &mut impl Sink,
+    collector: Option<&mut Collector>,
+    console: &Console,
+) -> anyhow::Result<Summary> {
+    match collector {
+        Some(collector) => recording::read(file, &mut Both(analysis, collector), console),
+        None => recording::read(file, analysis, console),
+    }
+}
+
+/// What puts the flows in order, and keeps those that are shown in full.
+pub fn ranker(args: &Diagnose) -> Ranker {
+    let top = match (args.json, &args.html) {
+        (true, _) => usize::MAX,
+        (false, Some(_)) => args.top.max(FLOWS_ON_PAGE),
+        (false, None) => args.top,
+    };
+    Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top })
+}
+
+/// What the analysis is told.
+pub fn options(vantage: Option<Place>) -> Options {
+    let vantage = vantage.map(|place| match place {
+        Place::Sender => VantageOverride::Sender,
+        Place::Receiver => VantageOverride::Receiver,
+        Place::Between => VantageOverride::Between,
+    });
+    Options { vantage, ..Options::default() }
+}
