@@ -246,7 +246,14 @@ impl Track {
         let since = self.last.max(self.sent).max(self.learnt);
         let expected = since + srtt.max(SHORTEST);
         let hold = self.hold();
-        if at - since > 2 * srtt.max(SHORTEST) && matches!(hold, Hold::Dry | Hold::Open) {
+        let expects = match hold {
+            Hold::Dry | Hold::Open => true,
+            // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
+            // or not; unless the capture missed that.
+            Hold::Window => self.flight() > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
+            _ => false,
+        };
+        if expects && at - since > 2 * srtt.max(SHORTEST) {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }

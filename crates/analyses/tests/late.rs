@@ -1,0 +1,59 @@
+//! An answer that is overdue, and what it is not taken for.
+
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Analysis, Cause, Options};
+use slowpath_model::{Endpoint, FlowEnd, FlowId, FlowKey, Sink};
+use std::time::Duration;
+
+fn analyse(lines: &[String]) -> FlowReport {
+    let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+    let mut analysis = Analysis::new(Options::default());
+    analysis.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
+    for line in lines {
+        analysis.accept(FlowId(1), &line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));
+    }
+    analysis.close(FlowId(1), FlowEnd::EndOfRecording);
+    let mut report = analysis.finish().flows.remove(0);
+    report.explain();
+    report
+}
+
+/// Rounds of a window of 20,000 bytes, seen at the sender; each is answered after 1 ms, but the one at `late` after
+/// `by` seconds.
+fn rounds(count: u32, late: u32, by: f64) -> Vec<String> {
+    let mut lines = vec![
+        "0.0 > S 0:0(0) win 65535 <mss 1000,nop,wscale 0>".to_owned(),
+        "0.001 < S. 0:0(0) ack 1 win 20000 <mss 1000,nop,wscale 0>".to_owned(),
+        "0.00101 > . 1:1(0) ack 1 win 65535".to_owned(),
+    ];
+    let mut now = 0.0011;
+    for round in 0..count {
+        let first = 1 + round * 20_000;
+        for segment in 0..20 {
+            let seq = first + segment * 1000;
+            lines.push(format!("{now:.6} > . {seq}:{}(1000) ack 1 win 65535", seq + 1000));
+            now += 0.000_001;
+        }
+        now += if round == late { by } else { 0.001 };
+        lines.push(format!("{now:.6} < . 1:1(0) ack {} win 20000", first + 20_000));
+        now += 0.000_010;
+    }
+    lines
+}
+
+fn time(report: &FlowReport, cause: Cause) -> f64 {
+    let found = report.main().findings.iter().find(|finding| finding.cause == cause);
+    found.map_or(Duration::ZERO, |finding| finding.lasted).as_secs_f64()
+}
+
+/// What fills the window is acknowledged within a round trip, whoever reads it and when. An answer that comes 300 ms
+/// later was late, and no larger buffer would have saved that time.
+#[test]
+fn a_full_window_does_not_explain_an_answer_that_is_overdue() {
+    let report = analyse(&rounds(400, 250, 0.3));
+    let (window, late) = (time(&report, Cause::ReceiveBufferTooSmall), time(&report, Cause::DelaySpike));
+    assert!((0.25..0.3).contains(&late), "{late} s late");
+    assert!((0.35..0.45).contains(&window), "{window} s of a full window");
+    let report = analyse(&rounds(400, 400, 0.0));
+    assert!(time(&report, Cause::DelaySpike) == 0.0);
+}
