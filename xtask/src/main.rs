@@ -2,6 +2,7 @@
 
 mod bench_input;
 mod captures;
+mod compare_live;
 mod score;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ enum Chore {
     Captures(captures::Captures),
     /// Make the benchmarks' large captures from real traffic (needs root, 5 GB and some minutes)
     BenchInput(bench_input::BenchInput),
+    /// Run scenarios in the simulator and on this machine's kernel, number beside number (needs root)
+    CompareLive(compare_live::CompareLive),
     /// Hold verdicts, labels and counts against the truth beside the labelled captures
     Score(score::Score),
 }
@@ -29,6 +32,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::Captures(captures) => captures.run(),
         Chore::BenchInput(bench_input) => bench_input.run(),
+        Chore::CompareLive(compare_live) => compare_live.run(),
         Chore::Score(score) => score.run(),
     }
 }

@@ -36,6 +36,15 @@ pub fn make_thread_punctual(priority: i32) {
     }
 }
 
+/// Ticks of the kernel in a second (`CONFIG_HZ`), by the resolution of the clock that moves at ticks only.
+pub fn ticks_per_second() -> u32 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec for the call to fill; the clock exists on every Linux.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    // Half of a nanosecond's error in a tick of 1/300 s must not make it 299.
+    (1_000_000_000 + time.tv_nsec / 2).checked_div(time.tv_nsec).map_or(0, |ticks| ticks as u32)
+}
+
 /// Waits for the kernel's next tick and the middle of the time to the one after it, and gives that instant of
 /// [`monotonic_ns`]. What begins there and keeps to whole milliseconds stays away from the edges of ticks, where the
 /// kernel's timers would come a tick earlier or later by chance.

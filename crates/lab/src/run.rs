@@ -249,6 +249,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-fn kernel_release() -> String {
+/// The release of this machine's kernel, such as `6.18.44`.
+pub fn kernel_release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }

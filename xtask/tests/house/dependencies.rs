@@ -58,7 +58,7 @@ const CRATES: &[Allowed] = &[
         &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, ANALYSES, REMEDIES, VIEWS, LAB],
         &[],
     ),
-    allowed("xtask", &[MODEL, CAPTURE, ANALYSES, LAB], &[]),
+    allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, ANALYSES, LAB], &[]),
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
