@@ -1,8 +1,11 @@
 //! What a source can say, and who listens.
 
-use crate::flow::{FlowId, FlowKey};
+use crate::flow::{End, FlowId, FlowKey};
 use crate::segment::Segment;
+use crate::socket::{DropReason, Mark, SocketSample, Wait};
 use crate::time::Instant;
+use crate::units::Bytes;
+use std::time::Duration;
 
 /// Something that happened to one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +23,84 @@ pub enum EventKind {
     /// A segment passed the place of observation. Whether it was being sent or received there is the
     /// [`Vantage`](crate::Vantage)'s to say, not the event's.
     Seen(Segment),
+    /// The host of one end dropped a segment, its own or the other's. One that the ring had no room for was never
+    /// seen, and has no frame.
+    Dropped(Segment, DropReason),
+    /// The application of one end handed data to its socket: a call has returned.
+    Written {
+        /// Which end's.
+        end: End,
+        /// How much.
+        amount: Bytes,
+    },
+    /// The application of one end took data: a call has returned.
+    Read {
+        /// Which end's.
+        end: End,
+        /// How much; nothing at the end of the stream.
+        amount: Bytes,
+    },
+    /// A wait on the host of one end is over.
+    Waited {
+        /// On which end's.
+        end: End,
+        /// Where.
+        on: Wait,
+        /// How long.
+        lasted: Duration,
+        /// The payload that waited; nothing for a packet without data, or where a process waited.
+        amount: Bytes,
+    },
+    /// The state of a socket, by interval.
+    Sampled(SocketSample),
+    /// A socket took a turn.
+    Marked {
+        /// Which end's.
+        end: End,
+        /// What it was.
+        mark: Mark,
+    },
     /// The source lost events of this flow here.
     Missed {
         /// How many.
         events: u64,
     },
+}
+
+impl EventKind {
+    /// The name of its kind.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Seen(_) => "packet",
+            Self::Dropped(..) => "dropped",
+            Self::Written { .. } => "written",
+            Self::Read { .. } => "read",
+            Self::Waited { .. } => "waited",
+            Self::Sampled(_) => "sampled",
+            Self::Marked { .. } => "marked",
+            Self::Missed { .. } => "missed",
+        }
+    }
+
+    /// The end on whose host it happened; `None` where the source's vantage says that.
+    pub const fn end(&self) -> Option<End> {
+        match self {
+            Self::Written { end, .. }
+            | Self::Read { end, .. }
+            | Self::Waited { end, .. }
+            | Self::Marked { end, .. } => Some(*end),
+            Self::Sampled(sample) => Some(sample.end),
+            Self::Seen(_) | Self::Dropped(..) | Self::Missed { .. } => None,
+        }
+    }
+
+    /// The segment that it is about.
+    pub const fn segment(&self) -> Option<&Segment> {
+        match self {
+            Self::Seen(segment) | Self::Dropped(segment, _) => Some(segment),
+            _ => None,
+        }
+    }
 }
 
 /// Why a source says no more of a flow.

@@ -19,6 +19,14 @@ impl End {
     /// Both ends, `A` first.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
+    /// Its letter.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+
     /// 0 for `A`, 1 for `B`: for arrays that hold something per end.
     pub const fn index(self) -> usize {
         self as usize
@@ -38,10 +46,7 @@ impl Not for End {
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::A => "A",
-            Self::B => "B",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`sequence`]: 32-bit sequence numbers, and the 64-bit stream offsets they become at the edge.
 //! - [`flow`]: who talks to whom, and from where we watch.
 //! - [`segment`]: one TCP segment as it passed the place of observation.
+//! - [`socket`]: what the host at one end can tell of its socket.
 //! - [`event`]: what a source can say, and who listens.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
 
@@ -16,6 +17,7 @@ pub mod flow;
 pub mod notation;
 pub mod segment;
 pub mod sequence;
+pub mod socket;
 pub mod time;
 pub mod units;
 
@@ -23,5 +25,6 @@ pub use event::{Event, EventKind, FlowEnd, Sink};
 pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
 pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::{SeqNr, StreamOffset, Unwrapper};
+pub use socket::{CaState, DropReason, Mark, SocketSample, Wait};
 pub use time::Instant;
 pub use units::{Bytes, Rate};

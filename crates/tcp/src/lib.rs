@@ -17,6 +17,7 @@
 //! - `receive`: from segments to the application's read, the window and the acknowledgments.
 //! - `socket`: states, listening, opening and closing, options and errors.
 //! - `congestion`: congestion controls.
+//! - [`info`], `vitals`: what can be asked of a socket.
 
 pub mod choices;
 pub mod clock;
@@ -30,6 +31,7 @@ mod send;
 pub mod socket;
 pub mod sysctl;
 mod timers;
+mod vitals;
 
 pub use choices::Choices;
 pub use connection::{Connection, Settings, State, Wakeups};
@@ -38,3 +40,4 @@ pub use info::TcpInfo;
 pub use packet::Packet;
 pub use send::{Metrics, WriteFlags};
 pub use sysctl::Sysctls;
+pub use vitals::Vitals;

@@ -36,13 +36,19 @@ pub static RUN: Section = Section {
 
 static RECORD_HOSTS: Key<Vec<String>> =
     Key::new("hosts", "The hosts at which it is.").computed("all", "each end sees something else");
-static PACKETS: Key<bool> = Key::new("packets", "Every packet, as it passes the network card.")
-    .default("true", "what diagnoses are made from");
+static PACKETS: Key<bool> =
+    Key::new("packets", "Every packet, as it passes the network card, and those that the host drops.")
+        .default("true", "what diagnoses are made from");
 static CALLS: Key<bool> = Key::new("calls", "Every call of write and read.")
     .default("true", "tells a slow application from a slow path");
 static WAITS: Key<bool> =
     Key::new("waits", "Every wait of a packet or task: ring, backlog, queue, run queue.")
         .default("true", "tells a slow host from a slow path");
+static MARKS: Key<bool> = Key::new(
+    "marks",
+    "Every turn of a socket: timeouts, states of congestion, undos, windows that close, buffers that grow.",
+)
+.default("true", "few, and each says why something changed");
 static SAMPLES: Key<Duration> =
     Key::new("samples", "How often the state of every socket is (cwnd, buffers, round trips).")
         .range("1 us", "1 h")
@@ -51,8 +57,8 @@ static SAMPLES: Key<Duration> =
 /// What is written down.
 pub static RECORD: Section = Section {
     heading: "[record]",
-    meaning: "What of the run is written down, if `slowpath run --record` or `--pcap` asks for it.",
-    keys: &[&RECORD_HOSTS, &PACKETS, &CALLS, &WAITS, &SAMPLES],
+    meaning: "What of the run is written down, if `slowpath run --record` asks for it; `--pcap` writes the packets of these hosts.",
+    keys: &[&RECORD_HOSTS, &PACKETS, &CALLS, &WAITS, &MARKS, &SAMPLES],
     also: None,
 };
 
@@ -110,6 +116,7 @@ fn read_record(reader: &Reader<'_>, hosts: &[Host]) -> Record {
         packets: reader.get(&PACKETS),
         calls: reader.get(&CALLS),
         waits: reader.get(&WAITS),
+        marks: reader.get(&MARKS),
         samples: reader.optional(&SAMPLES),
     }
 }

@@ -21,6 +21,6 @@ pub mod simulation;
 pub mod tap;
 pub mod wire;
 
-pub use outside::{Nobody, Observer, Sight};
+pub use outside::{Nobody, Observer, Occurrence, Sight, Wants};
 pub use simulation::{Progress, Simulation};
 pub use tap::Tap;

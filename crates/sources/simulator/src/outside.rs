@@ -3,9 +3,11 @@
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
 use crate::report::Told;
+use crate::tap;
 use crate::wire::{Frame, Wire};
-use slowpath_model::{End, Instant};
+use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Wait};
 use slowpath_scenario::HostId;
+use std::time::Duration;
 
 /// A source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +28,74 @@ pub enum Source {
     Wake(usize, u32),
 }
 
-/// Watches what passes the hosts' network cards. What it does must not depend on anything but what it is told.
+/// Watches what passes the hosts' network cards, and what else it wants to be told of. What it does must not depend on
+/// anything but what it is told, and changes nothing in the run.
 pub trait Observer {
     /// A packet passed a host's card.
     fn packet(&mut self, sight: &Sight<'_>);
+
+    /// What it wants to be told beside packets; must stay the same while it watches.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+
+    /// Something of what it [`wants`](Self::wants) to be told has happened; what others want may be told as well.
+    fn happened(&mut self, _occurrence: &Occurrence<'_>) {}
+}
+
+/// What an observer wants to be told beside packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Calls of write and read.
+    pub calls: bool,
+    /// Waits of packets, data and processes.
+    pub waits: bool,
+    /// Turns that sockets take.
+    pub marks: bool,
+    /// Packets that a host drops.
+    pub drops: bool,
+    /// The state of every socket, every so often.
+    pub samples: Option<Duration>,
+}
+
+impl Wants {
+    /// What either of two wants.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            calls: self.calls || other.calls,
+            waits: self.waits || other.waits,
+            marks: self.marks || other.marks,
+            drops: self.drops || other.drops,
+            samples: self.samples.into_iter().chain(other.samples).min(),
+        }
+    }
+
+    /// Whether an event of this kind is among it.
+    pub const fn has(&self, kind: &EventKind) -> bool {
+        match kind {
+            EventKind::Written { .. } | EventKind::Read { .. } => self.calls,
+            EventKind::Waited { .. } => self.waits,
+            EventKind::Marked { .. } => self.marks,
+            EventKind::Dropped(..) => self.drops,
+            EventKind::Sampled(_) => self.samples.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// Something that happened on a host to one of its connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Occurrence<'a> {
+    /// When.
+    pub at: Instant,
+    /// On which host.
+    pub host: HostId,
+    /// The connection's number.
+    pub connection: u32,
+    /// The connection.
+    pub link: &'a Link,
+    /// What.
+    pub kind: EventKind,
 }
 
 /// A packet as a capture on a host would see it: handed to the card, or taken from there.
@@ -99,6 +165,36 @@ pub struct Outside<'a> {
     pub processes: &'a mut usize,
     /// Who watches.
     pub observer: &'a mut dyn Observer,
+    /// What it wants to be told beside packets.
+    pub wants: Wants,
+}
+
+/// The part of [`Outside`] that tells whoever watches.
+pub struct Teller<'a> {
+    at: Instant,
+    links: &'a [Link],
+    observer: &'a mut dyn Observer,
+    /// What it wants to be told beside packets.
+    pub wants: Wants,
+}
+
+impl Teller<'_> {
+    /// Tells of what happened on a host to a connection. `kind` is made from the end that the host is.
+    #[cold]
+    #[inline(never)]
+    pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
+        let Some(link) = self.links.get(connection as usize) else { return };
+        let kind = kind(link.end_at(host));
+        self.observer.happened(&Occurrence { at: self.at, host: HostId(host), connection, link, kind });
+    }
+
+    /// A host drops a packet, its own or one that came.
+    pub fn dropped(&mut self, host: usize, sent: bool, frame: &Frame, why: DropReason) {
+        if self.wants.drops {
+            let segment = |here: End| tap::segment(frame, if sent { here } else { !here }, sent);
+            self.tell(host, frame.connection, |here| EventKind::Dropped(segment(here), why));
+        }
+    }
 }
 
 impl Outside<'_> {
@@ -108,6 +204,28 @@ impl Outside<'_> {
         let here = link.end_at(host);
         let from = if sent { here } else { !here };
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
+    }
+
+    /// Who is told, beside the wires.
+    pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
+        let teller =
+            Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };
+        (self.wires, teller)
+    }
+
+    /// A wait on a host is over, that began at `since`; it is told now, when that is known.
+    pub fn waited(
+        &mut self,
+        host: usize,
+        connection: u32,
+        on: Wait,
+        [since, until]: [Instant; 2],
+        bytes: u32,
+    ) {
+        if self.wants.waits {
+            let (lasted, amount) = (until.since(since).unwrap_or_default(), Bytes::new(bytes.into()));
+            self.teller().1.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount });
+        }
     }
 
     /// Adds a source of events.

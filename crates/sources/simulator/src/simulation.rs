@@ -2,13 +2,14 @@
 
 use crate::agenda::Agenda;
 use crate::host::{Host, Stream};
-use crate::outside::{Link, Nobody, Observer, Outside, Source};
+use crate::outside::{Link, Nobody, Observer, Outside, Source, Wants};
 use crate::program::{Client, Program, Receiver, Sender, Server};
 use crate::wire::Wire;
 use slowpath_model::Instant;
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Flow, HostId, Process, Scenario, Workload};
 use slowpath_tcp::socket::SocketOptions;
+use std::time::Duration;
 
 /// A run of a scenario.
 #[derive(Debug)]
@@ -27,7 +28,12 @@ pub struct Simulation {
     /// Processes of flows that are not over.
     processes: usize,
     events: u64,
+    /// When sockets are sampled next, if somebody wants that.
+    next_sample: Instant,
 }
+
+/// Sockets are not sampled more often than this, or time would not pass.
+const LEAST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Whether there is more to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,7 @@ impl Simulation {
             flows: Vec::new(),
             processes: 0,
             events: 0,
+            next_sample: Instant::START,
         };
         let mut seeds = Draws::new(scenario.seed);
         for path in &scenario.paths {
@@ -96,6 +103,7 @@ impl Simulation {
             links: &mut self.links,
             processes: &mut self.processes,
             observer,
+            wants: Wants::default(),
         };
         act(&mut self.hosts, &mut out, &self.destinations)
     }
@@ -103,6 +111,24 @@ impl Simulation {
     /// Runs until `until`, or to the end if that is earlier.
     pub fn run_until(&mut self, until: Instant, observer: &mut dyn Observer) -> Progress {
         let until = until.min(self.end);
+        let wants = observer.wants();
+        if let Some(interval) = wants.samples {
+            let interval = interval.max(LEAST_INTERVAL);
+            while self.next_sample <= until {
+                if self.advance(self.next_sample, wants, observer) == Progress::Finished {
+                    return Progress::Finished;
+                }
+                for host in &self.hosts {
+                    host.sample(self.now, &self.links, observer);
+                }
+                self.next_sample = self.now + interval;
+            }
+        }
+        self.advance(until, wants, observer)
+    }
+
+    /// Runs until `until`, which is not behind the end, without samples.
+    fn advance(&mut self, until: Instant, wants: Wants, observer: &mut dyn Observer) -> Progress {
         let mut out = Outside {
             now: self.now,
             agenda: &mut self.agenda,
@@ -111,6 +137,7 @@ impl Simulation {
             links: &mut self.links,
             processes: &mut self.processes,
             observer,
+            wants,
         };
         let mut more = false;
         while let Some((at, slot)) = out.agenda.next() {

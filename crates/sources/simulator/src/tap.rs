@@ -1,6 +1,8 @@
-//! A host's wire as the model's events: what a capture on that host would have in it.
+//! What is seen at a host as the model's events: what a capture there would have in it, and what a probe of its kernel
+//! would tell.
 
-use crate::outside::{Link, Observer, Sight};
+use crate::outside::{Link, Observer, Occurrence, Sight, Wants};
+use crate::wire::Frame;
 use slowpath_model::{
     End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, SackBlocks, Segment, Sink,
 };
@@ -16,7 +18,8 @@ const SERVER_PORT: u16 = 5201;
 /// The TTL that Linux sends with (`IPDEFTTL`), and that of what comes over the one router of a path.
 const SENT_TTL: u8 = 64;
 
-/// Pushes what passes one host's card into a sink. Segments are told one by one: super-packets as their segments.
+/// Pushes what passes one host's card into a sink, and what else of that host it is asked for. Segments are told one by
+/// one: super-packets as their segments.
 #[derive(Debug)]
 pub struct Tap<S> {
     sink: S,
@@ -25,12 +28,20 @@ pub struct Tap<S> {
     flows: Vec<Option<FlowId>>,
     opened: u32,
     frames: u64,
+    /// Packets are told.
+    packets: bool,
+    wants: Wants,
 }
 
 impl<S: Sink> Tap<S> {
-    /// A tap at a host.
+    /// A tap at a host, on packets alone.
     pub fn new(host: HostId, sink: S) -> Self {
-        Self { sink, host, flows: Vec::new(), opened: 0, frames: 0 }
+        Self { sink, host, flows: Vec::new(), opened: 0, frames: 0, packets: true, wants: Wants::default() }
+    }
+
+    /// The same, that tells what is wanted, and packets or not. With packets, a flow begins with its first.
+    pub fn telling(self, packets: bool, wants: Wants) -> Self {
+        Self { packets, wants, ..self }
     }
 
     /// The run is over: closes all flows and gives the sink back.
@@ -70,13 +81,27 @@ impl<S: Sink> Tap<S> {
 
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
-        if sight.host != self.host {
+        if sight.host != self.host || !self.packets {
             return;
         }
         self.frames += 1;
         let flow = self.flow(sight.frame.connection, sight.link);
-        let event = Event { at: sight.at, kind: EventKind::Seen(segment(sight, self.frames)) };
-        self.sink.accept(flow, &event);
+        let mut seen = segment(sight.frame, sight.from, sight.sent);
+        seen.frame = self.frames;
+        self.sink.accept(flow, &Event { at: sight.at, kind: EventKind::Seen(seen) });
+    }
+
+    fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        let Occurrence { at, host, connection, link, kind } = *occurrence;
+        let is_open = self.flows.get(connection as usize).is_some_and(Option::is_some);
+        if host == self.host && self.wants.has(&kind) && (is_open || !self.packets) {
+            let flow = self.flow(connection, link);
+            self.sink.accept(flow, &Event { at, kind });
+        }
     }
 }
 
@@ -114,14 +139,14 @@ pub fn port(connection: u32, end: End) -> u16 {
     }
 }
 
-fn segment(sight: &Sight<'_>, frame: u64) -> Segment {
-    let packet = &sight.frame.packet;
-    let mut segment = Segment::new(sight.from, packet.flags, packet.seq, packet.len);
+/// A packet as it is seen, without its number.
+pub fn segment(frame: &Frame, from: End, sent: bool) -> Segment {
+    let packet = &frame.packet;
+    let mut segment = Segment::new(from, packet.flags, packet.seq, packet.len);
     segment.ack = packet.acknowledges();
     segment.window = packet.window;
     segment.timestamps = packet.timestamps;
-    segment.frame = frame;
-    segment.ip = IpFacts { id: Some(sight.frame.id), ttl: ttl(sight.sent), ecn: packet.ecn };
+    segment.ip = IpFacts { id: Some(frame.id), ttl: ttl(sent), ecn: packet.ecn };
     match packet.options {
         Options::None => {}
         Options::Sack(sack) => {

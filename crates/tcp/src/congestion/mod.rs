@@ -9,6 +9,7 @@ pub use cubic::Cubic;
 pub use reno::Reno;
 
 use crate::choices::CongestionControl;
+pub use slowpath_model::CaState;
 use slowpath_model::{Instant, StreamOffset};
 use std::fmt::Debug;
 use std::time::Duration;
@@ -105,22 +106,6 @@ pub struct Moment {
     pub last_sent: Instant,
     /// The kernel's ticks a second.
     pub hz: u32,
-}
-
-/// States of the sender's congestion machine (`enum tcp_ca_state`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CaState {
-    /// Nothing unusual.
-    #[default]
-    Open,
-    /// Duplicate ACKs or SACKs, not enough to act on.
-    Disorder,
-    /// The window was reduced for ECN or by the local queue.
-    Cwr,
-    /// Fast retransmit.
-    Recovery,
-    /// After a timeout.
-    Loss,
 }
 
 /// What a control is told of (`enum tcp_ca_event`).

@@ -55,6 +55,11 @@ impl OutOfOrder {
         self.stretches.back().map(|last| last.end)
     }
 
+    /// Numbers in all of them.
+    pub fn bytes(&self) -> u32 {
+        self.stretches.iter().map(Stretch::len).sum()
+    }
+
     /// The stretches, in order.
     #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &Stretch> {

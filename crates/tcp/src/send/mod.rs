@@ -182,6 +182,8 @@ pub(crate) struct Totals {
     pub segments_out: u32,
     pub data_segments_out: u32,
     pub dsack_duplicates: u32,
+    /// Reductions taken back.
+    pub undos: u32,
 }
 
 impl Sender {

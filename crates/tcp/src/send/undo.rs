@@ -44,6 +44,7 @@ impl Connection {
         }
         self.snd.cwnd_stamp = now;
         self.snd.undo = None;
+        self.snd.totals.undos += 1;
         // RACK looks again at what it had marked.
         self.snd.rack.advanced = true;
     }

@@ -4,7 +4,8 @@ use super::end;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_model::{Ecn, Event, EventKind, FlowId, Segment};
+use slowpath_model::{CaState, Ecn, Event, EventKind, FlowId, Segment, SocketSample};
+use std::collections::BTreeMap;
 
 /// One line of what `slowpath show --json` prints.
 #[derive(Serialize, JsonSchema)]
@@ -16,14 +17,44 @@ pub struct EventLine {
     flow: u32,
     /// When.
     at_ns: i64,
-    /// The segment that passed; `null` for other events.
+    /// What kind of event: `packet`, `dropped`, `written`, `read`, `waited`, `sampled`, `marked` or `missed`.
+    kind: &'static str,
+    /// The end on whose host it happened, `a` or `b`; `null` where the vantage says that.
+    end: Option<&'static str>,
+    /// The segment that passed or was dropped; `null` for other events.
     segment: Option<SegmentFacts>,
+    /// Why a segment was dropped, where a packet waited, or what turn a socket took; `null` for other events.
+    what: Option<&'static str>,
+    /// How much was written, read, or waited; the size of a buffer that changed; `null` for other events.
+    amount_bytes: Option<u64>,
+    /// How long a wait lasted; `null` for other events.
+    lasted_ns: Option<u64>,
+    /// The state of a socket; `null` for other events.
+    sample: Option<Sample>,
     /// What its data was, as `slowpath show --label` tells; `null` where that was not asked.
     label: Option<&'static str>,
     /// How many events of this flow the source lost here; `null` for other events.
     missed: Option<u64>,
     /// The event as text, as `slowpath show` prints it.
     text: String,
+}
+
+/// The state of a socket. What the source could not see is `null`.
+#[derive(Serialize, JsonSchema)]
+struct Sample {
+    /// The congestion machine's state: `open`, `disorder`, `cwr`, `recovery` or `loss`.
+    ca_state: Option<&'static str>,
+    /// The numbers, by the names, with the units and meanings of the table of samples in a recording (the handbook's
+    /// page on recordings).
+    #[serde(flatten)]
+    numbers: BTreeMap<&'static str, Option<u32>>,
+}
+
+impl Sample {
+    fn of(sample: &SocketSample) -> Self {
+        let names = SocketSample::FIELDS.iter().map(|(name, ..)| *name);
+        Self { ca_state: sample.ca_state.map(CaState::name), numbers: names.zip(sample.values()).collect() }
+    }
 }
 
 /// A TCP segment. Sequence numbers are counted from the SYN of their direction and do not wrap.
@@ -66,20 +97,41 @@ struct SegmentFacts {
 impl EventLine {
     /// An event of `flow`, and what its data was where that is known.
     pub fn of(flow: FlowId, event: &Event, label: Option<Label>) -> Self {
-        let (segment, missed) = match &event.kind {
-            EventKind::Seen(segment) => (Some(SegmentFacts::of(segment)), None),
-            EventKind::Missed { events } => (None, Some(*events)),
-            _ => (None, None),
-        };
-        Self {
+        let kind = &event.kind;
+        let mut line = Self {
             schema: "slowpath/event/1",
             flow: flow.0,
             at_ns: event.at.nanos(),
-            segment,
+            kind: kind.name(),
+            end: kind.end().map(end),
+            segment: kind.segment().map(SegmentFacts::of),
+            what: None,
+            amount_bytes: None,
+            lasted_ns: None,
+            sample: None,
             label: label.map(Label::slug),
-            missed,
+            missed: None,
             text: event.to_string(),
+        };
+        match kind {
+            EventKind::Dropped(_, why) => line.what = Some(why.name()),
+            EventKind::Written { amount, .. } | EventKind::Read { amount, .. } => {
+                line.amount_bytes = Some(amount.get());
+            }
+            EventKind::Waited { on, lasted, amount, .. } => {
+                line.what = Some(on.name());
+                line.lasted_ns = u64::try_from(lasted.as_nanos()).ok();
+                line.amount_bytes = Some(amount.get());
+            }
+            EventKind::Marked { mark, .. } => {
+                line.what = Some(mark.name());
+                line.amount_bytes = mark.size().map(slowpath_model::Bytes::get);
+            }
+            EventKind::Sampled(sample) => line.sample = Some(Sample::of(sample)),
+            EventKind::Missed { events } => line.missed = Some(*events),
+            _ => {}
         }
+        line
     }
 }
 

@@ -1,7 +1,9 @@
 //! The JSON documents, whole, and the schemas beside them.
 
 use crate::sample;
-use slowpath_model::{End, Event, EventKind, Flags, FlowId, Segment, StreamOffset};
+use slowpath_model::{
+    Bytes, CaState, End, Event, EventKind, Flags, FlowId, Mark, Segment, SocketSample, StreamOffset,
+};
 use slowpath_views::json;
 use slowpath_views::rank::Selection;
 use std::path::PathBuf;
@@ -20,7 +22,14 @@ fn event() {
     segment.mss = Some(1460);
     let seen = Event { at: sample::at(12), kind: EventKind::Seen(segment) };
     let missed = Event { at: sample::at(13), kind: EventKind::Missed { events: 4 } };
-    let lines = [seen, missed].map(|event| {
+    let mut sample = SocketSample::unknown(End::B);
+    (sample.ca_state, sample.rcvbuf) = (Some(CaState::Open), Some(131_072));
+    let mark = Mark::ReceiveBuffer(Bytes::kib(256));
+    let sampled = Event { at: sample::at(14), kind: EventKind::Sampled(sample) };
+    let marked = Event { at: sample::at(15), kind: EventKind::Marked { end: End::B, mark } };
+    let waited = "0.016 B waited receive-queue 0.000170288 1448".parse::<Event>().expect("a wait");
+    let dropped = "0.017 dropped qdisc > . 1:1449(1448)".parse::<Event>().expect("a drop");
+    let lines = [seen, missed, sampled, marked, waited, dropped].map(|event| {
         serde_json::to_string(&json::EventLine::of(FlowId(1), &event, None)).expect("plain data")
     });
     insta::assert_snapshot!(lines.join("\n"));

@@ -262,8 +262,14 @@ impl Host {
         this.current = next;
         let Some(task) = next else { return };
         let mut left = self.tasks[task.index()].left.take();
+        self.tell_run_delay(task, out);
         if next != before {
-            this.busy.switches += 1;
+            if let Some(before) = before.map(|before| &mut self.tasks[before.index()])
+                && before.is_runnable()
+            {
+                before.queued_since = Some(out.now);
+            }
+            self.cpus[cpu].busy.switches += 1;
             let steps = self.costs.schedule_step.times(looked_at as u64);
             let switch = self.costs.context_switch.plus(steps).duration();
             left = Some(left.unwrap_or_default() + switch);
@@ -292,6 +298,7 @@ impl Host {
         let cpu = self.cpu_for(task);
         let this = &mut self.tasks[task.index()];
         this.cpu = cpu;
+        this.queued_since = Some(out.now);
         match slept {
             Slept::Asleep => self.scheduler.wake(cpu, task, waker, out.now),
             Slept::NotBegun => self.scheduler.start(cpu, task, this.nice, out.now),

@@ -4,10 +4,11 @@
 use super::Host;
 use super::nic::transmit::{Handed, Outgoing};
 use super::schedule::Waker;
-use super::socket::{SocketId, Wait};
+use super::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::SocketBacklogLimit;
+use slowpath_model::{DropReason, EventKind, Wait};
 use slowpath_scenario::Cost;
 use slowpath_tcp::Packet;
 use slowpath_tcp::choices::Prequeue;
@@ -76,6 +77,7 @@ impl Host {
             if self.tells_of_drops {
                 socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
             }
+            out.teller().1.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
         }
         self.watch_card(out);
     }
@@ -110,6 +112,13 @@ impl Host {
     fn settle(&mut self, id: SocketId, waker: Waker, out: &mut Outside<'_>) -> Option<Cost> {
         let woken = match self.sockets.get_mut(id) {
             Some(socket) => {
+                if out.wants.marks {
+                    let connection = socket.connection;
+                    for mark in socket.take_marks() {
+                        let marked = |end| EventKind::Marked { end, mark };
+                        out.teller().1.tell(self.id, connection, marked);
+                    }
+                }
                 let wakeups = socket.tcp.poll_wakeups();
                 let due = socket.tcp.poll_timeout();
                 if due != socket.timer_due {
@@ -121,9 +130,9 @@ impl Host {
                     out.agenda.set(self.sent_slot, self.transmitter.next_completion(true));
                 }
                 let woken = socket.sleeper.filter(|(_, wait)| match wait {
-                    Wait::Readable => wakeups.readable || wakeups.state,
-                    Wait::Writable => wakeups.writable || wakeups.state,
-                    Wait::Established => wakeups.state,
+                    SleepsFor::Readable => wakeups.readable || wakeups.state,
+                    SleepsFor::Writable => wakeups.writable || wakeups.state,
+                    SleepsFor::Established => wakeups.state,
                 });
                 if woken.is_some() {
                     socket.sleeper = None;
@@ -166,16 +175,17 @@ impl Host {
             };
             if socket.backlog_bytes + truesize > room {
                 socket.counts.backlog_dropped += 1;
+                out.teller().1.dropped(self.id, false, frame, DropReason::SocketBacklog);
                 return ip;
             }
             socket.counts.backlogged += 1;
             socket.backlog_bytes += truesize;
-            socket.backlog.push_back(frame.packet);
+            socket.backlog.push_back((out.now, frame.packet));
             socket.note_waiting();
             return ip;
         }
         if self.prequeue == Prequeue::Yes
-            && let Some((task, Wait::Readable)) = socket.sleeper
+            && let Some((task, SleepsFor::Readable)) = socket.sleeper
         {
             return ip.plus(self.put_on_prequeue(id, task, frame, truesize, handling, out));
         }
@@ -195,12 +205,15 @@ impl Host {
     ) -> Cost {
         let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
         socket.counts.prequeued += 1;
-        socket.prequeue.push_back(frame.packet);
+        socket.prequeue.push_back((out.now, frame.packet));
         socket.prequeue_bytes += truesize;
         socket.note_waiting();
         if socket.prequeue_bytes > u64::from(socket.tcp.receive_buffer()) {
             let mut cost = Cost::ZERO;
-            while let Some(packet) = self.sockets.get_mut(id).and_then(|socket| socket.prequeue.pop_front()) {
+            let next = |this: &mut Self| this.sockets.get_mut(id)?.prequeue.pop_front();
+            while let Some((came, packet)) = next(self) {
+                let waited = [came, out.now];
+                out.waited(self.id, frame.connection, Wait::Prequeue, waited, packet.len);
                 cost = cost.plus(self.process(id, &packet, handling, out));
             }
             if let Some(socket) = self.sockets.get_mut(id) {
@@ -226,7 +239,12 @@ impl Host {
         self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
         socket.counts.processed += 1;
+        let expected = socket.tcp.receive_queue().end;
         socket.tcp.handle_packet(out.now, packet);
+        if out.wants.waits && packet.len > 0 {
+            let fresh = socket.tcp.receive_queue().end.distance_from(expected);
+            socket.arrivals.add(out.now, u32::try_from(fresh).unwrap_or(0));
+        }
         handling.begin(id);
         self.costs.receive(packet)
     }

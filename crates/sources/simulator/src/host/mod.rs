@@ -23,7 +23,7 @@ pub mod softirq;
 mod task;
 
 use crate::agenda::Slot;
-use crate::outside::{Outside, Source};
+use crate::outside::{Link, Observer, Occurrence, Outside, Source};
 use crate::program::{Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
@@ -35,7 +35,7 @@ use opening::Sockets;
 use schedule::{Scheduler, TaskId};
 use slowpath_kernels as kernels;
 use slowpath_kernels::{Preemption, ReceivePath};
-use slowpath_model::Instant;
+use slowpath_model::{DropReason, EventKind, Instant};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Host as Plan, HostId, LoadKind};
 use slowpath_tcp::Settings;
@@ -214,8 +214,15 @@ impl Host {
             out.wires[wire].watch(true, out.agenda);
             return;
         }
-        self.ring.fill(out.now, out.wires, &self.inputs);
+        self.fill_ring(out.now, out);
         self.watch_wires(true, out);
+    }
+
+    /// Puts on the ring what has arrived by `until`.
+    fn fill_ring(&mut self, until: Instant, out: &mut Outside<'_>) {
+        let (wires, mut teller) = out.teller();
+        let drops = |frame: &crate::wire::Frame| teller.dropped(self.id, false, frame, DropReason::Ring);
+        self.ring.fill(until, wires, &self.inputs, drops);
     }
 
     /// On a host where nothing takes time, a packet goes straight to TCP.
@@ -293,6 +300,16 @@ impl Host {
     /// What its kernel has to say of a socket's connection.
     pub fn told(&self, socket: SocketId, now: Instant) -> Option<Told> {
         self.sockets.get(socket).map(|socket| Told::of(&socket.tcp.info(now)))
+    }
+
+    /// Tells of the state of each of its sockets.
+    pub fn sample(&self, now: Instant, links: &[Link], observer: &mut dyn Observer) {
+        for socket in self.sockets.iter() {
+            let link = &links[socket.connection as usize];
+            let kind = EventKind::Sampled(socket.sample(link.end_at(self.id), now));
+            let (host, connection) = (HostId(self.id), socket.connection);
+            observer.happened(&Occurrence { at: now, host, connection, link, kind });
+        }
     }
 
     /// What came of it.

@@ -3,7 +3,7 @@
 use super::Host;
 use super::handling::Handling;
 use super::schedule::TaskId;
-use super::socket::{Socket, SocketCounts, SocketId};
+use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
 use crate::agenda::Slot;
 use crate::outside::{Link, Outside, Source};
 use crate::report::Told;
@@ -109,6 +109,7 @@ impl Host {
         // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
         tcp.set_packet_memory(if self.gro { PacketMemory::Ring(2048) } else { PacketMemory::Linear });
         tcp.expect_departures();
+        let (vitals, waiting) = (tcp.vitals(), tcp.receive_queue());
         let (id, timer) = self.sockets.place(self.id, out);
         let socket = Socket {
             tcp,
@@ -128,6 +129,8 @@ impl Host {
             room_deferred: false,
             next_id: self.draws.bits() as u16,
             counts: SocketCounts::default(),
+            arrivals: Arrivals::after(waiting.end.distance_from(waiting.start)),
+            vitals,
         };
         self.sockets.places[id.index()] = Place::Connection(Box::new(socket));
         id

@@ -2,9 +2,9 @@
 
 use crate::agenda::Slot;
 use crate::host::schedule::TaskId;
-use slowpath_model::Instant;
+use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample};
 use slowpath_tcp::socket::ReadFlags;
-use slowpath_tcp::{Connection, Errno, Packet, WriteFlags};
+use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
 use std::collections::VecDeque;
 
 /// The place of a socket in its host's table. Used again when the socket is gone.
@@ -20,7 +20,7 @@ impl SocketId {
 
 /// What a process sleeps for in a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum SleepsFor {
     /// Something to read.
     Readable,
     /// Room to write.
@@ -44,18 +44,18 @@ pub struct Socket {
     pub timer_due: Option<Instant>,
     /// A process in a system call has locked it (`sk_lock.owned`).
     pub locked: bool,
-    /// What came while it was locked (`sk_backlog`), and its memory.
-    pub backlog: VecDeque<Packet>,
+    /// What came while it was locked (`sk_backlog`), with when, and its memory.
+    pub backlog: VecDeque<(Instant, Packet)>,
     /// True size of the backlog, in bytes.
     pub backlog_bytes: u64,
     /// The process that has it works the backlog off.
     pub in_backlog: bool,
-    /// What waits for the reader to process it (`tp->ucopy.prequeue`), and its memory.
-    pub prequeue: VecDeque<Packet>,
+    /// What waits for the reader to process it (`tp->ucopy.prequeue`), with when it came, and its memory.
+    pub prequeue: VecDeque<(Instant, Packet)>,
     /// True size of the prequeue, in bytes.
     pub prequeue_bytes: u64,
     /// The process that sleeps in a system call on it.
-    pub sleeper: Option<(TaskId, Wait)>,
+    pub sleeper: Option<(TaskId, SleepsFor)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
     /// It sends more as soon as the card has sent something (`TSQ_THROTTLED`).
@@ -66,6 +66,44 @@ pub struct Socket {
     pub next_id: u16,
     /// What happened to it.
     pub counts: SocketCounts,
+    /// When the data of the receive queue came, while somebody wants to know how long it waits.
+    pub arrivals: Arrivals,
+    /// How it was when it last took a turn, while somebody wants to know when it does.
+    pub vitals: Vitals,
+}
+
+/// When data came that is not read yet: so many bytes at an instant, the oldest first. Of what came before the
+/// connection was accepted it is not known.
+#[derive(Debug, Default)]
+pub struct Arrivals(VecDeque<(Option<Instant>, u32)>);
+
+impl Arrivals {
+    /// Of a connection that is accepted with so much to be read.
+    pub fn after(bytes: i64) -> Self {
+        let bytes = u32::try_from(bytes).unwrap_or(0);
+        Self(if bytes > 0 { [(None, bytes)].into() } else { VecDeque::new() })
+    }
+
+    /// So much more is to be read.
+    pub fn add(&mut self, now: Instant, bytes: u32) {
+        match self.0.back_mut() {
+            _ if bytes == 0 => {}
+            Some((at, last)) if *at == Some(now) => *last = last.saturating_add(bytes),
+            _ => self.0.push_back((Some(now), bytes)),
+        }
+    }
+
+    /// The next of what a process reads, at most `bytes` of it: how much, and when it came.
+    pub fn take(&mut self, bytes: u64) -> Option<(Option<Instant>, u32)> {
+        let (at, waiting) = self.0.front_mut()?;
+        let taken = u32::try_from(bytes).unwrap_or(u32::MAX).min(*waiting);
+        let found = (*at, taken);
+        *waiting -= taken;
+        if *waiting == 0 {
+            self.0.pop_front();
+        }
+        (taken > 0).then_some(found)
+    }
 }
 
 /// What happened to a socket: `arrived == processed + backlog_dropped + waiting`, always.
@@ -121,7 +159,7 @@ impl Socket {
     }
 
     /// The next packet of the backlog, for the process that has the socket.
-    pub fn next_of_backlog(&mut self) -> Option<Packet> {
+    pub fn next_of_backlog(&mut self) -> Option<(Instant, Packet)> {
         let packet = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
             // The limit is on a whole batch (`__release_sock`): only now the next one has all of it.
@@ -148,6 +186,38 @@ impl Socket {
             self.tcp.handle_timeout(now);
         }
         worked || room || timer
+    }
+
+    /// Its state, with what waits before TCP.
+    pub fn sample(&self, end: End, now: Instant) -> SocketSample {
+        let waiting = |bytes: u64| Some(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let mut sample = self.tcp.sample(end, now);
+        sample.backlog = waiting(self.backlog_bytes);
+        sample.prequeue = waiting(self.prequeue_bytes);
+        sample
+    }
+
+    /// The turns that it took since it was last asked, in an order that does not depend on what came first.
+    pub fn take_marks(&mut self) -> impl Iterator<Item = Mark> + use<> {
+        let now = self.tcp.vitals();
+        let before = std::mem::replace(&mut self.vitals, now);
+        let size = |place: usize| Bytes::new(now.buffers[place].into());
+        let resized = |place: usize| now.buffers[place] != before.buffers[place];
+        let undone = match before.ca_state {
+            CaState::Loss => Mark::SpuriousTimeout,
+            _ => Mark::Undo,
+        };
+        [
+            (now.timeouts != before.timeouts, Mark::Timeout),
+            (now.undos != before.undos, undone),
+            (now.zero_windows[1] != before.zero_windows[1], Mark::WindowOpened),
+            (now.zero_windows[0] != before.zero_windows[0], Mark::ZeroWindow),
+            (now.ca_state != before.ca_state, Mark::State(now.ca_state)),
+            (resized(0), Mark::SendBuffer(size(0))),
+            (resized(1), Mark::ReceiveBuffer(size(1))),
+        ]
+        .into_iter()
+        .filter_map(|(took, mark)| took.then_some(mark))
     }
 
     /// What `sock_owned_by_user` says.

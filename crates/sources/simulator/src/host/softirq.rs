@@ -8,7 +8,7 @@ use super::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::{BacklogThrottle, PacketIntake};
-use slowpath_model::Instant;
+use slowpath_model::{DropReason, EventKind, Instant, Mark, Wait};
 use slowpath_scenario::Cost;
 use std::collections::VecDeque;
 
@@ -47,7 +47,8 @@ struct Run {
 /// A CPU's queue between interrupt and softirq (`softnet_data.input_pkt_queue`).
 #[derive(Debug, Default)]
 struct CpuBacklog {
-    frames: VecDeque<Frame>,
+    /// Packets, and when each was put there.
+    frames: VecDeque<(Instant, Frame)>,
     throttled: bool,
 }
 
@@ -99,7 +100,7 @@ impl Host {
         match self.receive_path.intake {
             PacketIntake::Napi => Cost::ZERO,
             PacketIntake::CpuBacklog => {
-                self.ring.fill(out.now, out.wires, &self.inputs);
+                self.fill_ring(out.now, out);
                 self.costs.driver_receive.times(self.ring.waiting() as u64)
             }
         }
@@ -113,9 +114,11 @@ impl Host {
             // The poll looks for itself.
             PacketIntake::Napi => self.watch_wires(false, out),
             PacketIntake::CpuBacklog => {
-                while let Some(frame) = self.ring.take() {
+                while let Some((came, frame)) = self.ring.take() {
                     out.observe(self.id, false, &frame);
-                    self.put_on_backlog(frame);
+                    let waited = [came, out.now];
+                    out.waited(self.id, frame.connection, Wait::Ring, waited, frame.packet.len);
+                    self.put_on_backlog(frame, out);
                 }
                 self.ring.unmask();
                 self.arm_interrupt(out);
@@ -124,7 +127,7 @@ impl Host {
     }
 
     /// `netif_rx`.
-    fn put_on_backlog(&mut self, frame: Frame) {
+    fn put_on_backlog(&mut self, frame: Frame, out: &mut Outside<'_>) {
         let softirq = &mut self.softirq;
         softirq.counts.received += 1;
         let backlog = &mut softirq.backlog;
@@ -132,11 +135,16 @@ impl Host {
         if full && self.receive_path.throttle == BacklogThrottle::UntilEmpty && !backlog.throttled {
             backlog.throttled = true;
             softirq.counts.throttled += 1;
+            if out.wants.marks {
+                let marked = |end| EventKind::Marked { end, mark: Mark::Throttled };
+                out.teller().1.tell(self.id, frame.connection, marked);
+            }
         }
         if full || backlog.throttled {
             softirq.counts.backlog_dropped += 1;
+            out.teller().1.dropped(self.id, false, &frame, DropReason::CpuBacklog);
         } else {
-            backlog.frames.push_back(frame);
+            backlog.frames.push_back((out.now, frame));
         }
     }
 
@@ -244,13 +252,20 @@ impl Host {
     fn next_frame(&mut self, so_far: Cost, out: &mut Outside<'_>) -> Option<Frame> {
         match self.receive_path.intake {
             PacketIntake::Napi => {
-                self.ring.fill(out.now + so_far.duration(), out.wires, &self.inputs);
-                let frame = self.ring.take()?;
+                let now = out.now + so_far.duration();
+                self.fill_ring(now, out);
+                let (came, frame) = self.ring.take()?;
                 self.softirq.counts.received += 1;
                 out.observe(self.id, false, &frame);
+                out.waited(self.id, frame.connection, Wait::Ring, [came, now], frame.packet.len);
                 Some(frame)
             }
-            PacketIntake::CpuBacklog => self.softirq.backlog.frames.pop_front(),
+            PacketIntake::CpuBacklog => {
+                let (put, frame) = self.softirq.backlog.frames.pop_front()?;
+                let waited = [put, out.now + so_far.duration()];
+                out.waited(self.id, frame.connection, Wait::CpuBacklog, waited, frame.packet.len);
+                Some(frame)
+            }
         }
     }
 

@@ -3,10 +3,11 @@
 use super::Host;
 use super::handling::Handling;
 use super::schedule::{TaskId, Waker};
-use super::socket::{SocketId, Wait};
+use super::socket::{SleepsFor, SocketId};
 use crate::agenda::Slot;
 use crate::outside::Outside;
 use crate::program::{Done, Op, Program};
+use slowpath_model::{Bytes, EventKind, Instant, Wait};
 use slowpath_scenario::Cost;
 use slowpath_tcp::{Errno, State};
 use std::time::Duration;
@@ -83,6 +84,8 @@ pub struct Task {
     socket: Option<SocketId>,
     /// When its sleep is over.
     wake_slot: Slot,
+    /// Since when it waits for a CPU, able to run.
+    pub(super) queued_since: Option<Instant>,
 }
 
 impl Task {
@@ -107,7 +110,13 @@ impl Task {
             stream,
             socket: None,
             wake_slot,
+            queued_since: None,
         }
+    }
+
+    /// Whether it can run.
+    pub(super) fn is_runnable(&self) -> bool {
+        self.life == Life::Runnable
     }
 
     /// It can run now; says why it could not before, if so.
@@ -160,6 +169,7 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Next> {
+        self.tell_call(task, done, out);
         let this = &mut self.tasks[task.index()];
         this.mode = Mode::User;
         this.call = Call::Returned(Done::Nothing);
@@ -222,6 +232,38 @@ impl Host {
         }
     }
 
+    /// Tells of a call that has returned.
+    fn tell_call(&self, task: TaskId, done: Done, out: &mut Outside<'_>) {
+        if !out.wants.calls {
+            return;
+        }
+        let (amount, writes) = match done {
+            Done::Wrote(amount) => (Bytes::new(amount), true),
+            Done::Read(amount) => (Bytes::new(amount), false),
+            Done::Nothing | Done::Connected | Done::Failed => return,
+        };
+        let Some(connection) = self.connection_of(task) else { return };
+        out.teller().1.tell(self.id, connection, |end| {
+            if writes { EventKind::Written { end, amount } } else { EventKind::Read { end, amount } }
+        });
+    }
+
+    /// The connection that a task serves now.
+    fn connection_of(&self, task: TaskId) -> Option<u32> {
+        let socket = self.tasks[task.index()].socket?;
+        self.sockets.get(socket).map(|socket| socket.connection)
+    }
+
+    /// A task has got a CPU.
+    pub(super) fn tell_run_delay(&mut self, task: TaskId, out: &mut Outside<'_>) {
+        if let Some(since) = self.tasks[task.index()].queued_since.take()
+            && out.wants.waits
+            && let Some(connection) = self.connection_of(task)
+        {
+            out.waited(self.id, connection, Wait::RunQueue, [since, out.now], 0);
+        }
+    }
+
     /// Enters the kernel.
     fn enter(&mut self, task: TaskId) -> Next {
         self.tasks[task.index()].mode = Mode::Kernel;
@@ -245,7 +287,7 @@ impl Host {
 
     /// Gives up the lock and sleeps until the socket wakes the task (`sk_wait_data`, `sk_stream_wait_memory`). What waits
     /// for the lock must have been seen to.
-    fn wait(&mut self, task: TaskId, id: SocketId, wait: Wait) -> Next {
+    fn wait(&mut self, task: TaskId, id: SocketId, wait: SleepsFor) -> Next {
         if let Some(socket) = self.sockets.get_mut(id) {
             socket.sleeper = Some((task, wait));
             socket.locked = false;
@@ -256,7 +298,7 @@ impl Host {
     fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
         let state = self.sockets.get_mut(id).map_or(State::Closed, |socket| socket.tcp.state());
         match state {
-            State::SynSent | State::SynReceived => Some(self.wait(task, id, Wait::Established)),
+            State::SynSent | State::SynReceived => Some(self.wait(task, id, SleepsFor::Established)),
             State::Closed => {
                 self.tasks[task.index()].call = Call::Returned(Done::Failed);
                 None
@@ -298,7 +340,7 @@ impl Host {
             }
             Err(Errno::EAGAIN) => self
                 .process_waiting(task, id, handling, out)
-                .or_else(|| Some(self.wait(task, id, Wait::Writable))),
+                .or_else(|| Some(self.wait(task, id, SleepsFor::Writable))),
             Err(_) => {
                 self.tasks[index].call = Call::Releasing(Done::Failed);
                 None
@@ -325,6 +367,16 @@ impl Host {
                 handling.begin(id);
                 // Less than asked for is all there is; only what waits for the lock may bring more.
                 let (is_empty, has_waiting) = (amount < piece, socket.has_waiting());
+                let mut left = if out.wants.waits { amount } else { 0 };
+                while left > 0
+                    && let Some((came, bytes)) = socket.arrivals.take(left)
+                {
+                    left -= u64::from(bytes);
+                    if let Some(came) = came {
+                        let waited = [came, out.now];
+                        out.waited(self.id, socket.connection, Wait::ReceiveQueue, waited, bytes);
+                    }
+                }
                 let link = &mut out.links[socket.connection as usize];
                 let end = link.end_at(self.id).index();
                 let (read, last) = &mut link.read[end];
@@ -348,7 +400,7 @@ impl Host {
                     self.tasks[index].call = Call::Releasing(Done::Read(copied));
                     return None;
                 }
-                Some(self.wait(task, id, Wait::Readable))
+                Some(self.wait(task, id, SleepsFor::Readable))
             }),
             Err(_) => {
                 self.tasks[index].call = Call::Releasing(Done::Failed);
@@ -373,17 +425,19 @@ impl Host {
     ) -> Option<Next> {
         let socket = self.sockets.get_mut(id)?;
         let from_prequeue = socket.prequeue.pop_front();
+        let on = if from_prequeue.is_some() { Wait::Prequeue } else { Wait::SocketBacklog };
         if socket.prequeue.is_empty() {
             socket.prequeue_bytes = 0;
         }
         let packet = from_prequeue.or_else(|| socket.next_of_backlog());
-        let Some(packet) = packet else {
+        let Some((came, packet)) = packet else {
             if !socket.end_of_waiting(out.now) {
                 return None;
             }
             handling.begin(id);
             return Some(Next::Work(Cost::ZERO));
         };
+        out.waited(self.id, socket.connection, on, [came, out.now], packet.len);
         self.tasks[task.index()].mode = Mode::KernelOffers;
         Some(Next::Work(self.process(id, &packet, handling, out)))
     }

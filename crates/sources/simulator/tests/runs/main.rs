@@ -4,3 +4,4 @@ mod always;
 mod anchors;
 mod local_queue;
 mod run;
+mod told;

@@ -12,7 +12,8 @@ use std::time::Duration;
 /// fills, so that what finds no free descriptor can be told afterwards as well.
 #[derive(Debug)]
 pub struct ReceiveRing {
-    frames: VecDeque<Frame>,
+    /// Packets, and when each came.
+    frames: VecDeque<(Instant, Frame)>,
     descriptors: usize,
     /// When the first packet came for which no interrupt was raised yet.
     waiting_since: Option<Instant>,
@@ -63,15 +64,22 @@ impl ReceiveRing {
         }
     }
 
-    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival.
-    pub fn fill(&mut self, now: Instant, wires: &mut [Wire], inputs: &[usize]) {
+    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival; `drops` what finds none.
+    pub fn fill(
+        &mut self,
+        now: Instant,
+        wires: &mut [Wire],
+        inputs: &[usize],
+        mut drops: impl FnMut(&Frame),
+    ) {
         while let Some((due, frame)) = first_arrival(now, wires, inputs) {
             self.counts.arrived += 1;
             if self.frames.len() >= self.descriptors {
                 self.counts.dropped += 1;
+                drops(&frame);
                 continue;
             }
-            self.frames.push_back(frame);
+            self.frames.push_back((due, frame));
             self.waiting_since.get_or_insert(due);
             self.counts.most_waiting = self.counts.most_waiting.max(self.frames.len() as u64);
         }
@@ -98,14 +106,14 @@ impl ReceiveRing {
         self.masked = false;
     }
 
-    /// The driver takes a packet and puts a new buffer in its place.
-    pub fn take(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop_front()?;
+    /// The driver takes a packet and puts a new buffer in its place; says when it came.
+    pub fn take(&mut self) -> Option<(Instant, Frame)> {
+        let taken = self.frames.pop_front()?;
         self.counts.taken += 1;
         if self.frames.is_empty() {
             self.waiting_since = None;
         }
-        Some(frame)
+        Some(taken)
     }
 
     /// Packets that wait.

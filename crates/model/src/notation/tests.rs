@@ -1,0 +1,106 @@
+//! What is written is read back.
+
+use crate::event::{Event, EventKind};
+use crate::flow::End;
+use crate::segment::{Ecn, Flags, SackBlock, Segment, Timestamps};
+use crate::sequence::StreamOffset;
+use crate::socket::{CaState, DropReason, Mark, SocketSample, Wait};
+use crate::time::Instant;
+use crate::units::Bytes;
+use proptest::prelude::*;
+use std::time::Duration;
+
+#[test]
+fn lines_are_read_back_as_written() {
+    for line in [
+        "0.000000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 100 ecr 0,wscale 7> // frame 1 id 4660 ttl 64",
+        "0.020113004 < S. 0:0(0) ack 1 win 65160 <mss 1460> // frame 2 id 0 ttl 63 ect0",
+        "-0.000000001 > FP. 1:1449(1448) ack 1 win 502 // frame 3 ttl 64 ce",
+        "2.000000000 < . 1:1(0) ack 1449 win 0 <TS val 1 ecr 2,sack 2897:4345 5793:7241> // frame 9 ttl 1",
+        "3.000000000 > - 1:1(0) win 0 // frame 10 ttl 1",
+        "1.500000000 missed 12",
+        "0.020141009 A wrote 131072",
+        "0.040310400 B waited receive-queue 0.000170288 1448",
+        "0.040310400 B read 0",
+        "0.250000000 A marked spurious-timeout",
+        "0.250000000 B marked rcvbuf 262144",
+        "0.260000000 dropped qdisc > . 1449:2897(1448) ack 1 win 502 // frame 0 ttl 64",
+        "0.300000000 B sampled",
+        "0.300000000 B sampled ca_state loss snd_cwnd 1 rto 200000 prequeue 0",
+    ] {
+        assert_eq!(line.parse::<Event>().expect(line).to_string(), line);
+    }
+}
+
+#[test]
+fn a_script_line_by_hand_needs_no_remarks() {
+    let event: Event = "1 < . 1:1(0) ack 1001 win 257 <nop,nop,sack 2001:3001>".parse().unwrap();
+    let EventKind::Seen(segment) = event.kind else { panic!("a segment") };
+    assert_eq!(segment.ack, Some(StreamOffset(1001)));
+    assert_eq!(segment.sack.as_slice().len(), 1);
+}
+
+#[test]
+fn an_error_names_the_field_and_the_text() {
+    let error = |line: &str| line.parse::<Event>().unwrap_err().to_string();
+    assert_eq!(error("soon > . 1:1(0)"), "cannot read the time in seconds at \"soon\"");
+    assert_eq!(error("1 > Q 1:1(0)"), "cannot read the flags at \"Q\"");
+    assert_eq!(error("1 > . 1:5(3)"), "cannot read a range whose length agrees with its edges at \"1:5(3)\"");
+    assert_eq!(error("1 > . 1:1(0) ack x"), "cannot read the acknowledgment at \"x\"");
+    assert_eq!(error("1 > . 1:1(0) <mss 1460"), "cannot read the end of the options at \"mss 1460\"");
+}
+
+proptest! {
+    #[test]
+    fn any_segment_survives_the_round_trip(
+        at: i64, a: bool, bits in 0u16..512, seq in -(1i64 << 40)..(1 << 40), len: u32,
+        ack: Option<u32>, window: u16, mss: Option<u16>, window_scale: Option<u8>, sack_permitted: bool,
+        stamps: Option<(u32, u32)>, edges in prop::collection::vec((any::<u32>(), any::<u32>()), 0..=4),
+        id: Option<u16>, ttl: u8, ecn in 0u8..4, frame: u64,
+    ) {
+        let from = if a { End::A } else { End::B };
+        let mut segment = Segment::new(from, Flags(bits), StreamOffset(seq), len);
+        segment.ack = ack.map(|ack| StreamOffset(ack.into()));
+        (segment.window, segment.mss, segment.window_scale) = (window, mss, window_scale);
+        segment.sack_permitted = sack_permitted;
+        segment.timestamps = stamps.map(|(val, ecr)| Timestamps { val, ecr });
+        for (start, end) in edges {
+            segment.sack.push(SackBlock { start: StreamOffset(start.into()), end: StreamOffset(end.into()) });
+        }
+        (segment.ip.id, segment.ip.ttl, segment.ip.ecn) = (id, ttl, Ecn::from_bits(ecn));
+        segment.frame = frame;
+        let event = Event { at: Instant::from_nanos(at), kind: EventKind::Seen(segment) };
+        prop_assert_eq!(event.to_string().parse::<Event>(), Ok(event));
+    }
+
+    #[test]
+    fn what_a_host_tells_survives_the_round_trip(
+        at: i64, b: bool, amount: u64, nanos in 0..=i64::MAX as u64, mark in 0..Mark::all().count(),
+        wait in prop::sample::select(Wait::ALL), ca_state in prop::option::of(prop::sample::select(CaState::ALL)),
+        numbers in prop::collection::vec(any::<Option<u32>>(), SocketSample::FIELDS.len()),
+        why in prop::sample::select(DropReason::ALL),
+    ) {
+        let end = if b { End::B } else { End::A };
+        let amount = Bytes::new(amount);
+        let mut sample = SocketSample { ca_state, ..SocketSample::unknown(end) };
+        sample.values_mut().zip(numbers).for_each(|(field, number)| *field = number);
+        let mark = Mark::all().nth(mark).expect("in range");
+        let mark = Mark::of(mark.name(), mark.size().map(|_| amount)).expect("its own name");
+        for kind in [
+            EventKind::Written { end, amount },
+            EventKind::Read { end, amount },
+            EventKind::Waited { end, on: wait, lasted: Duration::from_nanos(nanos), amount },
+            EventKind::Marked { end, mark },
+            EventKind::Sampled(sample),
+            EventKind::Dropped(Segment::new(end, Flags::ACK, StreamOffset(1), 1), why),
+        ] {
+            let event = Event { at: Instant::from_nanos(at), kind };
+            prop_assert_eq!(event.to_string().parse::<Event>(), Ok(event));
+        }
+    }
+
+    #[test]
+    fn no_line_panics(line in "\\PC*") {
+        let _ = line.parse::<Event>();
+    }
+}

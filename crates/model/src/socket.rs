@@ -1,0 +1,258 @@
+//! What the host at one end can tell of its socket: states, samples, waits, marks, drops.
+//!
+//! Names are the kernel's where it has one, and so are the units.
+
+use crate::flow::End;
+use crate::units::Bytes;
+use std::fmt;
+use std::str::FromStr;
+
+/// Enumerations whose variants have one name each, in text as in recordings.
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident: $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NoSuchName;
+            fn from_str(text: &str) -> Result<Self, NoSuchName> {
+                let found = Self::ALL.iter().find(|one| one.name() == text);
+                found.copied().ok_or_else(|| NoSuchName { what: $what, text: text.to_owned() })
+            }
+        }
+    };
+}
+
+/// A name that none of the kind has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not {what}")]
+pub struct NoSuchName {
+    what: &'static str,
+    text: String,
+}
+
+named! {
+    /// States of the sender's congestion machine (`enum tcp_ca_state`, include/uapi/linux/tcp.h).
+    #[derive(Default)]
+    CaState: "a congestion state" {
+        /// Nothing unusual.
+        #[default]
+        Open = "open",
+        /// Duplicate ACKs or SACKs, not enough to act on.
+        Disorder = "disorder",
+        /// The window was reduced for ECN or by the local queue.
+        Cwr = "cwr",
+        /// Fast retransmit.
+        Recovery = "recovery",
+        /// After a timeout.
+        Loss = "loss",
+    }
+}
+
+named! {
+    /// Where something waits on a host, on its way from the card to the process.
+    Wait: "a place where one waits" {
+        /// A packet in the receive ring of the card, from its arrival until the driver takes it.
+        Ring = "ring",
+        /// A packet on the CPU's queue between interrupt and softirq (`softnet_data.input_pkt_queue`).
+        CpuBacklog = "cpu-backlog",
+        /// A packet on the prequeue, until the reader processes it (`tp->ucopy.prequeue`, until 4.14).
+        Prequeue = "prequeue",
+        /// A packet on the backlog of a socket that a process has locked (`sk_backlog`).
+        SocketBacklog = "socket-backlog",
+        /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
+        ReceiveQueue = "receive-queue",
+        /// The process, able to run and without a CPU (`sched_info.run_delay`).
+        RunQueue = "run-queue",
+    }
+}
+
+named! {
+    /// Why a host dropped a segment.
+    DropReason: "a reason to drop" {
+        /// No descriptor of the receive ring was free (`rx_missed_errors`).
+        Ring = "ring",
+        /// The CPU's queue was full or throttled (`SKB_DROP_REASON_CPU_BACKLOG`).
+        CpuBacklog = "cpu-backlog",
+        /// The socket's backlog was full (`SKB_DROP_REASON_SOCKET_BACKLOG`).
+        SocketBacklog = "socket-backlog",
+        /// The local queue was full (`SKB_DROP_REASON_QDISC_DROP`).
+        Qdisc = "qdisc",
+    }
+}
+
+/// A turn that a socket took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The congestion machine is now in this state (`tcp_set_ca_state`).
+    State(CaState),
+    /// The retransmission timer ran out (`tcp_retransmit_timer`; `TCPTimeouts`).
+    Timeout,
+    /// A reduction of the window was taken back (`tcp_undo_cwnd_reduction`).
+    Undo,
+    /// The same, of a reduction by timeout: that was spurious (`tcp_try_undo_loss`; `TCPSpuriousRTOs`).
+    SpuriousTimeout,
+    /// The window that this end advertises closed (`TCPToZeroWindowAdv`).
+    ZeroWindow,
+    /// It opened again (`TCPFromZeroWindowAdv`).
+    WindowOpened,
+    /// The receive buffer is now of this size (`sk_rcvbuf`).
+    ReceiveBuffer(Bytes),
+    /// The send buffer is now of this size (`sk_sndbuf`).
+    SendBuffer(Bytes),
+    /// The CPU's queue was throttled by a packet of this flow, and takes nothing until it is empty
+    /// (`softnet_data.throttle`, until 2.6.10; `netdev_rx_stat.throttled`).
+    Throttled,
+}
+
+impl Mark {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::State(CaState::Open) => "ca-open",
+            Self::State(CaState::Disorder) => "ca-disorder",
+            Self::State(CaState::Cwr) => "ca-cwr",
+            Self::State(CaState::Recovery) => "ca-recovery",
+            Self::State(CaState::Loss) => "ca-loss",
+            Self::Timeout => "timeout",
+            Self::Undo => "undo",
+            Self::SpuriousTimeout => "spurious-timeout",
+            Self::ZeroWindow => "zero-window",
+            Self::WindowOpened => "window-opened",
+            Self::ReceiveBuffer(_) => "rcvbuf",
+            Self::SendBuffer(_) => "sndbuf",
+            Self::Throttled => "throttled",
+        }
+    }
+
+    /// The size that comes with it.
+    pub const fn size(self) -> Option<Bytes> {
+        match self {
+            Self::ReceiveBuffer(size) | Self::SendBuffer(size) => Some(size),
+            _ => None,
+        }
+    }
+
+    /// One of each, sizes 0, in the order in which those of one instant are told.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let states = CaState::ALL.iter().copied().map(Self::State);
+        let buffers = [Self::ReceiveBuffer(Bytes::ZERO), Self::SendBuffer(Bytes::ZERO)];
+        let others = [
+            Self::Timeout,
+            Self::Undo,
+            Self::SpuriousTimeout,
+            Self::ZeroWindow,
+            Self::WindowOpened,
+            Self::Throttled,
+        ];
+        others.into_iter().chain(states).chain(buffers)
+    }
+
+    /// The mark of a name, with its size where it has one; `None` where the two do not belong together.
+    pub fn of(name: &str, size: Option<Bytes>) -> Option<Self> {
+        let mark = Self::all().find(|mark| mark.name() == name)?;
+        match (mark, size) {
+            (Self::ReceiveBuffer(_), Some(size)) => Some(Self::ReceiveBuffer(size)),
+            (Self::SendBuffer(_), Some(size)) => Some(Self::SendBuffer(size)),
+            (mark, None) => mark.size().is_none().then_some(mark),
+            _ => None,
+        }
+    }
+}
+
+/// Declares the numbers of a sample once: the field, its unit and its meaning. What is written about them elsewhere
+/// follows from [`SocketSample::FIELDS`].
+macro_rules! sample {
+    ($($name:ident: $unit:literal, $meaning:literal;)+) => {
+        /// A socket's state at an instant. What the source cannot see is `None`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct SocketSample {
+            /// Whose socket it is.
+            pub end: End,
+            /// The congestion machine's state (`tcpi_ca_state`).
+            pub ca_state: Option<CaState>,
+            $(#[doc = concat!($meaning, "; in ", $unit, ".")] pub $name: Option<u32>,)+
+        }
+
+        impl SocketSample {
+            /// The numbers: name, unit and meaning of each.
+            pub const FIELDS: &[(&'static str, &'static str, &'static str)] =
+                &[$((stringify!($name), $unit, $meaning)),+];
+
+            /// One of which nothing is known.
+            pub const fn unknown(end: End) -> Self {
+                Self { end, ca_state: None, $($name: None),+ }
+            }
+
+            /// The numbers, in the order of [`FIELDS`](Self::FIELDS).
+            pub fn values(&self) -> impl Iterator<Item = Option<u32>> + use<> {
+                [$(self.$name),+].into_iter()
+            }
+
+            /// The numbers, to be set, in the same order.
+            pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Option<u32>> {
+                [$(&mut self.$name),+].into_iter()
+            }
+        }
+    };
+}
+
+sample! {
+    snd_cwnd: "segments", "Congestion window (`tcpi_snd_cwnd`)";
+    snd_ssthresh: "segments", "Slow start threshold, 2147483647 before it was ever set (`tcpi_snd_ssthresh`)";
+    srtt: "µs", "Smoothed round-trip time (`tcpi_rtt`)";
+    rttvar: "µs", "Its variation (`tcpi_rttvar`)";
+    min_rtt: "µs", "Shortest round trip of late (`tcpi_min_rtt`)";
+    rto: "µs", "Retransmission timeout (`tcpi_rto`)";
+    snd_wnd: "bytes", "Window that the peer advertised (`tcpi_snd_wnd`)";
+    rcv_wnd: "bytes", "Window advertised to the peer (`tcpi_rcv_wnd`)";
+    packets_out: "segments", "Sent and not acknowledged (`tcpi_unacked`)";
+    sacked_out: "segments", "Of these, acknowledged by SACK (`tcpi_sacked`)";
+    lost_out: "segments", "Of these, taken to be lost (`tcpi_lost`)";
+    retrans_out: "segments", "Of these, sent again (`tcpi_retrans`)";
+    notsent: "bytes", "Written and never sent (`tcpi_notsent_bytes`)";
+    wmem_queued: "bytes of memory", "Write queue (`sk_wmem_queued`)";
+    sndbuf: "bytes of memory", "Its limit (`sk_sndbuf`)";
+    receive_queue: "bytes", "Received in order and not read (`SIOCINQ`)";
+    ofo_queue: "bytes", "Received beyond a hole (`out_of_order_queue`)";
+    rmem_alloc: "bytes of memory", "Both together (`sk_rmem_alloc`)";
+    rcvbuf: "bytes of memory", "Their limit (`sk_rcvbuf`)";
+    backlog: "bytes of memory", "Waiting for the process that has locked the socket (`sk_backlog.len`)";
+    prequeue: "bytes of memory", "Waiting for the reader (`tp->ucopy.memory`, until 4.14)";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_to_what_it_names() {
+        for mark in Mark::all() {
+            assert_eq!(Mark::of(mark.name(), mark.size()), Some(mark));
+        }
+        assert_eq!(Mark::of("timeout", Some(Bytes::ZERO)), None);
+        assert_eq!(Mark::of("rcvbuf", None), None);
+        for wait in Wait::ALL {
+            assert_eq!(wait.name().parse(), Ok(*wait));
+        }
+        let error = "ring-0".parse::<DropReason>().unwrap_err().to_string();
+        assert_eq!(error, "\"ring-0\" is not a reason to drop");
+    }
+}

@@ -1,0 +1,68 @@
+//! What an observer of a socket can ask beside `TCP_INFO`: a sample, and what shows that the socket took a turn.
+
+use crate::connection::Connection;
+use slowpath_model::{CaState, End, Instant, SocketSample};
+
+/// What changes when a socket takes a turn. Cheap enough to be compared after every packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vitals {
+    /// The congestion machine's state.
+    pub ca_state: CaState,
+    /// Retransmission timeouts so far.
+    pub timeouts: u16,
+    /// Reductions taken back so far.
+    pub undos: u32,
+    /// How often the advertised window has closed and opened.
+    pub zero_windows: [u32; 2],
+    /// Sizes of the send and the receive buffer, in bytes of memory.
+    pub buffers: [u32; 2],
+}
+
+impl Connection {
+    /// The socket's vitals.
+    pub fn vitals(&self) -> Vitals {
+        let counters = &self.rcv.counters;
+        Vitals {
+            ca_state: self.snd.ca_state,
+            timeouts: self.snd.total_rto,
+            undos: self.snd.totals.undos,
+            zero_windows: [counters.to_zero_window, counters.from_zero_window],
+            buffers: [self.snd.sndbuf, self.rcv.buffer],
+        }
+    }
+
+    /// Where the receive queue begins and ends: what the process reads next, and what is expected next.
+    pub fn receive_queue(&self) -> std::ops::Range<slowpath_model::StreamOffset> {
+        self.rcv.copied..self.rcv.nxt
+    }
+
+    /// The state of the socket, as far as TCP knows it: what waits before it is the host's to say.
+    pub fn sample(&self, end: End, now: Instant) -> SocketSample {
+        let info = self.info(now);
+        let measured = |micros: u32| (micros != 0 && micros != u32::MAX).then_some(micros);
+        let queue = self.receive_queue();
+        SocketSample {
+            ca_state: Some(self.snd.ca_state),
+            snd_cwnd: Some(info.snd_cwnd),
+            snd_ssthresh: Some(info.snd_ssthresh),
+            srtt: measured(info.rtt),
+            rttvar: measured(info.rtt).map(|_| info.rttvar),
+            min_rtt: measured(info.min_rtt),
+            rto: Some(info.rto),
+            snd_wnd: Some(info.snd_wnd),
+            rcv_wnd: Some(info.rcv_wnd),
+            packets_out: Some(info.unacked),
+            sacked_out: Some(info.sacked),
+            lost_out: Some(info.lost),
+            retrans_out: Some(info.retrans),
+            notsent: Some(info.notsent_bytes),
+            wmem_queued: Some(self.snd.wmem_queued),
+            sndbuf: Some(self.snd.sndbuf),
+            receive_queue: u32::try_from(queue.end.distance_from(queue.start)).ok(),
+            ofo_queue: Some(self.rcv.ofo.bytes()),
+            rmem_alloc: Some(self.rcv.rmem_alloc),
+            rcvbuf: Some(self.rcv.buffer),
+            ..SocketSample::unknown(end)
+        }
+    }
+}
