@@ -292,6 +292,14 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         SENDER,
+        "sack-walk",
+        tcp.sack_walk,
+        "where the search for what is sacked or lost begins",
+        "net/ipv4/tcp_input.c: tcp_sacktag_write_queue, from the head of the queue for each block until 2.6.15; \
+         hints since 2.6.16, tcp_sacktag_bsearch since 4.15"
+    ),
+    choice!(
+        SENDER,
         "window-reduction",
         tcp.window_reduction,
         "how cwnd comes down to ssthresh",

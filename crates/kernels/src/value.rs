@@ -6,7 +6,7 @@ use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
     BufferArithmetic, CongestionControl, ForwardRto, InitialWindow, LossDetection, Prequeue, ReceiveTuning,
-    SendTuning, TimestampClock, WindowReduction,
+    SackWalk, SendTuning, TimestampClock, WindowReduction,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -64,6 +64,7 @@ named!(QueueDiscipline: "pfifo-fast" => Self::PfifoFast, "fq" => Self::Fq);
 named!(Preemption: "none" => Self::None, "voluntary" => Self::Voluntary, "full" => Self::Full);
 named!(TimerWheel: "exact" => Self::Exact, "levels" => Self::Levels);
 named!(LossDetection: "forward-ack" => Self::ForwardAck, "rack" => Self::Rack);
+named!(SackWalk: "from-head" => Self::FromHead, "index" => Self::Index);
 named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
 named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
 named!(ReceiveTuning: "fixed" => Self::Fixed, "right-sizing" => Self::RightSizing, "growing" => Self::Growing);

@@ -15,6 +15,16 @@ pub enum LossDetection {
     Rack,
 }
 
+/// How a SACK block finds the buffers that it is about, and a retransmission those that are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackWalk {
+    /// From the head of the write queue, for every block and every time (`for_retrans_queue`, 2.4 to 2.6.15).
+    FromHead,
+    /// By an index, for what the last ACK did not report already, and from where the last walk ended
+    /// (`tcp_sacktag_bsearch`, since 4.15; hints since 2.6.16).
+    Index,
+}
+
 /// How the congestion window comes down to ssthresh in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowReduction {
@@ -125,6 +135,8 @@ pub struct Choices {
     pub clock: Clock,
     /// How losses are found.
     pub loss_detection: LossDetection,
+    /// How SACK walks the queue of what was sent.
+    pub sack_walk: SackWalk,
     /// How the window comes down in recovery.
     pub window_reduction: WindowReduction,
     /// How needless timeouts are found.
@@ -191,6 +203,7 @@ impl Choices {
     pub const LINUX_6_18: Self = Self {
         clock: Clock { hz: 1000, wheel: TimerWheel::Levels },
         loss_detection: LossDetection::Rack,
+        sack_walk: SackWalk::Index,
         window_reduction: WindowReduction::Proportional,
         forward_rto: ForwardRto::Rfc5682,
         tail_loss_probe: true,
@@ -222,6 +235,7 @@ impl Choices {
     pub const LINUX_2_6_14: Self = Self {
         clock: Clock { hz: 250, wheel: TimerWheel::Exact },
         loss_detection: LossDetection::ForwardAck,
+        sack_walk: SackWalk::FromHead,
         window_reduction: WindowReduction::RateHalving,
         forward_rto: ForwardRto::No,
         tail_loss_probe: false,

@@ -9,6 +9,7 @@ use crate::send::Sender;
 use crate::socket::options::SocketOptions;
 use crate::sysctl::Sysctls;
 use crate::timers::{Pending, Timers};
+use crate::work::Work;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -87,6 +88,7 @@ pub struct Connection {
     /// Segments on their way to the network device.
     pub(crate) out: VecDeque<Packet>,
     pub(crate) wakeups: Wakeups,
+    pub(crate) work: Work,
     /// What the next system call fails with (`sk_err`), and what it would be if the connection timed out
     /// (`sk_err_soft`).
     pub(crate) error: Option<Errno>,

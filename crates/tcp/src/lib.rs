@@ -32,6 +32,7 @@ pub mod socket;
 pub mod sysctl;
 mod timers;
 mod vitals;
+mod work;
 
 pub use choices::Choices;
 pub use connection::{Connection, Settings, State, Wakeups};
@@ -41,3 +42,4 @@ pub use packet::Packet;
 pub use send::{Metrics, WriteFlags};
 pub use sysctl::Sysctls;
 pub use vitals::Vitals;
+pub use work::Work;

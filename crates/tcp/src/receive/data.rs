@@ -15,6 +15,7 @@ impl Connection {
         self.accept_cwr(packet);
         self.rcv.duplicate_sack = None;
         let window = self.rcv.window_left();
+        self.work.out_of_order += u64::from(packet.seq != self.rcv.nxt);
         let bare_fin = packet.len == 0 && packet.flags.has(Flags::FIN);
         if packet.seq == self.rcv.nxt {
             if window == 0 && !bare_fin {

@@ -359,6 +359,7 @@ impl Connection {
         if snd.highest_sack == Some(id) {
             snd.highest_sack = next;
         }
+        self.work.freed += 1;
         let memory = super::write::memory(&snd.queue[id]);
         snd.queue.unlink(id);
         snd.wmem_queued = snd.wmem_queued.saturating_sub(memory);

@@ -75,6 +75,7 @@ impl Connection {
         let end = self.snd.una.0 + count * mss;
         let mut next = self.snd.queue.head();
         while let Some(id) = next {
+            self.work.queue_steps += 1;
             let skb = self.snd.queue[id];
             if skb.seq.0 >= end {
                 break;

@@ -320,6 +320,11 @@ impl WriteQueue {
         self.by_seq.range(seq..).next().map(|(_, &id)| id)
     }
 
+    /// How many buffers a look-up compares: the depth of a balanced tree of them.
+    pub fn depth(&self) -> u64 {
+        u64::from(usize::BITS - self.by_seq.len().leading_zeros())
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -109,6 +109,7 @@ impl Connection {
         let mut longest = None;
         let mut next = self.snd.queue.first_by_time();
         while let Some(id) = next {
+            self.work.queue_steps += 1;
             next = self.snd.queue.next_by_time(id);
             let skb = self.snd.queue[id];
             if skb.fate.any(Fate::LOST) && !skb.fate.any(Fate::RETRANSMITTED) {

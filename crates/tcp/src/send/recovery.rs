@@ -252,6 +252,7 @@ impl Connection {
         }
         let mut next = head;
         while let Some(id) = next {
+            self.work.queue_steps += 1;
             next = self.snd.queue.next(id);
             if reneged {
                 self.snd.queue[id].fate.clear(Fate::SACKED);

@@ -4,6 +4,7 @@ use super::queue::SkbId;
 use super::recovery::Retransmit;
 use super::skb::Fate;
 use super::write::Nagle;
+use crate::choices::SackWalk;
 use crate::congestion::CaState;
 use crate::connection::{Connection, State};
 use crate::timers::Pending;
@@ -164,10 +165,12 @@ impl Connection {
         }
         let head = self.snd.queue.head();
         let most = self.tso_segments(self.current_mss());
-        let mut next = self.snd.retransmit_hint.or(head);
+        let hint = self.snd.retransmit_hint.filter(|_| self.settings.choices.sack_walk == SackWalk::Index);
+        let mut next = hint.or(head);
         let mut hole_seen = false;
         let mut rearm = false;
         while let Some(id) = next {
+            self.work.queue_steps += 1;
             if self.has_to_wait(now) {
                 break;
             }

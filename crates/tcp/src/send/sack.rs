@@ -3,6 +3,7 @@
 use super::ack::{AckFlags, Acking};
 use super::queue::SkbId;
 use super::skb::Fate;
+use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::{Block, Packet};
 use slowpath_model::{Instant, StreamOffset};
@@ -41,6 +42,12 @@ impl Connection {
 
     /// The parts of the blocks that the last ACK did not have already.
     fn walk_new(&mut self, blocks: &[Block], acking: &mut Acking) {
+        if self.settings.choices.sack_walk == SackWalk::FromHead {
+            for &block in blocks {
+                self.walk(block, false, acking);
+            }
+            return;
+        }
         let cache = self.snd.sack_cache;
         for block in blocks {
             let mut start = block.start.max(self.snd.una);
@@ -136,12 +143,22 @@ impl Connection {
 
     /// Marks what lies in a block (`tcp_sacktag_walk`).
     fn walk(&mut self, block: Block, duplicate: bool, acking: &mut Acking) {
-        let mut next = self.snd.queue.find(block.start);
+        let mut next = match self.settings.choices.sack_walk {
+            SackWalk::FromHead => self.snd.queue.head(),
+            SackWalk::Index => {
+                self.work.queue_steps += self.snd.queue.depth();
+                self.snd.queue.find(block.start)
+            }
+        };
         while let Some(id) = next {
+            self.work.queue_steps += 1;
             if self.snd.queue[id].seq >= block.end {
                 break;
             }
-            if let Some(inside) = self.match_to_block(id, block) {
+            // A walk from the head comes by what lies before the block.
+            if self.snd.queue[id].end_seq <= block.start {
+                next = self.snd.queue.next(id);
+            } else if let Some(inside) = self.match_to_block(id, block) {
                 self.tag_one(inside, duplicate, acking);
                 next = self.snd.queue.next(inside);
             } else {

@@ -9,6 +9,7 @@ use crate::receive::{Counters, Receiver, initial_window};
 use crate::send::Sender;
 use crate::send::micros;
 use crate::timers::Timers;
+use crate::work::Work;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ impl Connection {
             timers: Timers::default(),
             out: VecDeque::new(),
             wakeups: Wakeups::default(),
+            work: Work::default(),
             error: None,
             soft_error: None,
             send_shutdown: false,

@@ -3,7 +3,7 @@
 use crate::network::{Channel, Fate};
 use slowpath_model::Instant;
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags, Shutdown, SocketOptions};
-use slowpath_tcp::{Choices, Connection, Errno, Packet, Settings, State, Sysctls, WriteFlags};
+use slowpath_tcp::{Choices, Connection, Errno, Packet, Settings, State, Sysctls, Work, WriteFlags};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +89,8 @@ pub struct Pair {
     pub answers: Application,
     /// Every packet that has reached the server and the client.
     pub reached: [Vec<Packet>; 2],
+    /// What each packet cost the client, and whether it had SACK blocks.
+    pub work: Vec<(bool, Work)>,
 }
 
 pub fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
@@ -110,6 +112,7 @@ impl Pair {
             asks: Application::default(),
             answers: Application::default(),
             reached: [Vec::new(), Vec::new()],
+            work: Vec::new(),
         }
     }
 
@@ -156,6 +159,7 @@ impl Pair {
         for packet in self.back.arrivals(self.now) {
             self.reached[1].push(packet);
             self.client.handle_packet(self.now, &packet);
+            self.work.push((!packet.sack().is_empty(), self.client.take_work()));
             self.settle();
         }
     }

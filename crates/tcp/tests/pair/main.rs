@@ -8,3 +8,4 @@ mod network;
 mod plain;
 mod recorded;
 mod rough;
+mod walks;

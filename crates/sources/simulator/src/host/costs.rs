@@ -2,7 +2,7 @@
 
 use slowpath_kernels::PacketIntake;
 use slowpath_scenario::{Cost, CostTable, Nic};
-use slowpath_tcp::Packet;
+use slowpath_tcp::{Packet, Work};
 use std::ops::Deref;
 
 /// A machine's costs, beside what its card takes over.
@@ -78,6 +78,15 @@ impl Costs {
     /// TCP's part of receiving it.
     pub fn receive(&self, packet: &Packet) -> Cost {
         if packet.len > 0 { self.table.tcp_receive } else { self.table.ack_receive }
+    }
+
+    /// What TCP did beside.
+    pub fn work(&self, work: Work) -> Cost {
+        let t = &self.table;
+        t.sack_step
+            .times(work.queue_steps)
+            .plus(t.clean.times(work.freed))
+            .plus(t.tcp_slow_path.times(work.out_of_order))
     }
 
     /// Making a packet or super-packet and handing it down.

@@ -98,14 +98,20 @@ impl Host {
     }
 
     /// There is room for a socket below: handled now, or by the process that has it (`tcp_tsq_handler`).
-    pub(super) fn make_use_of_room(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
-        let Some(socket) = self.sockets.get_mut(id) else { return };
+    pub(super) fn make_use_of_room(
+        &mut self,
+        id: SocketId,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
         if socket.is_locked() {
             socket.room_deferred = true;
-            return;
+            return Cost::ZERO;
         }
         socket.tcp.handle_room(out.now);
         handling.begin(id);
+        self.work_of(id)
     }
 
     /// Wakes who waits for what has come about, and sets the socket's timer.
@@ -246,7 +252,12 @@ impl Host {
             socket.arrivals.add(out.now, u32::try_from(fresh).unwrap_or(0));
         }
         handling.begin(id);
-        self.costs.receive(packet)
+        if self.is_free { Cost::ZERO } else { self.costs.receive(packet).plus(self.work_of(id)) }
+    }
+
+    /// What a socket's TCP did beside the plain path.
+    pub(super) fn work_of(&mut self, id: SocketId) -> Cost {
+        self.sockets.get_mut(id).map_or(Cost::ZERO, |socket| self.costs.work(socket.tcp.take_work()))
     }
 
     /// A packet for a socket that listens.
@@ -258,21 +269,22 @@ impl Host {
     }
 
     /// A socket's timer has fired: handled now, or by the process that has the socket (`tcp_write_timer`).
-    pub(super) fn fire(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) {
+    pub(super) fn fire(&mut self, id: SocketId, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
         self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else {
             if let Some(door) = self.sockets.door_mut(id) {
                 door.listener.handle_timeout(out.now);
                 handling.begin(id);
             }
-            return;
+            return Cost::ZERO;
         };
         if socket.is_locked() {
             socket.timer_deferred = true;
-            return;
+            return Cost::ZERO;
         }
         socket.tcp.handle_timeout(out.now);
         handling.begin(id);
+        self.work_of(id)
     }
 }
 

@@ -174,12 +174,16 @@ impl Host {
                 return Some(self.deliver(frame, handling, out));
             }
             if let Some(socket) = self.softirq.timers.pop_front() {
-                self.fire(socket, handling, out);
-                continue;
+                match self.fire(socket, handling, out) {
+                    Cost::ZERO => continue,
+                    cost => return Some(cost),
+                }
             }
             if let Some(socket) = self.softirq.throttled.pop_front() {
-                self.make_use_of_room(socket, handling, out);
-                continue;
+                match self.make_use_of_room(socket, handling, out) {
+                    Cost::ZERO => continue,
+                    cost => return Some(cost),
+                }
             }
             if !self.softirq.receive {
                 self.softirq.run = None;

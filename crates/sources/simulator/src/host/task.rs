@@ -435,7 +435,7 @@ impl Host {
                 return None;
             }
             handling.begin(id);
-            return Some(Next::Work(Cost::ZERO));
+            return Some(Next::Work(self.work_of(id)));
         };
         out.waited(self.id, socket.connection, on, [came, out.now], packet.len);
         self.tasks[task.index()].mode = Mode::KernelOffers;

@@ -5,3 +5,4 @@ mod anchors;
 mod local_queue;
 mod run;
 mod told;
+mod walks;

@@ -1,0 +1,27 @@
+//! The CPU time that SACK takes.
+
+use crate::run::Run;
+use std::time::Duration;
+
+/// How long the sender's CPU is busy in a transfer of which one packet is lost, if each buffer
+/// that is looked at takes `step`.
+fn busy(kernel: &str, step: &str) -> Duration {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"20 s\"\n\
+         [hosts.sender]\nkernel = \"{kernel}\"\nmachine = \"pc-2002\"\ncosts = {{ sack-step = \"{step}\" }}\n\
+         sysctl = {{ tcp_wmem = \"4096 4194304 4194304\" }}\n\
+         [hosts.receiver]\nmachine = \"free\"\nsysctl = {{ tcp_rmem = \"4096 8388608 8388608\" }}\n\
+         [path]\nrate = \"200 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"5000 packets\"\n\
+         [[path.forward.lose]]\npackets = [2000]\n[flows]\namount = \"8 MiB\"\n"
+    ));
+    run.simulation.host_reports()[0].cpus.iter().flat_map(|busy| busy.levels).sum()
+}
+
+/// A walk from the head of the queue costs the window for each ACK (leith, section 1.1); today's index does not.
+#[test]
+fn a_walk_from_the_head_is_charged_for_its_steps() {
+    let charged = |kernel| busy(kernel, "1 us").saturating_sub(busy(kernel, "0 ns"));
+    let (walked, found) = (charged("linux-2.4.17"), charged("linux-6.18"));
+    assert!(walked > Duration::from_millis(50), "{walked:?}");
+    assert!(found > Duration::ZERO && found < walked / 10, "{found:?} beside {walked:?}");
+}

@@ -1,0 +1,22 @@
+//! What calls cost beyond the plain path, counted for whoever charges CPU time for it.
+
+use crate::connection::Connection;
+
+/// Work done since it was last asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Buffers of the send queue looked at to tag what is sacked, to mark what is lost and to find what is to be sent
+    /// again.
+    pub queue_steps: u64,
+    /// Buffers of the send queue freed, for they are acknowledged.
+    pub freed: u64,
+    /// Segments with data that were not the next.
+    pub out_of_order: u64,
+}
+
+impl Connection {
+    /// What was done since this was last asked.
+    pub const fn take_work(&mut self) -> Work {
+        std::mem::replace(&mut self.work, Work { queue_steps: 0, freed: 0, out_of_order: 0 })
+    }
+}
