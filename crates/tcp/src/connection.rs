@@ -1,10 +1,11 @@
 //! The state of one end of a connection (`struct tcp_sock`).
 
-use crate::choices::Choices;
+use crate::choices::{Choices, CongestionControl};
 use crate::congestion::Congestion;
 use crate::errno::Errno;
 use crate::packet::Packet;
 use crate::receive::Receiver;
+use crate::route::Route;
 use crate::send::Sender;
 use crate::socket::options::SocketOptions;
 use crate::sysctl::Sysctls;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub ip_header: u32,
     /// Segments of a super-packet at most (`gso_max_segs`), and its bytes (`gso_max_size`).
     pub gso_max: (u32, u32),
+    /// What the route says beside its MTU.
+    pub route: Route,
 }
 
 /// What is negotiated in the handshake (`struct tcp_options_received`).
@@ -146,6 +149,28 @@ impl Connection {
             self.timers.keepalive = None;
             self.keepalive_timer(now);
         }
+    }
+
+    /// The host's settings have changed (`sysctl`, `ip route`). What a socket took over when it was made stays.
+    pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        self.settings = settings;
+    }
+
+    /// What `setsockopt` has set on it.
+    pub const fn options(&self) -> &SocketOptions {
+        &self.options
+    }
+
+    /// The name of its congestion control, as `TCP_CONGESTION` tells it.
+    pub fn congestion_control(&self) -> &'static str {
+        self.congestion.name()
+    }
+
+    /// Goes on with another congestion control (`tcp_reinit_congestion_control`).
+    pub fn set_congestion_control(&mut self, kind: CongestionControl) {
+        self.options.congestion = Some(kind);
+        self.congestion = Congestion::new(kind);
+        self.snd.prior_ssthresh = 0;
     }
 
     /// Its state.

@@ -58,6 +58,8 @@ errnos! {
     ENOPROTOOPT = 92,
     /// Operation not supported.
     EOPNOTSUPP = 95,
+    /// Address family not supported by protocol.
+    EAFNOSUPPORT = 97,
     /// Address already in use.
     EADDRINUSE = 98,
     /// Cannot assign requested address.
@@ -87,6 +89,11 @@ errnos! {
 }
 
 impl Errno {
+    /// The one of a number, as `SO_ERROR` has it.
+    pub fn of(number: i64) -> Option<Self> {
+        Self::ALL.iter().copied().find(|errno| i64::from(errno.number()) == number)
+    }
+
     /// Its number on Linux.
     pub const fn number(self) -> i32 {
         self as i32

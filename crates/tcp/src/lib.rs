@@ -10,7 +10,7 @@
 //! how; nothing compares versions.
 //!
 //! - [`packet`]: a segment as it goes from one end to the other.
-//! - [`choices`], [`sysctl`]: what a kernel does, and how its administrator has set it.
+//! - [`choices`], [`sysctl`], [`Route`]: what a kernel does, and how its administrator has set it.
 //! - [`clock`]: ticks and timers.
 //! - `connection`: the state of one end, and which part of it belongs to whom.
 //! - `send`: from the application's write to segments, acknowledgments, recovery and retransmission.
@@ -27,6 +27,7 @@ mod errno;
 pub mod info;
 pub mod packet;
 mod receive;
+mod route;
 mod send;
 pub mod socket;
 pub mod sysctl;
@@ -39,6 +40,7 @@ pub use connection::{Connection, Settings, State, Wakeups};
 pub use errno::Errno;
 pub use info::TcpInfo;
 pub use packet::Packet;
+pub use route::Route;
 pub use send::{Metrics, WriteFlags};
 pub use sysctl::Sysctls;
 pub use vitals::Vitals;

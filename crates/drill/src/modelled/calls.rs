@@ -2,6 +2,7 @@
 
 use super::events::{self, Epoll};
 use super::sockets::{File, Ports, Socket, Stage};
+use super::udp::Udp;
 use super::{Modelled, Waiting};
 use crate::call::{Call, Fd, Output, Peer as To, Returned};
 use slowpath_model::Instant;
@@ -15,7 +16,9 @@ const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
 const F_GETFL: i32 = 3;
 const F_SETFL: i32 = 4;
+const AF_UNSPEC: i32 = 0;
 const STREAM: i32 = 1;
+const DATAGRAM: i32 = 2;
 const SIOCINQ: i64 = 0x541b;
 const SIOCOUTQ: i64 = 0x5411;
 const SIOCOUTQNSD: i64 = 0x894b;
@@ -100,6 +103,11 @@ impl Modelled {
     }
 
     fn open_socket(&mut self, kind: i32) -> Returned {
+        if kind & 0xf == DATAGRAM {
+            let nonblocking = i64::from(kind) & O_NONBLOCK != 0;
+            let fd = self.add(File::Udp(Udp { nonblocking, ..Udp::default() }));
+            return Returned::value(i64::from(fd));
+        }
         if kind & 0xf != STREAM {
             return failed(Errno::EOPNOTSUPP);
         }
@@ -112,6 +120,10 @@ impl Modelled {
 
     fn bind(&mut self, fd: Fd) -> Returned {
         let port = self.bind_port;
+        if let Some(udp) = self.udp(fd) {
+            udp.local = port;
+            return Returned::value(0);
+        }
         done(self.socket(fd).and_then(|socket| match socket.stage {
             Stage::Fresh(_) if socket.port == 0 => {
                 socket.port = port;
@@ -131,7 +143,7 @@ impl Modelled {
                 let backlog = u32::try_from(backlog).unwrap_or(most);
                 let options = listener.options().clone();
                 let mut listener = Listener::listen(settings, options, backlog);
-                listener.set_fast_open_key(key);
+                listener.set_fast_open_key(socket.fast_open_key.unwrap_or(key));
                 listener.set_fast_open_addresses(addresses);
                 socket.stage = Stage::Listening(listener);
                 Ok(())
@@ -152,7 +164,8 @@ impl Modelled {
             Ok((Peer(peer), connection)) => {
                 let ports = Ports { local: socket.port, remote: u16::try_from(peer).unwrap_or(0) };
                 let nonblocking = i64::from(flags) & O_NONBLOCK != 0;
-                let accepted = Socket::accepted(connection, ports, nonblocking, socket);
+                let mut accepted = Socket::accepted(connection, ports, nonblocking, socket);
+                self.inherit(ports, &mut accepted.headers);
                 let fd = self.add(File::Socket(Box::new(accepted)));
                 Some(Returned::value(i64::from(fd)))
             }
@@ -165,12 +178,17 @@ impl Modelled {
         let now = self.now;
         let over = self.over(waiting);
         let (settings, remote, local) = (self.settings.clone(), self.connect_port, self.next_port);
+        if self.udp(fd).is_some() {
+            return Some(self.connect_udp(fd));
+        }
         let socket = match self.socket(fd) {
             Ok(socket) => socket,
             Err(errno) => return Some(failed(errno)),
         };
-        if matches!(to, To::Family(_)) {
-            return Some(failed(Errno::EOPNOTSUPP));
+        match to {
+            To::Family(AF_UNSPEC) => return Some(self.disconnect(fd)),
+            To::Family(_) => return Some(failed(Errno::EAFNOSUPPORT)),
+            To::Usual => {}
         }
         let begins = waiting.moved == 0;
         waiting.moved = 1;
@@ -181,7 +199,8 @@ impl Modelled {
             socket.ports = Some(Ports { local: bound, remote });
             socket.stage = Stage::Connected(Box::new(Connection::connect(settings, options, now)));
             socket.connecting = true;
-            let nonblocking = socket.nonblocking;
+            let (nonblocking, headers) = (socket.nonblocking, socket.headers);
+            self.use_headers(Ports { local: bound, remote }, headers);
             self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
             return nonblocking.then(|| failed(Errno::EINPROGRESS));
         }
@@ -205,6 +224,39 @@ impl Modelled {
             socket.connecting = false;
         }
         Some(done(result))
+    }
+
+    /// `connect` to no address: the socket is as if it had never been connected (`tcp_disconnect`).
+    fn disconnect(&mut self, fd: Fd) -> Returned {
+        let now = self.now;
+        let settings = self.settings.clone();
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return failed(errno),
+        };
+        let options = match &mut socket.stage {
+            Stage::Fresh(_) => return Returned::value(0),
+            Stage::Listening(listener) => {
+                listener.close(now);
+                listener.options().clone()
+            }
+            Stage::Connected(connection) => {
+                connection.disconnect(now);
+                socket.left_error = Errno::of(connection.getsockopt(SocketOption::Error));
+                connection.options().clone()
+            }
+        };
+        let mut out = Vec::new();
+        socket.collect(&mut out);
+        socket.stage = Stage::Fresh(Listener::listen(settings, options, 0));
+        socket.ports = None;
+        socket.connecting = false;
+        for (ports, packet) in out {
+            self.put_out(ports, &packet);
+            // The next connection from here has numbers of its own.
+            self.flows.remove(&ports);
+        }
+        Returned::value(0)
     }
 
     fn shutdown(&mut self, fd: Fd, how: i32) -> Returned {
@@ -241,9 +293,7 @@ impl Modelled {
             let mut out = Vec::new();
             socket.collect(&mut out);
             for (ports, packet) in out {
-                let at = now - self.offset;
-                let numbers = self.flows.entry(ports).or_default();
-                self.sent.extend(numbers.wire(ports, &packet).into_iter().map(|packet| (at, packet)));
+                self.put_out(ports, &packet);
             }
             if let (Stage::Connected(connection), Some(ports)) = (socket.stage, socket.ports) {
                 self.orphans.push((ports, *connection));
@@ -261,6 +311,9 @@ impl Modelled {
 
     fn fcntl(&mut self, fd: Fd, command: i32, argument: i64) -> Returned {
         let Some(file) = self.files.get_mut(&fd) else { return failed(Errno::EBADF) };
+        if let (File::Udp(udp), F_SETFL) = (&mut *file, command) {
+            udp.nonblocking = argument & O_NONBLOCK != 0;
+        }
         let File::Socket(socket) = file else { return Returned::value(0) };
         match command {
             F_GETFL => Returned::value(O_RDWR | if socket.nonblocking { O_NONBLOCK } else { 0 }),

@@ -55,11 +55,12 @@ fn bits(events: Events) -> u32 {
 
 impl Socket {
     fn poll_bits(&mut self) -> u32 {
-        match &mut self.stage {
-            Stage::Fresh(_) => OUT | WRITE_NORMAL | HUP,
+        let of_stage = match &mut self.stage {
+            Stage::Fresh(_) => OUT | WRITE_NORMAL | HUP | if self.left_error.is_some() { ERR } else { 0 },
             Stage::Listening(listener) => bits(listener.poll_events()),
             Stage::Connected(connection) => bits(connection.poll_events()),
-        }
+        };
+        of_stage | if self.errors.is_empty() { 0 } else { ERR }
     }
 }
 
@@ -67,6 +68,10 @@ impl Modelled {
     fn ready(&mut self, fd: Fd) -> Option<(u32, u64)> {
         match self.files.get_mut(&fd)? {
             File::Socket(socket) => Some((socket.poll_bits(), socket.generation)),
+            File::Udp(udp) => {
+                let readable = if udp.waiting.is_empty() { 0 } else { IN | READ_NORMAL };
+                Some((readable | OUT | WRITE_NORMAL, udp.waiting.len() as u64))
+            }
             File::Pipe { bytes } => Some((if *bytes > 0 { IN | READ_NORMAL } else { 0 }, u64::from(*bytes))),
             _ => Some((IN | OUT, 0)),
         }

@@ -1,21 +1,27 @@
 //! The model of Linux's TCP as a [`Kernel`]: sockets and files around [`slowpath_tcp`], in virtual time.
 
 mod calls;
+mod errors;
 mod events;
+mod header;
 mod info;
 mod numbers;
 mod options;
+mod route;
 mod sockets;
 mod transfer;
+mod udp;
 
 use crate::call::{Call, Fd, Returned};
 use crate::config::{Config, IpVersion};
 use crate::kernel::{Happening, Kernel, KernelError, Progress, Understood};
-use crate::packet::{Body, Datagram, Echoed, Icmp};
+use crate::packet::{Body, Datagram, Echoed, Icmp, TcpOption};
 use crate::shell::Command;
+use header::Header;
 use numbers::Numbers;
+use route::Way;
 use slowpath_kernels::{KernelProfile, Sysctl};
-use slowpath_model::{Instant, StreamOffset};
+use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
 use slowpath_tcp::socket::fast_open::{CookieCache, Key};
@@ -38,6 +44,7 @@ const MOST_STEPS: u32 = 1_000_000;
 pub struct Modelled {
     profile: KernelProfile,
     settings: Arc<Settings>,
+    family: i32,
     bind_port: u16,
     connect_port: u16,
     /// The time by the model's clock; the run's is `offset` less.
@@ -50,6 +57,8 @@ pub struct Modelled {
     sent: VecDeque<(Instant, Datagram)>,
     blocked: Option<Waiting>,
     next_port: u16,
+    way: Way,
+    headers: BTreeMap<Ports, Header>,
     /// Cookies of servers, the secret of our own, and the addresses that they are about, the client's first.
     cookies: CookieCache,
     fast_open_key: Key,
@@ -74,6 +83,7 @@ impl Modelled {
         Self {
             profile,
             settings,
+            family: if config.ip_version == IpVersion::V4 { 2 } else { 10 },
             bind_port: config.bind_port,
             connect_port: config.connect_port,
             now: Instant::START + offset,
@@ -84,6 +94,8 @@ impl Modelled {
             sent: VecDeque::new(),
             blocked: None,
             next_port: FIRST_LOCAL_PORT,
+            way: Way::new(u32::from(config.mtu)),
+            headers: BTreeMap::new(),
             cookies: CookieCache::default(),
             fast_open_key: Key::default(),
             addresses: usual_addresses(config),
@@ -110,12 +122,20 @@ impl Modelled {
             }
         }
         self.orphans.retain(|(_, connection)| !connection.is_gone());
-        let at = self.script_time(self.now);
         for (ports, packet) in out {
-            let numbers = self.flows.entry(ports).or_default();
-            for datagram in numbers.wire(ports, &packet) {
-                self.sent.push_back((at, datagram));
-            }
+            self.put_out(ports, &packet);
+        }
+        self.note_acknowledged();
+    }
+
+    /// A packet goes to the network.
+    fn put_out(&mut self, ports: Ports, packet: &Packet) {
+        let at = self.script_time(self.now);
+        self.note_left(ports, packet, at);
+        let numbers = self.flows.entry(ports).or_default();
+        for mut datagram in numbers.wire(ports, packet) {
+            self.dress(ports, &mut datagram);
+            self.sent.push_back((at, datagram));
         }
     }
 
@@ -159,24 +179,42 @@ impl Modelled {
                 let ports = Ports { local: packet.destination_port, remote: packet.source_port };
                 let numbers = self.flows.entry(ports).or_default();
                 let model = numbers.model(packet.class, segment);
-                self.deliver_segment(ports, &model);
+                // Digests that no key was set for are refused (`tcp_inbound_hash`).
+                if segment.options.iter().any(|option| matches!(option, TcpOption::Md5(_))) {
+                    return;
+                }
+                self.deliver_segment(ports, packet.class, &model);
             }
             Body::Icmp(message) => {
                 let ports = Ports { local: packet.source_port, remote: packet.destination_port };
                 self.deliver_icmp(ports, message);
             }
-            Body::Udp { .. } => {}
+            Body::Udp { len } => {
+                let ports = Ports { local: packet.destination_port, remote: packet.source_port };
+                self.deliver_udp(ports, *len);
+            }
         }
     }
 
-    fn deliver_segment(&mut self, ports: Ports, packet: &Packet) {
+    fn deliver_segment(&mut self, ports: Ports, class: u8, packet: &Packet) {
         let now = self.now;
         if let Some(connection) = self.connection(ports) {
             connection.handle_packet(now, packet);
             return;
         }
-        let listener = self.files.values_mut().find_map(|file| match file {
-            File::Socket(socket) if socket.port == ports.local => match &mut socket.stage {
+        let listens = |file: &&mut File| match file {
+            File::Socket(socket) => socket.port == ports.local && matches!(socket.stage, Stage::Listening(_)),
+            _ => false,
+        };
+        let headers = self.files.values_mut().find(listens).map(|file| match file {
+            File::Socket(socket) => socket.headers,
+            _ => Default::default(),
+        });
+        if let Some(headers) = headers.filter(|_| packet.flags.has(Flags::SYN)) {
+            self.reflect(ports, headers, class);
+        }
+        let listener = self.files.values_mut().find(listens).and_then(|file| match file {
+            File::Socket(socket) => match &mut socket.stage {
                 Stage::Listening(listener) => Some(listener),
                 Stage::Fresh(_) | Stage::Connected(_) => None,
             },
@@ -214,7 +252,7 @@ impl Modelled {
         }
     }
 
-    /// Sets a sysctl, for sockets that are made from now on.
+    /// Sets a sysctl.
     fn set(&mut self, name: &str, value: &str) -> Result<Understood, KernelError> {
         if name == "net.ipv4.tcp_fastopen_key" {
             let words: Option<Vec<u32>> =
@@ -239,10 +277,7 @@ impl Modelled {
                 .put(&mut self.profile, &value)
                 .map_err(|error| KernelError::new(format!("{name}={value}: write {}", error.form)))?;
         }
-        let mut settings = (*self.settings).clone();
-        settings.choices = self.profile.tcp.clone();
-        settings.sysctls = self.profile.sysctls.clone();
-        self.settings = Arc::new(settings);
+        self.apply_settings();
         Ok(Understood::Yes)
     }
 }
@@ -274,6 +309,7 @@ fn settings(profile: &KernelProfile, config: &Config) -> Settings {
         mtu: u32::from(config.mtu),
         ip_header: if config.ip_version == IpVersion::V6 { 40 } else { 20 },
         gso_max: (65_535, 65_536),
+        route: Default::default(),
     }
 }
 
@@ -347,7 +383,7 @@ impl Kernel for Modelled {
         match &socket.stage {
             Stage::Connected(connection) => Ok(info::measures(&connection.info(now))),
             Stage::Listening(listener) => Ok(info::of_listener(listener.queue())),
-            Stage::Fresh(_) => Err(KernelError::new("this socket is not connected, and measures nothing")),
+            Stage::Fresh(_) => Ok(info::of_closed()),
         }
     }
 
@@ -358,12 +394,8 @@ impl Kernel for Modelled {
             Command::Tc(_) | Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => {
                 Ok(Understood::Yes)
             }
-            Command::Ip(words) if words.first().is_some_and(|word| word == "tcp_metrics") => {
-                Ok(Understood::Yes)
-            }
-            Command::Ip(_) | Command::Counters(_) | Command::Include(_) | Command::Unknown(_) => {
-                Ok(Understood::No)
-            }
+            Command::Ip(words) => self.ip(words),
+            Command::Counters(_) | Command::Include(_) | Command::Unknown(_) => Ok(Understood::No),
         }
     }
 }

@@ -1,23 +1,37 @@
 //! Options of sockets: the model's, and those that are the socket layer's own.
 
-use super::Modelled;
-use super::sockets::{File, Socket, Stage};
+use super::sockets::{Socket, Stage};
+use super::{Modelled, info};
 use crate::call::{Fd, Output, Returned};
-use crate::symbols;
+use crate::{symbols, tcp_info};
 use slowpath_tcp::socket::SocketOption;
+use slowpath_tcp::socket::fast_open::Key;
 use slowpath_tcp::{Errno, choices::CongestionControl};
 use std::time::Duration;
 
 const SOCKET: i32 = 1;
 const TCP: i32 = 6;
+const IP: i32 = 0;
+const IPV6: i32 = 41;
+const IP_RECVERR: i32 = 11;
+const IPV6_RECVERR: i32 = 25;
 const SO_TYPE: i32 = 3;
+const SO_ERROR: i32 = 4;
 const SO_LINGER: i32 = 13;
 const SO_RCVTIMEO: i32 = 20;
 const SO_SNDTIMEO: i32 = 21;
 const SO_ACCEPTCONN: i32 = 30;
 const SO_PROTOCOL: i32 = 38;
+const SO_TIMESTAMPING: i32 = 37;
+const SO_DOMAIN: i32 = 39;
+const SO_ZEROCOPY: i32 = 60;
+const TCP_INFO: i32 = 11;
 const TCP_CONGESTION: i32 = 13;
-const TCP_INQ: i32 = 36;
+const TCP_FASTOPEN_KEY: i32 = 33;
+const IP_MTU_DISCOVER: i32 = 10;
+const IPV6_MTU_DISCOVER: i32 = 23;
+/// `TCP_COOKIE_TRANSACTIONS`, which 3.10 took out.
+const REMOVED: &[i32] = &[15];
 /// Bytes of the name of a congestion control (`TCP_CA_NAME_MAX`).
 const NAME_ROOM: usize = 16;
 
@@ -26,6 +40,8 @@ fn option(level: i32, number: i32) -> Option<SocketOption> {
     let prefix = match level {
         SOCKET => "SO_",
         TCP => "TCP_",
+        IP if number == IP_RECVERR => return Some(SocketOption::ReceiveErrors),
+        IPV6 if number == IPV6_RECVERR => return Some(SocketOption::ReceiveErrors),
         _ => return None,
     };
     SocketOption::ALL.iter().copied().find(|option| {
@@ -48,6 +64,12 @@ fn time(value: &[u8]) -> Option<Duration> {
     (!time.is_zero()).then_some(time)
 }
 
+/// The same, as `getsockopt` gives it.
+fn time_bytes(time: Option<Duration>) -> Vec<u8> {
+    let time = time.unwrap_or_default();
+    [(time.as_secs() as i64).to_le_bytes(), i64::from(time.subsec_micros()).to_le_bytes()].concat()
+}
+
 fn done(result: Result<(), Errno>) -> Returned {
     match result {
         Ok(()) => Returned::value(0),
@@ -64,43 +86,77 @@ impl Modelled {
         len: i32,
     ) -> Returned {
         let now = self.now;
-        let Some(File::Socket(socket)) = self.files.get_mut(&fd) else {
-            return Returned::error(Errno::EBADF.number());
+        if self.udp(fd).is_some() {
+            return Returned::value(0);
+        }
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return Returned::error(errno.number()),
         };
         let value = value.get(..usize::try_from(len).unwrap_or(0)).unwrap_or(value);
-        match (level, name) {
-            (SOCKET, SO_RCVTIMEO) => socket.receive_timeout = time(value),
-            (SOCKET, SO_SNDTIMEO) => socket.send_timeout = time(value),
-            (SOCKET, SO_LINGER) => return done(set_linger(socket, now, value)),
-            (TCP, TCP_CONGESTION) => return done(set_congestion(socket, value)),
-            _ => {
-                let Some(option) = option(level, name) else {
-                    // Levels below TCP are not modelled, and what they set cannot be seen.
-                    let known = level != TCP && level != SOCKET || is_known(level, name);
-                    return done(if known { Ok(()) } else { Err(Errno::ENOPROTOOPT) });
-                };
-                let Some(value) = int(value) else { return Returned::error(Errno::EINVAL.number()) };
-                if (level, name) == (TCP, TCP_INQ) && value != 0 && value != 1 {
-                    return Returned::error(Errno::EINVAL.number());
-                }
-                let result = put(socket, now, option, i64::from(value));
-                if result.is_ok() && (level, name) == (TCP, TCP_INQ) {
-                    socket.inq = value != 0;
-                }
-                return done(result);
+        let result = match (level, name) {
+            (SOCKET, SO_RCVTIMEO) => {
+                socket.receive_timeout = time(value);
+                Ok(())
             }
+            (SOCKET, SO_SNDTIMEO) => {
+                socket.send_timeout = time(value);
+                Ok(())
+            }
+            (SOCKET, SO_LINGER) => set_linger(socket, now, value),
+            (SOCKET, SO_ZEROCOPY) => match int(value) {
+                Some(on @ 0..=1) => {
+                    socket.errors.zero_copy = on == 1;
+                    Ok(())
+                }
+                _ => Err(Errno::EINVAL),
+            },
+            (SOCKET, SO_TIMESTAMPING) => {
+                let written = socket.connection().map(|connection| connection.written());
+                int(value)
+                    .ok_or(Errno::EINVAL)
+                    .and_then(|flags| socket.errors.set_timestamping(flags as u32, written))
+            }
+            (TCP, TCP_CONGESTION) => set_congestion(socket, value),
+            (TCP, TCP_FASTOPEN_KEY) => set_fast_open_key(socket, value),
+            (IP | IPV6, _) => set_ip(socket, now, (level, name), value),
+            _ => set_number(socket, now, (level, name), value),
+        };
+        if let (Ok(socket), Ok(())) = (self.socket(fd), result)
+            && let Some(ports) = socket.ports
+        {
+            let headers = socket.headers;
+            self.use_headers(ports, headers);
         }
-        Returned::value(0)
+        done(result)
     }
 
     pub(super) fn get_option(&mut self, fd: Fd, (level, name): (i32, i32), len: i32) -> Returned {
-        let Some(File::Socket(socket)) = self.files.get_mut(&fd) else {
-            return Returned::error(Errno::EBADF.number());
+        let now = self.now;
+        let domain = self.family;
+        if let Some(result) = self.path_mtu(fd, level, name) {
+            return result.map_or_else(
+                |errno| Returned::error(errno.number()),
+                |mtu| Returned { result: Ok(0), output: Output::Option(mtu.to_le_bytes().to_vec()) },
+            );
+        }
+        let socket = match self.socket(fd) {
+            Ok(socket) => socket,
+            Err(errno) => return Returned::error(errno.number()),
         };
         let Ok(room) = usize::try_from(len) else { return Returned::error(Errno::EINVAL.number()) };
         let mut value = match (level, name) {
+            (TCP, TCP_INFO) => tcp_info::encode(&match &socket.stage {
+                Stage::Connected(connection) => info::measures(&connection.info(now)),
+                Stage::Listening(listener) => info::of_listener(listener.queue()),
+                Stage::Fresh(_) => info::of_closed(),
+            }),
             (TCP, TCP_CONGESTION) => {
-                let mut bytes = socket.congestion.clone().into_bytes();
+                let name = match &socket.stage {
+                    Stage::Connected(connection) => connection.congestion_control(),
+                    Stage::Fresh(_) | Stage::Listening(_) => &socket.congestion,
+                };
+                let mut bytes = name.as_bytes().to_vec();
                 bytes.resize(NAME_ROOM, 0);
                 bytes
             }
@@ -108,24 +164,104 @@ impl Modelled {
                 let seconds = socket.linger.map_or(0, |time| time.as_secs() as i32);
                 [i32::from(socket.linger.is_some()).to_le_bytes(), seconds.to_le_bytes()].concat()
             }
+            (SOCKET, SO_ERROR) if socket.left_error.is_some() => {
+                socket.left_error.take().map_or(0, Errno::number).to_le_bytes().to_vec()
+            }
             (SOCKET, SO_TYPE) => 1i32.to_le_bytes().to_vec(),
+            (SOCKET, SO_DOMAIN) => domain.to_le_bytes().to_vec(),
             (SOCKET, SO_PROTOCOL) => TCP.to_le_bytes().to_vec(),
+            (SOCKET, SO_ZEROCOPY) => i32::from(socket.errors.zero_copy).to_le_bytes().to_vec(),
+            (SOCKET, SO_TIMESTAMPING) => socket.errors.flags.to_le_bytes().to_vec(),
+            (SOCKET, SO_RCVTIMEO) => time_bytes(socket.receive_timeout),
+            (SOCKET, SO_SNDTIMEO) => time_bytes(socket.send_timeout),
             (SOCKET, SO_ACCEPTCONN) => {
                 i32::from(matches!(socket.stage, Stage::Listening(_))).to_le_bytes().to_vec()
             }
-            _ => match option(level, name) {
-                Some(option) => (get(socket, option) as i32).to_le_bytes().to_vec(),
-                None => return Returned::error(Errno::ENOPROTOOPT.number()),
-            },
+            _ => {
+                let kept = socket.kept.get(&(level, name)).copied();
+                let header = socket.headers.get(level, name);
+                let own = option(level, name).map(|option| get(socket, option) as i32);
+                let usual = is_known(level, name).then_some(0);
+                match own.or(header).or(kept).or(usual) {
+                    Some(value) => value.to_le_bytes().to_vec(),
+                    None => return Returned::error(Errno::ENOPROTOOPT.number()),
+                }
+            }
         };
         value.truncate(room);
         Returned { result: Ok(0), output: Output::Option(value) }
     }
 }
 
+/// A number of an option that the model has, or that changes nothing here.
+fn set_number(
+    socket: &mut Socket,
+    now: slowpath_model::Instant,
+    (level, name): (i32, i32),
+    value: &[u8],
+) -> Result<(), Errno> {
+    let value = int(value);
+    let Some(option) = option(level, name) else {
+        if !is_known(level, name) {
+            return Err(Errno::ENOPROTOOPT);
+        }
+        socket.kept.insert((level, name), value.unwrap_or(0));
+        return Ok(());
+    };
+    let value = value.ok_or(Errno::EINVAL)?;
+    put(socket, now, option, i64::from(value))?;
+    if option == SocketOption::Inq {
+        socket.inq = value != 0;
+    }
+    Ok(())
+}
+
+/// Options of IP may have one byte only.
+fn set_ip(
+    socket: &mut Socket,
+    now: slowpath_model::Instant,
+    (level, name): (i32, i32),
+    value: &[u8],
+) -> Result<(), Errno> {
+    let number = int(value).or_else(|| value.first().map(|byte| i32::from(*byte))).ok_or(Errno::EINVAL)?;
+    if let Some(option) = option(level, name) {
+        return put(socket, now, option, i64::from(number));
+    }
+    if let Some(result) = socket.headers.set(level, name, number) {
+        return result;
+    }
+    if matches!((level, name), (IP, IP_MTU_DISCOVER) | (IPV6, IPV6_MTU_DISCOVER))
+        && !(0..=5).contains(&number)
+    {
+        return Err(Errno::EINVAL);
+    }
+    socket.kept.insert((level, name), number);
+    Ok(())
+}
+
+/// One key or two of 16 bytes (`tcp_fastopen_reset_cipher`); cookies are made with the first.
+fn set_fast_open_key(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
+    if !matches!(value.len(), 16 | 32) {
+        return Err(Errno::EINVAL);
+    }
+    let key = Key(long(value, 0) as u64, long(value, 8) as u64);
+    socket.fast_open_key = Some(key);
+    if let Stage::Listening(listener) = &mut socket.stage {
+        listener.set_fast_open_key(key);
+    }
+    Ok(())
+}
+
+/// What sockets have besides, and what changes no segment here: marks, priorities, polling, repair.
 fn is_known(level: i32, name: i32) -> bool {
-    // What the socket layer has beside TCP's: time stamps, marks, priorities; none changes a segment.
-    level == SOCKET && (1..=83).contains(&name)
+    const LAST_OF_SOCKETS: i32 = 83;
+    const LAST_OF_TCP: i32 = 46;
+    match level {
+        SOCKET => (1..=LAST_OF_SOCKETS).contains(&name),
+        TCP => (1..=LAST_OF_TCP).contains(&name) && !REMOVED.contains(&name),
+        IP | IPV6 => true,
+        _ => false,
+    }
 }
 
 fn put(
@@ -167,7 +303,9 @@ fn set_congestion(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
             listener.options_mut().congestion = Some(control);
             Ok(())
         }
-        // A connection keeps the one that it began with in the model.
-        Stage::Connected(_) => Err(Errno::EOPNOTSUPP),
+        Stage::Connected(connection) => {
+            connection.set_congestion_control(control);
+            Ok(())
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Files of the model: sockets in their stages, epoll instances, pipes.
 
+use super::errors::Errors;
 use super::events::Epoll;
+use super::header::Headers;
+use super::udp::Udp;
 use slowpath_model::Instant;
 use slowpath_tcp::packet::Packet;
+use slowpath_tcp::socket::fast_open::Key;
 use slowpath_tcp::socket::{Listener, Peer};
-use slowpath_tcp::{Connection, State};
+use slowpath_tcp::{Connection, Errno, State};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The ports of a connection.
@@ -18,6 +23,7 @@ pub struct Ports {
 pub enum File {
     Socket(Box<Socket>),
     Epoll(Epoll),
+    Udp(Udp),
     /// Either end of a pipe, by the number of the pipe's first end.
     Pipe {
         bytes: u32,
@@ -53,6 +59,15 @@ pub struct Socket {
     pub generation: u64,
     pub congestion: String,
     pub inq: bool,
+    /// What its packets have in their IP headers.
+    pub headers: Headers,
+    pub errors: Errors,
+    /// What a connection that was given up leaves behind for the next call to tell.
+    pub left_error: Option<Errno>,
+    /// The key of Fast Open cookies that is this socket's own (`TCP_FASTOPEN_KEY`).
+    pub fast_open_key: Option<Key>,
+    /// Options that change nothing here, as they were set.
+    pub kept: BTreeMap<(i32, i32), i32>,
 }
 
 impl Socket {
@@ -69,6 +84,11 @@ impl Socket {
             generation: 0,
             congestion: congestion.to_owned(),
             inq: false,
+            headers: Headers::default(),
+            errors: Errors::default(),
+            left_error: None,
+            fast_open_key: None,
+            kept: BTreeMap::new(),
         }
     }
 
@@ -86,6 +106,11 @@ impl Socket {
             generation: 1,
             congestion: parent.congestion.clone(),
             inq: parent.inq,
+            headers: parent.headers,
+            errors: Errors::of_child(&parent.errors),
+            left_error: None,
+            fast_open_key: parent.fast_open_key,
+            kept: parent.kept.clone(),
         }
     }
 

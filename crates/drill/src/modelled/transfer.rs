@@ -1,9 +1,10 @@
 //! Data in and out.
 
 use super::calls::failed;
-use super::sockets::{File, Ports, Stage};
+use super::sockets::{File, Ports, Socket, Stage};
 use super::{Modelled, Waiting};
 use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
+use slowpath_model::StreamOffset;
 use slowpath_tcp::socket::{Peer, ReadFlags, SocketOption};
 use slowpath_tcp::{Connection, Errno, State, WriteFlags};
 
@@ -12,7 +13,12 @@ const PEEK: i32 = 0x2;
 const DONT_WAIT: i32 = 0x40;
 const END_OF_RECORD: i32 = 0x80;
 const WAIT_ALL: i32 = 0x100;
-const ERROR_QUEUE: i32 = 0x2000;
+pub(super) const ERROR_QUEUE: i32 = 0x2000;
+const ZERO_COPY: i32 = 0x400_0000;
+/// Pieces of memory that one buffer may be sent from (`MAX_SKB_FRAGS`).
+const MOST_PIECES: usize = 17;
+const SOL_SOCKET: i32 = 1;
+const SO_TIMESTAMPING: i32 = 37;
 const MORE: i32 = 0x8000;
 const FAST_OPEN: i32 = 0x2000_0000;
 /// The only server there is, as the cache of cookies knows it.
@@ -34,8 +40,12 @@ impl Modelled {
             *bytes -= taken;
             return Some(Returned::value(i64::from(taken)));
         }
+        if self.udp(*fd).is_some() {
+            return self.receive_udp(*fd, length(buffers), flags & DONT_WAIT == 0);
+        }
         if flags & ERROR_QUEUE != 0 {
-            return Some(failed(Errno::EAGAIN));
+            let room = length(buffers);
+            return Some(self.socket(*fd).map_or_else(failed, |socket| socket.errors.receive(room)));
         }
         let result = self.read(*fd, length(buffers), *flags, waiting)?;
         let output = match via {
@@ -90,10 +100,17 @@ impl Modelled {
 
     /// `None` while it waits.
     pub(super) fn send(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Returned> {
-        let Call::Send { fd, buffers, flags, .. } = call else { return None };
+        let Call::Send { fd, buffers, flags, to, control, .. } = call else { return None };
+        if self.udp(*fd).is_some() {
+            let to = to.map(|_| self.connect_port);
+            return Some(self.send_udp(*fd, length(buffers), to));
+        }
         if flags & FAST_OPEN != 0
             && let Some(result) = self.open_fast(*fd, length(buffers), waiting)
         {
+            if let Ok(written) = result {
+                self.note_written(*fd, written, None, *flags, control);
+            }
             return Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))));
         }
         if let Some(File::PipeWrite { to }) = self.files.get(fd) {
@@ -103,8 +120,38 @@ impl Modelled {
             }
             return Some(Returned::value(i64::from(len)));
         }
-        let result = self.write(*fd, length(buffers), *flags, waiting)?;
+        let tail = self.socket(*fd).ok().and_then(Socket::connection).and_then(|c| c.unsent_tail());
+        let result = self.write(*fd, buffers, *flags, waiting)?;
+        if let Ok(written) = result {
+            self.note_written(*fd, written, tail, *flags, control);
+        }
         Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))))
+    }
+
+    /// Notes what is to be told of a message: when it leaves, and when its buffers are free.
+    fn note_written(
+        &mut self,
+        fd: Fd,
+        written: u32,
+        tail: Option<StreamOffset>,
+        flags: i32,
+        control: &[ControlMessage],
+    ) {
+        let Ok(socket) = self.socket(fd) else { return };
+        let Some((_, end)) = socket.connection().map(|connection| connection.written()) else { return };
+        if written == 0 {
+            return;
+        }
+        let own = control.iter().find_map(|message| match message {
+            ControlMessage::Integer { level: SOL_SOCKET, kind: SO_TIMESTAMPING, value } => {
+                Some(*value as u32)
+            }
+            _ => None,
+        });
+        socket.errors.note_written(end, own);
+        if flags & ZERO_COPY != 0 && socket.errors.zero_copy {
+            socket.errors.note_lent(end - written, end, tail);
+        }
     }
 
     /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` where the call goes on as another
@@ -122,11 +169,13 @@ impl Modelled {
         if result == Err(Errno::EOPNOTSUPP) {
             return Some(result);
         }
-        let nonblocking = socket.nonblocking;
+        let (nonblocking, headers) = (socket.nonblocking, socket.headers);
         socket.port = if socket.port == 0 { local } else { socket.port };
-        socket.ports = Some(Ports { local: socket.port, remote });
+        let ports = Ports { local: socket.port, remote };
+        socket.ports = Some(ports);
         socket.stage = Stage::Connected(Box::new(connection));
         socket.connecting = true;
+        self.use_headers(ports, headers);
         self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
         if nonblocking {
             return Some(result);
@@ -135,9 +184,16 @@ impl Modelled {
         None
     }
 
-    fn write(&mut self, fd: Fd, len: u32, flags: i32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+    fn write(
+        &mut self,
+        fd: Fd,
+        buffers: &[Buffer],
+        flags: i32,
+        waiting: &mut Waiting,
+    ) -> Option<Result<u32, Errno>> {
         let now = self.now;
         let over = self.over(waiting);
+        let len = length(buffers);
         let socket = match self.socket(fd) {
             Ok(socket) => socket,
             Err(errno) => return Some(Err(errno)),
@@ -149,6 +205,16 @@ impl Modelled {
             end_of_record: flags & END_OF_RECORD != 0,
             out_of_band: flags & OUT_OF_BAND != 0,
         };
+        if flags & ZERO_COPY != 0 && socket.errors.zero_copy && waiting.moved == 0 {
+            // More pieces than one buffer is sent from go into several.
+            for piece in buffers.chunks(MOST_PIECES).rev().skip(1).rev() {
+                let how = WriteFlags { end_of_record: true, ..how };
+                match connection.write(now, length(piece), how) {
+                    Ok(written) if written == length(piece) => waiting.moved += written,
+                    _ => break,
+                }
+            }
+        }
         match connection.write(now, len - waiting.moved, how) {
             Ok(written) => {
                 waiting.moved += written;

@@ -50,7 +50,8 @@ impl Runner<'_> {
         for (name, value) in measures {
             self.interpreter.assign(name, Value::Integer(value));
         }
-        let result = self.interpreter.run(code);
+        // What stands on the first line is not indented by the space before it.
+        let result = self.interpreter.run(code.trim_matches([' ', '\t']));
         for text in self.interpreter.take_printed() {
             self.notes.push(Note { line: event.place.line, text });
         }

@@ -107,7 +107,7 @@ impl Connection {
     }
 
     fn in_quickack_mode(&self) -> bool {
-        self.rcv.ack.quick != 0 && !self.in_pingpong_mode()
+        self.settings.route.quickack || (self.rcv.ack.quick != 0 && !self.in_pingpong_mode())
     }
 
     /// Data came in order: adapts the delay to how often it does (`tcp_event_data_recv`).
@@ -290,7 +290,7 @@ impl Connection {
 
     /// `tcp_delack_max`: shorter than the least retransmission timeout there may be.
     fn longest_ack_delay(&self) -> i64 {
-        let rto_min = self.ticks(self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min));
+        let rto_min = self.ticks(self.rto_min());
         self.ticks(self.options.delack_max.unwrap_or(DELACK_MAX)).min(rto_min.max(2) - 1)
     }
 

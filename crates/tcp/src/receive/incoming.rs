@@ -267,6 +267,8 @@ impl Connection {
             self.init_receive_buffer(now);
             self.rcv.copied = self.rcv.nxt;
         }
+        // The SYN-ACK, which is in no queue.
+        self.snd.delivered = self.snd.delivered.wrapping_add(1);
         self.set_state(State::Established);
         self.wakeups.state |= !self.orphaned;
         self.wakeups.writable |= !self.orphaned;

@@ -198,7 +198,8 @@ impl Settings {
     /// (`dst_metric_advmss`, `tcp_mss_clamp`).
     pub(crate) fn advmss(&self, options: &SocketOptions) -> u32 {
         // IPV4_MAX_PMTU less headers, and ip_rt_min_advmss.
-        let route = self.mtu.saturating_sub(self.ip_header + TCP_HEADER).clamp(256, 65_495);
+        let fits = self.mtu.saturating_sub(self.ip_header + TCP_HEADER).clamp(256, 65_495);
+        let route = self.route.advmss.unwrap_or(fits);
         options.max_seg.map_or(route, |user| route.min(u32::from(user)))
     }
 }

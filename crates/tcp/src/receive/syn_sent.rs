@@ -44,9 +44,8 @@ impl Connection {
     }
 
     fn syn_ack_received(&mut self, now: Instant, packet: &Packet) {
-        self.negotiated.ecn = self.settings.sysctls.tcp_ecn == 1
-            && packet.flags.has(Flags::ECE)
-            && !packet.flags.has(Flags::CWR);
+        self.negotiated.ecn =
+            self.asks_ecn() && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::CWR);
         self.learn_syn_options(packet);
         self.snd.wl1 = packet.seq;
         self.ack(now, packet, true);
@@ -103,6 +102,7 @@ impl Connection {
     /// `tcp_finish_connect`.
     fn finish_connect(&mut self, now: Instant) {
         self.set_state(State::Established);
+        self.snd.last_sent = now;
         self.rcv.ack.last_data = self.settings.choices.clock.jiffies(now);
         self.init_transfer(now);
         self.init_receive_buffer(now);
@@ -123,9 +123,7 @@ impl Connection {
         self.snd.wnd = u32::from(packet.window);
         self.snd.wl1 = packet.seq;
         self.snd.max_window = self.snd.wnd;
-        self.negotiated.ecn = self.settings.sysctls.tcp_ecn == 1
-            && packet.flags.has(Flags::ECE)
-            && packet.flags.has(Flags::CWR);
+        self.negotiated.ecn = self.asks_ecn() && packet.flags.has(Flags::ECE) && packet.flags.has(Flags::CWR);
         self.sync_mss();
         self.init_rcv_mss();
         self.send_crossed_syn_ack(now);

@@ -3,7 +3,6 @@
 use super::Receiver;
 use crate::choices::BufferArithmetic;
 use crate::connection::{Connection, Settings};
-use crate::sysctl::Sysctls;
 
 /// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
 pub(crate) const MAX_WINDOW_SCALE: u8 = 14;
@@ -27,12 +26,13 @@ pub(crate) struct InitialWindow {
 ///
 /// `space` is what the buffer stands for, `mss` a segment's payload, `clamp` the bound so far (0: none).
 pub(crate) fn initial_window(
-    sysctls: &Sysctls,
+    settings: &Settings,
     space: u32,
     mss: u32,
     clamp: u32,
     scaling: bool,
 ) -> InitialWindow {
+    let sysctls = &settings.sysctls;
     let clamp = if clamp == 0 { 65_535 << MAX_WINDOW_SCALE } else { clamp };
     let mut space = space.min(clamp);
     if mss > 0 && space > mss {
@@ -46,6 +46,8 @@ pub(crate) fn initial_window(
     } else {
         0
     };
+    let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
+    let window = window.min(of_route);
     InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
 }
 
@@ -203,25 +205,43 @@ fn align_up(window: u32, scale: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Choices;
+    use crate::sysctl::Sysctls;
+
+    fn settings(choices: Choices, sysctls: Sysctls) -> Settings {
+        let route = Default::default();
+        Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65_535, 65_536), route }
+    }
+
+    fn today() -> Settings {
+        settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18)
+    }
 
     /// The windows that everybody has seen in the SYN and the SYN-ACK of a Linux with default buffers.
     #[test]
     fn first_windows_are_the_known_ones() {
-        let sysctls = Sysctls::LINUX_6_18;
-        let syn = initial_window(&sysctls, 65_536, 1460, 0, true);
+        let syn = initial_window(&today(), 65_536, 1460, 0, true);
         assert_eq!((syn.window, syn.scale), (64_240, 10));
-        let syn_ack = initial_window(&sysctls, 65_536, 1448, 0, true);
+        let syn_ack = initial_window(&today(), 65_536, 1448, 0, true);
         assert_eq!(syn_ack.window, 65_160);
-        let old = Sysctls::LINUX_2_4_17;
+        let old = settings(Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17);
         let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
         assert_eq!(syn.scale, 2);
     }
 
     #[test]
     fn an_unscaled_window_is_clamped_to_its_field() {
-        let chosen = initial_window(&Sysctls::LINUX_6_18, 1 << 20, 1460, 0, false);
+        let chosen = initial_window(&today(), 1 << 20, 1460, 0, false);
         assert_eq!((chosen.clamp, chosen.scale), (65_535, 0));
-        assert_eq!(initial_window(&Sysctls::LINUX_6_18, 1 << 20, 0, 4000, true).window, 4000);
+        assert_eq!(initial_window(&today(), 1 << 20, 0, 4000, true).window, 4000);
+    }
+
+    /// `ip route ... initrwnd 20`, as the live kernel's SYN-ACK shows it.
+    #[test]
+    fn a_route_bounds_the_first_window() {
+        let route = crate::Route { initrwnd: Some(20), ..Default::default() };
+        let chosen = initial_window(&Settings { route, ..today() }, 65_536, 1300, 0, true);
+        assert_eq!(chosen.window, 26_000);
     }
 
     #[test]

@@ -27,6 +27,11 @@ const OPT_SACK: u8 = 2;
 const OPT_WSCALE: u8 = 4;
 const OPT_ECN: u8 = 8;
 
+/// Milliseconds from one moment to another, by a clock of milliseconds.
+pub(super) fn millis_between(from: Instant, to: Instant) -> u32 {
+    u32::try_from(to.nanos().div_euclid(1_000_000) - from.nanos().div_euclid(1_000_000)).unwrap_or(0)
+}
+
 impl Connection {
     /// What `getsockopt(TCP_INFO)` would tell now.
     pub fn info(&self, now: Instant) -> TcpInfo {
@@ -96,5 +101,7 @@ impl Connection {
         info.dsack_dups = snd.totals.dsack_duplicates;
         info.total_rto = snd.total_rto;
         info.total_rto_recoveries = snd.total_rto_recoveries;
+        info.total_rto_time = snd.total_rto_ms + snd.rto_since.map_or(0, |since| millis_between(since, now));
+        info.rehash = snd.rehashes;
     }
 }

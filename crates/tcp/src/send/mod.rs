@@ -143,6 +143,12 @@ pub(crate) struct Sender {
     pub retransmits: u8,
     pub total_rto: u16,
     pub total_rto_recoveries: u16,
+    /// Milliseconds between first timeouts and the ACKs that ended their rows, and since when there is none
+    /// (`total_rto_time`, `rto_stamp`).
+    pub total_rto_ms: u32,
+    pub rto_since: Option<Instant>,
+    /// How often a timeout chose another path by the flow's hash (`timeout_rehash`).
+    pub rehashes: u32,
     /// Window probes in a row (`icsk_probes_out`), and since when.
     pub probes_out: u8,
     pub probes_since: Option<Instant>,
@@ -233,6 +239,9 @@ impl Sender {
             retransmits: 0,
             total_rto: 0,
             total_rto_recoveries: 0,
+            total_rto_ms: 0,
+            rto_since: None,
+            rehashes: 0,
             probes_out: 0,
             probes_since: None,
             last_sent: Instant::START,

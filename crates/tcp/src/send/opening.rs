@@ -11,7 +11,7 @@ impl Connection {
     /// Sends the SYN (`tcp_connect`).
     pub(crate) fn start_connect(&mut self, now: Instant) {
         let mut flags = Flags::SYN;
-        if self.settings.sysctls.tcp_ecn == 1 {
+        if self.asks_ecn() {
             flags = flags.with(Flags::ECE).with(Flags::CWR);
         }
         let mut skb = Skb::new(StreamOffset(0), StreamOffset(1), flags);
@@ -26,6 +26,11 @@ impl Connection {
         self.add_syn_options(false);
         let rto = self.snd.rtt.rto;
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
+    }
+
+    /// Whether our SYN asks for ECN (`tcp_ecn_send_syn`).
+    pub(crate) fn asks_ecn(&self) -> bool {
+        self.settings.sysctls.tcp_ecn == 1 || self.settings.route.ecn
     }
 
     /// Gives the SYN just built its options (`tcp_syn_options`). A SYN sent again does not ask for ECN a third time

@@ -91,6 +91,9 @@ impl Connection {
 
     fn alert_in_loss(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
         let retransmit = self.process_loss(acking, duplicates);
+        if self.snd.ca_state != CaState::Loss {
+            self.end_timeouts(acking.now);
+        }
         self.identify_loss(acking);
         // Go on only if the timeout was undone, or a retransmission was lost as well.
         if self.snd.ca_state != CaState::Open && !acking.flags.any(AckFlags::LOST_RETRANS) {

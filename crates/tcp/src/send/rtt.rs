@@ -132,9 +132,15 @@ pub(crate) fn micros(time: Duration) -> u32 {
 }
 
 impl Connection {
+    /// The least timeout (`tcp_rto_min`): the route's, the socket's, the host's.
+    pub(crate) fn rto_min(&self) -> Duration {
+        let own = self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min);
+        self.settings.route.rto_min.unwrap_or(own)
+    }
+
     /// The least timeout in microseconds (`tcp_rto_min_us`).
     pub(crate) fn rto_min_us(&self) -> u32 {
-        micros(self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min))
+        micros(self.rto_min())
     }
 
     /// The longest timeout, in ticks (`tcp_rto_max`).

@@ -1,6 +1,7 @@
 //! Timeouts, tail loss probes and zero-window probes (tcp_timer.c and tcp_output.c, 6.18).
 
 use super::Probe;
+use super::info::millis_between;
 use super::output::Amount;
 use super::skb::Skb;
 use super::write::Nagle;
@@ -170,8 +171,9 @@ impl Connection {
             self.time_out(now);
             return;
         }
+        self.snd.rehashes = self.snd.rehashes.wrapping_add(1);
         self.enter_loss(now);
-        self.count_timeout();
+        self.count_timeout(now);
         let head = self.snd.queue.head().unwrap_or(head);
         if !self.retransmit_buffer(now, head, 1) {
             let ticks = self.ticks(RESOURCE_PROBE);
@@ -182,11 +184,21 @@ impl Connection {
     }
 
     /// `tcp_update_rto_stats`.
-    fn count_timeout(&mut self) {
+    fn count_timeout(&mut self, now: Instant) {
+        if self.snd.retransmits == 0 {
+            self.snd.rto_since = Some(now);
+        }
         self.snd.total_rto_recoveries =
             self.snd.total_rto_recoveries.saturating_add(u16::from(self.snd.retransmits == 0));
         self.snd.retransmits = self.snd.retransmits.saturating_add(1);
         self.snd.total_rto = self.snd.total_rto.saturating_add(1);
+    }
+
+    /// The row of timeouts is over (`tcp_update_rto_time`).
+    pub(super) fn end_timeouts(&mut self, now: Instant) {
+        if let Some(since) = self.snd.rto_since.take() {
+            self.snd.total_rto_ms = self.snd.total_rto_ms.saturating_add(millis_between(since, now));
+        }
     }
 
     /// The timeout doubles, unless this is a thin stream or one of the first SYNs.
@@ -206,6 +218,29 @@ impl Connection {
         }
         let ticks = self.within_user_timeout(now, self.snd.rtt.rto);
         self.set_retransmit_timer(now, Pending::Retransmit, ticks);
+    }
+
+    /// A router could not pass the head on: the timeout is not a sign of congestion, and its doubling is taken back
+    /// (`tcp_ld_RTO_revert`, RFC 6069).
+    pub(crate) fn revert_back_off(&mut self, now: Instant) {
+        let Some(head) = self.snd.queue.head() else { return };
+        if self.snd.retransmits == 0 || self.snd.backoff == 0 {
+            return;
+        }
+        self.snd.backoff -= 1;
+        let base = if self.snd.rtt.srtt_us == 0 {
+            self.ticks(self.settings.choices.initial_rto)
+        } else {
+            self.measured_rto()
+        };
+        self.snd.rtt.rto = (base << self.snd.backoff.min(32)).min(self.rto_max());
+        let since = now.since(self.snd.queue[head].sent_at).unwrap_or_default();
+        let left = self.snd.rtt.rto - self.ticks(since);
+        if left > 0 {
+            self.set_retransmit_timer(now, Pending::Retransmit, left);
+        } else {
+            self.retransmit_timer(now);
+        }
     }
 
     /// `tcp_clamp_rto_to_user_timeout`.

@@ -9,15 +9,15 @@ use slowpath_model::Instant;
 impl Connection {
     /// The first window (`tcp_init_cwnd`).
     pub(super) fn initial_cwnd(&self) -> u32 {
-        match self.settings.choices.initial_window {
+        let of_kernel = match self.settings.choices.initial_window {
             InitialWindow::Segments(segments) => segments,
             InitialWindow::Rfc3390 => match self.snd.mss {
                 0..=1095 => 4,
                 1096..=2190 => 3,
                 _ => 2,
             },
-        }
-        .min(self.snd.window.clamp)
+        };
+        self.settings.route.initcwnd.unwrap_or(of_kernel).min(self.snd.window.clamp)
     }
 
     /// `tcp_cwnd_validate`: notes whether the window or something else held the sender.

@@ -18,9 +18,12 @@ pub(super) fn listener_window(
 ) -> InitialWindow {
     let socket = Receiver::new(settings, options);
     let space = u32::try_from(socket.full_space(settings).max(0)).unwrap_or(u32::MAX);
-    let clamp = socket.window_clamp;
+    let clamp = match socket.window_clamp {
+        0 => settings.route.window.unwrap_or(0),
+        clamp => clamp,
+    };
     let clamp = if socket.buffer_locked && (clamp == 0 || clamp > space) { space } else { clamp };
-    initial_window(&settings.sysctls, space, mss, clamp, scaling)
+    initial_window(settings, space, mss, clamp, scaling)
 }
 
 impl Connection {
@@ -43,11 +46,14 @@ impl Connection {
         rcv.set_initial_window(request.window);
         rcv.advmss = request.advmss;
         rcv.offered_scale = request.window.scale;
+        // The SYN.
+        rcv.counters.segs_in = 1;
         rcv.ack.last_data = child.settings.choices.clock.jiffies(now);
         if request.negotiated.timestamps {
             rcv.ts_recent = request.ts_recent;
             rcv.ts_recent_stamp = Some(now);
         }
+        child.snd.last_sent = now;
         child.sync_mss();
         child.init_rcv_mss();
         child.start_keepalive(now);

@@ -105,7 +105,7 @@ impl Connection {
     }
 
     /// Ends the connection at once, with a reset where the peer may believe in it (`tcp_disconnect`).
-    pub(crate) fn disconnect(&mut self, now: Instant) {
+    pub fn disconnect(&mut self, now: Instant) {
         let before = self.state;
         self.set_state(State::Closed);
         let unsent = self.snd.nxt != self.snd.write_seq;

@@ -17,7 +17,8 @@ use std::sync::Arc;
 impl Connection {
     /// A socket in CLOSED (`tcp_init_sock`).
     pub fn new(settings: Arc<Settings>, options: SocketOptions) -> Self {
-        let kind = options.congestion.unwrap_or(settings.choices.congestion_control);
+        let chosen = settings.route.congestion.or(options.congestion);
+        let kind = chosen.unwrap_or(settings.choices.congestion_control);
         Self {
             snd: Sender::new(&settings, &options),
             rcv: Receiver::new(&settings, &options),
@@ -60,12 +61,15 @@ impl Connection {
         self.init_rcv_mss();
         let space = self.rcv.full_space(&self.settings).max(0);
         let space = u32::try_from(space).unwrap_or(u32::MAX);
+        if let (Some(most), 0) = (self.settings.route.window, self.rcv.window_clamp) {
+            self.rcv.window_clamp = most;
+        }
         if self.rcv.buffer_locked && (self.rcv.window_clamp == 0 || self.rcv.window_clamp > space) {
             self.rcv.window_clamp = space;
         }
         let sysctls = &self.settings.sysctls;
         let chosen = initial_window(
-            sysctls,
+            &self.settings,
             space,
             self.rcv.advmss,
             self.rcv.window_clamp,

@@ -125,7 +125,10 @@ pub(super) fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
     if waiting >= limit {
         return Answer::No;
     }
-    if has_data && (mode & SERVER_NO_COOKIE != 0 || listener.options().fast_open_no_cookie) {
+    if mode & SERVER_NO_COOKIE != 0
+        || listener.options().fast_open_no_cookie
+        || listener.settings().route.fast_open_no_cookie
+    {
         return Answer::Accept;
     }
     let Some(asked) = asked else { return Answer::No };
@@ -178,7 +181,8 @@ impl Connection {
         len: u32,
     ) -> (Self, Result<u32, Errno>) {
         let mode = settings.sysctls.tcp_fastopen;
-        let free = mode & CLIENT_NO_COOKIE != 0 || options.fast_open_no_cookie;
+        let free =
+            mode & CLIENT_NO_COOKIE != 0 || options.fast_open_no_cookie || settings.route.fast_open_no_cookie;
         let mut connection = Self::new(settings, options);
         if mode & CLIENT_ENABLE == 0 {
             return (connection, Err(Errno::EOPNOTSUPP));

@@ -49,9 +49,15 @@ impl Connection {
             }
             return;
         }
+        if seq == self.snd.una && matches!(kind, Unreachable::Network | Unreachable::Host) {
+            self.revert_back_off(now);
+        }
         let error = kind.error();
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.done_with_error(now, error);
+        } else if self.options.receive_errors {
+            self.error = Some(error);
+            self.wakeups.state = true;
         } else {
             // Without IP_RECVERR an established connection remembers it, and no more (RFC 1122, section 4.2.3.9).
             self.soft_error = Some(error);

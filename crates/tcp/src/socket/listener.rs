@@ -95,6 +95,12 @@ impl Listener {
         self.settings.clone()
     }
 
+    /// The host's settings have changed.
+    pub fn set_settings(&mut self, settings: &Arc<Settings>) {
+        self.settings = settings.clone();
+        self.children.values_mut().for_each(|child| child.set_settings(settings.clone()));
+    }
+
     /// What it has counted.
     pub fn counters(&self) -> ListenerCounters {
         self.counters

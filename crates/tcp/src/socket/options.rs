@@ -67,6 +67,8 @@ pub struct SocketOptions {
     pub delack_max: Option<Duration>,
     /// Timeouts of thin streams do not back off (`TCP_THIN_LINEAR_TIMEOUTS`).
     pub thin_linear_timeouts: bool,
+    /// What ICMP says of an established connection is told at once (`IP_RECVERR`, `IPV6_RECVERR`).
+    pub receive_errors: bool,
     /// SYNs of this connection are kept for the application (`TCP_SAVE_SYN`).
     pub save_syn: bool,
 }
@@ -116,6 +118,7 @@ impl Default for SocketOptions {
             rto_min: None,
             delack_max: None,
             thin_linear_timeouts: false,
+            receive_errors: false,
             save_syn: false,
         }
     }
@@ -165,6 +168,8 @@ socket_options! {
     ReusePort = "SO_REUSEPORT",
     /// Whether urgent data stays in the stream.
     OobInline = "SO_OOBINLINE",
+    /// Whether ICMP errors are told at once.
+    ReceiveErrors = "IP_RECVERR",
     /// Bytes a second.
     MaxPacingRate = "SO_MAX_PACING_RATE",
     /// Whether small segments go at once.

@@ -161,6 +161,17 @@ impl Connection {
         if left == 0 && self.rcv.fin { 1 } else { left }
     }
 
+    /// The oldest sequence number that is not acknowledged, and the one after the last written (`snd_una`,
+    /// `write_seq`).
+    pub const fn written(&self) -> (StreamOffset, StreamOffset) {
+        (self.snd.una, self.snd.write_seq)
+    }
+
+    /// Where the last buffer begins that was not sent yet: what is written next may go into it.
+    pub fn unsent_tail(&self) -> Option<StreamOffset> {
+        self.snd.queue.unsent_tail().map(|id| self.snd.queue[id].seq)
+    }
+
     /// Bytes written and not acknowledged (`SIOCOUTQ`).
     pub fn outq(&self) -> u32 {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);

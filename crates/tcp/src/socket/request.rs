@@ -73,7 +73,9 @@ impl SynAck {
                 mss: peer_mss(offered.mss, options),
                 // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
                 // what everybody understands.
-                ecn: asks_ecn && sysctls.tcp_ecn != 0 && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
+                ecn: asks_ecn
+                    && (sysctls.tcp_ecn != 0 || settings.route.ecn)
+                    && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
             },
             window,
             advmss,

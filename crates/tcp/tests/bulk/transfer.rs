@@ -77,7 +77,14 @@ pub struct Bulk {
 }
 
 fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
-    Arc::new(Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65535, 65_215) })
+    Arc::new(Settings {
+        choices,
+        sysctls,
+        mtu: 1500,
+        ip_header: 20,
+        gso_max: (65535, 65_215),
+        route: Default::default(),
+    })
 }
 
 impl Bulk {

@@ -94,7 +94,14 @@ pub struct Pair {
 }
 
 pub fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
-    Arc::new(Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65_535, 65_536) })
+    Arc::new(Settings {
+        choices,
+        sysctls,
+        mtu: 1500,
+        ip_header: 20,
+        gso_max: (65_535, 65_536),
+        route: Default::default(),
+    })
 }
 
 impl Pair {

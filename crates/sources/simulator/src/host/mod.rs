@@ -357,5 +357,6 @@ fn settings(plan: &Plan) -> Settings {
         mtu: u32::try_from(plan.nic.mtu.get()).unwrap_or(u32::MAX),
         ip_header: 20,
         gso_max: (65_535, 65_536),
+        route: Default::default(),
     }
 }
