@@ -19,7 +19,7 @@ help:
 	@echo 'For those who change it:'
 	@echo '  make test    every test and check; as root also those that need it (20 minutes)'
 	@echo '  make lint    formatting, clippy and the types of the page only'
-	@echo '  make bench   speed and memory beside tcptrace and tshark, on the same captures (as root)'
+	@echo '  make bench   speed and memory beside tcptrace, tshark and ns-3 (as root; ONLY=captures or ONLY=simulators)'
 	@echo '  make docs    the handbook in out/handbook and the crates in $(target)/doc'
 	@echo '  make clean   remove what was built'
 	@echo
@@ -39,9 +39,14 @@ lint:
 	@tools/test --only lint
 
 bench:
-	@tools/install-packages cargo cc tcptrace tshark tcpdump ethtool ip
+	@tools/install-packages cargo cc c++ tcptrace tshark tcpdump ethtool ip
 	cargo build --release --locked --package slowpath --package xtask
+ifneq ($(ONLY),simulators)
 	@benches/compare
+endif
+ifneq ($(ONLY),captures)
+	@benches/compare-simulators
+endif
 
 docs:
 	@tools/docs

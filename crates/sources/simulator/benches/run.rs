@@ -1,21 +1,32 @@
 //! How fast a run is: CPU time, data packets per CPU second, and memory.
 //!
-//! `cargo bench -p slowpath-simulator --bench run -- FILE [KEY=VALUE…]`
+//! `cargo bench -p slowpath-simulator --bench run -- FILE [KEY=VALUE…]`; with `--json` one line of JSON, which
+//! `benches/compare-simulators` reads.
 
-use slowpath_simulator::{Observer, Sight, Simulation};
+use slowpath_model::End;
+use slowpath_simulator::{Observer, Progress, Sight, Simulation};
+use slowpath_tcp::packet::Options;
+use std::time::Duration;
 
-/// Counts data packets sent.
+/// Counts what hosts send and what ACKs senders get.
 #[derive(Default)]
 struct Counter {
     data: u64,
     bytes: u64,
+    acks: u64,
+    /// Of these, with SACK blocks: the sender is repairing losses.
+    sacks: u64,
 }
 
 impl Observer for Counter {
     fn packet(&mut self, sight: &Sight<'_>) {
-        if sight.sent && sight.frame.packet.len > 0 {
+        let packet = &sight.frame.packet;
+        if sight.sent && packet.len > 0 {
             self.data += 1;
-            self.bytes += u64::from(sight.frame.packet.len);
+            self.bytes += u64::from(packet.len);
+        } else if !sight.sent && sight.from == End::B {
+            self.acks += 1;
+            self.sacks += u64::from(matches!(packet.options, Options::Sack(_)));
         }
     }
 }
@@ -28,7 +39,31 @@ fn cpu_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The largest resident set so far, in KiB.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+/// CPU time and ACKs of the slices of a run in which losses were repaired, or were not.
+#[derive(Default)]
+struct Share {
+    nanos: u64,
+    acks: u64,
+}
+
+impl Share {
+    fn nanos_per_ack(&self) -> f64 {
+        self.nanos as f64 / self.acks.max(1) as f64
+    }
+}
+
+/// How much is simulated between two looks at the clock.
+const SLICE: Duration = Duration::from_millis(1);
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let json = std::env::args().any(|argument| argument == "--json");
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
     let Some(file) = arguments.next() else {
         println!("name a scenario file");
@@ -41,9 +76,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = cpu_time();
     let mut simulation = Simulation::new(&checked.scenario);
     let mut counter = Counter::default();
-    simulation.run(&mut counter);
+    let (mut repairing, mut otherwise) = (Share::default(), Share::default());
+    let mut progress = Progress::Running;
+    let mut before = (begin, 0, 0);
+    while progress == Progress::Running {
+        progress = simulation.run_until(simulation.now() + SLICE, &mut counter);
+        let now = (cpu_time(), counter.acks, counter.sacks);
+        let acks = now.1 - before.1;
+        // A slice with ACKs of either kind belongs to the kind that most of them are.
+        let share = if 2 * (now.2 - before.2) > acks { &mut repairing } else { &mut otherwise };
+        share.nanos += now.0 - before.0;
+        share.acks += acks;
+        before = now;
+    }
     let seconds = (cpu_time() - begin) as f64 / 1e9;
     let simulated = simulation.now().seconds();
+    if json {
+        let wires = simulation.wires();
+        println!(
+            "{{\"simulated_s\": {simulated}, \"cpu_s\": {seconds}, \"data_packets\": {}, \"dropped\": {}, \
+             \"most_in_flight\": {}, \"peak_mib\": {}, \"repairing_ns_per_ack\": {}, \"repairing_acks\": {}, \
+             \"otherwise_ns_per_ack\": {}}}",
+            counter.data,
+            wires.iter().map(|wire| wire.totals().dropped()).sum::<u64>(),
+            wires.iter().map(|wire| u64::try_from(wire.most_in_flight()).unwrap_or(0)).sum::<u64>(),
+            peak_kib() as f64 / 1024.0,
+            repairing.nanos_per_ack(),
+            repairing.acks,
+            otherwise.nanos_per_ack(),
+        );
+        return Ok(());
+    }
     println!(
         "{simulated:.1} s simulated in {seconds:.2} s: {} data packets, {:.0} per CPU second, {:.2} events each, {:.1} Mbit/s",
         counter.data,
