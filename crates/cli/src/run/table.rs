@@ -1,52 +1,18 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
 use serde_json::{Value, json};
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::Rate;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
-use slowpath_simulator::report::{HostReport, Transfer};
+use slowpath_simulator::report::{HostReport, Total};
 use slowpath_views::quantity::{count, counted, duration, duration_or_dash, share};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// The connections of one flow of the scenario, together.
-struct Flow<'a> {
-    name: &'a str,
-    connections: usize,
-    bytes: Bytes,
-    lasted: Duration,
-    rate: Option<Rate>,
-    retransmits: u64,
-    timeouts: u64,
-    /// Of the connection whose process read last.
-    rtt: Option<Duration>,
-    least_rtt: Option<Duration>,
-}
-
-fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<Flow<'a>> {
-    let transfers = simulation.transfers();
-    let of = |index: usize| transfers.iter().filter(move |t| simulation.flow_of(t.stream) == index);
-    scenario.flows.iter().enumerate().map(|(index, flow)| summed(&flow.name, of(index))).collect()
-}
-
-fn summed<'a, 't>(name: &'a str, transfers: impl Iterator<Item = &'t Transfer> + Clone) -> Flow<'a> {
-    let told = || transfers.clone().filter_map(|transfer| transfer.told);
-    let bytes = transfers.clone().map(|transfer| transfer.bytes).sum();
-    let lasted = transfers.clone().map(|transfer| transfer.lasted).max().unwrap_or_default();
-    // Connections side by side share the time, those one after the other do not: each has its own rate, and together
-    // they are as fast as the bytes of all in the time that any lasted.
-    let rate = if bytes == Bytes::ZERO { None } else { Rate::of(bytes, lasted) };
-    Flow {
-        name,
-        connections: transfers.clone().count(),
-        bytes,
-        lasted,
-        rate,
-        retransmits: told().map(|told| u64::from(told.retransmits)).sum(),
-        timeouts: told().map(|told| u64::from(told.timeouts)).sum(),
-        rtt: told().last().and_then(|told| told.smoothed_rtt),
-        least_rtt: told().filter_map(|told| told.least_rtt).min(),
-    }
+/// The flows of the scenario by name, with what came of the connections of each.
+fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<(&'a str, Total)> {
+    let flows = scenario.flows.iter().enumerate();
+    flows.map(|(index, flow)| (flow.name.as_str(), simulation.total(index))).collect()
 }
 
 /// Prints the tables.
@@ -60,16 +26,16 @@ pub fn print(scenario: &Scenario, simulation: &Simulation, out: &mut impl Write)
             .map(str::to_owned)
             .to_vec(),
     ];
-    for flow in flows(scenario, simulation) {
+    for (name, flow) in flows(scenario, simulation) {
         rows.push(vec![
-            flow.name.to_owned(),
+            name.to_owned(),
             flow.connections.to_string(),
             flow.bytes.to_string(),
-            duration(flow.lasted),
-            flow.rate.map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
+            duration(flow.lasted()),
+            flow.rate().map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
             count(flow.retransmits),
             count(flow.timeouts),
-            duration_or_dash(flow.rtt),
+            duration_or_dash(flow.smoothed_rtt),
             duration_or_dash(flow.least_rtt),
         ]);
     }
@@ -153,16 +119,16 @@ fn micros(time: Option<Duration>) -> Option<u64> {
 
 /// The flows, for programs.
 pub fn flows_json(scenario: &Scenario, simulation: &Simulation) -> Value {
-    let one = |flow: &Flow<'_>| {
+    let one = |(name, flow): &(&str, Total)| {
         json!({
-            "name": flow.name,
+            "name": name,
             "connections": flow.connections,
             "bytes": flow.bytes.get(),
-            "seconds": flow.lasted.as_secs_f64(),
-            "rate_bit_per_s": flow.rate.map(Rate::get),
+            "seconds": flow.lasted().as_secs_f64(),
+            "rate_bit_per_s": flow.rate().map(Rate::get),
             "retransmits": flow.retransmits,
             "timeouts": flow.timeouts,
-            "rtt_us": micros(flow.rtt),
+            "rtt_us": micros(flow.smoothed_rtt),
             "least_rtt_us": micros(flow.least_rtt),
         })
     };

@@ -13,6 +13,7 @@
 
 pub mod agenda;
 pub mod host;
+pub mod links;
 pub mod outside;
 pub mod pcapng;
 pub mod program;

@@ -2,7 +2,7 @@
 
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
-use crate::report::Told;
+use crate::links::{Link, Links};
 use crate::tap;
 use crate::wire::{Frame, Wire};
 use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Wait};
@@ -123,32 +123,6 @@ impl Observer for Nobody {
     fn packet(&mut self, _sight: &Sight<'_>) {}
 }
 
-/// A connection, as both of its hosts know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// The stream of a flow that it serves.
-    pub stream: usize,
-    /// The client's and the server's host.
-    pub hosts: [usize; 2],
-    /// The wires away from the client and away from the server.
-    pub wires: [usize; 2],
-    /// Their sockets, while they have one.
-    pub sockets: [Option<SocketId>; 2],
-    /// When the client called `connect`.
-    pub opened: Instant,
-    /// Bytes that the process at each end has read, and when it did so last.
-    pub read: [(u64, Instant); 2],
-    /// What the kernel of each end said of it when its socket went.
-    pub told: [Option<Told>; 2],
-}
-
-impl Link {
-    /// The client is end A, the server end B.
-    pub fn end_at(&self, host: usize) -> End {
-        if self.hosts[0] == host { End::A } else { End::B }
-    }
-}
-
 /// What a host can reach beside itself.
 pub struct Outside<'a> {
     /// The time.
@@ -160,7 +134,7 @@ pub struct Outside<'a> {
     /// The wires of all paths.
     pub wires: &'a mut [Wire],
     /// The connections, by number.
-    pub links: &'a mut Vec<Link>,
+    pub links: &'a mut Links,
     /// Processes of flows that are not over.
     pub processes: &'a mut usize,
     /// Who watches.
@@ -172,7 +146,7 @@ pub struct Outside<'a> {
 /// The part of [`Outside`] that tells whoever watches.
 pub struct Teller<'a> {
     at: Instant,
-    links: &'a [Link],
+    links: &'a Links,
     observer: &'a mut dyn Observer,
     /// What it wants to be told beside packets.
     pub wants: Wants,
@@ -183,7 +157,7 @@ impl Teller<'_> {
     #[cold]
     #[inline(never)]
     pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
-        let Some(link) = self.links.get(connection as usize) else { return };
+        let Some(link) = self.links.get(connection) else { return };
         let kind = kind(link.end_at(host));
         self.observer.happened(&Occurrence { at: self.at, host: HostId(host), connection, link, kind });
     }
@@ -200,7 +174,7 @@ impl Teller<'_> {
 impl Outside<'_> {
     /// Tells whoever watches of a packet at a host.
     pub fn observe(&mut self, host: usize, sent: bool, frame: &Frame) {
-        let Some(link) = self.links.get(frame.connection as usize) else { return };
+        let Some(link) = self.links.get(frame.connection) else { return };
         let here = link.end_at(host);
         let from = if sent { here } else { !here };
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });

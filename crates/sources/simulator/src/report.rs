@@ -5,8 +5,9 @@ use crate::host::nic::receive::ReceiveCounts;
 use crate::host::nic::transmit::TransmitCounts;
 use crate::host::socket::SocketCounts;
 use crate::host::softirq::SoftirqCounts;
+use crate::links::Link;
 use crate::simulation::Simulation;
-use slowpath_model::{Bytes, End, FlowKey, Rate};
+use slowpath_model::{Bytes, End, FlowKey, Instant, Rate};
 use slowpath_tcp::TcpInfo;
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub struct Transfer {
     pub sender: End,
     /// What the other end's process has read.
     pub bytes: Bytes,
+    /// When the client called `connect`.
+    pub opened: Instant,
     /// From the call of `connect` to the last byte read.
     pub lasted: Duration,
     /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
@@ -61,6 +64,67 @@ impl Transfer {
     /// Data read, over the time from the opening to the last of it; `None` if there was none.
     pub fn rate(&self) -> Option<Rate> {
         if self.bytes == Bytes::ZERO { None } else { Rate::of(self.bytes, self.lasted) }
+    }
+}
+
+/// What came of several connections together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many they are.
+    pub connections: u64,
+    /// What was read of all.
+    pub bytes: Bytes,
+    /// When the first was opened and the last byte was read.
+    pub span: Option<(Instant, Instant)>,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Smoothed round-trip time of the last one that has any.
+    pub smoothed_rtt: Option<Duration>,
+    /// The shortest round-trip time of all.
+    pub least_rtt: Option<Duration>,
+}
+
+impl Total {
+    /// Adds a connection.
+    pub fn add(&mut self, transfer: &Transfer) {
+        let told = transfer.told.unwrap_or_default();
+        self.join(&Self {
+            connections: 1,
+            bytes: transfer.bytes,
+            span: Some((transfer.opened, transfer.opened + transfer.lasted)),
+            retransmits: told.retransmits.into(),
+            timeouts: told.timeouts.into(),
+            smoothed_rtt: told.smoothed_rtt,
+            least_rtt: told.least_rtt,
+        });
+    }
+
+    /// Adds connections of which the last is younger.
+    pub fn join(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.bytes += other.bytes;
+        self.span = match (self.span, other.span) {
+            (Some((begin, end)), Some((other_begin, other_end))) => {
+                Some((begin.min(other_begin), end.max(other_end)))
+            }
+            (one, other) => one.or(other),
+        };
+        self.retransmits += other.retransmits;
+        self.timeouts += other.timeouts;
+        self.smoothed_rtt = other.smoothed_rtt.or(self.smoothed_rtt);
+        self.least_rtt = self.least_rtt.into_iter().chain(other.least_rtt).min();
+    }
+
+    /// From the opening of the first to the last byte read.
+    pub fn lasted(&self) -> Duration {
+        self.span.and_then(|(begin, end)| end.since(begin)).unwrap_or_default()
+    }
+
+    /// Data read over that time; `None` if there was none.
+    pub fn rate(&self) -> Option<Rate> {
+        if self.bytes == Bytes::ZERO { None } else { Rate::of(self.bytes, self.lasted()) }
     }
 }
 
@@ -80,25 +144,28 @@ pub struct HostReport {
 }
 
 impl Simulation {
-    /// The connections so far, in the order in which they were opened.
+    /// The connections so far, in the order in which they were opened, but of those that are over only the last
+    /// thousand or so.
     pub fn transfers(&self) -> Vec<Transfer> {
-        (0..self.links().len()).map(|number| self.transfer(number)).collect()
+        self.links().iter().map(|(number, link)| self.transfer(number, link)).collect()
     }
 
-    fn transfer(&self, number: usize) -> Transfer {
-        let link = &self.links()[number];
-        let sender = if link.read[End::A.index()].0 > link.read[End::B.index()].0 { End::B } else { End::A };
-        let (bytes, last) = link.read[(!sender).index()];
-        let alive = link.sockets[sender.index()]
-            .and_then(|id| self.hosts()[link.hosts[sender.index()]].told(id, self.now()));
-        Transfer {
-            stream: link.stream,
-            key: crate::tap::key(number as u32, link),
-            sender,
-            bytes: Bytes::new(bytes),
-            lasted: last.since(link.opened).unwrap_or_default(),
-            told: alive.or(link.told[sender.index()]),
+    /// What came of all connections of a flow of the scenario together.
+    pub fn total(&self, flow: usize) -> Total {
+        let mut total = Total::default();
+        for stream in (0..self.streams()).filter(|stream| self.flow_of(*stream) == flow) {
+            total.join(&self.links().past(stream));
         }
+        for (number, link) in self.links().iter().filter(|(_, link)| self.flow_of(link.stream) == flow) {
+            total.add(&self.transfer(number, link));
+        }
+        total
+    }
+
+    fn transfer(&self, number: u32, link: &Link) -> Transfer {
+        let sender = link.sender().index();
+        let host = &self.hosts()[link.hosts[sender]];
+        link.transfer(number, link.sockets[sender].and_then(|id| host.told(id, self.now())))
     }
 
     /// What came of each host, in the order of the scenario.

@@ -2,7 +2,8 @@
 
 use crate::agenda::Agenda;
 use crate::host::{Host, Stream};
-use crate::outside::{Link, Nobody, Observer, Outside, Source, Wants};
+use crate::links::Links;
+use crate::outside::{Nobody, Observer, Outside, Source, Wants};
 use crate::program::{Client, Program, Receiver, Sender, Server};
 use crate::wire::Wire;
 use slowpath_model::Instant;
@@ -22,7 +23,7 @@ pub struct Simulation {
     /// The host at which each wire ends.
     destinations: Vec<usize>,
     hosts: Vec<Host>,
-    links: Vec<Link>,
+    links: Links,
     /// The flow of the scenario that each stream is of.
     flows: Vec<usize>,
     /// Processes of flows that are not over.
@@ -55,7 +56,7 @@ impl Simulation {
             wires: Vec::new(),
             destinations: Vec::new(),
             hosts: Vec::new(),
-            links: Vec::new(),
+            links: Links::default(),
             flows: Vec::new(),
             processes: 0,
             events: 0,
@@ -195,13 +196,18 @@ impl Simulation {
         &self.wires
     }
 
+    /// How many streams the flows have together.
+    pub fn streams(&self) -> usize {
+        self.flows.len()
+    }
+
     /// The place in the scenario of the flow that a stream is of.
     pub fn flow_of(&self, stream: usize) -> usize {
         self.flows[stream]
     }
 
-    /// The connections, in the order in which they were opened.
-    pub fn links(&self) -> &[Link] {
+    /// The connections.
+    pub fn links(&self) -> &Links {
         &self.links
     }
 }

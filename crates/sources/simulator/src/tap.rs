@@ -1,7 +1,8 @@
 //! What is seen at a host as the model's events: what a capture there would have in it, and what a probe of its kernel
 //! would tell.
 
-use crate::outside::{Link, Observer, Occurrence, Sight, Wants};
+use crate::links::Link;
+use crate::outside::{Observer, Occurrence, Sight, Wants};
 use crate::wire::Frame;
 use slowpath_model::{
     End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, SackBlocks, Segment, Sink,

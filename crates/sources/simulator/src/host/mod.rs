@@ -23,7 +23,8 @@ pub mod softirq;
 mod task;
 
 use crate::agenda::Slot;
-use crate::outside::{Link, Observer, Occurrence, Outside, Source};
+use crate::links::Links;
+use crate::outside::{Observer, Occurrence, Outside, Source};
 use crate::program::{Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
@@ -303,9 +304,9 @@ impl Host {
     }
 
     /// Tells of the state of each of its sockets.
-    pub fn sample(&self, now: Instant, links: &[Link], observer: &mut dyn Observer) {
+    pub fn sample(&self, now: Instant, links: &Links, observer: &mut dyn Observer) {
         for socket in self.sockets.iter() {
-            let link = &links[socket.connection as usize];
+            let Some(link) = links.get(socket.connection) else { continue };
             let kind = EventKind::Sampled(socket.sample(link.end_at(self.id), now));
             let (host, connection) = (HostId(self.id), socket.connection);
             observer.happened(&Occurrence { at: now, host, connection, link, kind });

@@ -5,7 +5,8 @@ use super::handling::Handling;
 use super::schedule::TaskId;
 use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
 use crate::agenda::Slot;
-use crate::outside::{Link, Outside, Source};
+use crate::links::Link;
+use crate::outside::{Outside, Source};
 use crate::report::Told;
 use crate::wire::Frame;
 use slowpath_model::End;
@@ -159,7 +160,7 @@ impl Host {
         let plan = &self.streams[&stream];
         let (hosts, wires) = (plan.hosts, plan.wires);
         let tcp = Connection::connect(Arc::clone(&self.settings), plan.options[0].clone(), out.now);
-        let connection = out.links.len() as u32;
+        let connection = out.links.next_number();
         let id = self.add_socket(tcp, connection, wires[0], out);
         let read = [(0, out.now); 2];
         let sockets = [Some(id), None];
@@ -183,14 +184,16 @@ impl Host {
         };
         let (connection, wire) = (peer as u32, door.wire);
         let id = self.add_socket(tcp, connection, wire, out);
-        out.links[connection as usize].sockets[1] = Some(id);
+        if let Some(link) = out.links.get_mut(connection) {
+            link.sockets[1] = Some(id);
+        }
         handling.begin(id);
         Some(id)
     }
 
     /// The socket that a packet is for.
     pub(super) fn socket_for(&self, frame: &Frame, out: &Outside<'_>) -> Option<SocketId> {
-        let link = out.links.get(frame.connection as usize)?;
+        let link = out.links.get(frame.connection)?;
         let end = link.end_at(self.id);
         let door = || self.doors.get(&link.stream).copied().filter(|_| end == End::B);
         link.sockets[end.index()].or_else(door)
@@ -211,10 +214,14 @@ impl Host {
         let place = std::mem::replace(&mut self.sockets.places[id.index()], Place::Free);
         let Place::Connection(socket) = place else { return };
         self.throttled -= usize::from(socket.throttled);
-        let link = &mut out.links[socket.connection as usize];
-        let end = link.end_at(self.id);
-        link.sockets[end.index()] = None;
-        link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
+        if let Some(link) = out.links.get_mut(socket.connection) {
+            let end = link.end_at(self.id);
+            link.sockets[end.index()] = None;
+            link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
+            if link.told.iter().all(Option::is_some) {
+                out.links.is_over(socket.connection);
+            }
+        }
         self.past_sockets = self.past_sockets.plus(socket.counts);
         out.agenda.set(socket.timer, None);
         self.sockets.free.push((id, socket.timer));

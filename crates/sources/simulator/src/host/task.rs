@@ -377,10 +377,11 @@ impl Host {
                         out.waited(self.id, socket.connection, Wait::ReceiveQueue, waited, bytes);
                     }
                 }
-                let link = &mut out.links[socket.connection as usize];
-                let end = link.end_at(self.id).index();
-                let (read, last) = &mut link.read[end];
-                (*read, *last) = (*read + amount, out.now);
+                if let Some(link) = out.links.get_mut(socket.connection) {
+                    let end = link.end_at(self.id).index();
+                    let (read, last) = &mut link.read[end];
+                    (*read, *last) = (*read + amount, out.now);
+                }
                 let copied = copied + amount;
                 let this = &mut self.tasks[index];
                 this.call = if copied == wanted || (is_empty && !has_waiting) {

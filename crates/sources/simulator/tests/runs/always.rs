@@ -107,3 +107,25 @@ fn what_was_written_is_read() {
         assert_eq!(run.bytes().get(), 5 << 20, "{path}");
     }
 }
+
+/// Connections that are over leave nothing behind but their sums, which are what they would be without that.
+#[test]
+fn thousands_of_short_connections_are_all_counted_and_few_are_kept() {
+    // A minute of them is in TIME-WAIT.
+    let text = "title = \"t\"\nduration = \"600 s\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
+                [path]\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n\
+                [flows]\nstreams = 2\n\
+                [flows.requests]\nresponse = \"2000 B\"\ncount = 5000\nconnection = \"each\"\n";
+    let mut simulation = Simulation::new(&scenario(text));
+    simulation.run(&mut slowpath_simulator::Nobody);
+    let total = simulation.total(0);
+    assert_eq!((total.connections, total.bytes.get()), (10_000, 10_000 * 2000));
+    assert!(simulation.transfers().len() < 4500, "{} are kept", simulation.transfers().len());
+    assert_eq!(total.least_rtt.map(|rtt| rtt.as_millis()), Some(20));
+    let rate = total.rate().expect("data").get();
+    let lasted = simulation.now().seconds();
+    assert!(
+        (rate as f64 - 10_000.0 * 2000.0 * 8.0 / lasted).abs() < 0.01 * rate as f64,
+        "{rate} bit/s in {lasted} s"
+    );
+}

@@ -1,7 +1,11 @@
 //! What theory says of some runs, with how near it must come.
 
-use crate::run::Run;
-use slowpath_model::End;
+use crate::run::{Run, scenario};
+use slowpath_model::{CaState, End, EventKind};
+use slowpath_scenario::HostId;
+use slowpath_simulator::outside::{Occurrence, Wants};
+use slowpath_simulator::{Observer, Sight, Simulation};
+use std::time::Duration;
 
 /// The payload of a full segment with timestamps at an MTU of 1500.
 const MSS: f64 = 1448.0;
@@ -73,14 +77,60 @@ fn slow_start_doubles_every_round_trip() {
 /// growth of the window, and C is √(3/2).
 #[test]
 fn reno_follows_the_square_root_of_its_losses() {
-    for (loss, seconds) in [(1e-4, 400), (1e-3, 200), (1e-2, 200)] {
+    for (loss, seconds) in [(1e-5, 400), (1e-4, 400), (1e-3, 200), (1e-2, 200)] {
         let percent = loss * 100.0;
+        // Slow start ends soon: what a window far above the mean carries would count for hundreds of round trips.
         let run = Run::of(&format!(
             "title = \"t\"\nduration = \"{seconds} s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
-             loss = \"{percent} %\"\n[flows.sender.socket]\nTCP_CONGESTION = \"reno\"\n"
+             loss = \"{percent} %\"\n[[path.forward.lose]]\npackets = [1000]\n\
+             [flows.sender.socket]\nTCP_CONGESTION = \"reno\"\n"
         ));
         let expected = MSS * 8.0 / 0.050 * (1.5_f64 / loss).sqrt();
         assert_near(&format!("{percent} %"), run.acknowledged(20.0, f64::from(seconds)), expected, 0.15);
+    }
+}
+
+/// Every millisecond: the sender's window, whether it recovers, and its threshold.
+struct Windows(Vec<(u32, bool, u32)>);
+
+impl Observer for Windows {
+    fn packet(&mut self, _sight: &Sight<'_>) {}
+
+    fn wants(&self) -> Wants {
+        Wants { samples: Some(Duration::from_millis(1)), ..Wants::default() }
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        if let (EventKind::Sampled(sample), HostId(0)) = (occurrence.kind, occurrence.host) {
+            let recovers = sample.ca_state == Some(CaState::Recovery);
+            let numbers = sample.snd_cwnd.zip(sample.snd_ssthresh);
+            self.0.extend(numbers.map(|(window, threshold)| (window, recovers, threshold)));
+        }
+    }
+}
+
+/// RFC 9438, section 4.2: W(t) = C (t - K)³ + Wmax, K = ∛(Wmax (1 - β) / C), with the kernel's β of 717/1024.
+#[test]
+fn cubic_follows_its_curve() {
+    const BETA: f64 = 717.0 / 1024.0;
+    let plan = scenario(&format!(
+        "title = \"t\"\nduration = \"16 s\"\n{FREE}[hosts.receiver.sysctl]\ntcp_rmem = \"4096 67108864 67108864\"\n\
+         [path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
+         [[path.forward.lose]]\npackets = [2000]\n[flows.sender.socket]\nTCP_CONGESTION = \"cubic\"\n"
+    ));
+    let mut watch = Windows(Vec::new());
+    Simulation::new(&plan).run(&mut watch);
+    // The window before the loss is known by what the reduction left of it. The epoch begins with the first ACK after
+    // recovery.
+    let recovered = watch.0.windows(2).position(|pair| pair[0].1 && !pair[1].1).expect("a recovery") + 1;
+    let windows = &watch.0[recovered..];
+    let w_max = f64::from(windows[0].2) / BETA;
+    let k = (w_max * (1.0 - BETA) / 0.4).cbrt();
+    assert!(w_max > 1000.0 && windows.len() > 12_000, "{w_max} segments for {} ms", windows.len());
+    for elapsed in (500..12_000).step_by(100) {
+        // The kernel aims at where the curve will be a round trip later, and gets there then.
+        let expected = w_max + 0.4 * (elapsed as f64 / 1e3 - k).powi(3);
+        assert_near(&format!("the window after {elapsed} ms"), f64::from(windows[elapsed].0), expected, 0.02);
     }
 }
 

@@ -1,0 +1,178 @@
+//! The connections of a run, by number. Those that are long over are summed up and forgotten, so that memory does not
+//! grow with every short connection that ever was.
+
+use crate::host::socket::SocketId;
+use crate::report::{Told, Total, Transfer};
+use slowpath_model::{Bytes, End, Instant};
+
+/// A connection, as both of its hosts know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The stream of a flow that it serves.
+    pub stream: usize,
+    /// The client's and the server's host.
+    pub hosts: [usize; 2],
+    /// The wires away from the client and away from the server.
+    pub wires: [usize; 2],
+    /// Their sockets, while they have one.
+    pub sockets: [Option<SocketId>; 2],
+    /// When the client called `connect`.
+    pub opened: Instant,
+    /// Bytes that the process at each end has read, and when it did so last.
+    pub read: [(u64, Instant); 2],
+    /// What the kernel of each end said of it when its socket went.
+    pub told: [Option<Told>; 2],
+}
+
+impl Link {
+    /// The client is end A, the server end B.
+    pub fn end_at(&self, host: usize) -> End {
+        if self.hosts[0] == host { End::A } else { End::B }
+    }
+
+    /// The end whose process has sent more.
+    pub fn sender(&self) -> End {
+        if self.read[End::A.index()].0 > self.read[End::B.index()].0 { End::B } else { End::A }
+    }
+
+    /// What came of it, with what the sender's kernel says while it still has a socket.
+    pub(crate) fn transfer(&self, number: u32, alive: Option<Told>) -> Transfer {
+        let sender = self.sender();
+        let (bytes, last) = self.read[(!sender).index()];
+        Transfer {
+            stream: self.stream,
+            key: crate::tap::key(number, self),
+            sender,
+            bytes: Bytes::new(bytes),
+            opened: self.opened,
+            lasted: last.since(self.opened).unwrap_or_default(),
+            told: alive.or(self.told[sender.index()]),
+        }
+    }
+}
+
+/// How many connections are forgotten together.
+const CHUNK: usize = 64;
+/// How many of the last ones are kept though they are over: packets of theirs may still be on the way, and who looks
+/// at a run wants to see them one by one.
+const KEPT: usize = 1024;
+
+/// Connections that were opened one after the other.
+#[derive(Clone, Debug)]
+struct Chunk {
+    links: Vec<Link>,
+    /// How many of them are over.
+    over: usize,
+}
+
+/// All connections.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    chunks: Vec<Option<Box<Chunk>>>,
+    count: usize,
+    /// By stream, what came of those that are forgotten.
+    past: Vec<Total>,
+}
+
+impl Links {
+    /// The connection of that number; `None` if it is forgotten or was never there.
+    pub fn get(&self, number: u32) -> Option<&Link> {
+        let number = number as usize;
+        self.chunks.get(number / CHUNK)?.as_ref()?.links.get(number % CHUNK)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
+        let number = number as usize;
+        self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
+    }
+
+    /// The number of the next connection.
+    pub fn next_number(&self) -> u32 {
+        self.count as u32
+    }
+
+    /// Adds a connection.
+    pub fn push(&mut self, link: Link) {
+        if self.count.is_multiple_of(CHUNK) {
+            self.chunks.push(Some(Box::new(Chunk { links: Vec::with_capacity(CHUNK), over: 0 })));
+            if let Some(old) = self.chunks.len().checked_sub(KEPT / CHUNK + 1) {
+                self.forget(old);
+            }
+        }
+        self.count += 1;
+        if let Some(Some(chunk)) = self.chunks.last_mut() {
+            chunk.links.push(link);
+        }
+    }
+
+    /// Both ends of a connection have let it go.
+    pub fn is_over(&mut self, number: u32) {
+        let index = number as usize / CHUNK;
+        if let Some(Some(chunk)) = self.chunks.get_mut(index) {
+            chunk.over += 1;
+        }
+        if index + KEPT / CHUNK < self.chunks.len() {
+            self.forget(index);
+        }
+    }
+
+    /// Sums a chunk up and forgets it, if all of it is over.
+    fn forget(&mut self, index: usize) {
+        let Some(chunk) = self.chunks[index].take_if(|chunk| chunk.over == CHUNK) else { return };
+        for (number, link) in (index * CHUNK..).zip(&chunk.links) {
+            if self.past.len() <= link.stream {
+                self.past.resize(link.stream + 1, Total::default());
+            }
+            self.past[link.stream].add(&link.transfer(number as u32, None));
+        }
+    }
+
+    /// Those that are not forgotten, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Link)> {
+        let first = |index: usize| (index * CHUNK) as u32;
+        let chunks =
+            self.chunks.iter().enumerate().filter_map(|(index, chunk)| Some((index, chunk.as_ref()?)));
+        chunks.flat_map(move |(index, chunk)| (first(index)..).zip(&chunk.links))
+    }
+
+    /// What came of the connections of a stream that are forgotten.
+    pub fn past(&self, stream: usize) -> Total {
+        self.past.get(stream).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(stream: usize, opened: i64) -> Link {
+        let opened = Instant::from_nanos(opened);
+        let read = [(1, opened), (100, opened)];
+        let told = [Some(Told { retransmits: 2, ..Told::default() }), None];
+        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, told }
+    }
+
+    #[test]
+    fn what_is_over_is_summed_up_and_the_last_are_kept() {
+        let mut links = Links::default();
+        for number in 0..10_000 {
+            assert_eq!(links.next_number(), number);
+            links.push(link(number as usize % 2, i64::from(number)));
+            // One of the first lasts; it keeps only its neighbours.
+            if number != 70 {
+                links.is_over(number);
+            }
+        }
+        let kept = links.iter().count();
+        assert!((KEPT..=KEPT + 2 * CHUNK).contains(&kept), "{kept}");
+        assert!(links.get(0).is_none() && links.get(70).is_some() && links.get(9_999).is_some());
+        assert!(links.iter().all(|(number, link)| link.opened.nanos() == i64::from(number)));
+        let (one, two) = (links.past(0), links.past(1));
+        assert_eq!(one.connections + two.connections + kept as u64, 10_000);
+        assert_eq!(one.bytes.get(), 100 * one.connections);
+        assert_eq!(two.retransmits, 2 * two.connections);
+        links.is_over(70);
+        assert!(links.get(70).is_none());
+    }
+}
