@@ -307,9 +307,15 @@ impl Connection {
     /// `tcp_tso_acked`: cuts whole acknowledged segments off the head; how many there were.
     fn trim_acknowledged(&mut self, id: super::queue::SkbId) -> u32 {
         let before = self.snd.queue[id];
-        self.free_send_memory(u32::try_from(self.snd.una.distance_from(before.seq)).unwrap_or(0));
-        self.snd.queue.trim(id, self.snd.una);
+        self.trim_head(id);
         before.segments.saturating_sub(self.snd.queue[id].segments)
+    }
+
+    /// Cuts what is acknowledged off a buffer (`tcp_trim_head`).
+    pub(super) fn trim_head(&mut self, id: super::queue::SkbId) {
+        let before = self.snd.queue[id].len();
+        self.snd.queue.trim(id, self.snd.una);
+        self.free_send_memory(before.saturating_sub(self.snd.queue[id].len()));
     }
 
     fn count_acknowledged(

@@ -17,6 +17,7 @@ impl Connection {
         let mut skb = Skb::new(StreamOffset(0), StreamOffset(1), flags);
         skb.cut(self.snd.mss);
         let id = self.snd.queue.push_sent(skb);
+        self.charge_head();
         self.snd.write_seq = StreamOffset(1);
         self.snd.pushed_seq = StreamOffset(1);
         self.snd.nxt = StreamOffset(1);

@@ -151,8 +151,8 @@ impl Connection {
             }
             let quota = quota.min(most_segments);
             let missing = (quota * mss).saturating_sub(self.snd.queue[id].len());
-            if missing > 0 {
-                self.snd.queue.grow_head(missing);
+            if missing > 0 && self.snd.queue.grow_head(missing) {
+                self.free_send_memory(super::write::EMPTY_BUFFER);
             }
             let segments = self.snd.queue[id].cut(mss);
             let skb = self.snd.queue[id];
@@ -406,6 +406,7 @@ impl Connection {
         } else {
             let seq = self.snd.write_seq;
             self.snd.queue.push_unsent(Skb::new(seq, seq + 1, Flags::FIN.with(Flags::ACK)));
+            self.charge_head();
         }
         self.snd.write_seq = self.snd.write_seq + 1;
         let mss = self.current_mss();

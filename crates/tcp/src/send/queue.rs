@@ -237,12 +237,13 @@ impl WriteQueue {
     }
 
     /// Moves up to `amount` bytes from the second unsent buffer to the first, and all of it if that is all
-    /// (`tcp_grow_skb`, tcp_output.c).
-    pub fn grow_head(&mut self, amount: u32) {
-        let (Some(head), Some(next)) = (self.send_head(), self.second_unsent()) else { return };
+    /// (`tcp_grow_skb`, tcp_output.c); whether there is one buffer less now.
+    #[must_use]
+    pub fn grow_head(&mut self, amount: u32) -> bool {
+        let (Some(head), Some(next)) = (self.send_head(), self.second_unsent()) else { return false };
         let moved = amount.min(self[next].len());
         if self[head].eor || moved == 0 {
-            return;
+            return false;
         }
         self[head].end_seq = self[head].end_seq + moved;
         self[next].seq = self[next].seq + moved;
@@ -254,7 +255,9 @@ impl WriteQueue {
             first.flags = first.flags.with(gone.flags);
             self.unsent.remove(1);
             self.free.push(next);
+            return true;
         }
+        false
     }
 
     /// Merges the buffer after a sent one into it (`tcp_collapse_retrans`, tcp_output.c). The caller knows that
@@ -330,8 +333,12 @@ impl WriteQueue {
         *self = Self::default();
     }
 
+    /// All buffers, by sequence number.
+    pub fn all(&self) -> impl Iterator<Item = &Skb> {
+        self.sent().chain(self.unsent.iter().copied()).map(|id| &self[id])
+    }
+
     /// The sent buffers by sequence number.
-    #[cfg(test)]
     pub fn sent(&self) -> impl Iterator<Item = SkbId> + '_ {
         std::iter::successors(self.head(), |&id| self.next(id))
     }

@@ -56,7 +56,7 @@ impl Connection {
     /// `__tcp_retransmit_skb`.
     pub(super) fn retransmit_uncounted(&mut self, now: Instant, id: SkbId, segments: u32) -> bool {
         if self.snd.queue[id].seq < self.snd.una {
-            self.snd.queue.trim(id, self.snd.una);
+            self.trim_head(id);
         }
         let mss = self.current_mss();
         let skb = self.snd.queue[id];

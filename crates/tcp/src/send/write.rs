@@ -132,7 +132,7 @@ impl Connection {
         let seq = self.snd.write_seq;
         let empty = self.snd.queue.is_all_sent();
         let id = self.snd.queue.push_unsent(Skb::new(seq, seq, Flags::ACK));
-        self.snd.wmem_queued += EMPTY_BUFFER;
+        self.charge_head();
         self.restart_after_idle(now);
         if empty {
             self.snd.chrono.start(now, super::chrono::Waiting::Busy);
@@ -196,7 +196,7 @@ impl Connection {
         free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
     }
 
-    /// A buffer was cut in two: the second has a head of its own.
+    /// There is one more buffer, with a head of its own.
     pub(super) const fn charge_head(&mut self) {
         self.snd.wmem_queued += EMPTY_BUFFER;
     }
@@ -253,6 +253,11 @@ impl Connection {
     /// Bytes of memory in the send queue (`sk_wmem_queued`).
     pub const fn send_memory(&self) -> u32 {
         self.snd.wmem_queued
+    }
+
+    /// Whether that is the memory of the buffers that are there: always. What were charged for nothing, no ACK would free.
+    pub fn accounts_for_send_memory(&self) -> bool {
+        self.snd.wmem_queued == self.snd.queue.all().map(memory).sum::<u32>()
     }
 
     /// The send buffer's size (`sk_sndbuf`).

@@ -174,6 +174,9 @@ impl Pair {
     fn settle(&mut self) {
         self.applications();
         self.transmit();
+        for end in std::iter::once(&self.client).chain(&self.server) {
+            assert!(end.accounts_for_send_memory(), "{} bytes of send memory", end.send_memory());
+        }
     }
 
     fn timers(&mut self) {

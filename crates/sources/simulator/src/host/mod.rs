@@ -331,6 +331,7 @@ impl Host {
             ("softirq", self.softirq.is_conserved()),
             ("transmit queue", self.transmitter.is_conserved()),
             ("sockets", self.sockets.iter().all(socket::Socket::is_conserved)),
+            ("send memory", self.sockets.iter().all(|socket| socket.tcp.accounts_for_send_memory())),
         ];
         elements.into_iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect()
     }
