@@ -21,6 +21,7 @@ mod rtt;
 mod stalls;
 mod summary;
 mod vantage;
+pub mod waits;
 
 pub use analysis::{Analysis, Labels, Report};
 pub use cause::{Cause, Confidence, Limit};
