@@ -101,8 +101,8 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = DIAGNOSE_HELP)]
 pub struct Diagnose {
-    /// The recording (pcap or pcapng, plain, gzip or zstd), or - for standard input; two for both ends of the same
-    /// transfer
+    /// The recording (pcap or pcapng, plain, gzip or zstd; a folder that `slowpath run --record` wrote; a scenario), or -
+    /// for standard input; two for both ends of the same transfer
     #[arg(required = true, num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use crate::args::Flows;
 use crate::console::{self, Console};
+use crate::recording::Read;
 use crate::{Outcome, diagnose, recording};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
@@ -9,11 +10,10 @@ use slowpath_views::{json, terminal};
 use std::io::{self, Write};
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
-    let mut analysis = Analysis::new(diagnose::options(args.vantage));
-    let summary = recording::read(&args.file, &mut analysis, console)?;
-    let read = recording::describe(&summary)?;
+    let mut analysis = Analysis::new(diagnose::options(args.vantage, &args.file));
+    let Read { recording: read, flows, .. } = recording::read(&args.file, &mut analysis, console)?;
     if let Some(flow) = args.choice.flow {
-        diagnose::require(flow, analysis.has(flow), &read, summary.flows)?;
+        diagnose::require(flow, analysis.has(flow), &read, flows)?;
     }
     let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: 0 };
     recording::warn_of(&read);

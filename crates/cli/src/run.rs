@@ -4,6 +4,7 @@ mod files;
 mod interrupt;
 mod simulated;
 mod table;
+mod waits;
 mod watch;
 
 use crate::console::{self, Console};
@@ -17,6 +18,7 @@ use serde_json::json;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
 use slowpath_model::{Bytes, Instant};
+use slowpath_recording::Ending;
 use slowpath_scenario::{HostId, Scenario};
 use slowpath_simulator::{Progress, Simulation, Tap};
 use slowpath_views::rank::{Ranker, Selection};
@@ -24,6 +26,7 @@ use slowpath_views::{Diagnosis, Recording, json as views, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
+use waits::Waiting;
 use watch::Watchers;
 
 pub use simulated::Simulated;
@@ -38,7 +41,8 @@ Interrupted with Ctrl-C it shows what came so far, and the files it wrote can be
 Examples:
   slowpath run scenarios/bulk-wan.toml
   slowpath run scenarios/bulk-wan.toml --set path.delay=50ms --seed 7
-  slowpath run scenarios/bulk-wan.toml --pcap out/";
+  slowpath run scenarios/bulk-wan.toml --pcap out/
+  slowpath run scenarios/slow-reader.toml --record recorded/";
 
 /// Arguments of `run`.
 #[derive(Args)]
@@ -49,7 +53,8 @@ pub struct Run {
     file: PathBuf,
     #[command(flatten)]
     changes: Changes,
-    /// Write every host's packets as text into this folder, one a line as `slowpath show` prints them
+    /// Record what happens on every host as Parquet in this folder, for `slowpath diagnose`, `show` and `flows` and for
+    /// any other program
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     record: Option<PathBuf>,
     /// Write every host's packets as pcapng into this folder, for Wireshark and `slowpath diagnose`
@@ -73,8 +78,9 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     };
     let scenario = checked.scenario;
     let vantage = scenario.flows[0].sender_host();
-    let analysis = Analysis::new(Options { vantage: Some(VantageOverride::Sender), ..Options::default() });
-    let mut watchers = Watchers::new(Tap::new(vantage, analysis));
+    let side = files::side(&scenario, vantage).map(|_| VantageOverride::Sender);
+    let analysis = Analysis::new(Options { vantage: side, ..Options::default() });
+    let mut watchers = Watchers::new(Tap::new(vantage, analysis), Waiting::new(&scenario));
     if let Some(folder) = &args.pcap {
         watchers.pcaps = files::captures(folder, &scenario)?;
     }
@@ -84,7 +90,8 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let mut simulation = Simulation::new(&scenario);
     let whole = simulate(&mut simulation, &mut watchers, console, &scenario.title)?;
     let frames = watchers.analysis.frames();
-    let analysis = watchers.finish()?;
+    let end = if whole { Ending::Complete } else { Ending::Interrupted };
+    let (analysis, waiting) = watchers.finish(end)?;
 
     let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top: args.top });
     let (not_kept, ()) = analysis.finish_each(|flow| ranker.add(flow));
@@ -95,7 +102,7 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let outcome = recording::outcome(&recordings);
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: not_kept.flows, paired: None, advise };
-    tell(args, console, &scenario, &simulation, &diagnosis)?;
+    tell(args, console, &scenario, (&simulation, &waiting), &diagnosis)?;
     Ok(outcome)
 }
 
@@ -157,7 +164,7 @@ fn tell(
     args: &Run,
     console: &Console,
     scenario: &Scenario,
-    simulation: &Simulation,
+    (simulation, waiting): (&Simulation, &Waiting),
     diagnosis: &Diagnosis<'_>,
 ) -> anyhow::Result<()> {
     let mut out = console::stdout();
@@ -171,12 +178,13 @@ fn tell(
             "flows": table::flows_json(scenario, simulation),
             "hosts": table::hosts_json(scenario, simulation),
             "paths": table::paths_json(scenario, simulation),
+            "waits": waiting.json(scenario),
             "diagnosis": verdict,
         });
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
     } else {
-        table::print(scenario, simulation, &mut out)?;
+        table::print(scenario, simulation, waiting, &mut out)?;
         writeln!(out)?;
         terminal::diagnosis(diagnosis, &console.look(), &mut out)?;
     }

@@ -30,6 +30,7 @@ const SCENARIO: &str = "slowpath-scenario";
 const SIMULATOR: &str = "slowpath-simulator";
 const DRILL: &str = "slowpath-drill";
 const CAPTURE: &str = "slowpath-capture";
+const RECORDING: &str = "slowpath-recording";
 const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
@@ -45,6 +46,7 @@ const CRATES: &[Allowed] = &[
     allowed(SIMULATOR, &[MODEL, PATH, TCP, KERNELS, SCENARIO], &[]),
     allowed(DRILL, &[MODEL, TCP, KERNELS], &[]),
     allowed(CAPTURE, &[MODEL], &[]),
+    allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
@@ -55,7 +57,7 @@ const CRATES: &[Allowed] = &[
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
-        &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, ANALYSES, REMEDIES, VIEWS, LAB],
+        &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS, LAB],
         &[],
     ),
     allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, ANALYSES, LAB], &[]),

@@ -34,11 +34,11 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         observe(args, files[0], options, Some(one), console, |flow| flows[0].push(explained(flow)))?,
         observe(args, files[1], options, Some(two), console, |flow| flows[1].push(explained(flow)))?,
     ];
-    let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.summary.epoch_ns.unwrap_or(0));
+    let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.read.epoch_ns.unwrap_or(0));
     let [one, two] = collectors;
     let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
     let base = nearer_to_sender(&pairing, &flows[0]);
-    let recordings = seen.each_ref().map(|seen| seen.recording.clone()).into();
+    let recordings = seen.each_ref().map(|seen| seen.read.recording.clone()).into();
     let [one, two] = flows;
     let (reported, others) = if base == 0 { (one, two) } else { (two, one) };
     let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();

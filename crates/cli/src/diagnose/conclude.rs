@@ -30,7 +30,7 @@ pub struct Found {
 pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Result<Outcome> {
     let Found { seen, options, ranking, recordings, paired } = found;
     if let Some(flow) = args.choice.flow {
-        require(flow, ranking.taken() > 0, &seen.recording, seen.summary.flows)?;
+        require(flow, ranking.taken() > 0, &seen.read.recording, seen.read.flows)?;
     }
     let outcome = recording::outcome(&recordings);
     let file = &args.files[paired.as_ref().map_or(0, |paired| paired.base)];
@@ -61,7 +61,7 @@ fn complete(
 ) -> anyhow::Result<Pictures> {
     let shown = || ranking.full.iter().take(args.top.max(FLOWS_ON_PAGE));
     let all_there = shown().all(|flow| pictures.picture(flow.id, flow.sender).is_some());
-    if all_there || !file.is_file() {
+    if all_there || !(file.is_file() || file.is_dir()) {
         return Ok(pictures);
     }
     let only = Some(shown().map(|flow| flow.id).collect());

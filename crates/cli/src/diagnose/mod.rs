@@ -24,10 +24,10 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     }
     match args.files.as_slice() {
         [one] => {
-            let options = options(args.vantage);
+            let options = options(args.vantage, one);
             let mut ranker = ranker(args);
             let seen = observe(args, one, options, None, console, |flow| ranker.add(flow))?;
-            let recordings = vec![seen.recording.clone()];
+            let recordings = vec![seen.read.recording.clone()];
             let mut ranking = ranker.finish();
             ranking.full.iter_mut().for_each(FlowReport::explain);
             conclude(args, console, Found { seen, options, ranking, recordings, paired: None })

@@ -3,21 +3,18 @@
 use crate::args::{Diagnose, Place};
 use crate::console::Console;
 use crate::diagnose::FLOWS_ON_PAGE;
-use crate::recording;
+use crate::recording::{self, Read};
 use slowpath_analyses::pairing::{Both, Collector};
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
-use slowpath_capture::Summary;
 use slowpath_model::Sink;
-use slowpath_views::Recording;
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
 /// What came of it.
 pub struct Seen {
-    pub recording: Recording,
-    pub summary: Summary,
+    pub read: Read,
     pub not_kept: u64,
     pub pictures: Option<Pictures>,
 }
@@ -31,23 +28,22 @@ pub fn observe(
     console: &Console,
     each: impl FnMut(FlowReport),
 ) -> anyhow::Result<Seen> {
-    let (summary, not_kept, pictures) = match &args.html {
+    let (read, not_kept, pictures) = match &args.html {
         None => {
             let mut analysis = Analysis::new(options);
-            let summary = read(file, &mut analysis, collector, console)?;
-            (summary, analysis.finish_each(each).0, None)
+            let read = read(file, &mut analysis, collector, console)?;
+            (read, analysis.finish_each(each).0, None)
         }
         Some(_) => {
             let only = args.choice.flow.map(|flow| [flow].into());
             let wanted = PictureOptions { only, ..PictureOptions::default() };
             let mut analysis = Analysis::with_labels(options, Pictures::new(wanted));
-            let summary = read(file, &mut analysis, collector, console)?;
+            let read = read(file, &mut analysis, collector, console)?;
             let (not_kept, pictures) = analysis.finish_each(each);
-            (summary, not_kept, Some(pictures))
+            (read, not_kept, Some(pictures))
         }
     };
-    let recording = recording::describe(&summary)?;
-    Ok(Seen { recording, summary, not_kept: not_kept.flows, pictures })
+    Ok(Seen { read, not_kept: not_kept.flows, pictures })
 }
 
 fn read(
@@ -55,7 +51,7 @@ fn read(
     analysis: &mut impl Sink,
     collector: Option<&mut Collector>,
     console: &Console,
-) -> anyhow::Result<Summary> {
+) -> anyhow::Result<Read> {
     match collector {
         Some(collector) => recording::read(file, &mut Both(analysis, collector), console),
         None => recording::read(file, analysis, console),
@@ -72,12 +68,12 @@ pub fn ranker(args: &Diagnose) -> Ranker {
     Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top })
 }
 
-/// What the analysis is told.
-pub fn options(vantage: Option<Place>) -> Options {
+/// What the analysis is told: where the recording was made, as the user or the recording itself says.
+pub fn options(vantage: Option<Place>, file: &Path) -> Options {
     let vantage = vantage.map(|place| match place {
         Place::Sender => VantageOverride::Sender,
         Place::Receiver => VantageOverride::Receiver,
         Place::Between => VantageOverride::Between,
     });
-    Options { vantage, ..Options::default() }
+    Options { vantage: vantage.or_else(|| recording::vantage(file)), ..Options::default() }
 }

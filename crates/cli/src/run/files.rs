@@ -1,10 +1,11 @@
 //! The files that a run writes: one for each host.
 
 use anyhow::Context;
-use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
-use slowpath_scenario::{HostId, Scenario};
+use slowpath_recording::about::Side;
+use slowpath_recording::{About, Writer};
+use slowpath_scenario::{HostId, Record, Scenario};
 use slowpath_simulator::pcapng::Pcapng;
-use slowpath_simulator::{Observer, Sight, Tap};
+use slowpath_simulator::{Observer, Sight, Tap, Wants};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,38 +60,34 @@ pub fn captures(folder: &Path, scenario: &Scenario) -> anyhow::Result<Vec<Captur
     scenario.record.hosts.iter().map(capture).collect()
 }
 
-/// A host's events, one a line behind the number of its flow.
-pub struct Lines {
-    buffer: Vec<u8>,
-    file: Written,
-}
-
-impl Lines {
-    pub fn flush(&mut self) -> anyhow::Result<()> {
-        self.file.write(&mut self.buffer)
-    }
-
-    fn line(&mut self, text: std::fmt::Arguments<'_>) {
-        self.buffer.extend(format!("{text}\n").as_bytes());
-    }
-}
-
-impl Sink for Lines {
-    fn open(&mut self, flow: FlowId, key: &FlowKey) {
-        self.line(format_args!("# flow {flow}: {key}"));
-    }
-    fn accept(&mut self, flow: FlowId, event: &Event) {
-        self.line(format_args!("{flow} {event}"));
-    }
-    fn close(&mut self, _flow: FlowId, _end: FlowEnd) {}
-}
-
-/// The events of each host that is recorded.
-pub fn records(folder: &Path, scenario: &Scenario) -> anyhow::Result<Vec<Tap<Lines>>> {
+/// The events of each host that is recorded: a recording for each, in a folder of its name.
+pub fn records(folder: &Path, scenario: &Scenario) -> anyhow::Result<Vec<Tap<Writer>>> {
+    let Record { packets, calls, waits, marks, samples, .. } = scenario.record;
+    let wants = Wants { calls, waits, marks, drops: packets, samples };
+    let main = scenario.flows[0].sender_host();
     let record = |host: &HostId| {
         let name = &scenario.host(*host).name;
-        let file = Written::create(folder, &format!("{name}.events"))?;
-        Ok(Tap::new(*host, Lines { buffer: Vec::new(), file }))
+        let about = About {
+            source: "simulated".to_owned(),
+            title: scenario.title.clone(),
+            host: name.clone(),
+            seed: Some(scenario.seed),
+            side: side(scenario, *host),
+            main: *host == main,
+        };
+        let writer = Writer::create(&folder.join(name), about)?;
+        Ok(Tap::new(*host, writer).telling(packets, wants))
     };
     scenario.record.hosts.iter().map(record).collect()
+}
+
+/// What a host is to all of its flows, if it is the same to all.
+pub fn side(scenario: &Scenario, host: HostId) -> Option<Side> {
+    let flows = || scenario.flows.iter().filter(|flow| [flow.client, flow.server].contains(&host));
+    let sends = flows().filter(|flow| flow.sender_host() == host).count();
+    match sends {
+        0 => Some(Side::Receiver),
+        all if all == flows().count() => Some(Side::Sender),
+        _ => None,
+    }
 }

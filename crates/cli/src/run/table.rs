@@ -1,5 +1,6 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
+use super::waits::Waiting;
 use serde_json::{Value, json};
 use slowpath_model::Rate;
 use slowpath_scenario::Scenario;
@@ -16,7 +17,12 @@ fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<(&'a str, T
 }
 
 /// Prints the tables.
-pub fn print(scenario: &Scenario, simulation: &Simulation, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    waiting: &Waiting,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let now = simulation.now();
     writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
     writeln!(out, "{now} s simulated, seed {}", scenario.seed)?;
@@ -41,6 +47,11 @@ pub fn print(scenario: &Scenario, simulation: &Simulation, out: &mut impl Write)
     }
     align(&rows, out)?;
     writeln!(out)?;
+    let waits = waiting.table(scenario);
+    if !waits.is_empty() {
+        align(&waits, out)?;
+        writeln!(out)?;
+    }
     let lasted = simulation.now().since(slowpath_model::Instant::START).unwrap_or_default();
     for (host, report) in scenario.hosts.iter().zip(simulation.host_reports()) {
         print_host(&host.name, &report, lasted, out)?;

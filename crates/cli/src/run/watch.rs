@@ -1,34 +1,37 @@
 //! Who watches a run: the analysis, and the files that are written of it.
 
-use super::files::{Capture, Lines};
+use super::files::Capture;
+use super::waits::Waiting;
 use slowpath_analyses::Analysis;
-use slowpath_simulator::{Observer, Sight, Tap};
+use slowpath_recording::{Ending, Writer};
+use slowpath_simulator::{Observer, Occurrence, Sight, Tap, Wants};
 
 /// All that watch a run.
 pub struct Watchers {
     pub analysis: Tap<Analysis>,
     pub pcaps: Vec<Capture>,
-    pub records: Vec<Tap<Lines>>,
+    pub records: Vec<Tap<Writer>>,
+    waiting: Waiting,
 }
 
 impl Watchers {
-    pub fn new(analysis: Tap<Analysis>) -> Self {
-        Self { analysis, pcaps: Vec::new(), records: Vec::new() }
+    pub fn new(analysis: Tap<Analysis>, waiting: Waiting) -> Self {
+        Self { analysis, pcaps: Vec::new(), records: Vec::new(), waiting }
     }
 
-    /// Hands what was written to the system, in whole blocks and lines, so that whatever comes they can be read.
+    /// Hands what was written to the system, in whole blocks, so that whatever comes they can be read.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         self.pcaps.iter_mut().try_for_each(Capture::flush)?;
-        self.records.iter_mut().try_for_each(|record| record.sink_mut().flush())
+        Ok(self.records.iter_mut().try_for_each(|record| record.sink_mut().check())?)
     }
 
-    /// The run is over.
-    pub fn finish(mut self) -> anyhow::Result<Analysis> {
+    /// The run is over, or was stopped.
+    pub fn finish(mut self, end: Ending) -> anyhow::Result<(Analysis, Waiting)> {
         self.flush()?;
         for record in self.records {
-            record.finish().flush()?;
+            record.finish().finish(end)?;
         }
-        Ok(self.analysis.finish())
+        Ok((self.analysis.finish(), self.waiting))
     }
 }
 
@@ -40,6 +43,18 @@ impl Observer for Watchers {
         }
         for record in &mut self.records {
             record.packet(sight);
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let waits = Wants { waits: true, ..Wants::default() };
+        self.records.iter().fold(waits, |wants, record| wants.or(record.wants()))
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        self.waiting.happened(occurrence);
+        for record in &mut self.records {
+            record.happened(occurrence);
         }
     }
 }

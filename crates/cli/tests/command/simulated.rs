@@ -38,7 +38,7 @@ fn a_run_tells_its_tables_and_its_verdict() {
 fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
-    let (code, ..) = told(&run(&folder, &["run", "short.toml", "--pcap", "out", "--record", "out"]));
+    let (code, ..) = told(&run(&folder, &["run", "short.toml", "--pcap", "out"]));
     assert_eq!(code, 0);
     let bytes = |file: &str| {
         let (code, out, err) = told(&run(&folder, &["flows", file, "--json"]));
@@ -46,10 +46,6 @@ fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
         json(&out)["flows"][0]["bytes"].clone()
     };
     assert_eq!(bytes("short.toml"), bytes("out/sender.pcapng"));
-    let (_, shown, _) = told(&run(&folder, &["show", "short.toml", "--limit", "50"]));
-    let recorded = std::fs::read_to_string(folder.path("out/sender.events")).expect("the record");
-    assert!(shown.lines().count() >= 50);
-    assert!(recorded.lines().count() > 10_000);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! A capture file or standard input, pushed into a sink.
+//! A capture file, standard input, or what a scenario's sending host would capture.
 
-use crate::Outcome;
+use super::Read;
 use crate::console::{self, Console};
 use crate::run::Simulated;
 use anyhow::Context;
@@ -10,8 +10,8 @@ use slowpath_views::{Recording, Skipped};
 use std::io;
 use std::path::Path;
 
-/// Reads all of `path` into `sink`. A scenario is run, and what is read is what its sending host would have recorded.
-pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Summary> {
+/// Reads all of `path` into `sink`.
+pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Read> {
     let capture = if path.as_os_str() == "-" {
         Capture::from_reader("-", io::stdin())
     } else if path.extension().is_some_and(|extension| extension == "toml") {
@@ -35,11 +35,12 @@ pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Res
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    Ok(read?)
+    let summary = read?;
+    Ok(Read { recording: describe(&summary)?, flows: summary.flows, epoch_ns: summary.epoch_ns })
 }
 
 /// What the views are told of it.
-pub fn describe(summary: &Summary) -> anyhow::Result<Recording> {
+fn describe(summary: &Summary) -> anyhow::Result<Recording> {
     let format = match summary.format {
         Format::Pcap => "pcap",
         Format::PcapNanoseconds => "pcap with nanoseconds",
@@ -101,31 +102,4 @@ fn skipped(summary: &Summary) -> Vec<Skipped> {
 /// Whether TCP may have been in what was skipped for this, so that the results may be wrong.
 fn matters(oddity: Oddity) -> bool {
     oddity.skips() && !matches!(oddity, Oddity::NotIp | Oddity::NotTcp | Oddity::LaterFragment)
-}
-
-/// What the exit code says of a recording.
-pub fn outcome(recordings: &[Recording]) -> Outcome {
-    let partial = |recording: &Recording| {
-        recording.damage.is_some() || recording.skipped.iter().any(|skipped| skipped.matters)
-    };
-    if recordings.iter().any(partial) { Outcome::Partial } else { Outcome::Whole }
-}
-
-/// Says on standard error what is wrong with a recording, for commands whose output has no place for it.
-pub fn warn_of(recording: &Recording) {
-    if recording.segments == 0 {
-        console::warn(&format!(
-            "{}: there is no TCP in it; was the right interface recorded?",
-            recording.name
-        ));
-    }
-    if let Some(damage) = &recording.damage {
-        console::warn(&format!("{}: {damage}", recording.name));
-    }
-    for skipped in recording.skipped.iter().filter(|skipped| skipped.matters) {
-        console::warn(&format!(
-            "{}: not used: {} {}s: {}",
-            recording.name, skipped.count, skipped.unit, skipped.what
-        ));
-    }
 }

@@ -1,0 +1,55 @@
+//! What `slowpath run --record` has written.
+
+use super::Read;
+use crate::console::{self, Console};
+use serde_json::json;
+use slowpath_analyses::VantageOverride;
+use slowpath_model::Sink;
+use slowpath_recording::about::Side;
+use slowpath_recording::{Recording, Summary};
+use slowpath_views as views;
+use std::path::Path;
+
+/// Reads all of a recording into `sink`.
+pub fn read(folder: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Read> {
+    let recording = Recording::open(folder)?;
+    let bar = console.bar(&folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy());
+    if let Some(bar) = &bar {
+        bar.set_style(console::known_length());
+    }
+    let summary = recording.run(sink, |done, total| {
+        if let Some(bar) = &bar {
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    });
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let summary = summary?;
+    Ok(Read { flows: summary.flows, epoch_ns: None, recording: describe(summary) })
+}
+
+fn describe(summary: Summary) -> views::Recording {
+    let about = &summary.about;
+    views::Recording {
+        format: format!("recorded, {}, seen at {}", about.source, about.host),
+        frames: summary.packets,
+        segments: summary.packets,
+        span: summary.span,
+        skipped: Vec::new(),
+        account: json!({ "title": about.title, "seed": about.seed, "host": about.host, "events": summary.events }),
+        damage: summary.damage,
+        name: summary.name,
+    }
+}
+
+/// Where a recording was made, if it says so; nothing of anything else.
+pub fn vantage(path: &Path) -> Option<VantageOverride> {
+    // What is wrong with it, if anything, is told when it is read.
+    let recording = path.is_dir().then(|| Recording::open(path).ok()).flatten()?;
+    recording.about().side.map(|side| match side {
+        Side::Sender => VantageOverride::Sender,
+        Side::Receiver => VantageOverride::Receiver,
+    })
+}

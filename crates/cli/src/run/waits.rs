@@ -1,0 +1,100 @@
+//! Where packets, data and processes waited in a run, by flow and host.
+
+use serde_json::{Value, json};
+use slowpath_analyses::waits::{Spread, Waits};
+use slowpath_model::{Bytes, End, EventKind, Wait};
+use slowpath_scenario::{Flow, Scenario};
+use slowpath_simulator::Occurrence;
+use slowpath_views::quantity::{count, duration};
+use std::time::Duration;
+
+/// What was waited at both ends of each of the scenario's flows.
+pub struct Waiting {
+    /// The flow of each stream.
+    flows: Vec<usize>,
+    ends: Vec<[Waits; 2]>,
+}
+
+/// A row of the table.
+struct Row<'a> {
+    flow: &'a str,
+    host: &'a str,
+    spread: Spread,
+}
+
+impl Waiting {
+    pub fn new(scenario: &Scenario) -> Self {
+        let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
+        let flows = scenario.flows.iter().enumerate().flat_map(of).collect();
+        Self { flows, ends: scenario.flows.iter().map(|_| Default::default()).collect() }
+    }
+
+    pub fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        if let EventKind::Waited { end, on, lasted, amount } = occurrence.kind
+            && let Some(flow) = self.flows.get(occurrence.link.stream)
+        {
+            self.ends[*flow][end.index()].add(on, lasted, amount);
+        }
+    }
+
+    fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
+        scenario.flows.iter().zip(&self.ends).flat_map(move |(flow, ends)| {
+            End::BOTH.into_iter().flat_map(move |end| {
+                let host = if end == End::A { flow.client } else { flow.server };
+                let host = &scenario.host(host).name;
+                ends[end.index()].spreads().map(move |spread| Row { flow: &flow.name, host, spread })
+            })
+        })
+    }
+
+    /// The table's rows, with a heading; none where nothing waited for any time.
+    pub fn table(&self, scenario: &Scenario) -> Vec<Vec<String>> {
+        let heading = ["where it waited", "how often", "median", "99 %", "longest"];
+        let waited = self.rows(scenario).filter(|row| row.spread.longest > Duration::ZERO);
+        let rows = waited.map(|Row { flow, host, spread }| {
+            let of = if spread.on == Wait::ReceiveQueue {
+                Bytes::new(spread.count).to_string()
+            } else {
+                count(spread.count)
+            };
+            let times = [spread.median, spread.p99, spread.longest].map(duration);
+            let place = format!("{flow}, {host}: {}", words(spread.on));
+            [place, of].into_iter().chain(times).collect()
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        if rows.is_empty() {
+            rows
+        } else {
+            [heading.map(str::to_owned).to_vec()].into_iter().chain(rows).collect()
+        }
+    }
+
+    /// The same for programs.
+    pub fn json(&self, scenario: &Scenario) -> Value {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let row = |Row { flow, host, spread }: Row<'_>| {
+            json!({
+                "flow": flow,
+                "host": host,
+                "place": spread.on.name(),
+                "unit": if spread.on == Wait::ReceiveQueue { "bytes" } else { "times" },
+                "count": spread.count,
+                "median_ns": nanos(spread.median),
+                "p99_ns": nanos(spread.p99),
+                "longest_ns": nanos(spread.longest),
+            })
+        };
+        self.rows(scenario).map(row).collect()
+    }
+}
+
+fn words(on: Wait) -> &'static str {
+    match on {
+        Wait::Ring => "receive ring",
+        Wait::CpuBacklog => "CPU's backlog",
+        Wait::Prequeue => "prequeue",
+        Wait::SocketBacklog => "socket's backlog",
+        Wait::ReceiveQueue => "receive queue",
+        Wait::RunQueue => "process without a CPU",
+    }
+}

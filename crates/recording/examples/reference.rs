@@ -1,0 +1,5 @@
+//! Prints the handbook's page on recordings.
+
+fn main() {
+    print!("{}", slowpath_recording::schema::page());
+}
