@@ -58,7 +58,9 @@ impl Sub<Duration> for Instant {
 }
 
 fn nanos(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+    // Not `as_nanos`: 128 bits, several times for each packet of a simulation.
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(time.subsec_nanos()))
 }
 
 impl fmt::Display for Instant {

@@ -36,13 +36,27 @@ const LEVELS: u32 = 9;
 
 impl Clock {
     /// Nanoseconds of a tick.
+    #[inline]
     pub const fn tick_nanos(self) -> i64 {
-        NANOS / self.hz as i64
+        // `NANOS` fits: a narrow division.
+        (NANOS as u32 / self.hz) as i64
+    }
+
+    /// Whole ticks in so many nanoseconds, rounded down. By the tick rates that there are, since to divide by what is
+    /// known is to multiply: ticks are counted several times for each packet.
+    #[inline]
+    const fn whole_ticks(self, nanos: i64) -> i64 {
+        match self.hz {
+            1000 => nanos.div_euclid(NANOS / 1000),
+            250 => nanos.div_euclid(NANOS / 250),
+            100 => nanos.div_euclid(NANOS / 100),
+            _ => nanos.div_euclid(self.tick_nanos()),
+        }
     }
 
     /// The tick that has begun last.
     pub const fn jiffies(self, now: Instant) -> Jiffies {
-        Jiffies(now.nanos().div_euclid(self.tick_nanos()))
+        Jiffies(self.whole_ticks(now.nanos()))
     }
 
     /// When a tick begins.
@@ -55,7 +69,8 @@ impl Clock {
         // Not `as_nanos`: 128 bits, several times for each packet.
         let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
         let nanos = seconds.saturating_mul(NANOS).saturating_add(i64::from(span.subsec_nanos()));
-        nanos.div_euclid(self.tick_nanos()) + i64::from(nanos.rem_euclid(self.tick_nanos()) != 0)
+        let whole = self.whole_ticks(nanos);
+        whole + i64::from(whole * self.tick_nanos() != nanos)
     }
 
     /// When a timer fires that is set now to expire `ticks` from the current tick (`mod_timer(jiffies + ticks)`).

@@ -110,7 +110,11 @@ impl Agenda {
     /// Arms the slot for `due`, or disarms it. What it was armed for before is forgotten.
     pub fn set(&mut self, slot: Slot, due: Option<Instant>) {
         let mut player = slot.index();
-        let mut leader = (due.map_or(NEVER, |due| due.nanos().min(NEVER)), slot.0);
+        let due = due.map_or(NEVER, |due| due.nanos().min(NEVER));
+        if self.rounds[0][player / WIDTH].due[player % WIDTH] == due {
+            return;
+        }
+        let mut leader = (due, slot.0);
         for round in &mut self.rounds {
             match round[player / WIDTH].play(player % WIDTH, leader.0, leader.1) {
                 Some(first) => leader = first,

@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// The sent buffer of a packet with data. A SYN is not taken back: its timer runs (`tcp_connect`).
-    fn buffer_of(&self, packet: &Packet) -> Option<SkbId> {
+    fn buffer_of(&mut self, packet: &Packet) -> Option<SkbId> {
         let id = self.snd.queue.find(packet.seq).filter(|_| !packet.flags.has(Flags::SYN))?;
         let skb = &self.snd.queue[id];
         (skb.seq == packet.seq && packet.end() > packet.seq).then_some(id)
@@ -168,8 +168,9 @@ impl Connection {
         let mut segments = self.take_back_retransmission(id);
         let first = self.snd.queue[id].seq;
         let withdrawn = self.drop_from_out(|queue, packet| {
-            let sent_again = |id: SkbId| queue[id].fate.any(Fate::RETRANSMITTED);
-            packet.seq > first && packet.end() > packet.seq && queue.find(packet.seq).is_some_and(sent_again)
+            packet.seq > first
+                && packet.end() > packet.seq
+                && queue.find(packet.seq).is_some_and(|id| queue[id].fate.any(Fate::RETRANSMITTED))
         });
         for packet in withdrawn {
             if let Some(id) = self.buffer_of(&packet) {
@@ -202,8 +203,8 @@ impl Connection {
     }
 
     /// Takes packets that the host does not have yet out of its way: they were never made.
-    fn drop_from_out(&mut self, gone: impl Fn(&WriteQueue, &Packet) -> bool) -> Vec<Packet> {
-        let queue = &self.snd.queue;
+    fn drop_from_out(&mut self, gone: impl Fn(&mut WriteQueue, &Packet) -> bool) -> Vec<Packet> {
+        let queue = &mut self.snd.queue;
         let (dropped, kept): (Vec<_>, Vec<_>) = self.out.drain(..).partition(|packet| gone(queue, packet));
         self.out.extend(kept);
         for packet in &dropped {

@@ -2,13 +2,15 @@
 //!
 //! Three orders over one slab: unsent ones in a queue (`sk_write_queue`); sent ones by sequence number, as a list
 //! with an index for the lookups of SACK (`tcp_rtx_queue`); and by the time they were last sent
-//! (`tsorted_sent_queue`), which RACK walks. Every step but a lookup takes constant time.
+//! (`tsorted_sent_queue`), which RACK walks. Every step but a lookup takes constant time. Most of the time nothing is
+//! looked up: the index is made when SACK first asks and given up when it has not asked for as many buffers as there
+//! are, so that a flow without losses keeps none.
 
 use super::skb::Skb;
 use slowpath_model::StreamOffset;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
-use std::ops::{Index, IndexMut};
+use std::ops;
 
 /// A buffer's place in the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,24 +29,32 @@ struct Ends {
     tail: Option<SkbId>,
 }
 
+/// Sent buffers by their first sequence number.
+#[derive(Debug, Default)]
+struct Index {
+    places: BTreeMap<StreamOffset, SkbId>,
+    /// Buffers that were sent since it was last asked.
+    unasked: usize,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct WriteQueue {
     slab: Vec<Skb>,
     free: Vec<SkbId>,
     unsent: VecDeque<SkbId>,
     sent: Ends,
-    by_seq: BTreeMap<StreamOffset, SkbId>,
+    index: Option<Index>,
     by_time: Ends,
 }
 
-impl Index<SkbId> for WriteQueue {
+impl ops::Index<SkbId> for WriteQueue {
     type Output = Skb;
     fn index(&self, id: SkbId) -> &Skb {
         &self.slab[id.place()]
     }
 }
 
-impl IndexMut<SkbId> for WriteQueue {
+impl ops::IndexMut<SkbId> for WriteQueue {
     fn index_mut(&mut self, id: SkbId) -> &mut Skb {
         &mut self.slab[id.place()]
     }
@@ -148,6 +158,10 @@ impl WriteQueue {
     fn append_sent(&mut self, id: SkbId) {
         self.link_after(self.sent.tail, id);
         self.was_sent_now(id);
+        self.index.take_if(|index| {
+            index.unasked += 1;
+            index.unasked > index.places.len()
+        });
     }
 
     fn link_after(&mut self, before: Option<SkbId>, id: SkbId) {
@@ -159,10 +173,11 @@ impl WriteQueue {
             Some(after) => self[after].prev = Some(id),
             None => self.sent.tail = Some(id),
         }
-        let skb = &mut self[id];
+        let skb = &mut self.slab[id.place()];
         (skb.prev, skb.next) = (before, after);
-        let seq = skb.seq;
-        self.by_seq.insert(seq, id);
+        if let Some(index) = &mut self.index {
+            index.places.insert(skb.seq, id);
+        }
     }
 
     /// Makes a buffer the last in the order of sending.
@@ -298,34 +313,45 @@ impl WriteQueue {
             Some(next) => self[next].prev = prev,
             None => self.sent.tail = prev,
         }
-        self.by_seq.remove(&seq);
+        if let Some(index) = &mut self.index {
+            index.places.remove(&seq);
+        }
     }
 
     /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).
     pub fn trim(&mut self, id: SkbId, seq: StreamOffset) {
-        let old = self[id].seq;
-        self.by_seq.remove(&old);
-        let skb = &mut self[id];
+        let skb = &mut self.slab[id.place()];
+        if let Some(index) = &mut self.index {
+            index.places.remove(&skb.seq);
+            index.places.insert(seq, id);
+        }
         skb.seq = seq;
         skb.flags = skb.flags.without(slowpath_model::Flags::SYN);
         let mss = skb.mss.max(1);
         skb.cut(mss);
-        self.by_seq.insert(seq, id);
     }
 
     /// The sent buffer in which a sequence number lies, or the first after it (`tcp_sacktag_bsearch`).
-    pub fn find(&self, seq: StreamOffset) -> Option<SkbId> {
-        if let Some((_, &id)) = self.by_seq.range(..=seq).next_back()
-            && self[id].end_seq > seq
-        {
-            return Some(id);
-        }
-        self.by_seq.range(seq..).next().map(|(_, &id)| id)
+    pub fn find(&mut self, seq: StreamOffset) -> Option<SkbId> {
+        let places = &self.indexed().places;
+        let before = places.range(..=seq).next_back().map(|(_, &id)| id);
+        let after = places.range(seq..).next().map(|(_, &id)| id);
+        before.filter(|&id| self[id].end_seq > seq).or(after)
     }
 
     /// How many buffers a look-up compares: the depth of a balanced tree of them.
-    pub fn depth(&self) -> u64 {
-        u64::from(usize::BITS - self.by_seq.len().leading_zeros())
+    pub fn depth(&mut self) -> u64 {
+        u64::from(usize::BITS - self.indexed().places.len().leading_zeros())
+    }
+
+    /// The index, made if there is none.
+    fn indexed(&mut self) -> &Index {
+        let mut index = self.index.take().unwrap_or_else(|| {
+            let sent = std::iter::successors(self.sent.head, |&id| self[id].next);
+            Index { places: sent.map(|id| (self[id].seq, id)).collect(), unasked: 0 }
+        });
+        index.unasked = 0;
+        self.index.insert(index)
     }
 
     /// Forgets everything.

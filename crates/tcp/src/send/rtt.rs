@@ -34,9 +34,10 @@ impl MinFilter {
 
     pub fn update(&mut self, now: Instant, window: Duration, value: u32) {
         let new = Some((now, value));
-        let older = |sample: Option<(Instant, u32)>| {
-            sample.is_none_or(|(at, _)| now.since(at).unwrap_or_default() > window)
-        };
+        // In nanoseconds: a `Duration` is divided into seconds, several times for each ACK.
+        let window = i64::try_from(window.as_nanos()).unwrap_or(i64::MAX);
+        let older =
+            |sample: Option<(Instant, u32)>| sample.is_none_or(|(at, _)| now.nanos_since(at) > window);
         let not_above = |sample: Option<(Instant, u32)>| sample.is_none_or(|(_, least)| value <= least);
         if not_above(self.samples[0]) || older(self.samples[2]) {
             self.samples = [new; 3];
@@ -53,9 +54,9 @@ impl MinFilter {
 
     /// The best sample has left the window, or the second and third choices are as old as the first
     /// (`minmax_subwin_update`).
-    fn retire(&mut self, now: Instant, window: Duration, new: Option<(Instant, u32)>) {
+    fn retire(&mut self, now: Instant, window: i64, new: Option<(Instant, u32)>) {
         let [Some((first, _)), Some((second, _)), Some((third, _))] = self.samples else { return };
-        let age = |at: Instant| now.since(at).unwrap_or_default();
+        let age = |at: Instant| now.nanos_since(at);
         if age(first) > window {
             self.samples = [self.samples[1], self.samples[2], new];
             if self.samples[0].is_some_and(|(at, _)| age(at) > window) {

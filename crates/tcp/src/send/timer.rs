@@ -46,9 +46,14 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
+    /// The timeout in microseconds.
+    fn rto_us(&self) -> i64 {
+        self.snd.rtt.rto.saturating_mul(self.settings.choices.clock.tick_nanos()) / 1000
+    }
+
     /// How long until the head times out, in microseconds (`tcp_rto_delta_us`).
     fn rto_left_us(&self, now: Instant) -> i64 {
-        let rto = i64::try_from(self.span(self.snd.rtt.rto).as_micros()).unwrap_or(i64::MAX);
+        let rto = self.rto_us();
         match self.snd.queue.head() {
             Some(id) => self.snd.queue[id].sent_at.nanos() / 1000 + rto - now.nanos() / 1000,
             None => rto,
@@ -78,11 +83,7 @@ impl Connection {
             ticks =
                 self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));
         }
-        let left = if advancing {
-            i64::try_from(self.span(self.snd.rtt.rto).as_micros()).unwrap_or(i64::MAX)
-        } else {
-            self.rto_left_us(now)
-        };
+        let left = if advancing { self.rto_us() } else { self.rto_left_us(now) };
         if let Ok(left @ 1..) = u64::try_from(left) {
             ticks = ticks.min(self.ticks(Duration::from_micros(left)));
         }

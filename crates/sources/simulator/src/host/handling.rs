@@ -127,9 +127,12 @@ impl Host {
                 }
                 let wakeups = socket.tcp.poll_wakeups();
                 let due = socket.tcp.poll_timeout();
-                if due != socket.timer_due {
-                    socket.timer_due = due;
-                    out.agenda.set(socket.timer, due);
+                socket.timer_due = due;
+                if let Some(due) = due
+                    && socket.timer_armed.is_none_or(|armed| due < armed)
+                {
+                    socket.timer_armed = Some(due);
+                    out.agenda.set(socket.timer, Some(due));
                 }
                 if socket.tcp.waits_for_departure() && !std::mem::replace(&mut socket.throttled, true) {
                     self.throttled += 1;

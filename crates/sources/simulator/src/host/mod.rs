@@ -284,8 +284,8 @@ impl Host {
 
     /// A socket's timer is due.
     pub fn timer(&mut self, socket: SocketId, out: &mut Outside<'_>) {
-        if let Some(slot) = self.sockets.take_timer(socket) {
-            out.agenda.set(slot, None);
+        if !self.sockets.timer_is_due(socket, out.now, out.agenda) {
+            return;
         }
         if self.is_free {
             let mut handling = Handling::default();

@@ -4,12 +4,12 @@ use super::Host;
 use super::handling::Handling;
 use super::schedule::TaskId;
 use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
-use crate::agenda::Slot;
+use crate::agenda::{Agenda, Slot};
 use crate::links::Link;
 use crate::outside::{Outside, Source};
 use crate::report::Told;
 use crate::wire::Frame;
-use slowpath_model::End;
+use slowpath_model::{End, Instant};
 use slowpath_tcp::Connection;
 use slowpath_tcp::socket::{Listener, PacketMemory, Peer};
 use std::collections::VecDeque;
@@ -60,15 +60,19 @@ impl Sockets {
         }
     }
 
-    /// A place's timer has fired: the slot that it had.
-    pub fn take_timer(&mut self, id: SocketId) -> Option<Slot> {
-        match self.places.get_mut(id.index())? {
-            Place::Free => None,
-            Place::Connection(socket) => {
-                socket.timer_due = None;
-                Some(socket.timer)
+    /// A place's slot in the agenda is due: whether a timer is. If not, the slot is armed for when one will be.
+    pub fn timer_is_due(&mut self, id: SocketId, now: Instant, agenda: &mut Agenda) -> bool {
+        match self.places.get_mut(id.index()) {
+            Some(Place::Connection(socket)) => {
+                socket.timer_armed = socket.timer_due.filter(|due| *due > now);
+                agenda.set(socket.timer, socket.timer_armed);
+                socket.timer_due.is_some_and(|due| due <= now)
             }
-            Place::Listener(door) => Some(door.timer),
+            Some(Place::Listener(door)) => {
+                agenda.set(door.timer, None);
+                true
+            }
+            Some(Place::Free) | None => false,
         }
     }
 
@@ -118,6 +122,7 @@ impl Host {
             wire,
             timer,
             timer_due: None,
+            timer_armed: None,
             locked: false,
             backlog: VecDeque::new(),
             backlog_bytes: 0,

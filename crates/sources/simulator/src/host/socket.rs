@@ -38,10 +38,13 @@ pub struct Socket {
     pub connection: u32,
     /// The wire that leads to the other end.
     pub wire: usize,
-    /// The slot of its timers, and what that is set to.
+    /// The slot of its timers. It is armed for when the first of them is due, or earlier: a timer that is moved on
+    /// with every packet is not worth a move in the agenda each time.
     pub timer: Slot,
     /// When its next timer is due.
     pub timer_due: Option<Instant>,
+    /// When its slot is.
+    pub timer_armed: Option<Instant>,
     /// A process in a system call has locked it (`sk_lock.owned`).
     pub locked: bool,
     /// What came while it was locked (`sk_backlog`), with when, and its memory.

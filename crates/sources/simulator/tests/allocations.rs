@@ -1,0 +1,64 @@
+//! Nothing is allocated for a packet: what a run needs it has once its queues have found their sizes.
+
+use slowpath_simulator::{Nobody, Simulation};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Counts calls for memory. The one test of this file is alone in its process.
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, which is the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Calls for memory and packets that came off the forward wire, in the two seconds after the first three.
+fn cost(scenario: &str) -> (u64, u64) {
+    let scenario = slowpath_scenario::check("test", scenario, &[], None).expect("a scenario").scenario;
+    let mut simulation = Simulation::new(&scenario);
+    simulation.run_until(simulation.now() + Duration::from_secs(3), &mut Nobody);
+    let before = (CALLS.load(Ordering::Relaxed), simulation.wires()[0].delivered());
+    simulation.run_until(simulation.now() + Duration::from_secs(2), &mut Nobody);
+    (CALLS.load(Ordering::Relaxed) - before.0, simulation.wires()[0].delivered() - before.1)
+}
+
+#[test]
+fn a_packet_costs_no_memory() {
+    for machine in ["free", "server-2020"] {
+        let scenario = |rest: &str| {
+            format!(
+                "title = \"t\"\nduration = \"5 s\"\n[hosts.sender]\nmachine = \"{machine}\"\n[hosts.receiver]\n\
+                 machine = \"{machine}\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1 bdp\"\n{rest}"
+            )
+        };
+        // A window that binds: nothing is lost.
+        let (calls, packets) = cost(&scenario("[flows.receiver.socket]\nSO_RCVBUF = \"128 KiB\"\n"));
+        assert!(packets > 5_000, "{machine}: {packets} packets");
+        assert_eq!(calls, 0, "{machine}: calls for memory with {packets} packets");
+        // A queue that overflows: SACK makes an index of the window when it is first asked, and gives it up later.
+        let (calls, packets) = cost(&scenario("[flows]\nstreams = 4\n"));
+        assert!(packets > 15_000, "{machine}: {packets} packets");
+        assert!(calls * 20 < packets, "{machine}: {calls} calls for memory with {packets} packets");
+    }
+}
