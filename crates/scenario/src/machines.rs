@@ -18,7 +18,7 @@ pub fn machine(name: &str) -> Option<CostTable> {
     }
 }
 
-/// A machine for which nothing takes time: only network and protocol are left.
+/// A machine for which nothing takes time: only network, cards and protocol are left.
 fn free() -> CostTable {
     CostTable {
         machine: "free".to_owned(),

@@ -153,7 +153,7 @@ impl Simulation {
             out.now = at.max(out.now);
             self.events += 1;
             match out.sources[slot.index()] {
-                Source::Wire(wire) => self.hosts[self.destinations[wire]].wire_arrival(wire, &mut out),
+                Source::Wire(wire) => self.hosts[self.destinations[wire]].wire_arrival(&mut out),
                 Source::Interrupt(host) => self.hosts[host].card_interrupt(&mut out),
                 Source::Sent(host) => self.hosts[host].card_sent(&mut out),
                 Source::Cpu(host, cpu) => self.hosts[host].cpu_is_done(cpu, &mut out),

@@ -74,8 +74,8 @@ pub struct Wire {
     ring: VecDeque<Flight>,
     stragglers: BinaryHeap<Reverse<Straggler>>,
     slot: Slot,
-    /// The receiving host has asked to be told of the next arrival.
-    watched: bool,
+    /// Which arrival from now the receiving host has asked to be told of, the next being 1; 0 for none.
+    watched: usize,
     delivered: u64,
     most_in_flight: usize,
     order: u64,
@@ -91,7 +91,7 @@ impl Wire {
             ring: VecDeque::new(),
             stragglers: BinaryHeap::new(),
             slot,
-            watched: true,
+            watched: 1,
             delivered: 0,
             most_in_flight: 0,
             order: 0,
@@ -120,8 +120,8 @@ impl Wire {
             }
         }
         self.most_in_flight = self.most_in_flight.max(self.in_flight());
-        if self.watched && (self.in_flight() == 1 || !self.stragglers.is_empty()) {
-            agenda.set(self.slot, self.next_due());
+        if self.watched != 0 && (self.in_flight() == self.watched || !self.stragglers.is_empty()) {
+            agenda.set(self.slot, self.watched_due());
         }
     }
 
@@ -149,10 +149,20 @@ impl Wire {
         self.stragglers.pop().map(|Reverse(straggler)| (due, straggler.frame))
     }
 
-    /// Whether the agenda is to tell the receiving host of the next arrival. A host that polls need not be told.
-    pub fn watch(&mut self, watched: bool, agenda: &mut Agenda) {
-        self.watched = watched;
-        agenda.set(self.slot, if watched { self.next_due() } else { None });
+    /// Of which arrival from now the agenda is to tell the receiving host, the next being 1. A host that polls need not
+    /// be told of any: 0. While some packets overtake others, it is told of the next.
+    pub fn watch(&mut self, nth: usize, agenda: &mut Agenda) {
+        self.watched = nth;
+        agenda.set(self.slot, self.watched_due());
+    }
+
+    fn watched_due(&self) -> Option<Instant> {
+        let before = self.watched.checked_sub(1)?;
+        if self.stragglers.is_empty() {
+            self.ring.get(before).map(|flight| flight.due)
+        } else {
+            self.next_due()
+        }
     }
 
     /// Packets on the way.
@@ -213,7 +223,7 @@ mod tests {
                 assert!(due.nanos() >= i64::from(frame.id) * MS);
                 arrived.push(frame.id);
             }
-            wire.watch(true, &mut agenda);
+            wire.watch(1, &mut agenda);
             assert!(wire.is_conserved());
         }
         while let Some((_, frame)) = wire.take(at(i64::MAX)) {

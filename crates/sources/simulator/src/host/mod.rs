@@ -8,9 +8,10 @@
 //! - `task`, `opening`: processes and their system calls.
 //! - [`costs`]: what all of that costs.
 //!
-//! A host whose work costs nothing and that has no other load needs no CPU: packets go straight to TCP, and processes
-//! run as soon as they can.
+//! - `at_once`: a host whose work costs nothing and that has no other load needs no CPU: what its card hands up goes
+//!   straight to TCP, and processes run as soon as they can.
 
+mod at_once;
 pub mod costs;
 pub mod cpu;
 pub mod gro;
@@ -206,13 +207,10 @@ impl Host {
         }
     }
 
-    /// The next packet of a wire has arrived.
-    pub fn wire_arrival(&mut self, wire: usize, out: &mut Outside<'_>) {
+    /// A packet has arrived on a wire that it watches.
+    pub fn wire_arrival(&mut self, out: &mut Outside<'_>) {
         if self.is_free {
-            while let Some((_, frame)) = out.wires[wire].take(out.now) {
-                self.receive_at_once(&frame, out);
-            }
-            out.wires[wire].watch(true, out.agenda);
+            self.arrival_at_once(out);
             return;
         }
         self.fill_ring(out.now, out);
@@ -226,24 +224,17 @@ impl Host {
         self.ring.fill(until, wires, &self.inputs, drops);
     }
 
-    /// On a host where nothing takes time, a packet goes straight to TCP.
-    fn receive_at_once(&mut self, frame: &crate::wire::Frame, out: &mut Outside<'_>) {
-        out.observe(self.id, false, frame);
-        let mut handling = Handling::default();
-        self.receive_frame(frame, &mut handling, out);
-        self.finish(&mut handling, out);
-        self.run_ready(out);
-    }
-
-    /// On a host where nothing takes time, all of it is done at once.
-    fn finish(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
-        while self.proceed(handling, schedule::Waker::Interrupt, out).is_some() {}
-    }
-
     /// Whether the agenda tells of arrivals: not while the driver polls.
     fn watch_wires(&mut self, watched: bool, out: &mut Outside<'_>) {
+        // Of one wire it is known which arrival will make it enough of them for an interrupt, and where nothing takes
+        // time nothing else depends on those before it.
+        let nth = match self.inputs[..] {
+            _ if !watched => 0,
+            [_] if self.is_free => self.ring.missing(),
+            _ => 1,
+        };
         for input in &self.inputs {
-            out.wires[*input].watch(watched, out.agenda);
+            out.wires[*input].watch(nth, out.agenda);
         }
         if watched {
             self.arm_interrupt(out);
@@ -263,6 +254,11 @@ impl Host {
     /// The card raises its interrupt.
     pub fn card_interrupt(&mut self, out: &mut Outside<'_>) {
         out.agenda.set(self.interrupt_slot, None);
+        if self.is_free {
+            self.fill_ring(out.now, out);
+            self.poll_at_once(out);
+            return;
+        }
         self.interrupt(self.interrupt_cpu, Interrupt::Card, out);
     }
 

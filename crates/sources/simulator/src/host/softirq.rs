@@ -84,6 +84,16 @@ impl Softirq {
         counts.received == counts.backlog_dropped + counts.merged + counts.delivered + held as u64
     }
 
+    /// A packet was taken off the ring.
+    pub(super) const fn count_received(&mut self) {
+        self.counts.received += 1;
+    }
+
+    /// The next packet on its way up.
+    pub(super) fn next_ready(&mut self) -> Option<Frame> {
+        self.ready.pop_front()
+    }
+
     fn is_pending(&self) -> bool {
         self.receive || !self.timers.is_empty() || self.has_throttled()
     }
@@ -170,7 +180,7 @@ impl Host {
             if let Some(cost) = self.proceed(handling, Waker::Interrupt, out) {
                 return Some(cost);
             }
-            if let Some(frame) = self.softirq.ready.pop_front() {
+            if let Some(frame) = self.softirq.next_ready() {
                 return Some(self.deliver(frame, handling, out));
             }
             if let Some(socket) = self.softirq.timers.pop_front() {
@@ -259,7 +269,7 @@ impl Host {
                 let now = out.now + so_far.duration();
                 self.fill_ring(now, out);
                 let (came, frame) = self.ring.take()?;
-                self.softirq.counts.received += 1;
+                self.softirq.count_received();
                 out.observe(self.id, false, &frame);
                 out.waited(self.id, frame.connection, Wait::Ring, [came, now], frame.packet.len);
                 Some(frame)
@@ -273,7 +283,8 @@ impl Host {
         }
     }
 
-    fn offer(&mut self, frame: Frame) -> Cost {
+    /// A packet off the ring is merged with one that is held, held, or ready to go up; what that costs.
+    pub(super) fn offer(&mut self, frame: Frame) -> Cost {
         if !self.gro {
             self.softirq.ready.push_back(frame);
             return Cost::ZERO;
@@ -294,7 +305,7 @@ impl Host {
     }
 
     /// What is held goes up at the end of a poll (`napi_gro_flush`).
-    fn end_poll(&mut self) {
+    pub(super) fn end_poll(&mut self) {
         while let Some(frame) = self.softirq.gro.flush() {
             self.softirq.ready.push_back(frame);
         }
@@ -311,7 +322,7 @@ impl Host {
     }
 
     /// A packet goes up to its socket.
-    fn deliver(&mut self, frame: Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
+    pub(super) fn deliver(&mut self, frame: Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
         self.softirq.counts.delivered += 1;
         self.receive_frame(&frame, handling, out)
     }

@@ -464,20 +464,4 @@ impl Host {
         this.call = Call::Returned(done);
         None
     }
-
-    /// Runs the tasks of a host on which nothing takes time, and what the card lets go on.
-    pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
-        loop {
-            if let Some(socket) = self.softirq.throttled.pop_front() {
-                let mut handling = Handling::default();
-                self.make_use_of_room(socket, &mut handling, out);
-                self.finish(&mut handling, out);
-            } else if let Some(task) = self.ready.pop_front() {
-                // Computing is all that a task on such a host could spend time on, and none does.
-                while let Next::Work(_) = self.task_step(task, out) {}
-            } else {
-                return;
-            }
-        }
-    }
 }

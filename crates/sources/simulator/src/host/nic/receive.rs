@@ -94,6 +94,17 @@ impl ReceiveRing {
         if self.frames.len() >= self.packets || latest <= now { Raise::Now } else { Raise::At(latest) }
     }
 
+    /// How many arrivals from now are the next that matter: the first of all, for time begins to run with it, or the
+    /// one that makes enough for an interrupt. Without room for so many, each matters that might be dropped.
+    pub fn missing(&self) -> usize {
+        let waiting = self.frames.len();
+        if waiting == 0 || self.descriptors < self.packets {
+            1
+        } else {
+            self.packets.saturating_sub(waiting).max(1)
+        }
+    }
+
     /// The interrupt is delivered: none follows until the driver lets it (`napi_schedule`).
     pub fn mask(&mut self) {
         self.masked = true;
