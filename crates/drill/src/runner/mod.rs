@@ -235,6 +235,17 @@ impl Runner<'_> {
             let text = format!("{number}{what} sent that no line expects: {} > {packet}", seconds(*at));
             self.notes.push(Note { line: 0, text });
         }
+        // What was sent is told all the same, in the script's numbers where it is of the connection under test.
+        for (at, mut packet) in std::mem::take(&mut self.sent) {
+            if let Some(socket) = self.sockets.under_test_mut()
+                && socket.sent(&packet)
+                && let Some(segment) = packet.segment_mut()
+            {
+                socket.to_script(segment);
+            }
+            self.trace.push(TraceLine { at, text: format!("> {packet}  // not expected") });
+        }
+        self.trace.sort_by_key(|line| line.at);
     }
 
     fn failure(&self, event: &Event, what: impl Into<String>) -> Box<Failure> {

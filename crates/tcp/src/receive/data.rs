@@ -9,10 +9,10 @@ use slowpath_model::{Flags, Instant};
 impl Connection {
     /// Queues what a segment brings, in order or beyond a hole (`tcp_data_queue`).
     pub(super) fn queue_data(&mut self, now: Instant, packet: &Packet) {
+        self.accept_cwr(packet);
         if packet.seq == packet.end() {
             return;
         }
-        self.accept_cwr(packet);
         self.rcv.duplicate_sack = None;
         let window = self.rcv.window_left();
         self.work.out_of_order += u64::from(packet.seq != self.rcv.nxt);

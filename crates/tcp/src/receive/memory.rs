@@ -14,6 +14,8 @@ const SHARED_INFO: u32 = 320;
 const SMALL_HEAD: u32 = 576;
 /// What drivers leave free before the packet (`NET_SKB_PAD`).
 const PAD: u32 = 64;
+/// What of a longer packet tun puts beside its headers (`SKB_MAX_HEAD`); the rest is in pages.
+const LINEAR: u32 = PAGE - PAD - SHARED_INFO;
 /// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
 const SENDER_PAGES: u32 = 32_768;
 /// Pieces of one buffer (`MAX_SKB_FRAGS`).
@@ -41,8 +43,10 @@ pub enum PacketMemory {
 pub(crate) struct Cost {
     /// Memory (`truesize`).
     pub truesize: u32,
-    /// Pieces it consists of (`nr_frags`).
+    /// Pieces of pages it consists of (`nr_frags`).
     frags: u16,
+    /// Whether its payload is where its headers are, and cannot be given to another buffer but by copying.
+    linear: bool,
     /// Room behind its payload (`skb_tailroom`).
     room: u32,
     /// What is left to pay when it is merged with the buffer before (`skb_try_coalesce`, `delta`).
@@ -57,9 +61,11 @@ impl Cost {
             self.room -= len;
             return Some(0);
         }
-        if self.frags.saturating_add(next.frags) > MAX_FRAGS {
+        if next.linear || self.frags.saturating_add(next.frags) > MAX_FRAGS {
             return None;
         }
+        // Behind pages there is no room to copy to.
+        self.room = 0;
         self.frags += next.frags;
         self.truesize = self.truesize.saturating_add(next.merged);
         self.merged = self.merged.saturating_add(next.merged);
@@ -71,7 +77,7 @@ impl Cost {
         let collapsed = bytes.div_ceil(COLLAPSED).saturating_mul(PAGE + SK_BUFF).min(self.truesize);
         let freed = self.truesize - collapsed;
         if freed > 0 {
-            *self = Self { truesize: collapsed, frags: MAX_FRAGS, room: 0, merged: collapsed };
+            *self = Self { truesize: collapsed, frags: 0, linear: true, room: 0, merged: collapsed };
         }
         freed
     }
@@ -82,26 +88,47 @@ impl PacketMemory {
     pub(crate) fn cost(self, packet: &Packet, headers: u32) -> Cost {
         let segments = packet.segments();
         match self {
+            Self::Linear if segments == 1 && headers.saturating_add(packet.len) > LINEAR => {
+                let (frags, pages) = pages_for(headers.saturating_add(packet.len) - LINEAR);
+                let truesize = pages.saturating_add(PAGE + SK_BUFF);
+                Cost { truesize, frags, linear: true, room: 0, merged: truesize }
+            }
             Self::Linear => {
                 let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
                 let head = linear_head(headers.saturating_add(payload));
                 let used = PAD.saturating_add(headers).saturating_add(payload);
                 let room = if segments == 1 { (head - SHARED_INFO).saturating_sub(used) } else { 0 };
                 let truesize = (head + SK_BUFF).saturating_mul(segments);
-                Cost { truesize, frags: MAX_FRAGS, room, merged: truesize }
+                Cost { truesize, frags: 0, linear: true, room, merged: truesize }
             }
             Self::SenderPages => {
                 let pieces = packet.len.div_ceil(SENDER_PAGES);
                 let truesize = packet.len.saturating_add(SMALL_HEAD + SK_BUFF);
-                Cost { truesize, frags: saturate(pieces), room: 0, merged: packet.len }
+                Cost { truesize, frags: saturate(pieces), linear: false, room: 0, merged: packet.len }
             }
             Self::Ring(piece) => {
                 let pages = segments.saturating_mul(piece).max(packet.len);
                 let truesize = pages.saturating_add(SMALL_HEAD + SK_BUFF);
-                Cost { truesize, frags: saturate(segments), room: 0, merged: pages }
+                Cost { truesize, frags: saturate(segments), linear: false, room: 0, merged: pages }
             }
         }
     }
+}
+
+/// The pages for what does not fit into one with the headers: in pieces of up to eight pages, each a power of two that
+/// the rest fills (`alloc_skb_with_frags`); their number and bytes.
+fn pages_for(bytes: u32) -> (u16, u32) {
+    const LARGEST: u32 = 8 * PAGE;
+    let (mut frags, mut pages) = (bytes / LARGEST, bytes - bytes % LARGEST);
+    let mut rest = (bytes % LARGEST).next_multiple_of(PAGE);
+    while rest > 0 {
+        // The highest power of two in what is left.
+        let piece = 1 << rest.ilog2();
+        frags += 1;
+        pages = pages.saturating_add(piece);
+        rest -= piece;
+    }
+    (saturate(frags), pages)
 }
 
 fn saturate(pieces: u32) -> u16 {

@@ -420,10 +420,8 @@ impl Connection {
         self.snd.wmem_queued = 0;
         self.snd.retransmit_hint = None;
         self.snd.highest_sack = None;
+        // What was sacked, lost and sent again stays counted.
         self.snd.packets_out = 0;
-        self.snd.sacked_out = 0;
-        self.snd.lost_out = 0;
-        self.snd.retrans_out = 0;
         self.snd.backoff = 0;
         self.timers.retransmit = None;
         self.timers.pacing = None;

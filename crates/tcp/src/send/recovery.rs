@@ -185,7 +185,10 @@ impl Connection {
 
     /// `tcp_enter_recovery`.
     pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
-        self.snd.retrans_stamp = None;
+        // What was sent again before and is still out goes on (`tcp_retrans_stamp_cleanup`).
+        if !self.any_retransmission_out() {
+            self.snd.retrans_stamp = None;
+        }
         self.snd.prior_ssthresh = 0;
         self.init_undo();
         if !self.snd.in_reduction() {

@@ -33,9 +33,10 @@ impl Nagle {
     pub const PUSH: Self = Self { off: false, cork: false, push: true };
 }
 
-/// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`,
-/// room for the headers and `struct skb_shared_info`; x86-64, 6.18).
-pub(super) const EMPTY_BUFFER: u32 = 1280;
+/// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`, and
+/// a buffer of the cache for small heads, in which the headers and `struct skb_shared_info` have room; as
+/// `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18).
+pub(super) const EMPTY_BUFFER: u32 = 832;
 /// The least send buffer (`SOCK_MIN_SNDBUF`).
 const MIN_SEND_BUFFER: u32 = 2 * 2304;
 
@@ -208,8 +209,10 @@ impl Connection {
 
     /// After an ACK: more may go, and the buffer may grow and have room (`tcp_data_snd_check`).
     pub(crate) fn data_snd_check(&mut self, now: Instant) {
-        self.push_pending(now);
+        // What the ACK freed is counted before it is used again, as the live kernel does (the buffer grows though the
+        // window is full afterwards).
         self.check_space(now);
+        self.push_pending(now);
     }
 
     /// `tcp_check_space`.
