@@ -3,6 +3,7 @@
 use super::waits::Waiting;
 use serde_json::{Value, json};
 use slowpath_model::Rate;
+use slowpath_model::units::duration_text;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, Total};
@@ -23,9 +24,9 @@ pub fn print(
     waiting: &Waiting,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let now = simulation.now();
+    let lasted = Duration::from_nanos(simulation.now().nanos().unsigned_abs());
     writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
-    writeln!(out, "{now} s simulated, seed {}", scenario.seed)?;
+    writeln!(out, "{} simulated, seed {}", duration_text(lasted), scenario.seed)?;
     writeln!(out)?;
     let mut rows = vec![
         ["flow", "connections", "data", "time", "rate", "sent again", "timeouts", "RTT", "least RTT"]

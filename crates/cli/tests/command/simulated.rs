@@ -19,7 +19,7 @@ fn a_run_tells_its_tables_and_its_verdict() {
     let (code, out, err) = told(&run(&folder, &["run", "short.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
     for part in [
-        "4.000000000 s simulated, seed 1",
+        "4 s simulated, seed 1",
         "flow-1",
         "host sender: CPU 0",
         "it was bound by the path's capacity",
