@@ -7,9 +7,12 @@ use std::fs::{File, OpenOptions};
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 /// What scripts call it.
 pub const NAME: &str = "tun0";
+/// How long an address may take to be one.
+const PATIENCE: Duration = Duration::from_secs(5);
 const PATH: &str = "/dev/net/tun";
 
 /// The device, up and with its addresses, as long as this is open.
@@ -56,7 +59,31 @@ fn set_up(network: &Network, mtu: u16) -> Result<(), LabError> {
         IpAddr::V6(_) => {
             // An address is not to be defended against others before it is used: nobody else is there.
             run(&["ip", "-6", "address", "add", &format!("{local}/48"), "dev", NAME, "nodad"])?;
-            run(&["ip", "-6", "route", "add", &format!("{remote}/64"), "dev", NAME])
+            run(&["ip", "-6", "route", "add", &format!("{remote}/64"), "dev", NAME])?;
+            await_own_route(network.addresses.local)
         }
     }
+}
+
+/// Waits until the kernel takes packets for an IPv6 address: `ip` returns before, and a work queue does the rest
+/// (`addrconf_dad_work`, net/ipv6/addrconf.c).
+fn await_own_route(address: IpAddr) -> Result<(), LabError> {
+    /// `RTF_LOCAL` (include/uapi/linux/ipv6_route.h).
+    const LOCAL: u32 = 0x8000_0000;
+    const ROUTES: &str = "/proc/thread-self/net/ipv6_route";
+    let IpAddr::V6(address) = address else { return Ok(()) };
+    let own: String = address.octets().iter().map(|byte| format!("{byte:02x}")).collect();
+    let started = std::time::Instant::now();
+    while started.elapsed() < PATIENCE {
+        let routes = std::fs::read_to_string(ROUTES).map_err(LabError::file(ROUTES))?;
+        let is_own = |line: &str| {
+            let flags = line.split_whitespace().nth(8).and_then(|flags| u32::from_str_radix(flags, 16).ok());
+            line.starts_with(&own) && flags.is_some_and(|flags| flags & LOCAL != 0)
+        };
+        if routes.lines().any(is_own) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(LabError::TimedOut { what: format!("the route to {NAME}'s own address"), waited: PATIENCE })
 }

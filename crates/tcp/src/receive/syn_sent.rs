@@ -86,7 +86,7 @@ impl Connection {
         let theirs = packet.syn_options();
         let sysctls = &self.settings.sysctls;
         let agreed = &mut self.negotiated;
-        agreed.mss = crate::socket::peer_mss(theirs.mss, &self.options);
+        agreed.mss = crate::socket::peer_mss(theirs.mss, &self.options, &self.settings);
         agreed.timestamps = sysctls.tcp_timestamps != 0 && packet.timestamps.is_some();
         agreed.sack = sysctls.tcp_sack && theirs.sack_permitted;
         let ours = self.rcv.offered_scale;

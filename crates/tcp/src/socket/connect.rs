@@ -1,10 +1,9 @@
 //! A socket, and its way into a connection (`tcp_init_sock`, `tcp_connect_init`; net/ipv4/tcp.c, tcp_output.c).
 
-use super::SocketOptions;
+use super::{SocketOptions, default_mss};
 use crate::congestion::Congestion;
 use crate::connection::{Connection, Negotiated, Settings, State, Wakeups};
 use crate::info::TcpInfo;
-use crate::packet::DEFAULT_MSS;
 use crate::receive::{Counters, Receiver, initial_window};
 use crate::send::Sender;
 use crate::send::micros;
@@ -23,10 +22,10 @@ impl Connection {
             snd: Sender::new(&settings, &options),
             rcv: Receiver::new(&settings, &options),
             congestion: Congestion::new(kind),
+            negotiated: Negotiated { mss: default_mss(&settings), ..Negotiated::default() },
             settings,
             options,
             state: State::Closed,
-            negotiated: Negotiated { mss: DEFAULT_MSS as u16, ..Negotiated::default() },
             timers: Timers::default(),
             out: VecDeque::new(),
             wakeups: Wakeups::default(),
@@ -56,7 +55,7 @@ impl Connection {
     pub(crate) fn prepare_connect(&mut self) {
         self.state = State::SynSent;
         // Until the answer, the peer's MSS is bounded by the option alone.
-        self.negotiated.mss = self.options.max_seg.unwrap_or(DEFAULT_MSS as u16);
+        self.negotiated.mss = self.options.max_seg.unwrap_or_else(|| default_mss(&self.settings));
         self.sync_mss();
         self.init_rcv_mss();
         let space = self.rcv.full_space(&self.settings).max(0);

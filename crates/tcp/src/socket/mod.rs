@@ -29,6 +29,7 @@ pub use poll::Events;
 pub use read::ReadFlags;
 pub(crate) use request::SynAck;
 
+use crate::connection::Settings;
 use crate::packet::DEFAULT_MSS;
 
 /// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
@@ -36,10 +37,20 @@ pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
 /// `SOCK_MIN_SNDBUF`: two of them.
 const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
 
-/// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): 536 if it names none, and never more
-/// than `TCP_MAXSEG`.
-pub(crate) fn peer_mss(offered: Option<u16>, options: &SocketOptions) -> u16 {
+/// The MSS that every host takes over IPv6: what fits into its least MTU (`tcp_v6_connect`, RFC 8200, section 5).
+const DEFAULT_MSS_V6: u16 = 1220;
+/// Bytes of the IPv6 header.
+const IPV6_HEADER: u32 = 40;
+
+/// The MSS of a peer that names none (`mss_clamp`).
+pub(crate) fn default_mss(settings: &Settings) -> u16 {
     // DEFAULT_MSS fits.
-    let offered = offered.filter(|mss| *mss != 0).unwrap_or(DEFAULT_MSS as u16);
+    if settings.ip_header == IPV6_HEADER { DEFAULT_MSS_V6 } else { DEFAULT_MSS as u16 }
+}
+
+/// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): the default if it names none, and never
+/// more than `TCP_MAXSEG`.
+pub(crate) fn peer_mss(offered: Option<u16>, options: &SocketOptions, settings: &Settings) -> u16 {
+    let offered = offered.filter(|mss| *mss != 0).unwrap_or_else(|| default_mss(settings));
     options.max_seg.map_or(offered, |user| offered.min(user))
 }

@@ -70,7 +70,7 @@ impl SynAck {
                 timestamps: timestamps.is_some(),
                 sack: sysctls.tcp_sack && offered.sack_permitted,
                 window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
-                mss: peer_mss(offered.mss, options),
+                mss: peer_mss(offered.mss, options, settings),
                 // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
                 // what everybody understands.
                 ecn: asks_ecn
