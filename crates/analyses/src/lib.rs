@@ -13,6 +13,7 @@ mod limits;
 mod options;
 mod order;
 mod outstanding;
+mod overview;
 pub mod pairing;
 pub mod picture;
 mod ranges;

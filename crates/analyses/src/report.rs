@@ -3,6 +3,7 @@
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
 use crate::cause::{Cause, Confidence};
+pub use crate::overview::Overview;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -80,25 +81,6 @@ pub struct Closing {
     pub fin: [bool; 2],
     /// Ends that sent RST: A, B.
     pub rst: [bool; 2],
-}
-
-/// What the stretches of one direction say together.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Overview {
-    /// The shortest round trip, in microseconds.
-    pub base_rtt: Option<u32>,
-    /// The highest rate of delivery that was held for about a round trip, in bit/s.
-    pub peak_rate: f64,
-    /// The largest window.
-    pub window_max: u32,
-    /// The most that was outstanding, as the sender knew it.
-    pub flight_max: u32,
-    /// Time spent with a standing queue while sending, in nanoseconds.
-    pub queued: i64,
-    /// The longest recovery from loss, in nanoseconds.
-    pub longest_recovery: i64,
-    /// The rate a policer lets through, in bit/s, where one shows.
-    pub policed: Option<f64>,
 }
 
 /// One direction of a flow: what one end sent, and what bound it.
