@@ -3,13 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath_capture::{LinkType, decode, link};
+use slowpath_capture::{LinkType, decode};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&[a, b, c, d, e, f], frame)) = data.split_first_chunk() else { return };
     let link = LinkType(u16::from_be_bytes([a, b]));
     let wire = u32::from_be_bytes([c, d, e, f]);
-    let long = link::decode(link, frame, wire);
+    let long = decode::headers(link, frame, wire);
     assert_eq!(decode::decode(link, frame, wire), long);
     if link == LinkType::ETHERNET
         && let Some(packet) = decode::fast(frame, wire)
