@@ -376,16 +376,6 @@ pub const fn ecn_name(ecn: Ecn) -> &'static str {
     }
 }
 
-/// An ECN field as the low two bits of the traffic class (RFC 3168, section 5).
-pub const fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
-    }
-}
-
 impl fmt::Display for Datagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Ecn::from_bits(self.class) {

@@ -19,11 +19,19 @@ impl End {
     /// Both ends, `A` first.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// Its letter.
+    /// Its letter in text for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::A => "A",
             Self::B => "B",
+        }
+    }
+
+    /// Its letter in data: documents and tables.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
         }
     }
 

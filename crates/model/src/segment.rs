@@ -144,6 +144,16 @@ impl Ecn {
             _ => Self::Ce,
         }
     }
+
+    /// As the low two bits of the traffic class (RFC 3168, section 5).
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0,
+            Self::Ect1 => 1,
+            Self::Ect0 => 2,
+            Self::Ce => 3,
+        }
+    }
 }
 
 /// What the IP header adds to what TCP says.

@@ -3,17 +3,13 @@
 use crate::about::{About, Ending, Part, from_metadata};
 use crate::error::{Damage, ReadError};
 use crate::rows::{self, Told};
-use crate::schema::{TABLES, Table};
+use crate::schema::TABLES;
 use crate::table::{BadTable, TableReader};
 use crate::writer::{UNFINISHED, segment_folder, table_file};
 use slowpath_model::{EventKind, FlowEnd, FlowId, Instant, Sink};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// The tables by their place.
-const PLACES: [Table; 6] =
-    [Table::Flows, Table::Packets, Table::Calls, Table::Waits, Table::Marks, Table::Samples];
 
 /// A recording that is there and whose first segment is sound at first sight.
 pub struct Recording {
@@ -225,7 +221,7 @@ impl<S: Sink> Reading<'_, S> {
     fn segment(&mut self, mut segment: Segment) -> Result<(), Damage> {
         while self.summary.events < segment.next {
             let nr = self.summary.events;
-            let place = (0..PLACES.len()).find_map(|place| match segment.tables[place].next_nr() {
+            let place = (0..TABLES.len()).find_map(|place| match segment.tables[place].next_nr() {
                 Ok(next) => (next == Some(nr)).then_some(Ok(place)),
                 Err(bad) => Some(Err((place, bad))),
             });
@@ -234,7 +230,7 @@ impl<S: Sink> Reading<'_, S> {
                 Some(Err((place, bad))) => return Err(segment.damage(place, words(&bad))),
                 None => return Err(segment.damage(0, format!("event {nr} is in none of the tables"))),
             };
-            let told = rows::read(PLACES[place], &mut segment.tables[place].next_row());
+            let told = rows::read(TABLES[place].table, &mut segment.tables[place].next_row());
             let told = told.map_err(|bad| segment.damage(place, format!("event {nr}: {bad}")))?;
             if !self.tell(&told) {
                 return Err(

@@ -34,19 +34,8 @@ pub fn table(kind: &EventKind) -> Option<Table> {
     }
 }
 
-const fn letter(end: End) -> &'static str {
-    match end {
-        End::A => "a",
-        End::B => "b",
-    }
-}
-
 fn end(letter: &str) -> Option<End> {
-    match letter {
-        "a" => Some(End::A),
-        "b" => Some(End::B),
-        _ => None,
-    }
+    End::BOTH.into_iter().find(|end| end.letter() == letter)
 }
 
 /// A flow that appears.
@@ -75,23 +64,23 @@ pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
         EventKind::Seen(segment) => write_segment(row, segment, None),
         EventKind::Dropped(segment, why) => write_segment(row, segment, Some(*why)),
         EventKind::Written { end, amount } => {
-            row.name(letter(*end)).name("write").number(amount.get());
+            row.name(end.letter()).name("write").number(amount.get());
         }
         EventKind::Read { end, amount } => {
-            row.name(letter(*end)).name("read").number(amount.get());
+            row.name(end.letter()).name("read").number(amount.get());
         }
         EventKind::Waited { end, on, lasted, amount } => {
             let nanos = u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX);
-            row.name(letter(*end)).name(on.name()).number(nanos).number(amount.get());
+            row.name(end.letter()).name(on.name()).number(nanos).number(amount.get());
         }
         EventKind::Sampled(sample) => {
-            row.name(letter(sample.end)).maybe_name(sample.ca_state.map(CaState::name));
+            row.name(sample.end.letter()).maybe_name(sample.ca_state.map(CaState::name));
             for value in sample.values() {
                 row.maybe(value);
             }
         }
         EventKind::Marked { end, mark } => {
-            row.maybe_name(Some(letter(*end))).name(mark.name()).maybe(mark.size().map(Bytes::get));
+            row.maybe_name(Some(end.letter())).name(mark.name()).maybe(mark.size().map(Bytes::get));
         }
         EventKind::Missed { events } => {
             row.maybe_name(None).name(MISSED).maybe(Some(*events));
@@ -102,7 +91,7 @@ pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
 
 fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReason>) {
     let sack = segment.sack.as_slice().iter().flat_map(|block| [block.start.0, block.end.0]);
-    row.name(letter(segment.from))
+    row.name(segment.from.letter())
         .number(segment.frame)
         .number(segment.flags.0)
         .signed(segment.seq.0)
@@ -117,12 +106,7 @@ fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReaso
         .list(sack)
         .maybe(segment.ip.id)
         .number(segment.ip.ttl)
-        .number(match segment.ip.ecn {
-            Ecn::NotEct => 0_u8,
-            Ecn::Ect1 => 1,
-            Ecn::Ect0 => 2,
-            Ecn::Ce => 3,
-        })
+        .number(segment.ip.ecn.bits())
         .maybe_name(dropped.map(DropReason::name));
 }
 

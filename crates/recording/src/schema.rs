@@ -37,6 +37,8 @@ pub struct ColumnSpec {
 /// A table: a file in each segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSpec {
+    /// Which table it is.
+    pub table: Table,
     /// Its name: the file's, without `.parquet`.
     pub name: &'static str,
     /// What a row of it is.
@@ -94,6 +96,7 @@ pub static TABLES: LazyLock<[TableSpec; 6]> =
 
 fn flows() -> TableSpec {
     TableSpec {
+        table: Table::Flows,
         name: "flows",
         meaning: "A flow that appears, or of which no more is said.",
         columns: vec![
@@ -118,6 +121,7 @@ fn flows() -> TableSpec {
 
 fn packets() -> TableSpec {
     TableSpec {
+        table: Table::Packets,
         name: "packets",
         meaning: "A TCP segment that passed the host's network card, or that the host dropped.",
         columns: vec![
@@ -161,6 +165,7 @@ fn packets() -> TableSpec {
 
 fn calls() -> TableSpec {
     TableSpec {
+        table: Table::Calls,
         name: "calls",
         meaning: "A system call of the application that has returned.",
         columns: vec![
@@ -176,6 +181,7 @@ fn calls() -> TableSpec {
 
 fn waits() -> TableSpec {
     TableSpec {
+        table: Table::Waits,
         name: "waits",
         meaning: "A wait on a host that is over.",
         columns: vec![
@@ -197,6 +203,7 @@ fn waits() -> TableSpec {
 
 fn marks() -> TableSpec {
     TableSpec {
+        table: Table::Marks,
         name: "marks",
         meaning: "A turn that a socket took, or events that the source lost.",
         columns: vec![
@@ -232,6 +239,7 @@ fn samples() -> TableSpec {
         meaning: format!("{meaning}, in {unit}").into(),
     });
     TableSpec {
+        table: Table::Samples,
         name: "samples",
         meaning: "The state of a socket, by interval. What the source could not see is absent.",
         columns: [NR, AT, FLOW, END, ca_state].into_iter().chain(fields).collect(),

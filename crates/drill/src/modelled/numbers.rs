@@ -1,7 +1,7 @@
 //! Packets of the model and packets of the wire: offsets and sequence numbers, super-packets and segments.
 
 use super::sockets::Ports;
-use crate::packet::{Body, Datagram, Segment, TcpOption, ecn_bits};
+use crate::packet::{Body, Datagram, Segment, TcpOption};
 use crate::wire;
 use slowpath_model::{Ecn, Flags, StreamOffset};
 use slowpath_tcp::packet::{Block, Cookie, Options, Packet, Sack, SynOptions};
@@ -107,7 +107,7 @@ impl Numbers {
         Datagram {
             source_port: ports.local,
             destination_port: ports.remote,
-            class: ecn_bits(packet.ecn),
+            class: packet.ecn.bits(),
             ttl: wire::TTL,
             flow_label: 0,
             body: Body::Tcp(segment),

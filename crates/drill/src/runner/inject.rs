@@ -2,7 +2,7 @@
 
 use super::sockets::{Socket, State};
 use super::{Runner, Step, TraceLine};
-use crate::packet::{Body, ClassSpec, Datagram, Echoed, PacketSpec, ecn_bits};
+use crate::packet::{Body, ClassSpec, Datagram, Echoed, PacketSpec};
 use crate::script::Event;
 use crate::wire;
 use slowpath_model::Flags;
@@ -67,7 +67,7 @@ fn live(socket: &Socket, packet: &PacketSpec, scaled_echoes: bool) -> Result<Dat
         destination_port: ports.1,
         class: match packet.ip.class {
             ClassSpec::Any | ClassSpec::Ect01 => 0,
-            ClassSpec::Ecn(ecn) => ecn_bits(ecn),
+            ClassSpec::Ecn(ecn) => ecn.bits(),
             ClassSpec::Whole(byte) => byte,
         },
         ttl: packet.ip.ttl.unwrap_or(wire::TTL),

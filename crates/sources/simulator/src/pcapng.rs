@@ -5,7 +5,7 @@
 
 use crate::outside::{Observer, Sight};
 use crate::tap;
-use slowpath_model::{Ecn, End, Flags};
+use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
 use slowpath_tcp::Packet;
 use slowpath_tcp::packet::{Options, SynOptions};
@@ -90,7 +90,7 @@ impl Pcapng {
     fn write_ip(&mut self, sight: &Sight<'_>, hosts: [usize; 2]) {
         let length = (IP_BYTES + TCP_BYTES + self.options.len()) as u32 + sight.frame.packet.len;
         let begin = self.headers.len();
-        self.headers.extend([0x45, ecn_bits(sight.frame.packet.ecn)]);
+        self.headers.extend([0x45, sight.frame.packet.ecn.bits()]);
         // A packet beyond 64 KiB has no length here (as Linux's BIG TCP); none is cut so long.
         self.headers.extend((length as u16).to_be_bytes());
         self.headers.extend(sight.frame.id.to_be_bytes());
@@ -187,16 +187,6 @@ fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<
                 options.extend(on_wire(connection, !from, edge.0).to_be_bytes());
             }
         }
-    }
-}
-
-/// The ECN field's bits (RFC 3168, section 5).
-fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
     }
 }
 

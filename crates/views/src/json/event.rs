@@ -1,10 +1,9 @@
 //! One event.
 
-use super::end;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_model::{CaState, Ecn, Event, EventKind, FlowId, Segment, SocketSample};
+use slowpath_model::{CaState, Ecn, End, Event, EventKind, FlowId, Segment, SocketSample};
 use std::collections::BTreeMap;
 
 /// One line of what `slowpath show --json` prints.
@@ -103,7 +102,7 @@ impl EventLine {
             flow: flow.0,
             at_ns: event.at.nanos(),
             kind: kind.name(),
-            end: kind.end().map(end),
+            end: kind.end().map(End::letter),
             segment: kind.segment().map(SegmentFacts::of),
             what: None,
             amount_bytes: None,
@@ -138,7 +137,7 @@ impl EventLine {
 impl SegmentFacts {
     fn of(segment: &Segment) -> Self {
         Self {
-            from: end(segment.from),
+            from: segment.from.letter(),
             flags: segment.flags.to_string(),
             seq: segment.seq.0,
             payload_bytes: segment.len,

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Spell, Stall};
 use super::measures::Measures;
+use super::nanos;
 use super::pairing::Pair;
-use super::{end, nanos};
 use crate::diagnosis::{Advise, Diagnosis};
 use crate::rank::{main_finding, time_lost};
 use crate::words;
@@ -130,7 +130,7 @@ impl Flow {
             vantage: Vantage::of(&flow.vantage),
             opening: Opening::of(&flow.opening),
             closing: Closing { fin: ends(flow.closing.fin), rst: ends(flow.closing.rst) },
-            sender: end(flow.sender),
+            sender: flow.sender.letter(),
             verdict: words::verdict(flow),
             main_cause: main_finding(flow).map(|finding| finding.cause.to_string()),
             lost_ns: nanos(time_lost(flow)),
@@ -148,7 +148,7 @@ impl Flow {
 }
 
 fn ends(which: [bool; 2]) -> Vec<&'static str> {
-    End::BOTH.into_iter().filter(|other| which[other.index()]).map(end).collect()
+    End::BOTH.into_iter().filter(|other| which[other.index()]).map(End::letter).collect()
 }
 
 impl Vantage {
@@ -183,7 +183,7 @@ impl Opening {
 impl Direction {
     fn of(direction: &DirectionReport, flow: &FlowReport, advise: Option<&Advise>) -> Self {
         Self {
-            from: end(direction.from),
+            from: direction.from.letter(),
             measures: Measures::of(&direction.measures),
             spells: direction.spells.iter().map(Spell::of).collect(),
             findings: direction.findings.iter().map(|finding| Finding::of(finding, flow, advise)).collect(),

@@ -114,11 +114,3 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
 pub(crate) fn nanos(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
-
-/// `a` or `b`.
-pub(crate) const fn end(end: slowpath_model::End) -> &'static str {
-    match end {
-        slowpath_model::End::A => "a",
-        slowpath_model::End::B => "b",
-    }
-}

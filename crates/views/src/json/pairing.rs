@@ -1,6 +1,6 @@
 //! What two recordings of the same transfer show together.
 
-use super::{end, nanos};
+use super::nanos;
 use crate::diagnosis::Paired;
 use crate::words;
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ impl Pair {
 impl Way {
     fn of(from: End, way: &DirectionPair) -> Self {
         Self {
-            from: end(from),
+            from: from.letter(),
             near: way.near,
             packets: way.packets,
             data_packets: way.data_packets,
