@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 /// How output looks.
 #[derive(Args)]
@@ -77,23 +78,44 @@ impl Console {
         self.progress
     }
 
-    /// A bar on standard error for reading `name`, or none.
-    pub fn bar(&self, name: &str) -> Option<ProgressBar> {
+    /// A bar on standard error for reading `path`, if progress is to be shown.
+    pub fn reading(&self, path: &Path) -> Reading {
         if !self.progress {
-            return None;
+            return Reading(None);
         }
-        let style = ProgressStyle::with_template("{msg} {bytes} read, {bytes_per_sec}").ok()?;
+        // The folders would leave a narrow terminal no room for the bar.
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         // Styled before it is first drawn.
-        let bar =
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)).with_style(style);
-        Some(bar.with_message(name.to_owned()))
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        Reading(Some(bar.with_style(style("{msg} {bytes} read, {bytes_per_sec}")).with_message(name)))
     }
 }
 
-/// The style of a bar whose end is known.
-pub fn known_length() -> ProgressStyle {
-    ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// How far something has been read, on standard error or nowhere. It is wiped away in the end.
+pub struct Reading(Option<ProgressBar>);
+
+impl Reading {
+    /// So many bytes are read, of so many if one knows.
+    pub fn at(&self, done: u64, total: Option<u64>) {
+        let Some(bar) = &self.0 else { return };
+        if let (Some(total), None) = (total, bar.length()) {
+            bar.set_style(style("{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left"));
+            bar.set_length(total);
+        }
+        bar.set_position(done);
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Standard output, buffered.

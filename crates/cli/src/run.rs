@@ -2,7 +2,6 @@
 
 mod files;
 mod interrupt;
-mod simulated;
 mod table;
 mod waits;
 mod watch;
@@ -28,8 +27,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use waits::Waiting;
 use watch::Watchers;
-
-pub use simulated::Simulated;
 
 const HELP: &str = "\
 The run is simulated: hosts with their CPUs, interrupts, schedulers, queues and the TCP of their kernel, and the paths \
@@ -69,7 +66,7 @@ pub struct Run {
 }
 
 /// How much is simulated between two looks at the clock and at Ctrl-C.
-pub const STRETCH: Duration = Duration::from_millis(20);
+const STRETCH: Duration = Duration::from_millis(20);
 
 pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let checked = match scenario::read(&args.file, &args.changes)? {

@@ -1,8 +1,8 @@
 //! A capture file, standard input, or what a scenario's sending host would capture.
 
 use super::Read;
-use crate::console::{self, Console};
-use crate::run::Simulated;
+use super::simulated::Simulated;
+use crate::console::Console;
 use anyhow::Context;
 use slowpath_capture::{Capture, Compression, Format, Oddity, Summary};
 use slowpath_model::{Instant, Sink};
@@ -19,23 +19,8 @@ pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Res
     } else {
         Capture::open(path)?
     };
-    // The folders would leave a narrow terminal no room for the bar.
-    let bar = console.bar(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
-    let capture = match bar.clone() {
-        Some(bar) => capture.on_progress(move |done, total| {
-            if let (Some(total), None) = (total, bar.length()) {
-                bar.set_style(console::known_length());
-                bar.set_length(total);
-            }
-            bar.set_position(done);
-        }),
-        None => capture,
-    };
-    let read = capture.run(sink);
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let summary = read?;
+    let reading = console.reading(path);
+    let summary = capture.on_progress(move |done, total| reading.at(done, total)).run(sink)?;
     Ok(Read { recording: describe(&summary)?, flows: summary.flows, epoch_ns: summary.epoch_ns })
 }
 

@@ -2,6 +2,7 @@
 
 mod capture;
 mod recorded;
+mod simulated;
 
 use crate::Outcome;
 use crate::console::{self, Console};

@@ -1,7 +1,7 @@
 //! What `slowpath run --record` has written.
 
 use super::Read;
-use crate::console::{self, Console};
+use crate::console::Console;
 use serde_json::json;
 use slowpath_analyses::VantageOverride;
 use slowpath_model::Sink;
@@ -13,20 +13,8 @@ use std::path::Path;
 /// Reads all of a recording into `sink`.
 pub fn read(folder: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Read> {
     let recording = Recording::open(folder)?;
-    let bar = console.bar(&folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy());
-    if let Some(bar) = &bar {
-        bar.set_style(console::known_length());
-    }
-    let summary = recording.run(sink, |done, total| {
-        if let Some(bar) = &bar {
-            bar.set_length(total);
-            bar.set_position(done);
-        }
-    });
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let summary = summary?;
+    let reading = console.reading(folder);
+    let summary = recording.run(sink, |done, total| reading.at(done, Some(total)))?;
     Ok(Read { flows: summary.flows, epoch_ns: None, recording: describe(summary) })
 }
 

@@ -1,11 +1,14 @@
 //! A scenario read as if it were a recording: it runs as far as it is read.
 
-use super::STRETCH;
 use crate::scenario::{self, Changes};
 use slowpath_simulator::pcapng::Pcapng;
 use slowpath_simulator::{Progress, Simulation};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
+
+/// How much is simulated at a time: what passes the card in it waits in memory.
+const STRETCH: Duration = Duration::from_millis(20);
 
 /// The recording that a run's sending host would make.
 pub struct Simulated {

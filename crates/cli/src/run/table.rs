@@ -2,8 +2,8 @@
 
 use super::waits::Waiting;
 use serde_json::{Value, json};
-use slowpath_model::Rate;
 use slowpath_model::units::duration_text;
+use slowpath_model::{Instant, Rate};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, Total};
@@ -24,7 +24,7 @@ pub fn print(
     waiting: &Waiting,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let lasted = Duration::from_nanos(simulation.now().nanos().unsigned_abs());
+    let lasted = simulation.now().since(Instant::START).unwrap_or_default();
     writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
     writeln!(out, "{} simulated, seed {}", duration_text(lasted), scenario.seed)?;
     writeln!(out)?;
@@ -53,7 +53,6 @@ pub fn print(
         align(&waits, out)?;
         writeln!(out)?;
     }
-    let lasted = simulation.now().since(slowpath_model::Instant::START).unwrap_or_default();
     for (host, report) in scenario.hosts.iter().zip(simulation.host_reports()) {
         print_host(&host.name, &report, lasted, out)?;
     }
