@@ -52,11 +52,11 @@ const COMPARISONS: &[Comparison] = &[
 /// The kernel that the profile is made after; an older one does other things.
 const RELEASE: (u32, u32) = (6, 18);
 /// How often a comparison is made: a machine whose CPUs are taken away is late for seconds at a time.
-const TRIES: u32 = 6;
+const TRIES: u32 = 9;
 /// How late a CPU may have been for what does not agree to count: half a tick or so.
 const STEADY: Duration = Duration::from_millis(2);
 /// So often it counts before it is the model's: what the kernel does otherwise it does every time.
-const ENOUGH: u32 = 2;
+const ENOUGH: u32 = 3;
 
 impl CompareLive {
     pub(crate) fn run(&self) -> Result<()> {
