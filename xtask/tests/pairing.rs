@@ -6,8 +6,8 @@ use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, v
 use slowpath_analyses::{Analysis, Cause, Options};
 use slowpath_capture::Capture;
 use slowpath_lab::case::Set;
+use slowpath_lab::host::Host;
 use slowpath_lab::path::Totals;
-use slowpath_lab::recording::Host;
 use slowpath_lab::relay::{DirectionReport, Fate};
 use slowpath_lab::run::recording_file;
 use slowpath_lab::truth::Truth;

@@ -25,6 +25,7 @@ pub mod counters;
 pub mod drill;
 pub mod error;
 pub mod frame;
+pub mod host;
 pub mod lateness;
 pub mod namespaces;
 pub mod pcap;

@@ -2,20 +2,10 @@
 //! missing is known exactly.
 
 use crate::error::LabError;
+use crate::host::{self, Host};
 use crate::pcap::{self, Frame};
 use crate::pcapng;
-use crate::testbed;
 use serde::{Deserialize, Serialize};
-
-/// A host of the testbed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Host {
-    /// The one that sends.
-    Sender,
-    /// The one that receives.
-    Receiver,
-}
 
 /// The format of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +46,7 @@ impl Omission {
         match self {
             Self::Between { from_ns, to_ns } => (from_ns..to_ns).contains(&since_first_ns),
             Self::After { from_ns } => since_first_ns >= from_ns,
-            Self::SentBy { host } => testbed::sent_by(frame.bytes) == Some(host),
+            Self::SentBy { host } => host::sent_by(frame.bytes) == Some(host),
         }
     }
 }
@@ -116,7 +106,7 @@ pub fn make(captured: &[u8], wanted: &Recording) -> Result<(Vec<u8>, RecordingRe
     }
     let bytes = match wanted.format {
         Format::Pcap => pcap::write(&capture.header, &kept),
-        Format::Pcapng => pcapng::write(&kept, |frame| match testbed::sent_by(frame.bytes) {
+        Format::Pcapng => pcapng::write(&kept, |frame| match host::sent_by(frame.bytes) {
             Some(Host::Receiver) => 1,
             Some(Host::Sender) | None => 0,
         }),

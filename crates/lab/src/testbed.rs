@@ -2,30 +2,18 @@
 
 use crate::case::{Family, Offload, Settings};
 use crate::error::LabError;
+use crate::host::{DEVICE, MAC};
 use crate::namespaces::{Namespaces, Place};
-use crate::recording::Host;
 use crate::vlan;
 use crate::workload::stream::Hosts;
 use std::net::IpAddr;
 
-/// The hosts' interface, on which captures are taken.
-pub const DEVICE: &str = "eth0";
 /// The path's interfaces towards the sender and the receiver.
 pub const PATH_DEVICES: (&str, &str) = ("left", "right");
 
-const MAC: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
 // Addresses for documentation: RFC 5737 and RFC 3849.
 const V4: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
 const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
-
-/// The host that sent a frame, by its address.
-pub fn sent_by(frame: &[u8]) -> Option<Host> {
-    match frame.get(6..12)? {
-        [2, 0, 0, 0, 0, 1] => Some(Host::Sender),
-        [2, 0, 0, 0, 0, 2] => Some(Host::Receiver),
-        _ => None,
-    }
-}
 
 /// How long GRO may wait for the next packet before it hands up what it has. A network card's interrupt
 /// moderation is of this order.

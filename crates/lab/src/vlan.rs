@@ -4,7 +4,7 @@
 //! comes in. A capture on the interface shows the tag both ways, as on a trunk port.
 
 use crate::error::LabError;
-use crate::testbed::DEVICE;
+use crate::host::DEVICE;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

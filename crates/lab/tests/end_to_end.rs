@@ -1,8 +1,9 @@
 //! Real runs on this kernel. They need root, tcpdump, iproute2 and ethtool.
 
 use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
+use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
-use slowpath_lab::recording::{Format, Host};
+use slowpath_lab::recording::Format;
 use slowpath_lab::relay::Fate;
 use slowpath_lab::run::{Outcome, SAMPLES, TRUTH, recording_file, run};
 use slowpath_lab::truth::Truth;

@@ -2,8 +2,9 @@
 
 use crate::flow::{Bulk, Flow, Workload};
 use crate::host::LoadKind;
+use crate::id::HostId;
 use crate::path::Path;
-use crate::scenario::{HostId, Scenario};
+use crate::scenario::Scenario;
 use serde::Serialize;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::PathConfig;

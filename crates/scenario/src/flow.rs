@@ -1,6 +1,6 @@
 //! What is transferred between two processes, and how these behave.
 
-use crate::scenario::{HostId, PathId};
+use crate::id::{HostId, PathId};
 use slowpath_model::{Bytes, Rate};
 use slowpath_tcp::choices::CongestionControl;
 use std::time::Duration;

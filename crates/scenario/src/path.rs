@@ -1,6 +1,6 @@
 //! A path between two hosts.
 
-use crate::scenario::HostId;
+use crate::id::HostId;
 use slowpath_path::PathConfig;
 
 /// A path between two hosts.

@@ -1,6 +1,6 @@
 //! What of a run is written down.
 
-use crate::scenario::HostId;
+use crate::id::HostId;
 use std::time::Duration;
 
 /// What of a run is written down. Where to is the command line's matter.

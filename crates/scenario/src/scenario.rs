@@ -2,17 +2,10 @@
 
 use crate::flow::Flow;
 use crate::host::Host;
+use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::record::Record;
 use std::time::Duration;
-
-/// The place of a host in [`Scenario::hosts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HostId(pub usize);
-
-/// The place of a path in [`Scenario::paths`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PathId(pub usize);
 
 /// A checked scenario: nothing in it is left to decide, and every [`HostId`] and [`PathId`] in it leads somewhere.
 #[derive(Clone, Debug, PartialEq)]

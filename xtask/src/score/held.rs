@@ -5,8 +5,8 @@
 
 use super::run::Run;
 use serde::Serialize;
+use slowpath_lab::host::Host;
 use slowpath_lab::path::link::LinkConfig;
-use slowpath_lab::recording::Host;
 use slowpath_lab::relay::Fate;
 use slowpath_lab::sampled::Sample;
 use slowpath_lab::truth::Connection;

@@ -6,7 +6,7 @@ use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, v
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Judged, Label, Labels, Options};
 use slowpath_capture::Capture;
-use slowpath_lab::recording::Host;
+use slowpath_lab::host::Host;
 use slowpath_lab::run::{SAMPLES, recording_file};
 use slowpath_lab::sampled::{self, Sample};
 use slowpath_lab::truth::Truth;

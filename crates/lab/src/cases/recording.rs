@@ -4,8 +4,9 @@
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Case, Check, Set, ShareBasis};
+use crate::host::Host;
 use crate::path::loss::LossConfig;
-use crate::recording::{Format, Host, Omission};
+use crate::recording::{Format, Omission};
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<Case> {

@@ -3,9 +3,9 @@
 use crate::file::Place;
 use crate::flow::{Flow, Workload};
 use crate::host::Host;
+use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::read::{host, process, workload};
-use crate::scenario::{HostId, PathId};
 use crate::schema::{Describe, Key, Reader, Section, Sub};
 use std::time::Duration;
 

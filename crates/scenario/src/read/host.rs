@@ -2,8 +2,8 @@
 
 use crate::file::{Entry, Place, Value};
 use crate::host::Host;
+use crate::id::HostId;
 use crate::read::{costs, kernel, load, nic};
-use crate::scenario::HostId;
 use crate::schema::nearest::nearest;
 use crate::schema::{Describe, Key, Reader, Section, Sub};
 
@@ -114,13 +114,4 @@ pub fn named(reader: &Reader<'_>, key: &dyn Describe, hosts: &[Host], name: &str
         reader.refuse(key, "there is no such host", mend);
     }
     found
-}
-
-/// A CPU that something is bound to, if it is one of the host's.
-pub fn check_cpu(reader: &Reader<'_>, key: &dyn Describe, cpu: Option<u32>, cpus: u32) {
-    if let Some(cpu) = cpu
-        && cpu >= cpus
-    {
-        reader.refuse(key, format!("there is no CPU {cpu}"), format!("this host has {cpus}, counted from 0"));
-    }
 }

@@ -1,7 +1,7 @@
 //! `[[hosts.NAME.load]]`.
 
 use crate::host::{Load, LoadKind};
-use crate::read::host::check_cpu;
+use crate::read::cpu;
 use crate::schema::{Key, Reader, Section, Sub};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ fn read(reader: &Reader<'_>, cpus: u32) -> Option<Load> {
         }
     };
     let cpu = reader.optional(&CPU);
-    check_cpu(reader, &CPU, cpu, cpus);
+    cpu::check(reader, &CPU, cpu, cpus);
     let (start, stop) = (reader.get(&START), reader.optional(&STOP));
     if stop.is_some_and(|stop| stop <= start) {
         reader.refuse(&STOP, "this load ends before it begins", "make stop later than start");

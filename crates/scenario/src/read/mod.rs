@@ -6,6 +6,7 @@
 //! - `flow`, `workload`, `process`: `[flows]`.
 
 mod costs;
+mod cpu;
 mod elements;
 mod flow;
 mod host;

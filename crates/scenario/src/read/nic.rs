@@ -2,7 +2,7 @@
 
 use crate::file::Place;
 use crate::host::Nic;
-use crate::read::host::check_cpu;
+use crate::read::cpu;
 use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_kernels::KernelProfile;
 use slowpath_model::{Bytes, Rate};
@@ -78,7 +78,7 @@ pub fn read(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: 
         gro: reader.or(&GRO, kernel.receive.gro, "as the kernel merges or not"),
         checksum_offload: reader.get(&CHECKSUM_OFFLOAD),
     };
-    check_cpu(&reader, &INTERRUPT_CPU, Some(nic.interrupt_cpu), cpus);
+    cpu::check(&reader, &INTERRUPT_CPU, Some(nic.interrupt_cpu), cpus);
     if nic.tso && !kernel.tcp.super_packets {
         reader.refuse(
             &TSO,

@@ -2,10 +2,10 @@
 
 use crate::file::{Place, Table};
 use crate::host::Host;
+use crate::id::HostId;
 use crate::path::Path;
 use crate::read::elements::{self, Ends};
 use crate::read::host;
-use crate::scenario::HostId;
 use crate::schema::{Key, Reader, Section, Sub};
 
 static NAME: Key<String> =

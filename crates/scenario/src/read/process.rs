@@ -3,7 +3,7 @@
 use crate::file::Place;
 use crate::flow::{Pause, Process, SocketOptions};
 use crate::host::Host;
-use crate::read::host::check_cpu;
+use crate::read::cpu;
 use crate::schema::quantity::Control;
 use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_model::{Bytes, Rate};
@@ -102,7 +102,7 @@ pub fn read(flow: &Reader<'_>, key: &'static Sub, host: Option<&Host>) -> Proces
     let reader = Reader::new(flow.context(), &PROCESS, table, place, &prefix);
     let cpu = reader.optional(&CPU);
     if let Some(host) = host {
-        check_cpu(&reader, &CPU, cpu, host.cpus);
+        cpu::check(&reader, &CPU, cpu, host.cpus);
     }
     Process {
         nice: reader.get(&NICE),

@@ -3,9 +3,10 @@
 use crate::estimate::Estimate;
 use crate::file::{Place, Table};
 use crate::host::Host;
+use crate::id::HostId;
 use crate::read::{flow, host, path};
 use crate::record::Record;
-use crate::scenario::{HostId, Scenario};
+use crate::scenario::Scenario;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
 use std::time::Duration;
 

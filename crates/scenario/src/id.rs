@@ -1,0 +1,9 @@
+//! By what the parts of a scenario name each other.
+
+/// The place of a host in [`Scenario::hosts`](crate::Scenario::hosts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub usize);
+
+/// The place of a path in [`Scenario::paths`](crate::Scenario::paths).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub usize);
