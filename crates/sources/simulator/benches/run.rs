@@ -9,8 +9,10 @@ use slowpath_tcp::packet::Options;
 use std::time::Duration;
 
 /// Counts what hosts send and what ACKs senders get.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Counter {
+    /// Packets at cards, sent or received.
+    packets: u64,
     data: u64,
     bytes: u64,
     acks: u64,
@@ -21,6 +23,7 @@ struct Counter {
 impl Observer for Counter {
     fn packet(&mut self, sight: &Sight<'_>) {
         let packet = &sight.frame.packet;
+        self.packets += 1;
         if sight.sent && packet.len > 0 {
             self.data += 1;
             self.bytes += u64::from(packet.len);
@@ -46,16 +49,24 @@ fn peak_kib() -> u64 {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }
 
-/// CPU time and ACKs of the slices of a run in which losses were repaired, or were not.
+/// CPU time and packets of the slices of a run in which losses were repaired, or were not.
 #[derive(Default)]
 struct Share {
     nanos: u64,
+    packets: u64,
     acks: u64,
 }
 
 impl Share {
-    fn nanos_per_ack(&self) -> f64 {
-        self.nanos as f64 / self.acks.max(1) as f64
+    fn add(&mut self, nanos: u64, packets: u64, acks: u64) {
+        self.nanos += nanos;
+        self.packets += packets;
+        self.acks += acks;
+    }
+
+    /// An ACK that repairs may be for two packets or, compressed, for 44: what is compared is the cost of a packet.
+    fn nanos_per_packet(&self) -> f64 {
+        self.nanos as f64 / self.packets.max(1) as f64
     }
 }
 
@@ -78,16 +89,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut counter = Counter::default();
     let (mut repairing, mut otherwise) = (Share::default(), Share::default());
     let mut progress = Progress::Running;
-    let mut before = (begin, 0, 0);
+    // From when to when losses were repaired, in seconds.
+    let mut repairs = [0.0; 2];
+    let mut before = (begin, counter);
     while progress == Progress::Running {
-        progress = simulation.run_until(simulation.now() + SLICE, &mut counter);
-        let now = (cpu_time(), counter.acks, counter.sacks);
-        let acks = now.1 - before.1;
+        let from = simulation.now();
+        progress = simulation.run_until(from + SLICE, &mut counter);
+        let nanos = cpu_time() - before.0;
+        let [packets, acks, sacks] = [
+            counter.packets - before.1.packets,
+            counter.acks - before.1.acks,
+            counter.sacks - before.1.sacks,
+        ];
         // A slice with ACKs of either kind belongs to the kind that most of them are.
-        let share = if 2 * (now.2 - before.2) > acks { &mut repairing } else { &mut otherwise };
-        share.nanos += now.0 - before.0;
-        share.acks += acks;
-        before = now;
+        if 2 * sacks > acks {
+            repairing.add(nanos, packets, acks);
+            repairs =
+                [if repairs[1] == 0.0 { from.seconds() } else { repairs[0] }, simulation.now().seconds()];
+        } else {
+            otherwise.add(nanos, packets, acks);
+        }
+        before = (cpu_time(), counter);
     }
     let seconds = (cpu_time() - begin) as f64 / 1e9;
     let simulated = simulation.now().seconds();
@@ -95,15 +117,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let wires = simulation.wires();
         println!(
             "{{\"simulated_s\": {simulated}, \"cpu_s\": {seconds}, \"data_packets\": {}, \"dropped\": {}, \
-             \"most_in_flight\": {}, \"peak_mib\": {}, \"repairing_ns_per_ack\": {}, \"repairing_acks\": {}, \
-             \"otherwise_ns_per_ack\": {}}}",
+             \"most_in_flight\": {}, \"peak_mib\": {}, \"packets\": {}, \"repairing_ns_per_packet\": {}, \
+             \"repairing_packets\": {}, \"repairing_acks\": {}, \"repairing_from_s\": {}, \"repairing_to_s\": {}, \
+             \"otherwise_ns_per_packet\": {}}}",
             counter.data,
             wires.iter().map(|wire| wire.totals().dropped()).sum::<u64>(),
             wires.iter().map(|wire| u64::try_from(wire.most_in_flight()).unwrap_or(0)).sum::<u64>(),
             peak_kib() as f64 / 1024.0,
-            repairing.nanos_per_ack(),
+            counter.packets,
+            repairing.nanos_per_packet(),
+            repairing.packets,
             repairing.acks,
-            otherwise.nanos_per_ack(),
+            repairs[0],
+            repairs[1],
+            otherwise.nanos_per_packet(),
         );
         return Ok(());
     }

@@ -5,7 +5,7 @@ use crate::host::socket::SocketId;
 use crate::links::{Link, Links};
 use crate::tap;
 use crate::wire::{Frame, Wire};
-use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Wait};
+use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Mark, Wait};
 use slowpath_scenario::HostId;
 use std::time::Duration;
 
@@ -180,11 +180,28 @@ impl Outside<'_> {
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
     }
 
-    /// Who is told, beside the wires.
+    /// Who is told, beside the wires, for whoever needs both at once.
     pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
         let teller =
             Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };
         (self.wires, teller)
+    }
+
+    /// Tells of what happened on a host to a connection, for whoever has asked whether that is wanted.
+    pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
+        self.teller().1.tell(host, connection, kind);
+    }
+
+    /// A host drops a packet, its own or one that came.
+    pub fn dropped(&mut self, host: usize, sent: bool, frame: &Frame, why: DropReason) {
+        self.teller().1.dropped(host, sent, frame, why);
+    }
+
+    /// A connection takes a turn.
+    pub fn marked(&mut self, host: usize, connection: u32, mark: Mark) {
+        if self.wants.marks {
+            self.tell(host, connection, |end| EventKind::Marked { end, mark });
+        }
     }
 
     /// A wait on a host is over, that began at `since`; it is told now, when that is known.
@@ -198,7 +215,7 @@ impl Outside<'_> {
     ) {
         if self.wants.waits {
             let (lasted, amount) = (until.since(since).unwrap_or_default(), Bytes::new(bytes.into()));
-            self.teller().1.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount });
+            self.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount });
         }
     }
 

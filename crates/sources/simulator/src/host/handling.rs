@@ -8,7 +8,7 @@ use super::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::SocketBacklogLimit;
-use slowpath_model::{DropReason, EventKind, Wait};
+use slowpath_model::{DropReason, Wait};
 use slowpath_scenario::Cost;
 use slowpath_tcp::Packet;
 use slowpath_tcp::choices::Prequeue;
@@ -77,7 +77,7 @@ impl Host {
             if self.tells_of_drops {
                 socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
             }
-            out.teller().1.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
+            out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
         }
         self.watch_card(out);
     }
@@ -121,8 +121,7 @@ impl Host {
                 if out.wants.marks {
                     let connection = socket.connection;
                     for mark in socket.take_marks() {
-                        let marked = |end| EventKind::Marked { end, mark };
-                        out.teller().1.tell(self.id, connection, marked);
+                        out.marked(self.id, connection, mark);
                     }
                 }
                 let wakeups = socket.tcp.poll_wakeups();
@@ -184,7 +183,7 @@ impl Host {
             };
             if socket.backlog_bytes + truesize > room {
                 socket.counts.backlog_dropped += 1;
-                out.teller().1.dropped(self.id, false, frame, DropReason::SocketBacklog);
+                out.dropped(self.id, false, frame, DropReason::SocketBacklog);
                 return ip;
             }
             socket.counts.backlogged += 1;

@@ -8,7 +8,7 @@ use super::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::Frame;
 use slowpath_kernels::{BacklogThrottle, PacketIntake};
-use slowpath_model::{DropReason, EventKind, Instant, Mark, Wait};
+use slowpath_model::{DropReason, Instant, Mark, Wait};
 use slowpath_scenario::Cost;
 use std::collections::VecDeque;
 
@@ -145,14 +145,11 @@ impl Host {
         if full && self.receive_path.throttle == BacklogThrottle::UntilEmpty && !backlog.throttled {
             backlog.throttled = true;
             softirq.counts.throttled += 1;
-            if out.wants.marks {
-                let marked = |end| EventKind::Marked { end, mark: Mark::Throttled };
-                out.teller().1.tell(self.id, frame.connection, marked);
-            }
+            out.marked(self.id, frame.connection, Mark::Throttled);
         }
         if full || backlog.throttled {
             softirq.counts.backlog_dropped += 1;
-            out.teller().1.dropped(self.id, false, &frame, DropReason::CpuBacklog);
+            out.dropped(self.id, false, &frame, DropReason::CpuBacklog);
         } else {
             backlog.frames.push_back((out.now, frame));
         }

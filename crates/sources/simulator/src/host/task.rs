@@ -243,7 +243,7 @@ impl Host {
             Done::Nothing | Done::Connected | Done::Failed => return,
         };
         let Some(connection) = self.connection_of(task) else { return };
-        out.teller().1.tell(self.id, connection, |end| {
+        out.tell(self.id, connection, |end| {
             if writes { EventKind::Written { end, amount } } else { EventKind::Read { end, amount } }
         });
     }
