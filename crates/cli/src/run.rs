@@ -1,5 +1,6 @@
 //! `slowpath run`: a scenario, simulated.
 
+mod document;
 mod files;
 mod interrupt;
 mod table;
@@ -9,8 +10,8 @@ mod watch;
 use crate::console::{self, Console};
 use crate::scenario::{self, Changes};
 use crate::{Outcome, recording};
-use anyhow::Context;
 use clap::{Args, ValueHint};
+use document::Document;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use interrupt::Interrupt;
 use serde_json::json;
@@ -166,18 +167,7 @@ fn tell(
 ) -> anyhow::Result<()> {
     let mut out = console::stdout();
     if args.json {
-        let verdict = serde_json::to_value(views::Diagnosis::of(diagnosis)).context("the verdict")?;
-        let document = json!({
-            "schema": "slowpath/run/1",
-            "title": scenario.title,
-            "seed": scenario.seed,
-            "simulated_s": simulation.now().seconds(),
-            "flows": table::flows_json(scenario, simulation),
-            "hosts": table::hosts_json(scenario, simulation),
-            "paths": table::paths_json(scenario, simulation),
-            "waits": waiting.json(scenario),
-            "diagnosis": verdict,
-        });
+        let document = Document::of(scenario, simulation, waiting, views::Diagnosis::of(diagnosis));
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
     } else {

@@ -30,6 +30,7 @@ use jitter::{Jitter, JitterConfig};
 use link::{Link, LinkConfig};
 use loss::{Loss, LossConfig};
 use policer::{Policer, PolicerConfig};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ pub struct Segment {
 }
 
 /// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropReason {
     /// The queue before the link was full.
@@ -135,7 +136,7 @@ fn is_none_of(n: &u64) -> bool {
 }
 
 /// How many packets went which way: `offered + duplicated == scheduled + dropped`, always.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Packets shown to the path.
     pub offered_packets: u64,

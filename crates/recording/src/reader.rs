@@ -95,7 +95,7 @@ impl Recording {
     }
 
     /// Pushes all of it into `sink`, as far as it can be read: what cannot is in the summary. Calls `progress` with
-    /// segments read and to be read.
+    /// the bytes read and those to be read, once a segment.
     ///
     /// # Errors
     ///
@@ -116,8 +116,13 @@ impl Recording {
             },
         };
         let mut damage = None;
-        for number in 1..=self.segments {
-            progress(u64::from(number) - 1, u64::from(self.segments));
+        let sizes: Vec<u64> =
+            (1..=self.segments).map(|number| size(&segment_folder(&self.folder, number))).collect();
+        let total = sizes.iter().sum();
+        let mut done = 0;
+        for (number, size) in (1..).zip(sizes) {
+            progress(done, total);
+            done += size;
             let read = Segment::open(&self.folder, number, reading.summary.events)
                 .and_then(|segment| reading.segment(segment));
             if let Err(error) = read {
@@ -138,6 +143,12 @@ impl Recording {
         };
         Ok(summary)
     }
+}
+
+/// The bytes of the files in a folder, as far as they can be seen: nothing hangs on it but a progress bar.
+fn size(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }
 
 /// What lies behind the segments that follow each other, and so cannot be read.

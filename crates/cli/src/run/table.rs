@@ -1,9 +1,8 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
 use super::waits::Waiting;
-use serde_json::{Value, json};
+use slowpath_model::Instant;
 use slowpath_model::units::duration_text;
-use slowpath_model::{Instant, Rate};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, Total};
@@ -12,7 +11,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// The flows of the scenario by name, with what came of the connections of each.
-fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<(&'a str, Total)> {
+pub fn flows<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<(&'a str, Total)> {
     let flows = scenario.flows.iter().enumerate();
     flows.map(|(index, flow)| (flow.name.as_str(), simulation.total(index))).collect()
 }
@@ -122,75 +121,4 @@ fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
-}
-
-fn micros(time: Option<Duration>) -> Option<u64> {
-    time.and_then(|time| u64::try_from(time.as_micros()).ok())
-}
-
-/// The flows, for programs.
-pub fn flows_json(scenario: &Scenario, simulation: &Simulation) -> Value {
-    let one = |(name, flow): &(&str, Total)| {
-        json!({
-            "name": name,
-            "connections": flow.connections,
-            "bytes": flow.bytes.get(),
-            "seconds": flow.lasted().as_secs_f64(),
-            "rate_bit_per_s": flow.rate().map(Rate::get),
-            "retransmits": flow.retransmits,
-            "timeouts": flow.timeouts,
-            "rtt_us": micros(flow.smoothed_rtt),
-            "least_rtt_us": micros(flow.least_rtt),
-        })
-    };
-    flows(scenario, simulation).iter().map(one).collect()
-}
-
-/// The hosts, for programs.
-pub fn hosts_json(scenario: &Scenario, simulation: &Simulation) -> Value {
-    let one = |name: &str, report: &HostReport| {
-        let cpus: Vec<Value> = report
-            .cpus
-            .iter()
-            .map(|busy| {
-                let [task, soft, hard] = busy.levels.map(|time| time.as_secs_f64());
-                json!({ "task_s": task, "softirq_s": soft, "interrupt_s": hard, "switches": busy.switches })
-            })
-            .collect();
-        json!({
-            "name": name,
-            "cpus": cpus,
-            "ring": { "arrived": report.ring.arrived, "dropped": report.ring.dropped,
-                      "interrupts": report.ring.interrupts, "most_waiting": report.ring.most_waiting },
-            "softirq": { "received": report.softirq.received, "merged": report.softirq.merged,
-                         "delivered": report.softirq.delivered, "backlog_dropped": report.softirq.backlog_dropped,
-                         "throttled": report.softirq.throttled, "squeezed": report.softirq.squeezed,
-                         "deferred": report.softirq.deferred },
-            "sockets": { "arrived": report.sockets.arrived, "backlogged": report.sockets.backlogged,
-                         "backlog_dropped": report.sockets.backlog_dropped, "prequeued": report.sockets.prequeued,
-                         "most_waiting": report.sockets.most_waiting },
-            "transmit": { "handed": report.transmit.handed, "dropped": report.transmit.dropped,
-                          "wire_packets": report.transmit.wire_packets,
-                          "most_queued": report.transmit.most_queued, "most_in_ring": report.transmit.most_in_ring },
-        })
-    };
-    let reports = simulation.host_reports();
-    scenario.hosts.iter().zip(&reports).map(|(host, report)| one(&host.name, report)).collect()
-}
-
-/// The paths, for programs.
-pub fn paths_json(scenario: &Scenario, simulation: &Simulation) -> Value {
-    let mut all = Vec::new();
-    for (path, wires) in scenario.paths.iter().zip(simulation.wires().chunks(2)) {
-        for (wire, from) in wires.iter().zip(path.ends) {
-            all.push(json!({
-                "name": path.name,
-                "from": scenario.host(from).name,
-                "delivered": wire.delivered(),
-                "most_in_flight": wire.most_in_flight(),
-                "totals": wire.totals(),
-            }));
-        }
-    }
-    Value::Array(all)
 }

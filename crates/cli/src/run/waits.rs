@@ -1,6 +1,5 @@
 //! Where packets, data and processes waited in a run, by flow and host.
 
-use serde_json::{Value, json};
 use slowpath_analyses::waits::{Spread, Waits};
 use slowpath_model::{Bytes, End, EventKind, Wait};
 use slowpath_scenario::{Flow, Scenario};
@@ -15,11 +14,11 @@ pub struct Waiting {
     ends: Vec<[Waits; 2]>,
 }
 
-/// A row of the table.
-struct Row<'a> {
-    flow: &'a str,
-    host: &'a str,
-    spread: Spread,
+/// How long something waited in a place.
+pub struct Row<'a> {
+    pub flow: &'a str,
+    pub host: &'a str,
+    pub spread: Spread,
 }
 
 impl Waiting {
@@ -37,7 +36,7 @@ impl Waiting {
         }
     }
 
-    fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
+    pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
         scenario.flows.iter().zip(&self.ends).flat_map(move |(flow, ends)| {
             End::BOTH.into_iter().flat_map(move |end| {
                 let host = if end == End::A { flow.client } else { flow.server };
@@ -67,24 +66,6 @@ impl Waiting {
         } else {
             [heading.map(str::to_owned).to_vec()].into_iter().chain(rows).collect()
         }
-    }
-
-    /// The same for programs.
-    pub fn json(&self, scenario: &Scenario) -> Value {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let row = |Row { flow, host, spread }: Row<'_>| {
-            json!({
-                "flow": flow,
-                "host": host,
-                "place": spread.on.name(),
-                "unit": if spread.on == Wait::ReceiveQueue { "bytes" } else { "times" },
-                "count": spread.count,
-                "median_ns": nanos(spread.median),
-                "p99_ns": nanos(spread.p99),
-                "longest_ns": nanos(spread.longest),
-            })
-        };
-        self.rows(scenario).map(row).collect()
     }
 }
 

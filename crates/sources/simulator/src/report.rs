@@ -1,10 +1,10 @@
 //! What came of a run: connections, hosts, and whether every packet is accounted for.
 
 use crate::host::cpu::Busy;
-use crate::host::nic::receive::ReceiveCounts;
-use crate::host::nic::transmit::TransmitCounts;
-use crate::host::socket::SocketCounts;
-use crate::host::softirq::SoftirqCounts;
+pub use crate::host::nic::receive::ReceiveCounts;
+pub use crate::host::nic::transmit::TransmitCounts;
+pub use crate::host::socket::SocketCounts;
+pub use crate::host::softirq::SoftirqCounts;
 use crate::links::Link;
 use crate::simulation::Simulation;
 use slowpath_model::{Bytes, End, FlowKey, Instant, Rate};

@@ -2,6 +2,8 @@
 
 use crate::agenda::Slot;
 use crate::host::schedule::TaskId;
+use schemars::JsonSchema;
+use serde::Serialize;
 use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample};
 use slowpath_tcp::socket::ReadFlags;
 use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
@@ -110,7 +112,7 @@ impl Arrivals {
 }
 
 /// What happened to a socket: `arrived == processed + backlog_dropped + waiting`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SocketCounts {
     /// Packets and merged packets that IP handed up.
     pub arrived: u64,

@@ -7,6 +7,8 @@ use super::schedule::{TaskId, Waker};
 use super::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::Frame;
+use schemars::JsonSchema;
+use serde::Serialize;
 use slowpath_kernels::{BacklogThrottle, PacketIntake};
 use slowpath_model::{DropReason, Instant, Mark, Wait};
 use slowpath_scenario::Cost;
@@ -53,7 +55,7 @@ struct CpuBacklog {
 }
 
 /// What happened in softirq context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SoftirqCounts {
     /// Packets that the driver passed on.
     pub received: u64,

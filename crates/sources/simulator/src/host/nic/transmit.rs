@@ -3,6 +3,8 @@
 use crate::host::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::Frame;
+use schemars::JsonSchema;
+use serde::Serialize;
 use slowpath_kernels::TransmitPath;
 use slowpath_model::{Bytes, Instant, Rate};
 use slowpath_scenario::Nic;
@@ -43,7 +45,7 @@ pub struct Descriptor {
 }
 
 /// What happened on the way out: `handed == dropped + sent + queued`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransmitCounts {
     /// Packets and super-packets that the stack handed down.
     pub handed: u64,

@@ -1,0 +1,243 @@
+//! What `slowpath run --json` prints.
+
+use super::table::flows;
+use super::waits::Waiting;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::waits::Spread;
+use slowpath_model::{Rate, Wait};
+use slowpath_path::Totals;
+use slowpath_scenario::Scenario;
+use slowpath_simulator::Simulation;
+use slowpath_simulator::report::{
+    HostReport, ReceiveCounts, SocketCounts, SoftirqCounts, Total, TransmitCounts,
+};
+use slowpath_views::json::Diagnosis;
+use std::time::Duration;
+
+/// What came of a run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/run/1")]
+pub struct Document<'a> {
+    /// `slowpath/run/1`.
+    schema: &'static str,
+    /// The scenario's title.
+    title: &'a str,
+    /// The seed of all that was left to chance.
+    seed: u64,
+    /// How much was simulated, in seconds.
+    simulated_s: f64,
+    /// The scenario's flows.
+    flows: Vec<FlowResult<'a>>,
+    /// Its hosts.
+    hosts: Vec<HostResult<'a>>,
+    /// Its paths, each direction.
+    paths: Vec<PathResult<'a>>,
+    /// Where packets, data and processes waited, at each end of each flow.
+    waits: Vec<WaitResult<'a>>,
+    /// What `slowpath diagnose --json` would say of a capture at the sending host.
+    diagnosis: Diagnosis<'a>,
+}
+
+/// What came of a flow: all of its connections together.
+#[derive(Serialize, JsonSchema)]
+struct FlowResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Connections that were opened.
+    connections: u64,
+    /// Data that was read.
+    bytes: u64,
+    /// From the first connection's start to the last one's end, in seconds.
+    seconds: f64,
+    /// Both together, in bits a second; `null` if no time passed.
+    rate_bit_per_s: Option<u64>,
+    /// Segments sent again.
+    retransmits: u64,
+    /// Retransmission timeouts.
+    timeouts: u64,
+    /// The smoothed RTT in the end, in microseconds; `null` if there was none.
+    rtt_us: Option<u64>,
+    /// The least RTT, in microseconds.
+    least_rtt_us: Option<u64>,
+}
+
+/// What a host did.
+#[derive(Serialize, JsonSchema)]
+struct HostResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its CPUs.
+    cpus: Vec<CpuResult>,
+    /// The card's receive ring.
+    ring: ReceiveCounts,
+    /// Receive processing in the soft interrupt.
+    softirq: SoftirqCounts,
+    /// Its sockets.
+    sockets: SocketCounts,
+    /// The transmit queue, its discipline and the card's ring.
+    transmit: TransmitCounts,
+}
+
+/// What a CPU's time went into.
+#[derive(Serialize, JsonSchema)]
+struct CpuResult {
+    /// Processes and their system calls, in seconds.
+    task_s: f64,
+    /// Soft interrupts, in seconds.
+    softirq_s: f64,
+    /// Hard interrupts, in seconds.
+    interrupt_s: f64,
+    /// Switches from one process to another.
+    switches: u64,
+}
+
+/// One direction of a path.
+#[derive(Serialize, JsonSchema)]
+struct PathResult<'a> {
+    /// The path's name.
+    name: &'a str,
+    /// The host at which this direction begins.
+    from: &'a str,
+    /// Packets delivered.
+    delivered: u64,
+    /// The most that were under way at once.
+    most_in_flight: usize,
+    /// What became of those that came to it.
+    totals: Totals,
+}
+
+/// How long something waited in a place.
+#[derive(Serialize, JsonSchema)]
+pub struct WaitResult<'a> {
+    /// The flow.
+    flow: &'a str,
+    /// The host.
+    host: &'a str,
+    /// The place.
+    #[schemars(extend("enum" = Wait::ALL.iter().map(|on| on.name()).collect::<Vec<_>>()))]
+    place: &'static str,
+    /// What is counted: `bytes` in the receive queue, elsewhere `times`.
+    unit: &'static str,
+    /// How many waited.
+    count: u64,
+    /// Half of them no longer than this, in nanoseconds.
+    median_ns: u64,
+    /// 99 of 100 no longer than this.
+    p99_ns: u64,
+    /// The longest.
+    longest_ns: u64,
+}
+
+impl<'a> Document<'a> {
+    pub fn of(
+        scenario: &'a Scenario,
+        simulation: &Simulation,
+        waiting: &'a Waiting,
+        diagnosis: Diagnosis<'a>,
+    ) -> Self {
+        let reports = simulation.host_reports();
+        let hosts = scenario.hosts.iter().zip(&reports);
+        Self {
+            schema: "slowpath/run/1",
+            title: &scenario.title,
+            seed: scenario.seed,
+            simulated_s: simulation.now().seconds(),
+            flows: flows(scenario, simulation)
+                .iter()
+                .map(|(name, flow)| FlowResult::of(name, flow))
+                .collect(),
+            hosts: hosts.map(|(host, report)| HostResult::of(&host.name, report)).collect(),
+            paths: paths(scenario, simulation),
+            waits: waiting
+                .rows(scenario)
+                .map(|row| WaitResult::of(row.flow, row.host, &row.spread))
+                .collect(),
+            diagnosis,
+        }
+    }
+}
+
+impl<'a> FlowResult<'a> {
+    fn of(name: &'a str, flow: &Total) -> Self {
+        let micros = |time: Duration| u64::try_from(time.as_micros()).ok();
+        Self {
+            name,
+            connections: flow.connections,
+            bytes: flow.bytes.get(),
+            seconds: flow.lasted().as_secs_f64(),
+            rate_bit_per_s: flow.rate().map(Rate::get),
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            rtt_us: flow.smoothed_rtt.and_then(micros),
+            least_rtt_us: flow.least_rtt.and_then(micros),
+        }
+    }
+}
+
+impl<'a> HostResult<'a> {
+    fn of(name: &'a str, report: &HostReport) -> Self {
+        let cpus = report.cpus.iter().map(|busy| {
+            let [task_s, softirq_s, interrupt_s] = busy.levels.map(|time| time.as_secs_f64());
+            CpuResult { task_s, softirq_s, interrupt_s, switches: busy.switches }
+        });
+        Self {
+            name,
+            cpus: cpus.collect(),
+            ring: report.ring,
+            softirq: report.softirq,
+            sockets: report.sockets,
+            transmit: report.transmit,
+        }
+    }
+}
+
+impl<'a> WaitResult<'a> {
+    fn of(flow: &'a str, host: &'a str, spread: &Spread) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            flow,
+            host,
+            place: spread.on.name(),
+            unit: if spread.on == Wait::ReceiveQueue { "bytes" } else { "times" },
+            count: spread.count,
+            median_ns: nanos(spread.median),
+            p99_ns: nanos(spread.p99),
+            longest_ns: nanos(spread.longest),
+        }
+    }
+}
+
+fn paths<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<PathResult<'a>> {
+    let both = scenario.paths.iter().zip(simulation.wires().chunks(2));
+    let directions = both
+        .flat_map(|(path, wires)| wires.iter().zip(path.ends).map(move |(wire, from)| (path, wire, from)));
+    let one = directions.map(|(path, wire, from)| PathResult {
+        name: &path.name,
+        from: &scenario.host(from).name,
+        delivered: wire.delivered(),
+        most_in_flight: wire.most_in_flight(),
+        totals: wire.totals().clone(),
+    });
+    one.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// The schema is checked in, since other programs are written against it. `SLOWPATH_UPDATE=1` writes it anew.
+    #[test]
+    fn checked_in_schema_is_that_of_the_code() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema/run-1.json");
+        let wanted = serde_json::to_string_pretty(&schemars::schema_for!(Document<'static>))
+            .expect("plain data")
+            + "\n";
+        if std::env::var_os("SLOWPATH_UPDATE").is_some() {
+            std::fs::write(&path, &wanted).expect("the folder is there");
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == wanted, "{} is not that of the code; run with SLOWPATH_UPDATE=1", path.display());
+    }
+}
