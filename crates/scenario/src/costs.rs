@@ -35,9 +35,14 @@ impl Cost {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Its nanoseconds, rounded up.
+    pub const fn as_nanos(self) -> u64 {
+        self.0.div_ceil(1000)
+    }
+
     /// The time, rounded up to a nanosecond.
     pub const fn duration(self) -> Duration {
-        Duration::from_nanos(self.0.div_ceil(1000))
+        Duration::from_nanos(self.as_nanos())
     }
 }
 

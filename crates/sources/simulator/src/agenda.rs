@@ -6,16 +6,18 @@
 //! cancelled, nothing is allocated, and the agenda's size does not depend on how long or how fast the simulation
 //! runs.
 //!
-//! The earliest slot is found by a tournament (Knuth, TAOCP 3, section 5.4.1) of eight in each game: setting a slot
-//! replays the games on its way up and stops where the outcome stays the same, which for a timer far ahead, such as
-//! a retransmission timer moved with every ACK, is at once. Eight instants lie on one cache line and are compared
-//! without a branch. `cargo bench -p slowpath-simulator` measures it beside heaps and a timing wheel.
+//! The earliest slot is found by a tournament (Knuth, TAOCP 3, section 5.4.1) of eight in each game. Eight instants lie
+//! on one cache line and are compared without a branch. Setting a slot only writes its instant down; the games above are
+//! played again when another game's slot is set or the earliest is asked for, and no further than where the outcome stays
+//! the same. So what an event sets of slots that lie together, such as those of one host, is played once. Busy slots, the
+//! CPUs', have a game of their own beside the tournament, whose outcome stands while only they are set.
+//! `cargo bench -p slowpath-simulator` measures it beside heaps and a timing wheel.
 
 use slowpath_model::Instant;
 
 /// The place of one source of events. Of two that are due at the same instant the one that was added first goes
 /// first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(u32);
 
 impl Slot {
@@ -25,52 +27,69 @@ impl Slot {
     }
 }
 
-/// Later than every instant: the slot is not armed.
-const NEVER: i64 = i64::MAX >> WIDTH.ilog2();
-
 /// How many play in one game.
 const WIDTH: usize = 8;
+/// The bits in which a player's number is.
+const PLAYER_BITS: u32 = WIDTH.ilog2();
+/// Later than every instant: the slot is not armed.
+const NEVER: i64 = i64::MAX >> PLAYER_BITS;
 
-/// One game: eight slots, or the winners of eight games below.
-#[derive(Clone, Copy, Debug)]
-struct Game {
-    /// When each player is due.
-    due: [i64; WIDTH],
-    /// The slot that each player is, or that won below.
-    slots: [u32; WIDTH],
-    /// Which player is due first.
-    winner: usize,
+/// When a player is due, with its number in the low bits: the least of a game names who it is, and of two due together
+/// it is the one with the smaller number.
+const fn key(due: i64, player: usize) -> i64 {
+    (due << PLAYER_BITS) | player as i64
 }
+
+/// One game: the keys of eight slots, or of the winners of eight games below.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Game([i64; WIDTH]);
 
 impl Game {
-    const EMPTY: Self = Self { due: [NEVER; WIDTH], slots: [0; WIDTH], winner: 0 };
+    const EMPTY: Self = {
+        let mut keys = [0; WIDTH];
+        let mut player = 0;
+        while player < WIDTH {
+            keys[player] = key(NEVER, player);
+            player += 1;
+        }
+        Self(keys)
+    };
 
-    /// A player's instant is now this one: says who is due first, and when, if that is another answer than before.
-    fn play(&mut self, player: usize, due: i64, slot: u32) -> Option<(i64, u32)> {
-        let before = self.first();
-        self.due[player] = due;
-        self.slots[player] = slot;
-        // The player's number fills the low bits of what is compared, so that the least of all names who it is, and
-        // of two due together it is the one with the smaller number.
-        let key = |player: usize| (self.due[player] << WIDTH.ilog2()) | player as i64;
-        let [a, b, c, d] = [0, 2, 4, 6].map(|player| key(player).min(key(player + 1)));
-        self.winner = (a.min(b).min(c.min(d)) as usize) % WIDTH;
-        let first = self.first();
-        (first != before).then_some(first)
-    }
-
-    /// When the winner is due, and its slot.
-    fn first(&self) -> (i64, u32) {
-        (self.due[self.winner], self.slots[self.winner])
+    /// The winner's key.
+    fn first(&self) -> i64 {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        let (left, right) = (a.min(b).min(c.min(d)), e.min(f).min(g.min(h)));
+        left.min(right)
     }
 }
+
+/// Which player a key is of.
+const fn player(key: i64) -> usize {
+    key as usize % WIDTH
+}
+
+/// A slot that is not among the busy ones.
+const NOT_BUSY: u8 = WIDTH as u8;
 
 /// Which source is due next.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The games, from those of the slots up to the last one.
+    /// The game of the first busy slots, in the order of their slots, and which these are.
+    busy: Game,
+    busy_slots: [Slot; WIDTH],
+    busy_count: u8,
+    /// The place in that game of each slot.
+    places: Vec<u8>,
+    /// Which of the others is due first; `None` if some of them have been set since that was asked for.
+    winner: Option<(i64, Slot)>,
+    /// The games of the others.
+    slots: Vec<Game>,
+    /// Those of their winners, up to the last one; none if one game is all.
     rounds: Vec<Vec<Game>>,
-    slots: u32,
+    /// The game of slots whose outcome may not be known above.
+    open: usize,
+    count: u32,
 }
 
 impl Default for Agenda {
@@ -82,57 +101,118 @@ impl Default for Agenda {
 impl Agenda {
     /// An agenda without slots.
     pub fn new() -> Self {
-        Self { rounds: vec![vec![Game::EMPTY]], slots: 0 }
+        Self {
+            busy: Game::EMPTY,
+            busy_slots: [Slot(u32::MAX); WIDTH],
+            busy_count: 0,
+            places: Vec::new(),
+            winner: None,
+            slots: vec![Game::EMPTY],
+            rounds: Vec::new(),
+            open: 0,
+            count: 0,
+        }
     }
 
     /// Adds a slot, not armed.
     pub fn add(&mut self) -> Slot {
-        let slot = Slot(self.slots);
-        self.slots += 1;
-        let mut games = (self.slots as usize).div_ceil(WIDTH);
+        let slot = Slot(self.count);
+        self.count += 1;
+        self.places.push(NOT_BUSY);
+        self.winner = None;
+        let mut games = (self.count as usize).div_ceil(WIDTH);
+        self.slots.resize(games, Game::EMPTY);
         for round in 0.. {
+            if games == 1 {
+                break;
+            }
+            games = games.div_ceil(WIDTH);
             if round == self.rounds.len() {
                 // The winner so far is the first player of a new last game.
-                let (due, slot) = self.rounds[round - 1][0].first();
+                self.settle();
+                let below = if round == 0 { &self.slots } else { &self.rounds[round - 1] };
                 let mut last = Game::EMPTY;
-                last.play(0, due, slot);
+                last.0[0] = key(below[0].first() >> PLAYER_BITS, 0);
                 self.rounds.push(vec![last]);
             }
             self.rounds[round].resize(games, Game::EMPTY);
-            if games == 1 {
-                return slot;
-            }
-            games = games.div_ceil(WIDTH);
+        }
+        slot
+    }
+
+    /// Adds a slot that is set with nearly every event. It means nothing but speed, and for the first eight only.
+    pub fn add_busy(&mut self) -> Slot {
+        let slot = self.add();
+        if self.busy_count < NOT_BUSY {
+            self.places[slot.index()] = self.busy_count;
+            self.busy_slots[usize::from(self.busy_count)] = slot;
+            self.busy_count += 1;
         }
         slot
     }
 
     /// Arms the slot for `due`, or disarms it. What it was armed for before is forgotten.
     pub fn set(&mut self, slot: Slot, due: Option<Instant>) {
-        let mut player = slot.index();
         let due = due.map_or(NEVER, |due| due.nanos().min(NEVER));
-        if self.rounds[0][player / WIDTH].due[player % WIDTH] == due {
+        let place = usize::from(self.places[slot.index()]);
+        if let Some(busy) = self.busy.0.get_mut(place) {
+            *busy = key(due, place);
             return;
         }
-        let mut leader = (due, slot.0);
+        let game = slot.index() / WIDTH;
+        let key = key(due, slot.index() % WIDTH);
+        if self.slots[game].0[slot.index() % WIDTH] == key {
+            return;
+        }
+        if game != self.open {
+            self.settle();
+            self.open = game;
+        }
+        self.slots[game].0[slot.index() % WIDTH] = key;
+        self.winner = None;
+    }
+
+    /// Plays the games above the open one again.
+    fn settle(&mut self) {
+        let mut game = self.open;
+        let mut first = self.slots[game].first();
         for round in &mut self.rounds {
-            match round[player / WIDTH].play(player % WIDTH, leader.0, leader.1) {
-                Some(first) => leader = first,
-                None => return,
+            let winner = key(first >> PLAYER_BITS, game % WIDTH);
+            let above = &mut round[game / WIDTH];
+            if above.0[game % WIDTH] == winner {
+                return;
             }
-            player /= WIDTH;
+            above.0[game % WIDTH] = winner;
+            first = above.first();
+            game /= WIDTH;
         }
     }
 
     /// The slot that is due first, and when; `None` if no slot is armed. It stays armed until it is set again.
-    pub fn next(&self) -> Option<(Instant, Slot)> {
-        let (due, slot) = self.rounds[self.rounds.len() - 1][0].first();
-        (due != NEVER).then_some((Instant::from_nanos(due), Slot(slot)))
+    pub fn first(&mut self) -> Option<(Instant, Slot)> {
+        let other = self.winner.unwrap_or_else(|| self.first_of_others());
+        self.winner = Some(other);
+        let busy = self.busy.first();
+        let first = other.min((busy >> PLAYER_BITS, self.busy_slots[player(busy)]));
+        (first.0 != NEVER).then_some((Instant::from_nanos(first.0), first.1))
+    }
+
+    /// When the first of the slots that are not busy is due, and which it is.
+    fn first_of_others(&mut self) -> (i64, Slot) {
+        self.settle();
+        let mut game = 0;
+        for round in self.rounds.iter().rev() {
+            game = game * WIDTH + player(round[game].first());
+        }
+        let first = self.slots[game].first();
+        (first >> PLAYER_BITS, Slot((game * WIDTH + player(first)) as u32))
     }
 
     /// When the slot is due.
     pub fn due(&self, slot: Slot) -> Option<Instant> {
-        let due = self.rounds[0][slot.index() / WIDTH].due[slot.index() % WIDTH];
+        let busy = self.busy.0.get(usize::from(self.places[slot.index()]));
+        let key = busy.unwrap_or(&self.slots[slot.index() / WIDTH].0[slot.index() % WIDTH]);
+        let due = key >> PLAYER_BITS;
         (due != NEVER).then_some(Instant::from_nanos(due))
     }
 }
@@ -150,13 +230,13 @@ mod tests {
     #[test]
     fn an_empty_agenda_has_nothing_next() {
         let mut agenda = Agenda::new();
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.first(), None);
         let slot = agenda.add();
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.first(), None);
         agenda.set(slot, Some(at(5)));
-        assert_eq!(agenda.next(), Some((at(5), slot)));
+        assert_eq!(agenda.first(), Some((at(5), slot)));
         agenda.set(slot, None);
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.first(), None);
     }
 
     #[test]
@@ -167,7 +247,7 @@ mod tests {
             agenda.set(slot, Some(at(7)));
         }
         for slot in slots {
-            assert_eq!(agenda.next(), Some((at(7), slot)));
+            assert_eq!(agenda.first(), Some((at(7), slot)));
             agenda.set(slot, None);
         }
     }
@@ -180,7 +260,7 @@ mod tests {
         for n in 0..40 {
             let slot = agenda.add();
             agenda.set(slot, Some(at(100 - n)));
-            assert_eq!(agenda.next(), Some((at(3), first)));
+            assert_eq!(agenda.first(), Some((at(3), first)));
             assert_eq!(agenda.due(slot), Some(at(100 - n)));
         }
     }
@@ -191,7 +271,9 @@ mod tests {
         for seed in 0..20 {
             let mut draws = Draws::new(seed);
             let mut agenda = Agenda::new();
-            let slots: Vec<Slot> = (0..1 + draws.bits() % 70).map(|_| agenda.add()).collect();
+            let count = 1 + draws.bits() % 70;
+            let slots: Vec<Slot> =
+                (0..count).map(|n| if n % 5 == 3 { agenda.add_busy() } else { agenda.add() }).collect();
             let mut armed = vec![None; slots.len()];
             let mut set = BTreeSet::new();
             for step in 0..5_000 {
@@ -204,7 +286,7 @@ mod tests {
                 set.extend(due.map(|due| (due, index)));
                 agenda.set(slots[index], due);
                 let expected = set.first().map(|&(due, index)| (due, slots[index]));
-                assert_eq!(agenda.next(), expected, "seed {seed}, step {step}");
+                assert_eq!(agenda.first(), expected, "seed {seed}, step {step}");
             }
         }
     }

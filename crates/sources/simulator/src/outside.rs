@@ -221,7 +221,8 @@ impl Outside<'_> {
 
     /// Adds a source of events.
     pub fn add(&mut self, source: Source) -> Slot {
+        let is_busy = matches!(source, Source::Cpu(..));
         self.sources.push(source);
-        self.agenda.add()
+        if is_busy { self.agenda.add_busy() } else { self.agenda.add() }
     }
 }

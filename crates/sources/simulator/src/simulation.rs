@@ -141,7 +141,7 @@ impl Simulation {
             wants,
         };
         let mut more = false;
-        while let Some((at, slot)) = out.agenda.next() {
+        while let Some((at, slot)) = out.agenda.first() {
             if *out.processes == 0 {
                 break;
             }

@@ -19,7 +19,7 @@ impl Host {
         if self.ring.interrupt(out.now) == Raise::Now {
             self.poll_at_once(out);
         } else {
-            self.watch_wires(true, out);
+            self.watch_wires(out);
         }
     }
 
@@ -44,7 +44,7 @@ impl Host {
         self.end_poll();
         self.deliver_at_once(&mut handling, out);
         self.ring.unmask();
-        self.watch_wires(true, out);
+        self.watch_wires(out);
         self.run_ready(out);
     }
 

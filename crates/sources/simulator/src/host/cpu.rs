@@ -49,8 +49,9 @@ pub struct Busy {
 pub struct Cpu {
     pub(super) slot: Slot,
     pub(super) tick: Slot,
-    /// The rest of the piece of work in hand at each level.
-    left: [Option<Duration>; 3],
+    /// The rest of the piece of work in hand at each level, in nanoseconds: a `Duration` is put together from seconds and
+    /// nanoseconds at each step.
+    left: [Option<u64>; 3],
     /// Which of these is being worked on, and since when.
     working: Option<(Level, Instant)>,
     /// Interrupts raised and not served, and the one in service.
@@ -59,7 +60,14 @@ pub struct Cpu {
     serving: Option<Interrupt>,
     pub(super) current: Option<TaskId>,
     pub(super) need_resched: bool,
-    busy: Busy,
+    /// How long it was busy at each level, in nanoseconds.
+    busy_ns: [u64; 3],
+    switches: u64,
+}
+
+/// So many nanoseconds later.
+pub fn later(now: Instant, nanos: u64) -> Instant {
+    Instant::from_nanos(now.nanos().saturating_add_unsigned(nanos))
 }
 
 impl Cpu {
@@ -74,13 +82,14 @@ impl Cpu {
             serving: None,
             current: None,
             need_resched: false,
-            busy: Busy::default(),
+            busy_ns: [0; 3],
+            switches: 0,
         }
     }
 
     /// How long it was busy with what.
     pub fn busy(&self) -> Busy {
-        self.busy
+        Busy { levels: self.busy_ns.map(Duration::from_nanos), switches: self.switches }
     }
 
     /// Whether it does nothing.
@@ -91,8 +100,8 @@ impl Cpu {
     /// Stops working, wherever it is: what was done is counted, what is left is kept.
     fn stop(&mut self, now: Instant) {
         let Some((level, since)) = self.working.take() else { return };
-        let done = now.since(since).unwrap_or_default();
-        self.busy.levels[level as usize] += done;
+        let done = u64::try_from(now.nanos_since(since)).unwrap_or(0);
+        self.busy_ns[level as usize] += done;
         if let Some(left) = &mut self.left[level as usize] {
             *left = left.saturating_sub(done);
         }
@@ -148,7 +157,7 @@ impl Host {
                 }
             };
             let (level, left) = work;
-            if left.is_zero() {
+            if left == 0 {
                 self.cpus[cpu].left[level as usize] = None;
                 if let Some(interrupt) = self.cpus[cpu].serving.take_if(|_| level == Level::Hard) {
                     self.interrupt_takes_effect(cpu, interrupt, out);
@@ -158,7 +167,7 @@ impl Host {
             let this = &mut self.cpus[cpu];
             this.left[level as usize] = Some(left);
             this.working = Some((level, out.now));
-            out.agenda.set(this.slot, Some(out.now + left));
+            out.agenda.set(this.slot, Some(later(out.now, left)));
             if out.agenda.due(this.tick).is_none() {
                 out.agenda.set(this.tick, Some(self.next_tick(out.now)));
             }
@@ -167,12 +176,12 @@ impl Host {
     }
 
     /// The next or the suspended piece of work at the highest level that has any.
-    fn most_urgent(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<(Level, Duration)> {
+    fn most_urgent(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<(Level, u64)> {
         if let Some(left) = self.cpus[cpu].left[Level::Hard as usize] {
             return Some((Level::Hard, left));
         }
         if let Some(cost) = self.next_interrupt(cpu, out) {
-            return Some((Level::Hard, cost.duration()));
+            return Some((Level::Hard, cost.as_nanos()));
         }
         if let Some(left) = self.cpus[cpu].left[Level::Soft as usize] {
             return Some((Level::Soft, left));
@@ -180,7 +189,7 @@ impl Host {
         if cpu == self.interrupt_cpu
             && let Some(cost) = self.softirq_step(out)
         {
-            return Some((Level::Soft, cost.duration()));
+            return Some((Level::Soft, cost.as_nanos()));
         }
         self.next_of_tasks(cpu, out).map(|left| (Level::Task, left))
     }
@@ -209,7 +218,7 @@ impl Host {
     }
 
     /// The task's own work, after a change of task if there is to be one.
-    fn next_of_tasks(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<Duration> {
+    fn next_of_tasks(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<u64> {
         loop {
             let this = &self.cpus[cpu];
             let in_hand = this.left[Level::Task as usize];
@@ -224,7 +233,7 @@ impl Host {
                     return Some(left);
                 }
                 match self.task_step(current, out) {
-                    Next::Work(cost) => return Some(cost.duration()),
+                    Next::Work(cost) => return Some(cost.as_nanos()),
                     Next::Sleep => {
                         self.scheduler.sleep(cpu, out.now);
                         if let Some(task) = self.reborn.take() {
@@ -269,12 +278,12 @@ impl Host {
             {
                 before.queued_since = Some(out.now);
             }
-            self.cpus[cpu].busy.switches += 1;
+            self.cpus[cpu].switches += 1;
             let steps = self.costs.schedule_step.times(looked_at as u64);
-            let switch = self.costs.context_switch.plus(steps).duration();
+            let switch = self.costs.context_switch.plus(steps).as_nanos();
             left = Some(left.unwrap_or_default() + switch);
         }
-        self.cpus[cpu].left[Level::Task as usize] = left.filter(|left| !left.is_zero());
+        self.cpus[cpu].left[Level::Task as usize] = left.filter(|left| *left != 0);
         self.tasks[task.index()].cpu = cpu;
     }
 

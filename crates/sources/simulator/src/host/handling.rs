@@ -19,8 +19,27 @@ use slowpath_tcp::socket::Peer;
 pub struct Handling {
     /// The socket it works on.
     socket: Option<SocketId>,
-    /// A packet that is made, and handed down when the time for that is over.
-    sending: Option<Outgoing>,
+    /// The place of a packet that is made, and handed down when the time for that is over.
+    sending: Option<usize>,
+}
+
+/// Packets that contexts have made and not handed down yet: a context itself is small, since it is moved at every step.
+#[derive(Debug, Default)]
+pub struct Made {
+    packets: Vec<Outgoing>,
+    /// Places whose packets are gone.
+    free: Vec<usize>,
+}
+
+impl Made {
+    fn put(&mut self, packet: Outgoing) -> usize {
+        let Some(place) = self.free.pop() else {
+            self.packets.push(packet);
+            return self.packets.len() - 1;
+        };
+        self.packets[place] = packet;
+        place
+    }
 }
 
 impl Handling {
@@ -39,13 +58,20 @@ impl Host {
         waker: Waker,
         out: &mut Outside<'_>,
     ) -> Option<Cost> {
-        if let Some(packet) = handling.sending.take() {
-            self.hand_down(packet, out);
+        if let Some(place) = handling.sending.take() {
+            let packet = self.made.packets[place];
+            self.made.free.push(place);
+            self.hand_down(&packet, out);
         }
         let id = handling.socket?;
-        if let Some(packet) = self.next_output(id) {
-            handling.sending = Some(packet);
-            return Some(self.costs.send(&packet.frame.packet));
+        if self.is_free {
+            while let Some(packet) = self.next_output(id) {
+                self.hand_down(&packet, out);
+            }
+        } else if let Some(packet) = self.next_output(id) {
+            let cost = self.costs.send(&packet.frame.packet);
+            handling.sending = Some(self.made.put(packet));
+            return Some(cost);
         }
         handling.socket = None;
         self.settle(id, waker, out).filter(|cost| *cost != Cost::ZERO)
@@ -68,9 +94,9 @@ impl Host {
     }
 
     /// To the queue discipline and the card.
-    fn hand_down(&mut self, packet: Outgoing, out: &mut Outside<'_>) {
+    fn hand_down(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.complete_sent(out);
-        if self.transmitter.hand(&packet, out) == Handed::Dropped
+        if self.transmitter.hand(packet, out) == Handed::Dropped
             && let Some(socket) = self.sockets.get_mut(packet.socket)
         {
             socket.counts.local_drops += 1;

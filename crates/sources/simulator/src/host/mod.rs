@@ -30,13 +30,13 @@ use crate::program::{Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
-use handling::Handling;
+use handling::{Handling, Made};
 use nic::receive::{Raise, ReceiveRing};
 use nic::transmit::Transmitter;
 use opening::Sockets;
 use schedule::{Scheduler, TaskId};
 use slowpath_kernels as kernels;
-use slowpath_kernels::{Preemption, ReceivePath};
+use slowpath_kernels::{PacketIntake, Preemption, ReceivePath};
 use slowpath_model::{DropReason, EventKind, Instant};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Host as Plan, HostId, LoadKind};
@@ -90,8 +90,11 @@ pub struct Host {
     sent_slot: Slot,
     /// The wires that end here.
     inputs: Vec<usize>,
+    /// Nobody looks at what the card has before its interrupt, and it has one wire, of which it is known what comes.
+    looks_ahead: bool,
     ring: ReceiveRing,
     transmitter: Transmitter,
+    made: Made,
     /// TCP learns of packets that the queue drops.
     tells_of_drops: bool,
     /// Sockets that send more as soon as the card has sent something.
@@ -120,9 +123,11 @@ impl Host {
             .collect::<Vec<_>>();
         let settings = settings(plan);
         let super_packets = settings.choices.super_packets;
+        let is_free = costs.are_zero() && plan.load.is_empty();
         let mut host = Self {
             id: id_number,
-            is_free: costs.are_zero() && plan.load.is_empty(),
+            is_free,
+            looks_ahead: inputs.len() == 1 && (is_free || kernel.receive.intake == PacketIntake::Napi),
             costs,
             receive_path: kernel.receive.clone(),
             preemption: kernel.preemption,
@@ -144,6 +149,7 @@ impl Host {
             inputs,
             ring: ReceiveRing::new(&plan.nic),
             transmitter: Transmitter::new(id_number, &plan.nic, &kernel.transmit),
+            made: Made::default(),
             tells_of_drops: kernel.transmit.local_drop_notified,
             throttled: 0,
             softirq: Softirq::default(),
@@ -214,7 +220,7 @@ impl Host {
             return;
         }
         self.fill_ring(out.now, out);
-        self.watch_wires(true, out);
+        self.watch_wires(out);
     }
 
     /// Puts on the ring what has arrived by `until`.
@@ -224,40 +230,43 @@ impl Host {
         self.ring.fill(until, wires, &self.inputs, drops);
     }
 
-    /// Whether the agenda tells of arrivals: not while the driver polls.
-    fn watch_wires(&mut self, watched: bool, out: &mut Outside<'_>) {
-        // Of one wire it is known which arrival will make it enough of them for an interrupt, and where nothing takes
-        // time nothing else depends on those before it.
-        let nth = match self.inputs[..] {
-            _ if !watched => 0,
-            [_] if self.is_free => self.ring.missing(),
-            _ => 1,
+    /// Has the agenda tell of arrivals, and when the card will raise its interrupt. Where it can look ahead no arrival
+    /// matters for itself: when the first is due is known, which starts the card's clock, and which one will make enough
+    /// of them.
+    fn watch_wires(&mut self, out: &mut Outside<'_>) {
+        let ahead = match self.inputs[..] {
+            [only] if self.looks_ahead => out.wires[only].next_due(),
+            _ => None,
         };
-        for input in &self.inputs {
-            out.wires[*input].watch(nth, out.agenda);
-        }
-        if watched {
-            self.arm_interrupt(out);
-        }
-    }
-
-    /// Raises the card's interrupt, now or when it is due.
-    fn arm_interrupt(&mut self, out: &mut Outside<'_>) {
         let at = match self.ring.interrupt(out.now) {
             Raise::Now => Some(out.now),
             Raise::At(at) => Some(at),
-            Raise::No => None,
+            Raise::No => ahead.map(|due| (due + self.ring.delay()).max(out.now)),
         };
+        let nth = if self.looks_ahead && at.is_some() { self.ring.missing() } else { 1 };
+        self.watch_arrival(nth, out);
         out.agenda.set(self.interrupt_slot, at);
+    }
+
+    /// Has the agenda tell of an arrival, the next being 1, or of none: 0.
+    fn watch_arrival(&mut self, nth: usize, out: &mut Outside<'_>) {
+        for input in &self.inputs {
+            out.wires[*input].watch(nth, out.agenda);
+        }
     }
 
     /// The card raises its interrupt.
     pub fn card_interrupt(&mut self, out: &mut Outside<'_>) {
-        out.agenda.set(self.interrupt_slot, None);
         if self.is_free {
             self.fill_ring(out.now, out);
             self.poll_at_once(out);
             return;
+        }
+        out.agenda.set(self.interrupt_slot, None);
+        if self.looks_ahead {
+            // Until its handler is through, the card raises it again for whatever comes.
+            self.fill_ring(out.now, out);
+            self.watch_arrival(1, out);
         }
         self.interrupt(self.interrupt_cpu, Interrupt::Card, out);
     }

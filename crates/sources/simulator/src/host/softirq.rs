@@ -1,6 +1,7 @@
 //! The receive softirq: from the ring to the sockets, within a budget (net/core/dev.c, kernel/softirq.c).
 
 use super::Host;
+use super::cpu::later;
 use super::gro::{Gro, Merge};
 use super::handling::Handling;
 use super::schedule::{TaskId, Waker};
@@ -41,7 +42,7 @@ struct Run {
     restarts: u32,
     /// Packets and time left of this run of `net_rx_action`.
     budget: u32,
-    receive_began: Instant,
+    receive_until: Instant,
     /// Packets left of this poll.
     weight: u32,
 }
@@ -124,7 +125,7 @@ impl Host {
         self.softirq.receive = true;
         match self.receive_path.intake {
             // The poll looks for itself.
-            PacketIntake::Napi => self.watch_wires(false, out),
+            PacketIntake::Napi => self.watch_arrival(0, out),
             PacketIntake::CpuBacklog => {
                 while let Some((came, frame)) = self.ring.take() {
                     out.observe(self.id, false, &frame);
@@ -133,7 +134,7 @@ impl Host {
                     self.put_on_backlog(frame, out);
                 }
                 self.ring.unmask();
-                self.arm_interrupt(out);
+                self.watch_wires(out);
             }
         }
     }
@@ -172,7 +173,8 @@ impl Host {
         let Some(mut run) = self.softirq.run else {
             let now = out.now;
             let (budget, weight) = (self.receive_path.netdev_budget, 0);
-            self.softirq.run = Some(Run { began: now, restarts: 0, budget, receive_began: now, weight });
+            let receive_until = now + self.receive_path.netdev_budget_time;
+            self.softirq.run = Some(Run { began: now, restarts: 0, budget, receive_until, weight });
             return Some(self.costs.softirq);
         };
         loop {
@@ -198,14 +200,12 @@ impl Host {
                 self.softirq.run = None;
                 return None;
             }
-            let over = run.budget == 0
-                || out.now.since(run.receive_began).unwrap_or_default()
-                    >= self.receive_path.netdev_budget_time;
-            if over {
+            if run.budget == 0 || out.now >= run.receive_until {
                 self.softirq.counts.squeezed += 1;
                 if self.may_restart(&run, out.now) {
                     run.restarts += 1;
-                    (run.budget, run.receive_began) = (self.receive_path.netdev_budget, out.now);
+                    run.budget = self.receive_path.netdev_budget;
+                    run.receive_until = out.now + self.receive_path.netdev_budget_time;
                     self.softirq.run = Some(run);
                     continue;
                 }
@@ -265,7 +265,7 @@ impl Host {
     fn next_frame(&mut self, so_far: Cost, out: &mut Outside<'_>) -> Option<Frame> {
         match self.receive_path.intake {
             PacketIntake::Napi => {
-                let now = out.now + so_far.duration();
+                let now = later(out.now, so_far.as_nanos());
                 self.fill_ring(now, out);
                 let (came, frame) = self.ring.take()?;
                 self.softirq.count_received();
@@ -275,7 +275,7 @@ impl Host {
             }
             PacketIntake::CpuBacklog => {
                 let (put, frame) = self.softirq.backlog.frames.pop_front()?;
-                let waited = [put, out.now + so_far.duration()];
+                let waited = [put, later(out.now, so_far.as_nanos())];
                 out.waited(self.id, frame.connection, Wait::CpuBacklog, waited, frame.packet.len);
                 Some(frame)
             }
@@ -316,7 +316,7 @@ impl Host {
         self.softirq.backlog.throttled = false;
         if self.receive_path.intake == PacketIntake::Napi {
             self.ring.unmask();
-            self.watch_wires(true, out);
+            self.watch_wires(out);
         }
     }
 

@@ -10,7 +10,6 @@ use crate::program::{Done, Op, Program};
 use slowpath_model::{Bytes, EventKind, Instant, Wait};
 use slowpath_scenario::Cost;
 use slowpath_tcp::{Errno, State};
-use std::time::Duration;
 
 /// What a task costs next.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +72,8 @@ pub struct Task {
     pub(super) bound_to: Option<usize>,
     /// The CPU it runs, waits or ran on.
     pub(super) cpu: usize,
-    /// What is left of a piece of its work that was interrupted by another task.
-    pub(super) left: Option<Duration>,
+    /// What is left of a piece of its work that was interrupted by another task, in nanoseconds.
+    pub(super) left: Option<u64>,
     pub(super) mode: Mode,
     life: Life,
     call: Call,

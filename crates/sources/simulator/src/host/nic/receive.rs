@@ -96,14 +96,17 @@ impl ReceiveRing {
         if self.frames.len() >= self.packets || latest <= now { Raise::Now } else { Raise::At(latest) }
     }
 
-    /// How many arrivals from now are the next that matter: the first of all, for time begins to run with it, or the
-    /// one that makes enough for an interrupt. Without room for so many, each matters that might be dropped.
+    /// How long it may wait for its interrupt.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// How many more arrivals raise the interrupt. Without room for so many, each matters, for it might be dropped.
     pub fn missing(&self) -> usize {
-        let waiting = self.frames.len();
-        if waiting == 0 || self.descriptors < self.packets {
+        if self.descriptors < self.packets {
             1
         } else {
-            self.packets.saturating_sub(waiting).max(1)
+            self.packets.saturating_sub(self.frames.len()).max(1)
         }
     }
 
