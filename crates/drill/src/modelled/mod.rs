@@ -4,6 +4,7 @@ mod calls;
 mod errors;
 mod events;
 mod header;
+mod inert;
 mod info;
 mod numbers;
 mod options;

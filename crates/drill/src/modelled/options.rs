@@ -1,7 +1,7 @@
 //! Options of sockets: the model's, and those that are the socket layer's own.
 
 use super::sockets::{Socket, Stage};
-use super::{Modelled, info};
+use super::{Modelled, inert, info};
 use crate::call::{Fd, Output, Returned};
 use crate::{symbols, tcp_info};
 use slowpath_tcp::socket::SocketOption;
@@ -30,8 +30,6 @@ const TCP_CONGESTION: i32 = 13;
 const TCP_FASTOPEN_KEY: i32 = 33;
 const IP_MTU_DISCOVER: i32 = 10;
 const IPV6_MTU_DISCOVER: i32 = 23;
-/// `TCP_COOKIE_TRANSACTIONS`, which 3.10 took out.
-const REMOVED: &[i32] = &[15];
 /// Bytes of the name of a congestion control (`TCP_CA_NAME_MAX`).
 const NAME_ROOM: usize = 16;
 
@@ -181,7 +179,7 @@ impl Modelled {
                 let kept = socket.kept.get(&(level, name)).copied();
                 let header = socket.headers.get(level, name);
                 let own = option(level, name).map(|option| get(socket, option) as i32);
-                let usual = is_known(level, name).then_some(0);
+                let usual = inert::is_known(level, name).then(|| inert::initial(level, name));
                 match own.or(header).or(kept).or(usual) {
                     Some(value) => value.to_le_bytes().to_vec(),
                     None => return Returned::error(Errno::ENOPROTOOPT.number()),
@@ -200,18 +198,20 @@ fn set_number(
     (level, name): (i32, i32),
     value: &[u8],
 ) -> Result<(), Errno> {
-    let value = int(value);
+    let number = int(value);
     let Some(option) = option(level, name) else {
-        if !is_known(level, name) {
+        if !inert::is_known(level, name) {
             return Err(Errno::ENOPROTOOPT);
         }
-        socket.kept.insert((level, name), value.unwrap_or(0));
+        let number = number.unwrap_or(0);
+        inert::check(socket, level, name, value, number)?;
+        socket.kept.insert((level, name), number);
         return Ok(());
     };
-    let value = value.ok_or(Errno::EINVAL)?;
-    put(socket, now, option, i64::from(value))?;
+    let number = number.ok_or(Errno::EINVAL)?;
+    put(socket, now, option, i64::from(number))?;
     if option == SocketOption::Inq {
-        socket.inq = value != 0;
+        socket.inq = number != 0;
     }
     Ok(())
 }
@@ -250,18 +250,6 @@ fn set_fast_open_key(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
         listener.set_fast_open_key(key);
     }
     Ok(())
-}
-
-/// What sockets have besides, and what changes no segment here: marks, priorities, polling, repair.
-fn is_known(level: i32, name: i32) -> bool {
-    const LAST_OF_SOCKETS: i32 = 83;
-    const LAST_OF_TCP: i32 = 46;
-    match level {
-        SOCKET => (1..=LAST_OF_SOCKETS).contains(&name),
-        TCP => (1..=LAST_OF_TCP).contains(&name) && !REMOVED.contains(&name),
-        IP | IPV6 => true,
-        _ => false,
-    }
 }
 
 fn put(

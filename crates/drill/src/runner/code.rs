@@ -29,6 +29,8 @@ const NAMES: &[(&str, i64)] = &[
     ("TCPI_OPT_ECN", 8),
     ("TCPI_OPT_ECN_SEEN", 16),
     ("TCPI_OPT_SYN_DATA", 32),
+    ("TCPI_OPT_USEC_TS", 64),
+    ("TCPI_OPT_TFO_CHILD", 128),
 ];
 
 /// An interpreter that knows the names.

@@ -108,6 +108,8 @@ pub(crate) struct Receiver {
     pub waiting_quietly: bool,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
+    /// It began as one (`syn_fastopen_child`).
+    pub fast_open_child: bool,
     /// What our SYN was about, if it was a Fast Open.
     pub attempt: Attempt,
     /// The SYN's data was taken (`syn_data_acked`).
@@ -186,6 +188,7 @@ impl Receiver {
             offered_scale: 0,
             waiting_quietly: false,
             fast_open: None,
+            fast_open_child: false,
             attempt: Attempt::default(),
             syn_data: false,
             counters: Counters::default(),

@@ -3,6 +3,8 @@
 use super::acks::MAX_QUICKACKS;
 use crate::connection::{Connection, State};
 use crate::packet::{Options, Packet};
+use crate::send::MIN_TIMEOUT_TICKS;
+use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, Timestamps};
 use std::time::Duration;
 
@@ -14,7 +16,12 @@ impl Connection {
     pub(super) fn receive_syn_sent(&mut self, now: Instant, packet: &Packet) {
         let flags = packet.flags;
         if flags.has(Flags::ACK) {
-            if packet.ack <= self.snd.una || packet.ack > self.snd.nxt || self.echoes_nonsense(now, packet) {
+            let elsewhere = packet.ack <= self.snd.una || packet.ack > self.snd.nxt;
+            if elsewhere && self.snd.retransmits == 0 {
+                // It is of an older connection that the reset will end: our SYN need not wait long.
+                self.set_retransmit_timer(now, Pending::Retransmit, MIN_TIMEOUT_TICKS);
+            }
+            if elsewhere || self.echoes_nonsense(now, packet) {
                 self.send_reset_for(packet);
             } else if flags.has(Flags::RST) {
                 self.reset(now);
@@ -47,6 +54,9 @@ impl Connection {
         self.negotiated.ecn =
             self.asks_ecn() && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::CWR);
         self.learn_syn_options(packet);
+        if self.negotiated.window_scale.is_none() {
+            self.rcv.window_clamp = self.rcv.window_clamp.min(65_535);
+        }
         self.snd.wl1 = packet.seq;
         self.ack(now, packet, true);
         self.rcv.nxt = packet.seq + 1;
@@ -57,6 +67,8 @@ impl Connection {
             self.rcv.store_ts_recent(now, timestamps);
         }
         self.snd_established(now, packet);
+        self.begin_mtu_search(now);
+        self.sync_mss();
         self.init_rcv_mss();
         self.finish_connect(now);
         self.wakeups.state |= !self.orphaned;
@@ -94,9 +106,6 @@ impl Connection {
             .window_scale
             .filter(|_| sysctls.tcp_window_scaling)
             .map(|shift| (shift.min(super::window::MAX_WINDOW_SCALE), ours));
-        if agreed.window_scale.is_none() {
-            self.rcv.window_clamp = self.rcv.window_clamp.min(65_535);
-        }
     }
 
     /// `tcp_finish_connect`.
@@ -114,6 +123,10 @@ impl Connection {
     fn simultaneous_open(&mut self, now: Instant, packet: &Packet) {
         self.set_state(State::SynReceived);
         self.learn_syn_options(packet);
+        if self.negotiated.window_scale.is_none() && self.settings.sysctls.tcp_window_scaling {
+            // Whether the peer scales is forgotten to ask here, and our windows are scaled all the same.
+            self.negotiated.window_scale = Some((0, self.rcv.offered_scale));
+        }
         if let Some(timestamps) = self.timestamps_of(packet) {
             self.rcv.store_ts_recent(now, timestamps);
         }

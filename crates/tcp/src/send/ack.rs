@@ -180,7 +180,6 @@ impl Connection {
         }
         if self.negotiated.ecn && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
             acking.flags.set(AckFlags::ECE);
-            self.snd.delivered_ce += 1;
         }
     }
 
@@ -264,6 +263,7 @@ impl Connection {
         let measured = self.measure(acking, &sent, sacked_rtt);
         if acking.flags.any(AckFlags::ACKED) {
             acking.flags.set(AckFlags::SET_XMIT_TIMER);
+            self.note_probe_arrived(acking.now);
             self.after_progress(acking, &sent, prior_highest);
         } else if let (Some(head), true, Some(rtt)) = (head, measured, sacked_rtt)
             && rtt > micros_since(acking.now, head.sent_at)
@@ -451,6 +451,10 @@ impl Connection {
     /// The end of an ACK: rate sample, window, and the segments that may go for it.
     fn finish_ack(&mut self, acking: Acking, retransmit: Retransmit) {
         let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
+        if acking.flags.any(AckFlags::ECE) {
+            // Which of them had the mark is not known (`tcp_count_delivered`).
+            self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(delivered);
+        }
         let lost = self.snd.lost.wrapping_sub(acking.prior_lost);
         self.rate_sample(acking.now);
         self.control_window(&acking, delivered, lost);

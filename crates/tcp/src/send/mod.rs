@@ -8,6 +8,7 @@
 //! - `sack`: SACK blocks.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
 //! - `rtt`: round trips and the retransmission timeout.
+//! - `mtu_probe`: what the path takes, found by trying.
 //! - `timer`: timeouts, tail loss probes, zero-window probes.
 //! - `validation`: the window of a sender that does not use it.
 //! - `rate`: delivery rate; `chrono`: what the sender waited for; `pacing`; `device`: small queues; `metrics`: the
@@ -20,6 +21,7 @@ mod device;
 mod fast_open;
 mod info;
 mod metrics;
+mod mtu_probe;
 mod opening;
 mod output;
 mod pacing;
@@ -41,6 +43,7 @@ mod write;
 pub(crate) use ack::AckResult;
 pub use metrics::Metrics;
 pub(crate) use rtt::micros;
+pub(crate) use timer::MIN_TIMEOUT_TICKS;
 pub use write::WriteFlags;
 
 use crate::choices::LossDetection;
@@ -50,6 +53,7 @@ use crate::packet::{Block, DEFAULT_MSS};
 use crate::socket::options::SocketOptions;
 use chrono::Chrono;
 use device::Device;
+use mtu_probe::MtuSearch;
 use queue::{SkbId, WriteQueue};
 use rack::Rack;
 use rate::Rate;
@@ -97,6 +101,7 @@ pub(crate) struct Sender {
     /// The MSS in use without SACK blocks (`mss_cache`), and the path's MTU that it follows.
     pub mss: u32,
     pub pmtu: u32,
+    pub mtu_search: MtuSearch,
     /// Segments of a super-packet that the size goal stands for (`gso_segs`).
     pub goal_segments: u32,
 
@@ -208,6 +213,7 @@ impl Sender {
             max_window: 0,
             mss: DEFAULT_MSS,
             pmtu: settings.mtu,
+            mtu_search: MtuSearch::default(),
             goal_segments: 0,
             window: Window::new(10),
             ca_state: CaState::Open,

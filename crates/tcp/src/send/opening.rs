@@ -1,7 +1,7 @@
 //! The sender's part of opening a connection (`tcp_connect`, `tcp_init_transfer`).
 
 use super::skb::Skb;
-use crate::congestion::CaState;
+use crate::congestion::{CaState, INFINITE_SSTHRESH};
 use crate::connection::Connection;
 use crate::packet::{Options, Packet, SynOptions};
 use crate::timers::Pending;
@@ -72,12 +72,15 @@ impl Connection {
         self.snd.wl1 = packet.seq;
         self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
         self.snd.last_ack = now;
-        self.sync_mss();
     }
 
     /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(&mut self, now: Instant) {
-        self.sync_mss();
+        self.begin_mtu_search(now);
+        // A SYN that was sent again has brought it down (`tcp_init_metrics`).
+        if self.snd.totals.retransmissions > 0 {
+            self.snd.window.ssthresh = INFINITE_SSTHRESH;
+        }
         self.seed_rto();
         // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();

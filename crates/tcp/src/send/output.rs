@@ -1,6 +1,7 @@
 //! Which segment may go now, and how it is built (`tcp_write_xmit`, tcp_output.c, 6.18).
 
 use super::chrono::Waiting;
+use super::mtu_probe::Probing;
 use super::queue::SkbId;
 use super::skb::Skb;
 use super::tso::Defer;
@@ -71,16 +72,8 @@ impl Connection {
 
     /// `tcp_sync_mss`: the MSS that the path's MTU and the peer allow.
     pub(crate) fn sync_mss(&mut self) {
-        let headers = self.settings.ip_header + TCP_HEADER;
-        let clamp = match self.options.max_seg {
-            Some(user) => self.negotiated.mss.min(user),
-            None => self.negotiated.mss,
-        };
-        let clamp = if self.negotiated.mss == 0 { DEFAULT_MSS } else { u32::from(clamp) };
-        let options = if self.negotiated.timestamps { 12 } else { 0 };
-        let mss = self.snd.pmtu.saturating_sub(headers).min(clamp).max(self.settings.sysctls.tcp_min_snd_mss);
-        let mss = mss.saturating_sub(options).max(1);
-        self.snd.mss = self.bound_to_half_window(mss);
+        let mss = self.bound_to_half_window(self.mss_of_mtu(self.snd.pmtu));
+        self.snd.mss = self.searched_mss().map_or(mss, |searched| searched.min(mss));
     }
 
     /// `tcp_bound_to_half_wnd`: never more than half the largest window seen.
@@ -138,6 +131,13 @@ impl Connection {
     pub(super) fn write_out(&mut self, now: Instant, mss: u32, nagle: Nagle, amount: Amount) -> bool {
         let most_segments = self.tso_segments(mss);
         let (mut by_cwnd, mut by_window, mut sent) = (false, false, 0);
+        if amount == Amount::All {
+            match self.probe_mtu(now) {
+                Probing::No => {}
+                Probing::Waits => return false,
+                Probing::Went => sent = 1,
+            }
+        }
         while let Some(id) = self.snd.queue.send_head() {
             if self.has_to_wait(now) {
                 break;
@@ -267,7 +267,7 @@ impl Connection {
         if self.nagle_holds(partial != 0, nagle) { needed - partial } else { needed }
     }
 
-    fn fragment_unsent(&mut self, id: SkbId, len: u32, mss: u32) {
+    pub(super) fn fragment_unsent(&mut self, id: SkbId, len: u32, mss: u32) {
         let rest = self.snd.queue.fragment(id, len);
         self.charge_head();
         self.snd.queue[id].cut(mss);

@@ -121,6 +121,9 @@ impl Connection {
             self.try_to_open(now, acking.flags);
             return Retransmit::Nothing;
         }
+        if self.probe_was_lost(now) {
+            return Retransmit::Nothing;
+        }
         self.enter_recovery(now, acking.flags.any(AckFlags::ECE));
         Retransmit::Lost
     }

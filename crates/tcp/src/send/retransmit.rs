@@ -55,6 +55,7 @@ impl Connection {
 
     /// `__tcp_retransmit_skb`.
     pub(super) fn retransmit_uncounted(&mut self, now: Instant, id: SkbId, segments: u32) -> bool {
+        self.forget_probe();
         if self.snd.queue[id].seq < self.snd.una {
             self.trim_head(id);
         }
@@ -222,17 +223,16 @@ impl Connection {
 
     /// `tcp_simple_retransmit`: what was too large for the path is sent again, without calling it congestion.
     pub(super) fn simple_retransmit(&mut self, now: Instant) {
-        let mss = self.snd.mss;
-        let before = self.snd.lost_out;
+        let mss = self.current_mss();
         let mut next = self.snd.queue.head();
         while let Some(id) = next {
             next = self.snd.queue.next(id);
-            if self.snd.queue[id].mss > mss {
+            if self.snd.queue[id].segment_len() > mss {
                 self.mark_lost(id);
             }
         }
         self.snd.retransmit_hint = None;
-        if before != self.snd.lost_out {
+        if self.snd.lost_out > 0 {
             self.recover_without_congestion(now);
         }
     }

@@ -100,6 +100,11 @@ impl Skb {
         u32::try_from(self.end_seq.distance_from(self.seq) - control).unwrap_or(0)
     }
 
+    /// The payload of its segments (`tcp_skb_seglen`).
+    pub fn segment_len(&self) -> u32 {
+        if self.segments == 1 { self.len() } else { self.mss }
+    }
+
     /// Notes how it is cut for the wire (`tcp_set_skb_tso_segs`).
     pub fn cut(&mut self, mss: u32) -> u32 {
         self.segments = self.len().div_ceil(mss).max(1);

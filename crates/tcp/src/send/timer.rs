@@ -13,7 +13,7 @@ use slowpath_model::{Flags, Instant};
 use std::time::Duration;
 
 /// The least that a timer may be set to (`TCP_TIMEOUT_MIN`), in ticks.
-pub(super) const MIN_TIMEOUT_TICKS: i64 = 2;
+pub(crate) const MIN_TIMEOUT_TICKS: i64 = 2;
 /// How soon to try again when the host itself had no room (`TCP_RESOURCE_PROBE_INTERVAL`): half a second.
 pub(super) const RESOURCE_PROBE: Duration = Duration::from_millis(500);
 /// Retransmissions in a row for which a thin stream does not back off (`TCP_THIN_LINEAR_RETRIES`).
@@ -23,14 +23,18 @@ const TAIL_LOSS_PROBE: std::ops::RangeInclusive<u8> = 3..=4;
 
 impl Connection {
     /// `tcp_reset_xmit_timer`.
-    pub(super) fn set_retransmit_timer(&mut self, now: Instant, pending: Pending, ticks: i64) {
+    pub(crate) fn set_retransmit_timer(&mut self, now: Instant, pending: Pending, ticks: i64) {
         let pacing = self.snd.wire_at.since(now).map_or(0, |wait| self.ticks(wait));
         let ticks = (ticks + pacing).min(self.rto_max());
         self.timers.retransmit = Some((pending, self.settings.choices.clock.fires(now, ticks)));
     }
 
     /// `tcp_rearm_rto`.
-    pub(super) fn rearm_rto(&mut self, now: Instant) {
+    pub(crate) fn rearm_rto(&mut self, now: Instant) {
+        // Until the SYN-ACK is acknowledged only that is sent again.
+        if self.is_fast_open_child() {
+            return;
+        }
         if self.snd.packets_out == 0 {
             if matches!(self.timers.retransmit, Some((pending, _)) if pending != Pending::WindowProbe) {
                 self.timers.retransmit = None;
@@ -73,7 +77,7 @@ impl Connection {
         let allowed = self.settings.choices.tail_loss_probe
             && TAIL_LOSS_PROBE.contains(&self.settings.sysctls.tcp_early_retrans);
         let state = matches!(self.snd.ca_state, CaState::Open | CaState::Cwr);
-        if !allowed || !state || self.snd.packets_out == 0 || self.is_reno() {
+        if !allowed || !state || self.snd.packets_out == 0 || self.is_reno() || self.is_fast_open_child() {
             return false;
         }
         let mut ticks = self.ticks(self.settings.choices.initial_rto);
@@ -185,7 +189,7 @@ impl Connection {
     }
 
     /// `tcp_update_rto_stats`.
-    fn count_timeout(&mut self, now: Instant) {
+    pub(crate) fn count_timeout(&mut self, now: Instant) {
         if self.snd.retransmits == 0 {
             self.snd.rto_since = Some(now);
         }
@@ -196,7 +200,7 @@ impl Connection {
     }
 
     /// The row of timeouts is over (`tcp_update_rto_time`).
-    pub(super) fn end_timeouts(&mut self, now: Instant) {
+    pub(crate) fn end_timeouts(&mut self, now: Instant) {
         if let Some(since) = self.snd.rto_since.take() {
             self.snd.total_rto_ms = self.snd.total_rto_ms.saturating_add(millis_between(since, now));
         }
@@ -256,7 +260,7 @@ impl Connection {
     }
 
     /// `tcp_write_timeout`: whether to give up.
-    fn is_write_timed_out(&self, now: Instant) -> bool {
+    fn is_write_timed_out(&mut self, now: Instant) -> bool {
         let sysctls = &self.settings.sysctls;
         if matches!(self.state, State::SynSent | State::SynReceived) {
             let mut most = u16::from(self.options.syn_count.unwrap_or(sysctls.tcp_syn_retries));
@@ -271,7 +275,10 @@ impl Connection {
             });
             return u16::from(self.snd.retransmits) >= most || user;
         }
-        let mut boundary = sysctls.tcp_retries2;
+        let (retries1, mut boundary) = (sysctls.tcp_retries1, sysctls.tcp_retries2);
+        if self.has_timed_out(now, retries1, None) {
+            self.suspect_black_hole(now);
+        }
         if self.orphaned {
             let alive = self.snd.rtt.rto < self.rto_max();
             boundary = self.orphan_retries(alive);

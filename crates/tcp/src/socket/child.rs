@@ -57,10 +57,15 @@ impl Connection {
         child.sync_mss();
         child.init_rcv_mss();
         child.start_keepalive(now);
-        // Only a SYN-ACK that was not sent again measures the round trip (Karn; `tcp_synack_rtt_meas`).
-        let sample = now.since(request.first_sent).filter(|_| request.retransmissions == 0);
-        child.set_initial_rtt(now, sample);
         child
+    }
+
+    /// The SYN-ACK is acknowledged: the first round trip (`tcp_synack_rtt_meas`). One that was sent again measures
+    /// nothing (Karn), nor does a SYN cookie, of which it is not known when it was sent.
+    pub(super) fn measure_syn_ack(&mut self, now: Instant, request: &SynAck) {
+        let measures = request.retransmissions == 0 && !request.in_sequence;
+        let sample = now.since(request.first_sent).filter(|_| measures);
+        self.set_initial_rtt(now, sample);
     }
 
     /// Our SYN is acknowledged.

@@ -85,12 +85,14 @@ impl Connection {
 
     /// The receiver's part of `TCP_INFO` (`tcp_get_info`).
     pub(crate) fn receiver_info(&self, now: Instant, info: &mut TcpInfo) {
-        // TCPI_OPT_ECN_SEEN and TCPI_OPT_SYN_DATA (include/uapi/linux/tcp.h).
+        // TCPI_OPT_ECN_SEEN, TCPI_OPT_SYN_DATA and TCPI_OPT_TFO_CHILD (include/uapi/linux/tcp.h).
         const ECN_SEEN: u8 = 16;
         const SYN_DATA: u8 = 32;
+        const TFO_CHILD: u8 = 128;
         let clock = self.settings.choices.clock;
         let rcv = &self.rcv;
-        info.options |= if rcv.ecn_seen { ECN_SEEN } else { 0 } | if rcv.syn_data { SYN_DATA } else { 0 };
+        let flags = [(rcv.ecn_seen, ECN_SEEN), (rcv.syn_data, SYN_DATA), (rcv.fast_open_child, TFO_CHILD)];
+        info.options |= flags.iter().filter(|(set, _)| *set).fold(0, |bits, (_, bit)| bits | bit);
         let quiet = self.span(clock.jiffies(now).0 - rcv.ack.last_data.0);
         info.ato = micros(self.span(rcv.ack.ato));
         info.rcv_mss = rcv.ack.rcv_mss;

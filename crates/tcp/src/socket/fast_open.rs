@@ -3,6 +3,7 @@
 use super::listener::{Listener, Peer};
 use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
+use crate::congestion::CaState;
 use crate::connection::{Connection, Settings};
 use crate::errno::Errno;
 use crate::packet::{Cookie, Packet};
@@ -236,6 +237,8 @@ impl Connection {
         // The window of a SYN is not scaled.
         self.snd.wnd = u32::from(syn.window);
         self.snd.max_window = self.snd.wnd;
+        self.rcv.fast_open_child = true;
+        self.rcv.counters.data_segs_in = u32::from(syn.len > 0);
         self.receive_syn_payload(syn);
         request.rcv_nxt = self.rcv.nxt;
         self.rcv.wup = self.rcv.nxt;
@@ -277,15 +280,26 @@ impl Connection {
         if let Some(request) = self.rcv.fast_open.as_mut() {
             request.retransmissions = request.retransmissions.saturating_add(1);
             self.out.push_back(request.packet(timestamp));
+            let totals = &mut self.snd.totals;
+            totals.retransmissions = totals.retransmissions.wrapping_add(1);
         }
     }
 
     /// The SYN-ACK is acknowledged (`tcp_rcv_synrecv_state_fastopen`).
     pub(crate) fn finish_fast_open(&mut self, now: Instant) {
-        if self.rcv.fast_open.take().is_some() {
-            self.timers.keepalive = None;
-            self.start_keepalive(now);
+        let Some(request) = self.rcv.fast_open.take() else { return };
+        if self.snd.rtt.srtt_us == 0 {
+            self.measure_syn_ack(now, &request);
         }
+        self.end_timeouts(now);
+        self.snd.retransmits = 0;
+        if self.snd.ca_state != CaState::Recovery {
+            self.snd.retrans_stamp = None;
+        }
+        self.timers.keepalive = None;
+        self.start_keepalive(now);
+        // Data may have been sent.
+        self.rearm_rto(now);
     }
 
     /// The SYN-ACK was not acknowledged in time (`tcp_fastopen_synack_timer`).
@@ -297,10 +311,12 @@ impl Connection {
             self.done_with_error(now, Errno::ETIMEDOUT);
             return;
         }
+        self.snd.retrans_stamp.get_or_insert(now);
         request.timeouts = request.timeouts.saturating_add(1);
         let settings = self.settings.clone();
         request.rearm(now, &settings, settings.choices.initial_rto);
         let due = request.due;
+        self.count_timeout(now);
         self.repeat_syn_ack(now);
         self.timers.keepalive = Some(due);
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
-const MAX_REQUESTS: u32 = 65_536;
+const MAX_REQUESTS: usize = 65_536;
 
 /// Who a segment comes from: address and port, as its host numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,9 +143,6 @@ impl Listener {
             return;
         };
         let mut request = SynAck::new(now, syn, &self.settings, &self.options);
-        if cookie {
-            request.lose_options();
-        }
         match fast_open::answer(self, peer, syn) {
             fast_open::Answer::No => {}
             fast_open::Answer::Cookie(cookie) => request.cookie = Some(cookie),
@@ -154,7 +151,11 @@ impl Listener {
                 return;
             }
         }
-        request.rearm(now, &self.settings, self.first_timeout());
+        if cookie {
+            request.put_into_sequence(now, &self.settings);
+        } else {
+            request.rearm(now, &self.settings, self.first_timeout());
+        }
         self.out.push_back((peer, request.packet(self.timestamp(now))));
         self.requests.insert(peer, request);
     }
@@ -162,10 +163,11 @@ impl Listener {
     /// Whether there is room for a handshake, and whether only as a SYN cookie.
     ///
     /// A SYN cookie keeps what was agreed in its sequence number. Numbers count from zero here and have no room for
-    /// that, so the request is kept all the same, and loses what a cookie would have lost.
+    /// that, so the request is kept all the same, loses what a cookie would have lost, and counts for nothing.
     fn admits_syn(&self) -> Option<bool> {
         let sysctls = &self.settings.sysctls;
-        let under_way = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
+        let under_way = self.requests.values().filter(|request| !request.in_sequence).count();
+        let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
         let full = under_way > self.backlog;
         let cookie = match sysctls.tcp_syncookies {
             0 => false,
@@ -175,7 +177,7 @@ impl Listener {
         // Without cookies the last quarter is for peers that have been here before; none is known here.
         let scarce = sysctls.tcp_syncookies == 0
             && sysctls.tcp_max_syn_backlog.saturating_sub(under_way) < sysctls.tcp_max_syn_backlog >> 2;
-        let refused = self.is_full() || scarce || (full && !cookie) || under_way >= MAX_REQUESTS;
+        let refused = self.is_full() || scarce || (full && !cookie) || self.requests.len() >= MAX_REQUESTS;
         (!refused).then_some(cookie)
     }
 
@@ -215,6 +217,11 @@ impl Listener {
         let Some(request) = self.requests.get_mut(&peer) else { return };
         match verdict {
             Verdict::Ignore => {}
+            // Nothing is known of the first one.
+            Verdict::Repeat if request.in_sequence => {
+                self.requests.remove(&peer);
+                self.receive_syn(now, peer, packet);
+            }
             Verdict::Repeat => {
                 if !request.is_rate_limited(now, &self.settings) {
                     request.retransmissions = request.retransmissions.saturating_add(1);
@@ -244,7 +251,7 @@ impl Listener {
         let full = self.is_full();
         let Some(request) = self.requests.get_mut(&peer) else { return };
         let bare = packet.end() == StreamOffset(1);
-        if bare && request.timeouts < self.options.defer_accept {
+        if bare && !request.in_sequence && request.timeouts < self.options.defer_accept {
             // `TCP_DEFER_ACCEPT`: the application wants data, not a connection.
             request.acked = true;
             return;
@@ -261,6 +268,7 @@ impl Listener {
         let Some(request) = self.requests.remove(&peer) else { return };
         let mut child =
             Connection::from_request(self.settings.clone(), self.options.clone(), &request, packet, now);
+        child.measure_syn_ack(now, &request);
         if let Some(stamps) = packet.timestamps.filter(|_| packet.seq <= request.rcv_nxt) {
             child.rcv.store_ts_recent(now, stamps);
         }
@@ -326,6 +334,10 @@ impl Listener {
         let deferred = self.options.defer_accept;
         let (timestamp, first) = (self.timestamp(now), self.first_timeout());
         let Some(request) = self.requests.get_mut(&peer) else { return };
+        if request.in_sequence {
+            self.requests.remove(&peer);
+            return;
+        }
         let mut expired = request.timeouts >= retries;
         let mut again = true;
         if deferred != 0 {

@@ -7,6 +7,9 @@ use crate::receive::{InitialWindow, MAX_WINDOW_SCALE};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 use std::time::Duration;
 
+/// How long a SYN cookie is believed (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
+const COOKIE_LIFE: Duration = Duration::from_secs(120);
+
 /// What answers a SYN: the SYN-ACK, how often it was sent, and what it agreed to.
 #[derive(Clone, Debug)]
 pub(crate) struct SynAck {
@@ -34,6 +37,8 @@ pub(crate) struct SynAck {
     pub last_oow_ack: Option<Instant>,
     /// The cookie to give out.
     pub cookie: Option<Cookie>,
+    /// It is a SYN cookie: nothing is kept of it but what its sequence number tells (`tcp_syncookies`).
+    pub in_sequence: bool,
 }
 
 /// What a segment means for a handshake.
@@ -89,11 +94,21 @@ impl SynAck {
             rcv_nxt: syn.seq + 1,
             last_oow_ack: None,
             cookie: None,
+            in_sequence: false,
         }
     }
 
-    /// A SYN cookie without timestamps has no room for options (`tcp_clear_options` in `tcp_conn_request`).
-    pub fn lose_options(&mut self) {
+    /// Makes it a SYN cookie, which has room for one of four sizes (`__cookie_v4_init_sequence`,
+    /// `__cookie_v6_init_sequence`) and, without timestamps, for no option (`tcp_clear_options`). Nobody sends it
+    /// again.
+    pub fn put_into_sequence(&mut self, now: Instant, settings: &Settings) {
+        const SIZES_V4: [u16; 4] = [1460, 1440, 1300, 536];
+        const SIZES_V6: [u16; 4] = [8940, 1440, 1420, 1220];
+        let sizes = if settings.ip_header == 40 { SIZES_V6 } else { SIZES_V4 };
+        let mss = self.negotiated.mss;
+        self.negotiated.mss = sizes.into_iter().find(|size| *size <= mss).unwrap_or(sizes[3]);
+        self.in_sequence = true;
+        self.due = now + COOKIE_LIFE;
         if !self.negotiated.timestamps {
             self.negotiated.sack = false;
             self.negotiated.window_scale = None;

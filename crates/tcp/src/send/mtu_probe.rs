@@ -1,0 +1,226 @@
+//! Packetization Layer Path MTU Discovery (RFC 4821; `tcp_mtu_probe`, `tcp_mtup_*`, tcp_output.c, and
+//! `tcp_mtu_probing`, tcp_timer.c, 6.18): one large segment among others shows whether the path takes its size, and
+//! timeouts in a row show that the path takes less than it says.
+
+use super::queue::SkbId;
+use crate::congestion::CaState;
+use crate::connection::Connection;
+use crate::packet::TCP_HEADER;
+use slowpath_model::{Instant, StreamOffset};
+
+/// The congestion window below which a probe would stall the flow.
+const LEAST_CWND: u32 = 11;
+
+/// A probe that is out (`tp->mtu_probe`).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// The MTU that it asks for.
+    mtu: u32,
+    start: StreamOffset,
+    end: StreamOffset,
+}
+
+/// What is known of the path's MTU (`icsk_mtup`), in bytes of IP packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MtuSearch {
+    /// Whether the path is searched (`tcp_mtu_probing` 2, or 1 and it swallowed segments).
+    enabled: bool,
+    /// What is sure to pass, and what may.
+    low: u32,
+    high: u32,
+    probe: Option<Probe>,
+    /// When the search began (`probe_timestamp`).
+    since: Option<Instant>,
+}
+
+/// Whether a probe went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probing {
+    /// None is to go: send as usual.
+    No,
+    /// One is to go when the windows admit it: send nothing until then.
+    Waits,
+    Went,
+}
+
+impl Connection {
+    /// Bytes of headers of a segment with the options that all have.
+    fn headers(&self) -> u32 {
+        self.settings.ip_header + TCP_HEADER + if self.negotiated.timestamps { 12 } else { 0 }
+    }
+
+    /// The payload of a segment that fits into a packet (`tcp_mtu_to_mss`).
+    pub(super) fn mss_of_mtu(&self, mtu: u32) -> u32 {
+        let clamp = match self.options.max_seg {
+            Some(user) => self.negotiated.mss.min(user),
+            None => self.negotiated.mss,
+        };
+        let clamp = if self.negotiated.mss == 0 { crate::packet::DEFAULT_MSS } else { u32::from(clamp) };
+        let bare = self.settings.ip_header + TCP_HEADER;
+        let mss = mtu.saturating_sub(bare).min(clamp).max(self.settings.sysctls.tcp_min_snd_mss);
+        mss.saturating_sub(self.headers() - bare).max(1)
+    }
+
+    /// `tcp_mss_to_mtu`.
+    fn mtu_of_mss(&self, mss: u32) -> u32 {
+        mss + self.headers()
+    }
+
+    /// The MSS of what is sure to pass, if that is searched; what may pass is no more than the path is said to take.
+    pub(super) fn searched_mss(&mut self) -> Option<u32> {
+        let search = &mut self.snd.mtu_search;
+        search.high = search.high.min(self.snd.pmtu);
+        let (enabled, low) = (search.enabled, search.low);
+        enabled.then(|| self.mss_of_mtu(low))
+    }
+
+    /// A connection is open (`tcp_mtup_init`). Only the side that opened it uses the result at once.
+    pub(crate) fn begin_mtu_search(&mut self, now: Instant) {
+        let sysctls = &self.settings.sysctls;
+        let enabled = sysctls.tcp_mtu_probing > 1;
+        self.snd.mtu_search = MtuSearch {
+            enabled,
+            low: self.mtu_of_mss(sysctls.tcp_base_mss),
+            high: self.largest_mtu(),
+            probe: None,
+            since: enabled.then_some(now),
+        };
+    }
+
+    /// What the peer's MSS allows.
+    fn largest_mtu(&self) -> u32 {
+        u32::from(self.negotiated.mss) + TCP_HEADER + self.settings.ip_header
+    }
+
+    /// Sends a probe if it is time for one (`tcp_mtu_probe`).
+    pub(super) fn probe_mtu(&mut self, now: Instant) -> Probing {
+        let search = self.snd.mtu_search;
+        let busy = search.probe.is_some() || self.snd.ca_state != CaState::Open;
+        // SACK blocks of ours would make the header longer than the search reckons with.
+        let answering = !self.rcv.sacks.as_slice().is_empty() || self.rcv.duplicate_sack.is_some();
+        if !search.enabled || busy || self.snd.window.cwnd < LEAST_CWND || answering {
+            return Probing::No;
+        }
+        let size = self.mss_of_mtu((search.high + search.low) >> 1);
+        let range = i64::from(search.high) - i64::from(search.low);
+        let threshold = i64::from(self.settings.sysctls.tcp_probe_threshold.max(1));
+        if size > self.mss_of_mtu(search.high) || range < threshold {
+            self.search_again(now);
+            return Probing::No;
+        }
+        let needed = size + (self.snd.reordering + 1) * self.snd.mss;
+        let unsent = self.snd.write_seq.distance_from(self.snd.nxt);
+        if unsent < i64::from(needed) || self.snd.wnd < needed {
+            return Probing::No;
+        }
+        if self.snd.nxt + needed > self.snd.wnd_end() {
+            return Probing::Waits;
+        }
+        let in_flight = self.snd.in_flight();
+        if in_flight + 2 > self.snd.window.cwnd {
+            return if in_flight == 0 { Probing::No } else { Probing::Waits };
+        }
+        match self.gather(size) {
+            Some(id) => {
+                self.send_probe(now, id, size);
+                Probing::Went
+            }
+            None => Probing::No,
+        }
+    }
+
+    /// Makes the first unsent buffer exactly so long, unless the end of a record is in the way
+    /// (`tcp_can_coalesce_send_queue_head`).
+    fn gather(&mut self, size: u32) -> Option<SkbId> {
+        let id = self.snd.queue.send_head()?;
+        let mss = self.current_mss();
+        while self.snd.queue[id].len() < size {
+            let missing = size - self.snd.queue[id].len();
+            let before = self.snd.queue[id].end_seq;
+            if self.snd.queue.grow_head(missing) {
+                self.free_send_memory(super::write::EMPTY_BUFFER);
+            }
+            if self.snd.queue[id].end_seq == before {
+                return None;
+            }
+        }
+        if self.snd.queue[id].len() > size {
+            self.fragment_unsent(id, size, mss);
+        }
+        Some(id)
+    }
+
+    fn send_probe(&mut self, now: Instant, id: SkbId, size: u32) {
+        self.snd.queue[id].cut(size);
+        self.send_head(now, id, size);
+        // It is in effect two segments.
+        self.snd.window.cwnd -= 1;
+        let skb = self.snd.queue[id];
+        let mtu = self.mtu_of_mss(skb.len());
+        self.snd.mtu_search.probe = Some(Probe { mtu, start: skb.seq, end: skb.end_seq });
+    }
+
+    /// The search is over; after a while it begins again (`tcp_mtu_check_reprobe`).
+    fn search_again(&mut self, now: Instant) {
+        let interval = self.settings.sysctls.tcp_probe_interval;
+        let elapsed = self.snd.mtu_search.since.and_then(|since| now.since(since));
+        if elapsed.is_some_and(|elapsed| elapsed >= interval) {
+            let low = self.mtu_of_mss(self.current_mss());
+            let high = self.largest_mtu();
+            let search = &mut self.snd.mtu_search;
+            (search.low, search.high, search.probe, search.since) = (low, high, None, Some(now));
+        }
+    }
+
+    /// Something was acknowledged: perhaps the probe (`tcp_mtup_probe_success`).
+    pub(super) fn note_probe_arrived(&mut self, now: Instant) {
+        let Some(probe) = self.snd.mtu_search.probe.filter(|probe| probe.end <= self.snd.una) else { return };
+        self.snd.prior_ssthresh = self.snd.current_ssthresh();
+        // The window stays what it is in bytes.
+        let bytes = u64::from(self.snd.window.cwnd) * u64::from(self.mtu_of_mss(self.snd.mss));
+        self.snd.window.cwnd = u32::try_from(bytes / u64::from(probe.mtu.max(1))).unwrap_or(u32::MAX).max(1);
+        self.snd.window.count = 0;
+        self.snd.cwnd_stamp = now;
+        self.snd.window.ssthresh = self.snd.current_ssthresh();
+        self.snd.mtu_search.low = probe.mtu;
+        self.snd.mtu_search.probe = None;
+        self.sync_mss();
+    }
+
+    /// Loss was found: whether it is only the probe that did not pass (`tcp_mtup_probe_failed`). Then the window
+    /// does not come down for it.
+    pub(super) fn probe_was_lost(&mut self, now: Instant) -> bool {
+        let Some(probe) = self.snd.mtu_search.probe else { return false };
+        if self.snd.ca_state >= CaState::Cwr || self.snd.una != probe.start {
+            return false;
+        }
+        self.snd.mtu_search.high = probe.mtu - 1;
+        self.snd.mtu_search.probe = None;
+        self.snd.window.cwnd += 1;
+        self.simple_retransmit(now);
+        true
+    }
+
+    /// Something is sent again: the probe says nothing any more.
+    pub(super) fn forget_probe(&mut self) {
+        self.snd.mtu_search.probe = None;
+    }
+
+    /// Timeouts in a row: the path may swallow what is as large as it says it takes (`tcp_mtu_probing`).
+    pub(super) fn suspect_black_hole(&mut self, now: Instant) {
+        let sysctls = &self.settings.sysctls;
+        if sysctls.tcp_mtu_probing == 0 {
+            return;
+        }
+        if self.snd.mtu_search.enabled {
+            let half = self.mss_of_mtu(self.snd.mtu_search.low) >> 1;
+            let mss =
+                half.min(sysctls.tcp_base_mss).max(sysctls.tcp_mtu_probe_floor).max(sysctls.tcp_min_snd_mss);
+            self.snd.mtu_search.low = self.mtu_of_mss(mss);
+        } else {
+            self.snd.mtu_search.enabled = true;
+            self.snd.mtu_search.since = Some(now);
+        }
+        self.sync_mss();
+    }
+}
