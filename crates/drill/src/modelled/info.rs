@@ -2,6 +2,7 @@
 
 use crate::call::Statistic;
 use crate::wire;
+use slowpath_model::SocketSample;
 use slowpath_tcp::TcpInfo;
 
 /// `TCP_LISTEN` (include/net/tcp_states.h).
@@ -30,6 +31,21 @@ pub fn of_closed() -> Vec<(&'static str, i64)> {
         snd_cwnd: INITIAL_CWND,
         ..TcpInfo::default()
     })
+}
+
+/// `SO_MEMINFO` (`sk_get_meminfo`, net/core/sock.c). The device takes what is sent at once, and nothing waits before
+/// the socket.
+pub fn memory(sample: &SocketSample) -> [(&'static str, i64); 7] {
+    let bytes = |value: Option<u32>| i64::from(value.unwrap_or(0));
+    [
+        ("SK_MEMINFO_RMEM_ALLOC", bytes(sample.rmem_alloc)),
+        ("SK_MEMINFO_RCVBUF", bytes(sample.rcvbuf)),
+        ("SK_MEMINFO_WMEM_ALLOC", 0),
+        ("SK_MEMINFO_SNDBUF", bytes(sample.sndbuf)),
+        ("SK_MEMINFO_WMEM_QUEUED", bytes(sample.wmem_queued)),
+        ("SK_MEMINFO_OPTMEM", 0),
+        ("SK_MEMINFO_BACKLOG", 0),
+    ]
 }
 
 /// Attributes of `SCM_TIMESTAMPING_OPT_STATS`, in their order (`tcp_get_timestamping_opt_stats`, net/ipv4/tcp.c,

@@ -22,7 +22,7 @@ use header::Header;
 use numbers::Numbers;
 use route::Way;
 use slowpath_kernels::{KernelProfile, Sysctl};
-use slowpath_model::{Flags, Instant, StreamOffset};
+use slowpath_model::{End, Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
 use slowpath_tcp::socket::fast_open::{CookieCache, Key};
@@ -382,7 +382,11 @@ impl Kernel for Modelled {
             return Err(KernelError::new("this file is no socket, and measures nothing"));
         };
         match &socket.stage {
-            Stage::Connected(connection) => Ok(info::measures(&connection.info(now))),
+            Stage::Connected(connection) => {
+                let mut measures = info::measures(&connection.info(now));
+                measures.extend(info::memory(&connection.sample(End::A, now)));
+                Ok(measures)
+            }
             Stage::Listening(listener) => Ok(info::of_listener(listener.queue())),
             Stage::Fresh(_) => Ok(info::of_closed()),
         }

@@ -161,11 +161,10 @@ impl<'a> Cursor<'a> {
                 break;
             }
             match &token.kind {
-                Kind::Word(_) | Kind::Integer(_) => {
-                    blob.push_str(&self.source.text()[token.start..token.end])
-                }
                 // A definition stands where the word stood.
-                Kind::Text(text) => blob.push_str(text),
+                Kind::Word(text) | Kind::Text(text) => blob.push_str(text),
+                // As written: a number knows nothing of the zeros before it.
+                Kind::Integer(_) => blob.push_str(&self.source.text()[token.start..token.end]),
                 _ => break,
             }
             end = Some(token.end);

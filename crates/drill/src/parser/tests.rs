@@ -54,6 +54,12 @@ fn options_and_definitions() {
         segment(&event).options[0],
         TcpOption::FastOpen(vec![0x30, 0x21, 0xb9, 0xd8, 0x89, 0x01, 0x7e, 0xeb])
     );
+    // One that begins with a letter could be a name.
+    let events = script("--ip_version=ipv6\n0 > S 0:0(0) win 1 <FO TFO_COOKIE,nop,nop>").events;
+    assert_eq!(
+        segment(&events[0]).options[0],
+        TcpOption::FastOpen(vec![0xc1, 0xd1, 0xe9, 0x74, 0x2a, 0x47, 0xa9, 0xbc])
+    );
     let event = one("+0 > S 0:0(0) win 1 <FO 0123456789abcdef,nop,nop>");
     assert_eq!(segment(&event).options[0], TcpOption::FastOpen((0..8).map(|i| i * 0x22 + 1).collect()));
 }
