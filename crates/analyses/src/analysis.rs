@@ -1,7 +1,8 @@
 //! The sink that analyses every flow of a recording.
 
 use crate::findings;
-use crate::flow::{Flow, Judged};
+use crate::flow::Flow;
+use crate::label::Judged;
 use crate::options::Options;
 use crate::outstanding::Needless;
 use crate::report::FlowReport;
@@ -125,6 +126,25 @@ impl<L: Labels> Analysis<L> {
         self.flows.get_mut(index)
     }
 
+    /// Takes an event that says nothing here, or of a flow for which there was no room.
+    #[cold]
+    fn accept_other(&mut self, flow: FlowId) {
+        if !self.has(flow) {
+            self.not_kept.segments += 1;
+        }
+    }
+
+    /// Sums up a flow that closed and of which nothing more is to be expected at `at`.
+    #[inline(never)]
+    fn sum_up_closed(&mut self, at: Instant) {
+        if let Some((oldest, closed)) = self.closed.front().copied()
+            && at.nanos_since(closed) > LINGER
+        {
+            self.closed.pop_front();
+            self.sum_up(oldest, FlowEnd::EndOfRecording);
+        }
+    }
+
     /// Sums a flow up, so that only its report is kept.
     fn sum_up(&mut self, id: FlowId, ended: FlowEnd) {
         let vantage = self.options.vantage;
@@ -168,10 +188,12 @@ impl<L: Labels> Sink for Analysis<L> {
         self.flows[index] = Some(Watched::Live(live));
     }
 
+    #[inline(always)]
     fn accept(&mut self, flow: FlowId, event: &Event) {
+        let EventKind::Seen(segment) = &event.kind else { return self.accept_other(flow) };
         let index = flow.0.wrapping_sub(1) as usize;
-        let judged = match (self.flows.get_mut(index), &event.kind) {
-            (Some(Some(Watched::Live(live))), EventKind::Seen(segment)) => {
+        let judged = match self.flows.get_mut(index) {
+            Some(Some(Watched::Live(live))) => {
                 let judged = live.segment(event.at, segment);
                 if judged.spurious > 0 {
                     for (from, needless) in live.take_needless() {
@@ -183,21 +205,14 @@ impl<L: Labels> Sink for Analysis<L> {
                 }
                 judged
             }
-            (Some(Some(Watched::Over(report))), EventKind::Seen(segment)) => {
+            Some(Some(Watched::Over(report))) => {
                 Judged { label: summary::late(report, event.at, segment), spurious: 0 }
             }
-            (Some(Some(_)), _) => return,
-            _ => {
-                self.not_kept.segments += 1;
-                return;
-            }
+            _ => return self.accept_other(flow),
         };
         self.labels.judged(flow, event, judged);
-        if let Some((oldest, closed)) = self.closed.front().copied()
-            && event.at.nanos_since(closed) > LINGER
-        {
-            self.closed.pop_front();
-            self.sum_up(oldest, FlowEnd::EndOfRecording);
+        if !self.closed.is_empty() {
+            self.sum_up_closed(event.at);
         }
     }
 

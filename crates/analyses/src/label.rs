@@ -21,6 +21,15 @@ pub enum Label {
     WindowProbe,
 }
 
+/// What a segment turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Its label, where it had payload or was a probe.
+    pub label: Option<Label>,
+    /// Earlier retransmissions that it shows to have been needless.
+    pub spurious: u32,
+}
+
 impl Label {
     /// All of them, new data first.
     pub const ALL: [Self; 7] = [

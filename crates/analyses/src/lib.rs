@@ -6,6 +6,7 @@
 pub mod analysis;
 pub mod cause;
 mod copies;
+mod end;
 mod findings;
 mod flow;
 pub mod label;
@@ -26,7 +27,6 @@ pub mod waits;
 
 pub use analysis::{Analysis, Labels, Report};
 pub use cause::{Cause, Confidence, Limit};
-pub use flow::Judged;
-pub use label::Label;
+pub use label::{Judged, Label};
 pub use options::{Options, VantageOverride};
 pub use outstanding::Needless;

@@ -22,6 +22,20 @@ struct Record {
     again: u8,
 }
 
+impl Record {
+    #[inline]
+    fn of(at: Instant, segment: &Segment) -> Self {
+        Self {
+            start: segment.seq.0,
+            end: segment.end().0,
+            at,
+            tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
+            id: segment.ip.id.unwrap_or(0),
+            again: 0,
+        }
+    }
+}
+
 /// Data that should have passed before something that did.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
@@ -55,6 +69,20 @@ pub struct Needless {
     pub low: StreamOffset,
     /// The byte after its last.
     pub high: StreamOffset,
+}
+
+impl Placed {
+    /// The next segment of a direction that misses nothing, with `len` bytes of sequence space.
+    pub const fn next(len: u32) -> Self {
+        Self {
+            label: Label::New,
+            unique: len,
+            repeated: false,
+            tail: true,
+            left_hole: false,
+            needless: false,
+        }
+    }
 }
 
 impl Retransmission {
@@ -184,8 +212,25 @@ impl Outstanding {
         self.records.front().map_or(0, |record| record.again)
     }
 
-    /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not. `nearest` is how soon its sender could have reacted to anything
-    /// the tap saw (tap to sender and back), in nanoseconds.
+    /// Whether a segment that starts at `start` follows the last one, and nothing speaks against its being new:
+    /// nearly every segment of nearly every flow. Then [`next`](Self::next) is all there is to do.
+    #[inline]
+    pub const fn is_next(&self, start: StreamOffset) -> bool {
+        self.started && start.0 == self.nxt && self.lost_unseen == 0
+    }
+
+    /// The segment passed that [`is_next`](Self::is_next).
+    #[inline]
+    pub fn next(&mut self, at: Instant, segment: &Segment) -> Placed {
+        let record = Record::of(at, segment);
+        self.nxt = record.end;
+        (self.mending, self.missed) = (false, false);
+        self.push(record);
+        Placed::next((record.end - record.start) as u32)
+    }
+
+    /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not. `nearest` is how
+    /// soon its sender could have reacted to anything the tap saw (tap to sender and back), in nanoseconds.
     pub fn data(
         &mut self,
         at: Instant,
@@ -194,15 +239,8 @@ impl Outstanding {
         order: &SendOrder,
         nearest: Option<i64>,
     ) -> Placed {
-        let (start, end) = (segment.seq.0, segment.end().0);
-        let record = Record {
-            start,
-            end,
-            at,
-            tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
-            id: segment.ip.id.unwrap_or(0),
-            again: 0,
-        };
+        let record = Record::of(at, segment);
+        let Record { start, end, .. } = record;
         if !self.started {
             self.started = true;
             self.una = start;
@@ -215,19 +253,6 @@ impl Outstanding {
             }
             self.nxt = end;
             let unique = (end - start) as u32;
-            if hole == 0 && missing.packets == 0 && self.lost_unseen == 0 {
-                // Nearly every segment of nearly every flow.
-                (self.mending, self.missed) = (false, false);
-                self.push(record);
-                return Placed {
-                    label: Label::New,
-                    unique,
-                    repeated: false,
-                    tail: true,
-                    left_hole: false,
-                    needless: false,
-                };
-            }
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost. Unless
             // the capture missed what lies before the hole as well.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
@@ -249,14 +274,7 @@ impl Outstanding {
             if again {
                 self.remember(&record, segment);
             }
-            return Placed {
-                label,
-                unique,
-                repeated: false,
-                tail: true,
-                left_hole: hole > 0,
-                needless: false,
-            };
+            return Placed { label, left_hole: hole > 0, ..Placed::next(unique) };
         }
         self.below(record, segment, missing, order, nearest)
     }
@@ -384,6 +402,7 @@ impl Outstanding {
         }
     }
 
+    #[inline]
     fn push(&mut self, record: Record) {
         if self.records.len() == MOST_RECORDS {
             self.records.pop_front();
@@ -462,6 +481,19 @@ impl Outstanding {
         self.started && ack <= self.una && segment.sack.is_empty() && !self.has_sacked()
     }
 
+    /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, is for data that passed once and in
+    /// order, and says no more. Then [`retire`](Self::retire) is all there is to do.
+    #[inline]
+    pub fn is_plain(&self, ack: i64, segment: &Segment) -> bool {
+        self.started
+            && ack > self.una
+            && ack <= self.nxt
+            && segment.sack.is_empty()
+            && !self.has_sacked()
+            && self.holes.is_empty()
+            && self.records.front().is_none_or(|front| front.again == 0)
+    }
+
     /// The peer acknowledged up to `ack`, with the blocks of `segment`.
     pub fn ack(&mut self, at: Instant, ack: i64, segment: &Segment) -> Acked {
         let mut result = Acked::default();
@@ -486,7 +518,6 @@ impl Outstanding {
     }
 
     fn advance(&mut self, at: Instant, ack: i64, segment: &Segment, result: &mut Acked) {
-        result.advanced = ack - self.una;
         if ack > self.nxt {
             result.unseen += ack - self.nxt;
             self.nxt = ack;
@@ -495,25 +526,7 @@ impl Outstanding {
         if !self.resent.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
         }
-        let mut newest = None;
-        while let Some(front) = self.records.front_mut() {
-            if front.start >= ack {
-                break;
-            }
-            if result.waited.is_none() {
-                result.waited = Some(at.nanos_since(front.at));
-            }
-            if front.end > ack {
-                // The rest of it is still under way: its ACK says nothing of when it arrived.
-                front.start = ack;
-                break;
-            }
-            newest = Some(*front);
-            self.records.pop_front();
-        }
-        let sampled = newest.filter(|record| record.again == 0 && self.sacked.is_empty());
-        result.round_trip = sampled.map(|record| at.nanos_since(record.at));
-        self.una = ack;
+        self.retire(at, ack, result);
         if self.sacked.contains(ack) {
             // An ACK covers all that is held without a hole; it stops short of what was held before
             // (`tcp_check_sack_reneging`, 6.18).
@@ -532,6 +545,31 @@ impl Outstanding {
             }
             self.holes.remove(0);
         }
+    }
+
+    /// What is below `ack` is no longer outstanding.
+    #[inline]
+    pub fn retire(&mut self, at: Instant, ack: i64, result: &mut Acked) {
+        let mut newest = None;
+        while let Some(front) = self.records.front_mut() {
+            if front.start >= ack {
+                break;
+            }
+            if result.waited.is_none() {
+                result.waited = Some(at.nanos_since(front.at));
+            }
+            if front.end > ack {
+                // The rest of it is still under way: its ACK says nothing of when it arrived.
+                front.start = ack;
+                break;
+            }
+            newest = Some((front.at, front.again));
+            self.records.pop_front();
+        }
+        let sampled = newest.filter(|(_, again)| *again == 0 && self.sacked.is_empty());
+        result.round_trip = sampled.map(|(passed, _)| at.nanos_since(passed));
+        result.advanced = ack - self.una;
+        self.una = ack;
     }
 
     /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was

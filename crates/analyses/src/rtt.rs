@@ -1,5 +1,6 @@
 //! Round-trip times, and the retransmission timeout Linux makes of them.
 
+use crate::options::VantageOverride;
 use crate::report::RttMeasures;
 use slowpath_model::Instant;
 use std::time::Duration;
@@ -20,6 +21,7 @@ pub struct RttStats {
 impl RttStats {
     /// Takes a sample, in nanoseconds. Kept in microseconds (71 minutes at most): a tenth of a kilobyte per flow
     /// matters where there are a hundred thousand.
+    #[inline]
     pub fn sample(&mut self, nanos: i64) {
         let micros = u32::try_from(nanos.max(0) / 1000).unwrap_or(u32::MAX);
         if self.count == 0 || micros < self.min {
@@ -74,6 +76,7 @@ impl LinuxRto {
     const INITIAL: i64 = 1_000_000;
 
     /// Takes a sample, in nanoseconds, when `una` is acknowledged and `nxt` is the next to send.
+    #[inline]
     pub fn sample(&mut self, nanos: i64, una: i64, nxt: i64) {
         let sample = (nanos / 1000).clamp(1, Self::MAX);
         if self.srtt == 0 {
@@ -199,18 +202,44 @@ impl TimestampClock {
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
-    /// Known to be elsewhere, however soon it answers.
-    elsewhere: bool,
+    /// Where the user says that the tap is: elsewhere then, however soon the end answers, or right here.
+    given: Option<VantageOverride>,
 }
 
 impl Distance {
     /// No distance at all.
-    pub const HERE: Self = Self { min: Some(0), recent: 0, elsewhere: false };
+    const HERE: Self = Self { min: Some(0), recent: 0, given: None };
 
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
 
+    /// An end of which nothing was seen; `given` is where the user says that the tap is.
+    pub fn new(given: Option<VantageOverride>) -> Self {
+        Self { given, ..Self::default() }
+    }
+
+    /// How far the end is where it sends data: as measured, but for what the user says.
+    pub fn sending(&self) -> &Self {
+        self.placed(VantageOverride::Sender)
+    }
+
+    /// The same where it receives and answers.
+    pub fn answering(&self) -> &Self {
+        self.placed(VantageOverride::Receiver)
+    }
+
+    #[inline]
+    fn placed(&self, role: VantageOverride) -> &Self {
+        if self.given.is_some() { self.given_for(role) } else { self }
+    }
+
+    #[cold]
+    fn given_for(&self, role: VantageOverride) -> &Self {
+        if self.given == Some(role) { &Self::HERE } else { self }
+    }
+
     /// Takes a sample in nanoseconds.
+    #[inline]
     pub fn sample(&mut self, nanos: i64) {
         let nanos = nanos.clamp(0, Self::FARTHEST);
         match &mut self.min {
@@ -232,14 +261,9 @@ impl Distance {
         self.recent
     }
 
-    /// The same, of an end that is not where the tap is.
-    pub const fn elsewhere(self) -> Self {
-        Self { elsewhere: true, ..self }
-    }
-
     /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms.
     pub fn is_here(&self) -> bool {
-        !self.elsewhere && self.min.is_some_and(|min| min < MS)
+        self.given.is_none() && self.min.is_some_and(|min| min < MS)
     }
 }
 

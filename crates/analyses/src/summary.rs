@@ -1,7 +1,8 @@
 //! From a watched flow to its report.
 
 use crate::cause::Cause;
-use crate::flow::{EndState, Flow, LATEST, WindowStats};
+use crate::end::{EndState, WindowStats};
+use crate::flow::{Flow, LATEST};
 use crate::label::Label;
 use crate::limits::classify::{self, Context};
 use crate::limits::track::micros;
@@ -37,7 +38,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last.nanos();
     let end = &mut flow.ends[from.index()];
-    let near = end.sending();
+    let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
     let mut measures = measures(end);
@@ -77,7 +78,8 @@ pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<L
 fn context(flow: &Flow, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
-    let distance = me.sending().min().zip(peer.answering().min()).map(|(a, b)| a.saturating_add(b));
+    let distance =
+        me.distance.sending().min().zip(peer.distance.answering().min()).map(|(a, b)| a.saturating_add(b));
     Context {
         first: flow.first.nanos(),
         last: flow.last.nanos(),
@@ -87,7 +89,7 @@ fn context(flow: &Flow, from: End) -> Context {
         mss: flow.mss().unwrap_or(me.mss_seen).max(1),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
-        near_known: me.sending().min().is_some(),
+        near_known: me.distance.sending().min().is_some(),
     }
 }
 

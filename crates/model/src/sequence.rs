@@ -44,6 +44,7 @@ impl StreamOffset {
 
 impl Add<u32> for StreamOffset {
     type Output = Self;
+    #[inline]
     fn add(self, bytes: u32) -> Self {
         Self(self.0.saturating_add(i64::from(bytes)))
     }
@@ -83,15 +84,22 @@ impl Unwrapper {
         self.furthest
     }
 
-    /// The offset of `nr`, without moving.
+    /// How far `nr` is ahead of the furthest number; negative behind it.
+    pub const fn ahead(&self, nr: SeqNr) -> i32 {
+        nr.distance_from(self.furthest_nr)
+    }
+
+    /// The offset of `nr`, without moving. No 2³² segments are enough to run out of offsets.
+    #[inline]
     pub const fn place(&self, nr: SeqNr) -> StreamOffset {
-        StreamOffset(self.furthest.0.saturating_add(nr.distance_from(self.furthest_nr) as i64))
+        StreamOffset(self.furthest.0.wrapping_add(self.ahead(nr) as i64))
     }
 
     /// The offset of `nr`, which the stream has now reached.
+    #[inline]
     pub const fn advance(&mut self, nr: SeqNr) -> StreamOffset {
         let offset = self.place(nr);
-        if offset.0 > self.furthest.0 {
+        if self.ahead(nr) > 0 {
             self.furthest = offset;
             self.furthest_nr = nr;
         }

@@ -31,7 +31,17 @@ impl Instant {
     }
 
     /// Nanoseconds from `earlier` to `self`; negative where `earlier` is the later one.
+    #[inline]
     pub const fn nanos_since(self, earlier: Self) -> i64 {
+        // Saturating each time takes five instructions more.
+        match self.0.checked_sub(earlier.0) {
+            Some(nanos) => nanos,
+            None => self.at_the_end_of_time_since(earlier),
+        }
+    }
+
+    #[cold]
+    const fn at_the_end_of_time_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 

@@ -85,7 +85,7 @@ impl fmt::Display for Bytes {
             amount /= 1024.0;
             unit = next;
         }
-        f.pad(&format!("{} {unit}", three_figures(amount)))
+        f.pad(&three_figures(amount, unit))
     }
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for Rate {
             amount /= 1000.0;
             unit = next;
         }
-        f.pad(&format!("{} {unit}", three_figures(amount)))
+        f.pad(&three_figures(amount, unit))
     }
 }
 
@@ -211,12 +211,12 @@ pub fn duration_text(time: Duration) -> String {
     }
     for (unit, size) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6)] {
         if nanos < size * 999.5 {
-            return format!("{} {unit}", three_figures(nanos / size));
+            return three_figures(nanos / size, unit);
         }
     }
     let seconds = time.as_secs_f64();
     if seconds < 59.95 {
-        return format!("{} s", three_figures(seconds));
+        return three_figures(seconds, "s");
     }
     let whole = seconds.round() as u64;
     let (days, hours, minutes) = (whole / 86_400, whole / 3600, whole / 60);
@@ -264,8 +264,12 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     Some((number, text[split..].trim_start()))
 }
 
-/// `amount` with at most three significant figures: `9.41`, `94.1`, `941`.
-fn three_figures(amount: f64) -> String {
+/// `amount` with at most three significant figures, and its unit: `9.41 s`, `94.1 s`, `941 s`.
+fn three_figures(amount: f64, unit: &str) -> String {
+    if amount.fract() == 0.0 && amount < 1e15 {
+        // Written with decimals, a whole number takes the standard library's slowest way.
+        return format!("{} {unit}", amount as u64);
+    }
     let decimals = if amount >= 99.95 {
         0
     } else if amount >= 9.995 {
@@ -273,8 +277,12 @@ fn three_figures(amount: f64) -> String {
     } else {
         2
     };
-    let text = format!("{amount:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    let mut text = format!("{amount:.decimals$}");
+    if decimals > 0 {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    text.push(' ');
+    text + unit
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ pub fn share(part: f64) -> String {
 /// A number with its thousands set apart: `48,211`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
+    if number < 1000 {
+        return digits;
+    }
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {

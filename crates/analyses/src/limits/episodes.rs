@@ -124,7 +124,15 @@ impl Episodes {
     }
 
     /// The sender knows that all below `una` has arrived.
+    #[inline]
     pub fn reached(&mut self, at: i64, una: i64) {
+        if self.is_open() {
+            self.close(at, una);
+        }
+    }
+
+    #[inline(never)]
+    fn close(&mut self, at: i64, una: i64) {
         if let Some((episode, point)) = &mut self.open
             && una >= *point
         {

@@ -40,6 +40,17 @@ pub struct Answer {
     pub late_since: Option<i64>,
 }
 
+/// What of the answers so far still counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    una: i64,
+    edge: Option<i64>,
+    window: u32,
+    field_full: bool,
+    sacked: i64,
+    round_trip: Option<i64>,
+}
+
 /// The time of one direction.
 #[derive(Clone, Debug)]
 pub struct Track {
@@ -47,7 +58,7 @@ pub struct Track {
     last: i64,
     current: Stretch,
     log: Log,
-    known: Answer,
+    known: Known,
     pending: VecDeque<Answer>,
     nxt: i64,
     round_end: i64,
@@ -76,6 +87,12 @@ pub struct Track {
     episodes: Episodes,
 }
 
+/// No time up to this, in nanoseconds, is a wait of a round trip.
+const SHORTEST_WAIT: i64 = 2_000_000;
+
+/// What a host may be late by itself, in nanoseconds.
+const LATE_BY_ITSELF: i64 = 10_000_000;
+
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
 
@@ -86,7 +103,7 @@ impl Track {
             last: from,
             current: Stretch::at(from),
             log: Log::default(),
-            known: Answer { at: from, una, ..Answer::default() },
+            known: Known { una, ..Known::default() },
             pending: VecDeque::new(),
             nxt: una,
             round_end: una,
@@ -127,6 +144,7 @@ impl Track {
     }
 
     /// What holds the sender now.
+    #[inline]
     fn hold(&self) -> Hold {
         if self.episodes.is_open() {
             return Hold::Recovery;
@@ -145,39 +163,48 @@ impl Track {
     }
 
     /// Accounts for the time up to `at`. A wait of a round trip or more is a stretch of its own.
+    #[inline]
     fn account(&mut self, at: i64, hold: Hold, rto: &LinuxRto) {
         let lasted = at - self.last;
         if lasted <= 0 {
             return;
         }
         self.flight_area += self.flight() as f64 * lasted as f64;
-        let mut marks = Marks::default();
-        if hold == Hold::Idle && self.asked {
-            marks.set(Marks::PEER_SPOKE);
-        }
-        marks.set(self.told);
-        let long = rto.srtt_nanos().unwrap_or(0).max(2_000_000);
-        // A window may be waited for for a round trip; in two of them something was sent.
-        let missed = self.told.has(Marks::GAP) && lasted >= 2 * long;
-        if missed {
-            marks.set(Marks::MISSED);
-        }
-        if lasted >= long {
-            self.cut();
-            self.last = at;
-            self.current.extend(at, hold);
-            self.current.marks.set(marks);
-            self.fill_in();
-            if missed || !matches!(hold, Hold::Open | Hold::Dry) {
-                self.cut();
-            }
+        if lasted >= SHORTEST_WAIT && lasted >= rto.srtt_nanos().unwrap_or(0) {
+            self.account_wait(at, hold, rto);
         } else {
-            self.last = at;
-            self.current.extend(at, hold);
-            self.current.marks.set(marks);
+            self.spend(at, hold);
         }
         if hold == Hold::Open {
             self.open_since_sent += lasted;
+        }
+    }
+
+    /// The time up to `at` passed under `hold`.
+    #[inline]
+    fn spend(&mut self, at: i64, hold: Hold) {
+        self.last = at;
+        self.current.extend(at, hold);
+        self.current.marks.set(self.told);
+        if hold == Hold::Idle && self.asked {
+            self.current.marks.set(Marks::PEER_SPOKE);
+        }
+    }
+
+    /// The same for a wait of a round trip or more.
+    #[inline(never)]
+    fn account_wait(&mut self, at: i64, hold: Hold, rto: &LinuxRto) {
+        let long = rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
+        // A window may be waited for for a round trip; in two of them something was sent.
+        let missed = self.told.has(Marks::GAP) && at - self.last >= 2 * long;
+        self.cut();
+        self.spend(at, hold);
+        if missed {
+            self.current.marks.set(Marks::MISSED);
+        }
+        self.fill_in();
+        if missed || !matches!(hold, Hold::Open | Hold::Dry) {
+            self.cut();
         }
     }
 
@@ -197,6 +224,7 @@ impl Track {
     }
 
     /// Ends the current stretch here.
+    #[inline(never)]
     fn cut(&mut self) {
         if self.current.to > self.current.from || self.current.delivered > 0 {
             self.fill_in();
@@ -208,6 +236,7 @@ impl Track {
     }
 
     /// Lets the sender learn what it must know by `at`; `echo` is the timestamp it has just echoed.
+    #[inline(never)]
     fn catch_up(&mut self, at: i64, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
         while let Some(answer) = self.pending.front().copied() {
             let age = at - answer.at;
@@ -237,14 +266,16 @@ impl Track {
     /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
     #[inline]
     fn overdue(&mut self, at: i64, rto: &LinuxRto) {
-        // What a host may be late by itself, in nanoseconds.
-        const SHORTEST: i64 = 10_000_000;
-        if at - self.last <= 2 * SHORTEST {
-            return;
+        if at - self.last > 2 * LATE_BY_ITSELF {
+            self.account_overdue(at, rto);
         }
+    }
+
+    #[inline(never)]
+    fn account_overdue(&mut self, at: i64, rto: &LinuxRto) {
         let Some(srtt) = rto.srtt_nanos() else { return };
         let since = self.last.max(self.sent).max(self.learnt);
-        let expected = since + srtt.max(SHORTEST);
+        let expected = since + srtt.max(LATE_BY_ITSELF);
         let hold = self.hold();
         let expects = match hold {
             Hold::Dry | Hold::Open => true,
@@ -253,7 +284,7 @@ impl Track {
             Hold::Window => self.flight() > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
-        if expects && at - since > 2 * srtt.max(SHORTEST) {
+        if expects && at - since > 2 * srtt.max(LATE_BY_ITSELF) {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }
@@ -261,6 +292,7 @@ impl Track {
 
     /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
     /// way all that time, and the sender was not idle.
+    #[inline(never)]
     pub fn was_under_way(&mut self, at: i64, late: i64, rto: &LinuxRto) {
         let from = at - late;
         if from < at && from >= self.sent {
@@ -273,7 +305,8 @@ impl Track {
     }
 
     /// The receiver answered. `near` is how far the sender is from the tap.
-    pub fn answered(&mut self, answer: &Answer, near: &Distance, rto: &LinuxRto) {
+    #[inline(always)]
+    pub fn answered(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         if answer.marks.has(Marks::GAP)
             && let Some((from, to)) = self.jumped.take()
         {
@@ -287,20 +320,27 @@ impl Track {
             }
         }
         if self.pending.is_empty() && near.is_here() {
-            self.learn(answer.at, answer, rto);
-            return;
+            self.learn(answer.at, &answer, rto);
+        } else {
+            self.answered_far_away(answer, near, rto);
         }
+    }
+
+    /// The same where the sender does not know it at once.
+    #[inline(never)]
+    fn answered_far_away(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         self.catch_up(answer.at, None, near, rto);
         if near.min().is_none() {
-            self.learn(answer.at, answer, rto);
+            self.learn(answer.at, &answer, rto);
         } else {
             if self.pending.len() == MOST_PENDING {
                 self.pending.pop_front();
             }
-            self.pending.push_back(*answer);
+            self.pending.push_back(answer);
         }
     }
 
+    #[inline(always)]
     fn learn(&mut self, at: i64, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
         self.overdue(at, rto);
@@ -322,8 +362,14 @@ impl Track {
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
-        self.known =
-            Answer { una: answer.una.max(self.known.una), edge: answer.edge.max(self.known.edge), ..*answer };
+        self.known = Known {
+            una: answer.una.max(self.known.una),
+            edge: answer.edge.max(self.known.edge),
+            window: answer.window,
+            field_full: answer.field_full,
+            sacked: answer.sacked,
+            round_trip: answer.round_trip,
+        };
         self.nxt = self.nxt.max(self.known.una);
         let current = &mut self.current;
         current.delivered += answer.delivered;
@@ -346,7 +392,8 @@ impl Track {
         }
     }
 
-    /// The sender sent data; `flight` is what is then outstanding to the tap's knowledge.
+    /// The sender sent data.
+    #[inline(always)]
     pub fn sent(&mut self, at: i64, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
         if !self.pending.is_empty() {
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
@@ -357,8 +404,8 @@ impl Track {
             Label::New | Label::OutOfOrder => {
                 self.overdue(at, rto);
                 let hold = self.hold();
-                let jumps =
-                    placed.left_hole && at - self.last >= 2 * rto.srtt_nanos().unwrap_or(0).max(2_000_000);
+                let jumps = placed.left_hole
+                    && at - self.last >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
                 if jumps {
                     self.jumped = Some((self.last, at));
                 }
@@ -405,6 +452,7 @@ impl Track {
     }
 
     /// The application wrote, or was let in to write, after the queue had run dry.
+    #[inline(never)]
     fn end_of_wait(&mut self, at: i64, segment: &Segment, near: &Distance) {
         if self.is_clocked(at, near) {
             // RFC 1122, section 4.2.3.2: an ACK may be delayed by up to 500 ms; Linux starts at 40 ms.
@@ -444,6 +492,7 @@ impl Track {
     }
 
     /// Something was sent again: the wait before it was for the loss.
+    #[inline(never)]
     fn resent(&mut self, at: i64, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
         let silent = at - self.sent.max(self.learnt);
         let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(100_000_000);

@@ -1,7 +1,8 @@
 //! Labels of hand-made sequences of segments.
 
 use super::*;
-use slowpath_model::{Event, EventKind};
+use proptest::prelude::*;
+use slowpath_model::{End, Event, EventKind, Flags, SackBlock};
 
 const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false, only_data: false };
 
@@ -16,14 +17,14 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
         let event: Event = line.parse().expect(line);
         let EventKind::Seen(segment) = event.kind else { panic!("{line}") };
         match segment.from {
-            slowpath_model::End::A => {
+            End::A => {
                 if let Some(id) = segment.ip.id {
                     order.saw(id, 1);
                 }
                 labels
                     .push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
             }
-            slowpath_model::End::B => {
+            End::B => {
                 let ack = segment.ack.expect(line).0;
                 spurious += outstanding.ack(event.at, ack, &segment).spurious;
             }
@@ -125,4 +126,50 @@ fn flight_leaves_out_what_is_sacked() {
     ])
     .2;
     assert_eq!(outstanding.flight(), 2000);
+}
+
+proptest! {
+    /// What nearly every segment is takes fewer steps, and they come to the same.
+    #[test]
+    fn the_short_ways_do_what_the_long_ways_do(
+        steps in prop::collection::vec(
+            (
+                any::<bool>(),
+                prop_oneof![6 => Just(0i64), 1 => -8i64..8],
+                1u32..4,
+                prop_oneof![4 => 0i64..8, 1 => -2i64..20],
+                prop::option::weighted(0.2, (-2i64..12, 1i64..6)),
+            ),
+            1..80,
+        ),
+    ) {
+        let (mut outstanding, order) = (Outstanding::default(), SendOrder::default());
+        for (nth, (sends, jump, len, advance, block)) in (0..).zip(steps) {
+            let at = Instant::from_nanos(nth * 60_000_000);
+            let mut short = outstanding.clone();
+            if sends {
+                let seq = StreamOffset(outstanding.nxt() + jump);
+                let segment = Segment::new(End::A, Flags::ACK, seq, len);
+                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, None);
+                if short.is_next(seq) {
+                    prop_assert_eq!(short.next(at, &segment), placed);
+                    prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));
+                }
+            } else {
+                let ack = outstanding.una() + advance;
+                let mut segment = Segment::new(End::B, Flags::ACK, StreamOffset(1), 0);
+                if let Some((above, len)) = block {
+                    let start = StreamOffset(ack + above);
+                    segment.sack.push(SackBlock { start, end: StreamOffset(start.0 + len) });
+                }
+                let acked = outstanding.ack(at, ack, &segment);
+                if short.is_plain(ack, &segment) {
+                    let mut retired = Acked::default();
+                    short.retire(at, ack, &mut retired);
+                    prop_assert_eq!(retired, acked);
+                    prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));
+                }
+            }
+        }
+    }
 }

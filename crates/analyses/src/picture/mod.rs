@@ -9,8 +9,7 @@ mod direction;
 mod thinned;
 
 use crate::analysis::Labels;
-use crate::flow::Judged;
-use crate::label::Label;
+use crate::label::{Judged, Label};
 use crate::outstanding::Needless;
 use direction::Direction;
 use slowpath_model::{End, Event, EventKind, FlowId, Instant, StreamOffset};

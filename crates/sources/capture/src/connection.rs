@@ -1,11 +1,11 @@
 //! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
 
-use crate::tcp::Header;
-use slowpath_model::{End, Flags, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+use crate::tcp::{Header, Options};
+use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
-const FAR: i64 = 1 << 30;
+const FAR: i32 = 1 << 30;
 
 /// One direction's sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Stream {
     #[inline(always)]
     fn reach(&mut self, nr: u32) -> StreamOffset {
         let offset = self.unwrapper.place(SeqNr(nr));
-        if self.far || offset.distance_from(self.unwrapper.furthest()) >= FAR {
+        if self.far || self.unwrapper.ahead(SeqNr(nr)) >= FAR {
             self.reach_far(nr);
         } else {
             self.unwrapper.advance(SeqNr(nr));
@@ -55,8 +55,7 @@ impl Stream {
     /// The same where the number, or the one before it, is far ahead.
     #[cold]
     fn reach_far(&mut self, nr: u32) {
-        let place = self.unwrapper.place(SeqNr(nr));
-        let far = place.distance_from(self.unwrapper.furthest()) >= FAR;
+        let far = self.unwrapper.ahead(SeqNr(nr)) >= FAR;
         if self.far || !far {
             self.unwrapper.advance(SeqNr(nr));
         }
@@ -66,8 +65,8 @@ impl Stream {
 
 /// A connection's state: what is needed to number its bytes and to tell it from its successor.
 ///
-/// What is seldom done takes a header by value: a reference would have every packet's header written to memory for
-/// it, and read back in other pieces, which waits (5 ns a packet).
+/// What is seldom done takes the fields of a header that it needs: for a reference to the header, or for all of it,
+/// every packet's would be written to memory, and read back in other pieces, which waits (5 ns a packet).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Connection {
     streams: [Stream; 2],
@@ -81,88 +80,100 @@ impl Connection {
     /// Whether `tcp`, sent by `from`, opens another connection between the same ends.
     #[inline]
     pub(crate) fn is_replaced_by(&self, from: End, tcp: &Header<'_>) -> bool {
-        tcp.flags.has(Flags::SYN) && self.syn_replaces(from, *tcp)
+        tcp.flags.has(Flags::SYN) && self.syn_replaces(from, tcp.flags, tcp.seq)
     }
 
     #[cold]
-    fn syn_replaces(&self, from: End, tcp: Header<'_>) -> bool {
+    fn syn_replaces(&self, from: End, flags: Flags, seq: u32) -> bool {
         let stream = &self.streams[from.index()];
         let [a, b] = &self.streams;
         let over = self.reset || a.fin || b.fin;
-        if tcp.flags.has(Flags::ACK) {
+        if flags.has(Flags::ACK) {
             // A SYN-ACK belongs to the SYN before it; only if that one was not captured does it open anything.
-            return over && stream.syn && stream.isn != tcp.seq;
+            return over && stream.syn && stream.isn != seq;
         }
         if stream.syn {
             // The same number again is a retransmission, unless both sides had already said goodbye.
-            stream.isn != tcp.seq || (a.fin && b.fin)
+            stream.isn != seq || (a.fin && b.fin)
         } else if stream.based {
             // A SYN captured after the data that it precedes is at -1.
-            stream.unwrapper.place(SeqNr(tcp.seq)) != StreamOffset(-1)
+            stream.unwrapper.place(SeqNr(seq)) != StreamOffset(-1)
         } else {
             over || self.data
         }
     }
 
-    /// Places `tcp` in this connection's streams and copies what it says into `segment`, which is empty but for
-    /// its sender and flags. Filled in place, since it is large.
+    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps.
     #[inline(always)]
-    pub(crate) fn place(&mut self, tcp: &Header<'_>, segment: &mut Segment) {
-        let (from, flags) = (segment.from, tcp.flags);
+    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
+        let flags = tcp.flags;
+        // A reset's numbers may be anyone's guess; they are placed, but followed no further.
+        let reset = flags.has(Flags::RST);
         let stream = &mut self.streams[from.index()];
         if !stream.based {
             stream.base(tcp.seq, 0);
         }
-        // A reset's numbers may be anyone's guess; they are placed, but followed no further.
-        let reset = flags.has(Flags::RST);
-        segment.seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
-        segment.len = tcp.payload;
-        if flags.has(Flags::ACK) {
-            segment.ack = Some(self.acknowledge(from, tcp, reset));
-        }
-        segment.window = tcp.window;
-        segment.timestamps = tcp.options.timestamps;
-        if flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
-            self.control(from, *tcp, segment);
-        }
+        let seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
+        let ack = flags.has(Flags::ACK).then(|| {
+            if !self.streams[(!from).index()].based {
+                self.base_on_acknowledgment(from, flags, tcp.seq, tcp.ack);
+            }
+            let other = &mut self.streams[(!from).index()];
+            if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+        });
         self.data |= tcp.payload > 0;
-        if !tcp.options.sack.is_empty() {
-            segment.sack = self.sack(from, *tcp);
+        Segment {
+            from,
+            flags,
+            seq,
+            len: tcp.payload,
+            ack,
+            window: tcp.window,
+            mss: None,
+            window_scale: None,
+            sack_permitted: false,
+            timestamps: tcp.options.timestamps,
+            sack: SackBlocks::NONE,
+            ip,
+            frame,
         }
     }
 
+    /// Adds to `segment` what few segments have: options but timestamps, and what SYN, FIN and RST mean.
     #[inline(always)]
-    fn acknowledge(&mut self, from: End, tcp: &Header<'_>, reset: bool) -> StreamOffset {
-        if !self.streams[(!from).index()].based {
-            self.base_on_acknowledgment(from, *tcp, reset);
+    pub(crate) fn add_seldom(&mut self, tcp: &Header<'_>, segment: &mut Segment) {
+        if tcp.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
+            if tcp.flags.has(Flags::SYN) {
+                segment.mss = tcp.options.mss;
+                segment.window_scale = tcp.options.window_scale;
+                segment.sack_permitted = tcp.options.sack_permitted;
+            }
+            self.control(segment.from, tcp.flags, tcp.seq, tcp.ack);
         }
-        let other = &mut self.streams[(!from).index()];
-        if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+        if !tcp.options.sack.is_empty() {
+            segment.sack = self.sack(segment.from, tcp.options);
+        }
     }
 
     /// The first that is known of the other end is what of it is acknowledged.
     #[cold]
-    fn base_on_acknowledgment(&mut self, from: End, tcp: Header<'_>, reset: bool) {
+    fn base_on_acknowledgment(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
         let own = self.streams[from.index()];
         // In a handshake it acknowledges the other's SYN, so that it is at 1.
-        let handshake =
-            tcp.flags.has(Flags::SYN) || (own.syn && tcp.seq == own.isn.wrapping_add(1) && !reset);
-        self.streams[(!from).index()].base(tcp.ack, u32::from(handshake));
+        let third = own.syn && seq == own.isn.wrapping_add(1) && !flags.has(Flags::RST);
+        let handshake = flags.has(Flags::SYN) || third;
+        self.streams[(!from).index()].base(ack, u32::from(handshake));
     }
 
     /// What SYN, FIN and RST mean to the connection.
     #[cold]
-    fn control(&mut self, from: End, tcp: Header<'_>, segment: &mut Segment) {
-        let flags = tcp.flags;
+    fn control(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
         if flags.has(Flags::SYN) {
-            segment.mss = tcp.options.mss;
-            segment.window_scale = tcp.options.window_scale;
-            segment.sack_permitted = tcp.options.sack_permitted;
             let stream = &mut self.streams[from.index()];
-            (stream.isn, stream.syn) = (tcp.seq, true);
+            (stream.isn, stream.syn) = (seq, true);
             let other = &mut self.streams[(!from).index()];
             if flags.has(Flags::ACK) && !other.syn {
-                (other.isn, other.syn) = (tcp.ack.wrapping_sub(1), true);
+                (other.isn, other.syn) = (ack.wrapping_sub(1), true);
             }
         }
         self.streams[from.index()].fin |= flags.has(Flags::FIN);
@@ -170,10 +181,10 @@ impl Connection {
     }
 
     #[cold]
-    fn sack(&mut self, from: End, tcp: Header<'_>) -> SackBlocks {
+    fn sack(&mut self, from: End, options: Options<'_>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let other = &mut self.streams[(!from).index()];
-        for (start, end) in tcp.options.sack_edges() {
+        for (start, end) in options.sack_edges() {
             // Only without an acknowledgment, which no stack sends.
             if !other.based {
                 other.base(start, 0);

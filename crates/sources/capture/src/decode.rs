@@ -1,8 +1,8 @@
 //! From a frame to the TCP segment in it, if there is one.
 //!
 //! Two ways lead there and agree (a property test holds them to it): [`fast`] takes the frame that nearly every
-//! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else
-//! unusual; [`headers`] takes any, one header after the other.
+//! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and
+//! nothing else unusual; [`headers`] takes any, one header after the other.
 
 use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::link::{self, LinkType};

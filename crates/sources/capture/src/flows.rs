@@ -158,14 +158,19 @@ impl Flows {
     /// The live flow between the ends of `pair`.
     #[inline(always)]
     pub(crate) fn find(&mut self, pair: &Pair) -> Option<&mut Flow> {
-        let flow = self.peek(pair)?;
+        let flow = self.at(pair)?;
         flow.touched = true;
         Some(flow)
     }
 
     /// The same, but it does not count as a sign of life.
-    #[inline(always)]
+    #[cold]
     pub(crate) fn peek(&mut self, pair: &Pair) -> Option<&mut Flow> {
+        self.at(pair)
+    }
+
+    #[inline(always)]
+    fn at(&mut self, pair: &Pair) -> Option<&mut Flow> {
         self.last = match self.slots.get(self.last) {
             Some(slot) if slot.pair == *pair => self.last,
             _ => self.look_up(pair)?,
@@ -173,7 +178,7 @@ impl Flows {
         Some(&mut self.slots[self.last].flow)
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_up(&self, pair: &Pair) -> Option<usize> {
         let tag = self.tag(pair);
         let mask = self.buckets.len() - 1;
@@ -229,7 +234,7 @@ impl Flows {
     }
 
     /// Multiply and fold, as wyhash and foldhash do.
-    #[inline]
+    #[inline(always)]
     fn tag(&self, pair: &Pair) -> u32 {
         let [a, b, c, d, e] = pair.0;
         let fold = |x: u64, y: u64| {

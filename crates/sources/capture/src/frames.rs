@@ -8,7 +8,7 @@ use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
-use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Segment, Sink, StreamOffset};
+use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -146,14 +146,19 @@ impl<'s, S: Sink> Frames<'s, S> {
         let Some(epoch) = self.counts.epoch else { return self.first_date(stamp) };
         let stamp = stamp.unwrap_or(self.last);
         if stamp < self.last {
-            let back = &mut self.counts.steps_back;
-            back.count += 1;
-            back.largest_ns = back.largest_ns.max(stamp.abs_diff(self.last));
-            self.counts.earliest = self.counts.earliest.min(stamp);
+            self.steps_back(stamp);
         }
-        self.counts.latest = self.counts.latest.max(stamp);
         self.last = stamp;
         Instant::from_nanos(stamp.saturating_sub(epoch))
+    }
+
+    #[cold]
+    fn steps_back(&mut self, stamp: i64) {
+        let counts = &mut self.counts;
+        counts.steps_back.count += 1;
+        counts.steps_back.largest_ns = counts.steps_back.largest_ns.max(stamp.abs_diff(self.last));
+        counts.earliest = counts.earliest.min(stamp);
+        counts.latest = counts.latest.max(self.last);
     }
 
     #[cold]
@@ -184,12 +189,10 @@ impl<'s, S: Sink> Frames<'s, S> {
         };
         let frame = self.counts.frames;
         let from = flow.sender(second);
-        let mut event =
-            Event { at, kind: EventKind::Seen(Segment::new(from, tcp.flags, StreamOffset(0), 0)) };
+        let segment = flow.connection.place(from, tcp, packet.ip, frame);
+        let mut event = Event { at, kind: EventKind::Seen(segment) };
         if let EventKind::Seen(segment) = &mut event.kind {
-            segment.ip = packet.ip;
-            segment.frame = frame;
-            flow.connection.place(tcp, segment);
+            flow.connection.add_seldom(tcp, segment);
         }
         self.counts.segments += 1;
         self.sink.accept(flow.id, &event);
@@ -242,7 +245,10 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     /// Closes every flow.
-    pub(crate) fn finish(self) -> Counts {
+    pub(crate) fn finish(mut self) -> Counts {
+        if self.counts.epoch.is_some() {
+            self.counts.latest = self.counts.latest.max(self.last);
+        }
         for id in self.flows.into_ids() {
             self.sink.close(id, FlowEnd::EndOfRecording);
         }

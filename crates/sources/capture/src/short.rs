@@ -1,6 +1,6 @@
 //! The short way from a frame to its TCP segment, for the frame that nearly every frame is: TCP over IP over
-//! Ethernet with at most two VLAN tags, no options but TCP's timestamps and nothing else unusual. What it does not
-//! take goes the long way ([`crate::decode::headers`]).
+//! Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and nothing else unusual. What it
+//! does not take goes the long way ([`crate::decode::headers`]).
 
 use crate::bytes::{be16, be32, be128};
 use crate::oddity::Oddities;
@@ -10,6 +10,8 @@ use slowpath_model::{Ecn, IpFacts};
 
 /// Ethernet's header (IEEE 802.3).
 const ETHERNET: usize = 14;
+/// A VLAN tag (IEEE 802.1Q).
+const VLAN_TAG: usize = 4;
 /// An IPv4 header without options (RFC 791).
 const IPV4: usize = 20;
 /// The IPv6 header (RFC 8200).
@@ -37,19 +39,15 @@ impl<'a> Datagram<'a> {
     #[inline(always)]
     pub(crate) fn of_ethernet(frame: &'a [u8], wire: u32) -> Option<Self> {
         let mut at = ETHERNET;
-        let mut kind = be16(frame.get(12..14)?, 0);
-        for _ in 0..2 {
-            if !matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
-                break;
+        loop {
+            let kind = be16(frame.get(at - 2..at)?, 0);
+            let body = Body { captured: frame.get(at..)?, wire: (wire as usize).checked_sub(at)? };
+            match kind {
+                0x0800 => return Some(Self::V4(body)),
+                0x86dd => return Some(Self::V6(body)),
+                0x8100 | 0x88a8 | 0x9100 if at < ETHERNET + 2 * VLAN_TAG => at += VLAN_TAG,
+                _ => return None,
             }
-            kind = be16(frame.get(at + 2..at + 4)?, 0);
-            at += 4;
-        }
-        let body = Body { captured: frame.get(at..)?, wire: (wire as usize).checked_sub(at)? };
-        match kind {
-            0x0800 => Some(Self::V4(body)),
-            0x86dd => Some(Self::V6(body)),
-            _ => None,
         }
     }
 }

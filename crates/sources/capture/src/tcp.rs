@@ -74,6 +74,8 @@ const TIMESTAMPS: u8 = 8;
 const STAMPS_ALIGNED: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
 /// Its length then.
 const STAMPED: usize = 12;
+/// How SACK blocks start behind it, before their length (Linux `TCPOLEN_SACK_BASE_ALIGNED`).
+const SACK_ALIGNED: [u8; 3] = [NOP, NOP, SACK];
 
 impl<'a> Header<'a> {
     /// Reads the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
@@ -128,22 +130,28 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The same where there are none, or timestamps alone, as in nearly every segment of an established connection.
-    /// `None` for others.
+    /// The same where there are none, or timestamps alone or before SACK blocks, as in nearly every segment of an
+    /// established connection. `None` for others.
     #[inline(always)]
     pub(crate) fn usual(data: &'a [u8], header: usize) -> Option<Self> {
-        let timestamps = match header - HEADER {
-            0 => None,
-            STAMPED => {
-                let options: &[u8; STAMPED] = data.get(HEADER..)?.first_chunk()?;
-                if !options.starts_with(&STAMPS_ALIGNED) {
-                    return None;
-                }
-                Some(Timestamps { val: be32(options, 4), ecr: be32(options, 8) })
-            }
-            _ => return None,
-        };
-        Some(Self { timestamps, ..Self::default() })
+        if header == HEADER {
+            return Some(Self::default());
+        }
+        let (stamps, rest) = data.get(HEADER..header)?.split_first_chunk::<STAMPED>()?;
+        if !stamps.starts_with(&STAMPS_ALIGNED) {
+            return None;
+        }
+        let timestamps = Some(Timestamps { val: be32(stamps, 4), ecr: be32(stamps, 8) });
+        let sack = if rest.is_empty() { rest } else { Self::sack_alone(rest)? };
+        Some(Self { timestamps, sack, ..Self::default() })
+    }
+
+    /// The SACK blocks, if `options` are them, aligned, and nothing else.
+    #[cold]
+    fn sack_alone(options: &'a [u8]) -> Option<&'a [u8]> {
+        let (length, blocks) = options.strip_prefix(&SACK_ALIGNED)?.split_first()?;
+        let sound = !blocks.is_empty() && blocks.len() % 8 == 0 && usize::from(*length) == blocks.len() + 2;
+        sound.then_some(blocks)
     }
 
     /// Takes the options one by one, whatever their layout.
@@ -259,15 +267,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_cut_for_timestamps_is_the_long_way(
+        fn the_short_cut_for_timestamps_and_sack_is_the_long_way(
             words in 0usize..=10, mut bytes in prop::collection::vec(prop_oneof![0u8..12, any::<u8>()], 60),
-            aligned: bool, missing in 0usize..20,
+            aligned: bool, blocks in 0u8..4, missing in prop_oneof![Just(0usize), 0usize..20],
         ) {
             let header = HEADER + words * 4;
             bytes.truncate(header);
             bytes[12] = (header as u8 / 4) << 4;
             if aligned && words > 0 {
                 bytes[HEADER..HEADER + 4].copy_from_slice(&[NOP, NOP, TIMESTAMPS, 10]);
+            }
+            if words > 3 {
+                let length = if blocks == 0 { bytes[HEADER + STAMPED + 3] } else { blocks * 8 + 2 };
+                bytes[HEADER + STAMPED..][..4].copy_from_slice(&[NOP, NOP, SACK, length]);
             }
             let captured = HEADER.max(header.saturating_sub(missing));
             let long = Options::parse(&bytes[HEADER..captured], captured < header);

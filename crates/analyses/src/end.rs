@@ -1,0 +1,470 @@
+//! One end of a flow while it is watched: what it sends, and how that is answered.
+
+use crate::copies::Copies;
+use crate::label::{Judged, Label};
+use crate::limits::stretch::Marks;
+use crate::limits::track::{Answer, Track};
+use crate::options::VantageOverride;
+use crate::order::SendOrder;
+use crate::outstanding::{Acked, Missing, Outstanding, Placed};
+use crate::report::{LabelCounts, ScaleKnown, SynOptions};
+use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
+use crate::stalls::{Holding, Stalls};
+use slowpath_model::{Flags, Instant, Segment};
+
+/// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
+/// timestamp clock and a moderate queue explain.
+const LATE_ARRIVAL: i64 = 30_000_000;
+
+/// What one end sent, what of it is outstanding, and how far the end is from the tap.
+#[derive(Clone, Debug, Default)]
+pub struct EndState {
+    pub packets: u64,
+    pub data_packets: u64,
+    pub pure_acks: u64,
+    pub bytes: u64,
+    pub unique_bytes: u64,
+    pub labels: LabelCounts,
+    pub window_full: u64,
+    pub unseen_bytes: u64,
+    pub unseen_gaps: u64,
+    pub holes: u64,
+    pub duplicate_acks: u64,
+    pub sack_blocks: u64,
+    pub dsack_blocks: u64,
+    pub super_packets: u64,
+    pub mss_seen: u32,
+    pub first_data: Option<i64>,
+    pub last_data: Option<i64>,
+    /// When this end's data was last acknowledged.
+    pub last_acked: Option<i64>,
+    pub idle_longest: i64,
+    pub ttl_max: u8,
+
+    pub options: Option<SynOptions>,
+    pub scale: ScaleKnown,
+    pub window: WindowStats,
+
+    /// From this end's data at the tap to its ACK.
+    pub rtt_by_ack: RttStats,
+    /// From this end's timestamps at the tap to their echo.
+    pub rtt_by_timestamp: RttStats,
+    pub rto: LinuxRto,
+    /// From the other end's timestamps to this end's echo.
+    pub echo: EchoWatch,
+    pub distance: Distance,
+    pub clock: TimestampClock,
+
+    pub order: SendOrder,
+    pub copies: Copies,
+    pub outstanding: Outstanding,
+    pub track: Option<Box<Track>>,
+    /// A track of a flow that is over, for its memory.
+    pub spare_track: Option<Box<Track>>,
+    pub stalls: Stalls,
+    last_ack: Option<(i64, u16)>,
+}
+
+/// The windows one end advertised.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowStats {
+    pub current: u32,
+    pub min: Option<u32>,
+    pub max: u32,
+    pub sum: u64,
+    pub count: u64,
+    pub zero_count: u64,
+    pub zero_time: i64,
+    zero_since: Option<i64>,
+}
+
+impl WindowStats {
+    fn saw(&mut self, now: i64, window: u32) {
+        self.sum += u64::from(window);
+        self.count += 1;
+        if window > 0 && window == self.current {
+            return;
+        }
+        self.current = window;
+        if window > 0 {
+            self.min = Some(self.min.map_or(window, |min| min.min(window)));
+            self.close(now);
+        } else if self.zero_since.is_none() {
+            self.zero_since = Some(now);
+            self.zero_count += 1;
+        }
+        self.max = self.max.max(window);
+    }
+
+    /// Ends a time of zero window, if one is going on.
+    pub fn close(&mut self, now: i64) {
+        if let Some(since) = self.zero_since.take() {
+            self.zero_time += now - since;
+        }
+    }
+}
+
+/// How far `me` is from the tap, by what it echoes in `segment`, which `takes` so much sequence space; starts the
+/// watch for `peer`'s echo.
+#[inline]
+pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
+    let Some(stamps) = segment.timestamps else { return };
+    if segment.ack.is_some()
+        && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
+    {
+        me.distance.sample(nanos);
+        peer.rtt_by_timestamp.sample(nanos);
+    }
+    // A pure ACK is answered at once only by an end that has more to send.
+    if takes > 0 || peer.outstanding.flight() > 0 {
+        peer.echo.sent(stamps.val, at);
+    }
+}
+
+impl EndState {
+    /// An end of which nothing was seen. `given` is where the user says that the tap is.
+    pub fn new(given: Option<VantageOverride>) -> Self {
+        Self { distance: Distance::new(given), ..Self::default() }
+    }
+
+    /// A frame of this end is captured once more.
+    #[cold]
+    pub fn repeats(&mut self, segment: &Segment) -> Judged {
+        if segment.len == 0 {
+            return Judged::default();
+        }
+        self.packets += 1;
+        self.data_packets += 1;
+        self.bytes += u64::from(segment.len);
+        self.labels.duplicate += 1;
+        Judged { label: Some(Label::Duplicate), spurious: 0 }
+    }
+
+    /// This end sends a segment that takes sequence space. `missing` packets before it did not pass; the time to
+    /// account for began at `begin`.
+    #[inline(always)]
+    pub fn sends(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        missing: u16,
+        agreed: Option<u32>,
+        peer: &EndState,
+        begin: Instant,
+    ) -> Judged {
+        // Less may be a probe.
+        if segment.len > 1 && missing == 0 && self.outstanding.is_next(segment.seq) {
+            let placed = self.outstanding.next(at, segment);
+            return self.sent(at, segment, &placed, agreed, peer, begin);
+        }
+        self.sends_other(at, segment, missing, agreed, peer, begin)
+    }
+
+    /// The same for whatever is not just the next data.
+    #[inline(never)]
+    fn sends_other(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        missing: u16,
+        agreed: Option<u32>,
+        peer: &EndState,
+        begin: Instant,
+    ) -> Judged {
+        let now = at.nanos();
+        if let Some(probe) = self.probe(segment, peer) {
+            self.data_packets += u64::from(segment.len > 0);
+            self.bytes += u64::from(segment.len);
+            *self.labels.of(probe) += 1;
+            return Judged { label: Some(probe), spurious: 0 };
+        }
+        let silence = now - self.last_data.unwrap_or(now);
+        let missing = Missing {
+            packets: missing,
+            mss: agreed.unwrap_or(self.mss_seen).max(1),
+            only_data: self.pure_acks * 20 < self.data_packets,
+            after_silence: missing > 0
+                && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
+        };
+        let nearest = self.distance.sending().min();
+        let placed = self.outstanding.data(at, segment, missing, &self.order, nearest);
+        if segment.len == 0 {
+            return Judged { label: None, spurious: u32::from(placed.needless) };
+        }
+        self.sent(at, segment, &placed, agreed, peer, begin)
+    }
+
+    /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
+    /// which most is known.
+    #[inline(always)]
+    fn sent(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        placed: &Placed,
+        agreed: Option<u32>,
+        peer: &EndState,
+        begin: Instant,
+    ) -> Judged {
+        let now = at.nanos();
+        self.data_packets += 1;
+        self.bytes += u64::from(segment.len);
+        self.unique_bytes += u64::from(placed.unique.min(segment.len));
+        self.holes += u64::from(placed.left_hole);
+        *self.labels.of(placed.label) += 1;
+        if placed.needless {
+            self.found_needless(1);
+        }
+        let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.needless) };
+        if placed.label == Label::Duplicate {
+            return judged;
+        }
+        if self.first_data.is_none() {
+            self.first_data = Some(now);
+        }
+        let silence = now - self.last_data.unwrap_or(now);
+        self.idle_longest = self.idle_longest.max(silence);
+        self.last_data = Some(now);
+        if agreed.is_some_and(|mss| segment.len > mss) {
+            self.super_packets += 1;
+        } else {
+            // RFC 9293, section 3.2: the option has 16 bits.
+            self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
+        }
+        let mss = agreed.unwrap_or(self.mss_seen);
+        if self.track.is_none() {
+            self.track = Some(self.new_track(begin, segment, peer));
+        }
+        let Some(track) = &mut self.track else { return judged };
+        track.set_mss(mss);
+        let near = self.distance.sending();
+        // Far from the sender, silence is not idleness if what ends it was sent long ago.
+        let late = match segment.timestamps {
+            Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, now).unwrap_or(0),
+            _ => 0,
+        };
+        if late > LATE_ARRIVAL {
+            track.was_under_way(now, late.min(silence), &self.rto);
+        }
+        if placed.left_hole && near.is_here() {
+            track.mark(Marks::GAP);
+        }
+        track.sent(now, segment, placed, near, &self.rto);
+        if placed.label == Label::New {
+            let edge = self.outstanding.una() + i64::from(peer.window.current);
+            self.window_full +=
+                u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
+        }
+        judged
+    }
+
+    /// A track for this end's data, the first of which is `segment`.
+    #[cold]
+    fn new_track(&mut self, begin: Instant, segment: &Segment, peer: &EndState) -> Box<Track> {
+        let fresh = Track::new(begin.nanos(), segment.seq.0);
+        let mut track = match self.spare_track.take() {
+            Some(mut spare) => {
+                *spare = fresh;
+                spare
+            }
+            None => Box::new(fresh),
+        };
+        track.seed(peer.window.current, peer.window.count > 0);
+        track
+    }
+
+    /// What holds this end's sending, and with how little outstanding.
+    #[cold]
+    pub fn holding(&self) -> Option<Holding> {
+        let track = self.track.as_ref()?;
+        Some(Holding {
+            hold: track.holding(),
+            asked: track.was_asked(),
+            flight: self.outstanding.flight(),
+            room: track.window(),
+            mss: i64::from(self.mss_seen.max(1)),
+            again: self.outstanding.oldest_again(),
+            sacked: self.outstanding.has_sacked(),
+        })
+    }
+
+    /// This end sends an ACK alone: perhaps a probe.
+    pub fn sends_nothing(&mut self, segment: &Segment, peer: &EndState) -> Option<Label> {
+        if segment.flags.has(Flags::RST) {
+            return None;
+        }
+        self.pure_acks += 1;
+        let probe = self.probe(segment, peer)?;
+        *self.labels.of(probe) += 1;
+        Some(probe)
+    }
+
+    /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
+    /// outstanding, and at most the byte below what is next.
+    fn probe(&self, segment: &Segment, peer: &EndState) -> Option<Label> {
+        if segment.len > 1 {
+            return None;
+        }
+        let una = self.outstanding.una();
+        let below = self.outstanding.started() && segment.seq.0 + 1 == una;
+        let idle = self.outstanding.nxt() == una;
+        let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        let established = self.first_data.is_some() || peer.first_data.is_some() || segment.seq.0 > 0;
+        if !below || !idle || control || !established {
+            return None;
+        }
+        Some(if peer.window.count > 0 && peer.window.current == 0 {
+            Label::WindowProbe
+        } else {
+            Label::KeepAlive
+        })
+    }
+
+    /// The peer acknowledges this end's data with `segment`, which `me` sent.
+    #[inline(always)]
+    pub fn is_answered(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
+        if self.track.is_none() && self.outstanding.has_nothing_for(ack, segment) {
+            // Nearly every segment of an end that only sends.
+            self.take_window(at.nanos(), ack, segment, me);
+            me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
+            return 0;
+        }
+        if self.outstanding.is_plain(ack, segment) {
+            let mut acked = Acked::default();
+            self.outstanding.retire(at, ack, &mut acked);
+            return self.answered(at, ack, segment, me, &acked, acked.advanced);
+        }
+        self.is_answered_otherwise(at, ack, segment, me)
+    }
+
+    /// The same for whatever is not plain.
+    #[inline(never)]
+    fn is_answered_otherwise(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
+        let before = self.outstanding.una() + self.outstanding.sacked_total();
+        let acked = self.outstanding.ack(at, ack, segment);
+        let after = self.outstanding.una() + self.outstanding.sacked_total();
+        self.answered(at, ack, segment, me, &acked, after - before)
+    }
+
+    /// What `acked` says was acknowledged; `delivered` bytes, selectively or not. Compiled once more for the plain
+    /// one, of which most is known.
+    #[inline(always)]
+    fn answered(
+        &mut self,
+        at: Instant,
+        ack: i64,
+        segment: &Segment,
+        me: &mut EndState,
+        acked: &Acked,
+        delivered: i64,
+    ) -> u32 {
+        let now = at.nanos();
+        me.sack_blocks += segment.sack.as_slice().len() as u64;
+        me.dsack_blocks += u64::from(acked.dsacks);
+        let window = self.take_window(now, ack, segment, me);
+        me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
+        if acked.unseen > 0 {
+            self.unseen_bytes += acked.unseen as u64;
+            self.unseen_gaps += 1;
+        }
+        if acked.spurious > 0 {
+            self.found_needless(acked.spurious);
+        }
+        if acked.advanced > 0 && self.first_data.is_some() {
+            self.last_acked = Some(now);
+        }
+        let near = self.distance.sending();
+        let mut round_trip = None;
+        if let Some(nanos) = acked.round_trip {
+            self.rtt_by_ack.sample(nanos);
+            me.distance.sample(nanos);
+            let whole = nanos + if near.is_here() { 0 } else { near.recent() };
+            self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
+            round_trip = Some(whole);
+        }
+        let Some(track) = &mut self.track else { return acked.spurious };
+        if acked.reneged {
+            track.reneged();
+        }
+        let mut marks = Marks::default();
+        if acked.unseen > 0 {
+            marks.set(Marks::GAP);
+        }
+        let mut late_since = None;
+        // Beside the receiver, an ACK later than any delayed ACK of several segments was held back there.
+        const LATE: i64 = 10_000_000;
+        if me.distance.answering().is_here()
+            && acked.unseen == 0
+            && acked.round_trip.is_some()
+            && acked.waited.is_some_and(|waited| waited > LATE)
+            && acked.advanced > 4 * i64::from(self.mss_seen.max(1))
+        {
+            marks.set(Marks::HELD_BACK);
+            late_since = acked.waited.map(|waited| now - waited);
+        }
+        let answer = Answer {
+            at: now,
+            tsval: segment.timestamps.map(|stamps| stamps.val),
+            una: self.outstanding.una(),
+            edge: window.map(|window| ack + i64::from(window)),
+            window: window.unwrap_or(0),
+            field_full: segment.window >= 64_000,
+            sacked: self.outstanding.sacked_total(),
+            delivered,
+            round_trip,
+            marks,
+            late_since,
+        };
+        track.answered(answer, near, &self.rto);
+        acked.spurious
+    }
+
+    /// Retransmissions of this end turned out to be needless.
+    fn found_needless(&mut self, count: u32) {
+        let moved = u64::from(count).min(self.labels.retransmission);
+        self.labels.retransmission -= moved;
+        self.labels.spurious += moved;
+        if let Some(track) = &mut self.track {
+            track.needless(count);
+            self.stalls.last_was_needless();
+        }
+    }
+
+    /// The window that `segment` of `me` opens to this end, scaled as far as known.
+    #[inline(always)]
+    fn take_window(&self, now: i64, ack: i64, segment: &Segment, me: &mut EndState) -> Option<u32> {
+        let raw = u32::from(segment.window);
+        let window = if segment.flags.has(Flags::SYN) {
+            raw
+        } else {
+            raw << match me.scale {
+                ScaleKnown::Agreed(shift) => shift,
+                ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
+            }
+        };
+        me.window.saw(now, window);
+        (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN)).then_some(window)
+    }
+
+    /// Without the handshake: no window was smaller than what was sent into it.
+    #[inline(never)]
+    fn infer_scale(&self, ack: i64, segment: &Segment, me: &mut EndState) -> u8 {
+        let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
+        let outstanding = self.outstanding.nxt() - before;
+        let mut shift = me.scale.shift();
+        while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
+            shift += 1;
+            me.scale = ScaleKnown::AtLeast(shift);
+        }
+        shift
+    }
+
+    /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
+    fn note_duplicate_ack(&mut self, ack: i64, segment: &Segment, acked: &Acked, outstanding: i64) {
+        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
+            let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
+            self.duplicate_acks += u64::from(same);
+        }
+        self.last_ack = Some((ack, segment.window));
+    }
+}
