@@ -224,9 +224,8 @@ impl Connection {
 
     fn tag_new(&mut self, id: SkbId, segments: u32, acking: &mut Acking) {
         let skb = self.snd.queue[id];
-        if !self.is_spurious_retransmission(&skb) {
-            self.rack_advance(acking.now, &skb);
-        }
+        // The echo says nothing of a block: out of order, it is of what came before (RFC 7323, section 4.3).
+        self.rack_advance(acking.now, &skb);
         let mut fate = skb.fate;
         if fate.any(Fate::RETRANSMITTED) {
             // Both the original and the retransmission may have arrived; the loss is repaired either way.
