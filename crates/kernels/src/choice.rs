@@ -300,6 +300,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         SENDER,
+        "sack-merging",
+        tcp.sack_merging,
+        "whether sacked buffers that lie side by side become one",
+        "net/ipv4/tcp_input.c: tcp_shift_skb_data, since 2.6.29"
+    ),
+    choice!(
+        SENDER,
         "window-reduction",
         tcp.window_reduction,
         "how cwnd comes down to ssthresh",

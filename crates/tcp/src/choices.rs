@@ -137,6 +137,8 @@ pub struct Choices {
     pub loss_detection: LossDetection,
     /// How SACK walks the queue of what was sent.
     pub sack_walk: SackWalk,
+    /// Whether sacked buffers that lie side by side become one (`tcp_shift_skb_data`, since 2.6.29).
+    pub sack_merging: bool,
     /// How the window comes down in recovery.
     pub window_reduction: WindowReduction,
     /// How needless timeouts are found.
@@ -204,6 +206,7 @@ impl Choices {
         clock: Clock { hz: 1000, wheel: TimerWheel::Levels },
         loss_detection: LossDetection::Rack,
         sack_walk: SackWalk::Index,
+        sack_merging: true,
         window_reduction: WindowReduction::Proportional,
         forward_rto: ForwardRto::Rfc5682,
         tail_loss_probe: true,
@@ -236,6 +239,7 @@ impl Choices {
         clock: Clock { hz: 250, wheel: TimerWheel::Exact },
         loss_detection: LossDetection::ForwardAck,
         sack_walk: SackWalk::FromHead,
+        sack_merging: false,
         window_reduction: WindowReduction::RateHalving,
         forward_rto: ForwardRto::No,
         tail_loss_probe: false,

@@ -352,7 +352,9 @@ impl Connection {
         }
         self.snd.packets_out = self.snd.packets_out.saturating_sub(segments);
         acking.acked_segments += segments;
-        self.rate_delivered(acking.now, skb);
+        if !skb.fate.any(Fate::SACKED) {
+            self.rate_delivered(acking.now, skb);
+        }
     }
 
     /// Removes a buffer from the queue and from everything that points at it.

@@ -5,7 +5,7 @@
 //! - `write`: `sendmsg`, and how much a socket may hold.
 //! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
 //! - `ack`: what an acknowledgment does (`tcp_ack`).
-//! - `sack`: SACK blocks.
+//! - `sack`: SACK blocks; `shift`: sacked buffers become one.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
 //! - `rtt`: round trips and the retransmission timeout.
 //! - `mtu_probe`: what the path takes, found by trying.
@@ -33,6 +33,7 @@ mod reduction;
 mod retransmit;
 mod rtt;
 mod sack;
+mod shift;
 pub(crate) mod skb;
 mod timer;
 mod tso;

@@ -116,6 +116,11 @@ impl WriteQueue {
         self[id].next
     }
 
+    /// The sent buffer before this one.
+    pub fn prev(&self, id: SkbId) -> Option<SkbId> {
+        self[id].prev
+    }
+
     /// The sent buffer that was sent longest ago, of those that RACK still watches.
     pub const fn first_by_time(&self) -> Option<SkbId> {
         self.by_time.head
@@ -294,6 +299,42 @@ impl WriteQueue {
         skb.cut(mss);
     }
 
+    /// Moves the first `len` bytes of a sent buffer, `segments` of its segments, to the end of the one before it
+    /// (`tcp_shifted_skb`, tcp_input.c). When nothing is left of it, it is gone.
+    pub fn shift(&mut self, before: SkbId, id: SkbId, len: u32, segments: u32) {
+        use super::skb::Fate;
+        let from = self[id];
+        let is_eaten = len == from.len();
+        if is_eaten {
+            self.unlink(id);
+        } else {
+            self.begins_at(id, from.seq + len);
+            self[id].segments -= segments;
+        }
+        let mss = self[before].segment_len();
+        let to = &mut self[before];
+        to.mss = mss;
+        to.segments += segments;
+        to.end_seq = if is_eaten { from.end_seq } else { to.end_seq + len };
+        if from.fate.any(Fate::EVER_RETRANSMITTED) {
+            to.fate.set(Fate::EVER_RETRANSMITTED);
+        }
+        if is_eaten {
+            to.flags = to.flags.with(from.flags);
+            to.eor = from.eor;
+        }
+    }
+
+    /// A sent buffer's first sequence number moves on.
+    fn begins_at(&mut self, id: SkbId, seq: StreamOffset) {
+        let skb = &mut self.slab[id.place()];
+        if let Some(index) = &mut self.index {
+            index.places.remove(&skb.seq);
+            index.places.insert(seq, id);
+        }
+        skb.seq = seq;
+    }
+
     /// Forgets a sent buffer: it is acknowledged.
     pub fn unlink(&mut self, id: SkbId) {
         self.leave_order(id);
@@ -320,12 +361,8 @@ impl WriteQueue {
 
     /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).
     pub fn trim(&mut self, id: SkbId, seq: StreamOffset) {
-        let skb = &mut self.slab[id.place()];
-        if let Some(index) = &mut self.index {
-            index.places.remove(&skb.seq);
-            index.places.insert(seq, id);
-        }
-        skb.seq = seq;
+        self.begins_at(id, seq);
+        let skb = &mut self[id];
         skb.flags = skb.flags.without(slowpath_model::Flags::SYN);
         let mss = skb.mss.max(1);
         skb.cut(mss);
@@ -417,5 +454,21 @@ mod tests {
         queue.unlink(ids[1]);
         assert_eq!(queue.first_by_time(), Some(ids[2]));
         assert_eq!(lengths(&queue), [1000, 1000]);
+    }
+
+    #[test]
+    fn what_moves_into_the_buffer_before_is_found_there() {
+        let mut queue = queue(&[1000, 3500, 2000]);
+        let ids: Vec<_> = queue.sent().collect();
+        assert_eq!(queue.find(StreamOffset(3001)), Some(ids[1]));
+        queue.shift(ids[0], ids[1], 2000, 2);
+        assert_eq!(lengths(&queue), [3000, 1500, 2000]);
+        assert_eq!((queue[ids[0]].segments, queue[ids[1]].segments), (3, 2));
+        assert_eq!(queue.find(StreamOffset(3000)), Some(ids[0]));
+        assert_eq!(queue.find(StreamOffset(3001)), Some(ids[1]));
+        queue.shift(ids[0], ids[1], 1500, 2);
+        assert_eq!(lengths(&queue), [4500, 2000]);
+        assert_eq!(queue.find(StreamOffset(4500)), Some(ids[0]));
+        assert_eq!(queue.next_by_time(ids[0]), Some(ids[2]));
     }
 }

@@ -94,10 +94,10 @@ impl Connection {
         self.fragment_sent(id, len);
     }
 
-    /// The MSS may have changed since the buffer was first cut.
+    /// The MSS may have changed since the buffer was first cut, and merged buffers may have been short.
     fn recut(&mut self, id: SkbId, mss: u32) {
         let skb = self.snd.queue[id];
-        if skb.mss == mss || skb.len() == 0 {
+        if skb.len() == 0 {
             return;
         }
         let after = self.snd.queue[id].cut(mss);

@@ -2,7 +2,8 @@
 
 use super::ack::{AckFlags, Acking};
 use super::queue::SkbId;
-use super::skb::Fate;
+use super::shift::Merged;
+use super::skb::{Fate, Skb};
 use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::{Block, Packet};
@@ -25,7 +26,7 @@ impl Connection {
                 continue;
             }
             if duplicate {
-                self.walk(block, true, acking);
+                self.walk(block.start, block, true, acking);
             } else {
                 blocks[count] = block;
                 count += 1;
@@ -44,7 +45,7 @@ impl Connection {
     fn walk_new(&mut self, blocks: &[Block], acking: &mut Acking) {
         if self.settings.choices.sack_walk == SackWalk::FromHead {
             for &block in blocks {
-                self.walk(block, false, acking);
+                self.walk(block.start, block, false, acking);
             }
             return;
         }
@@ -53,14 +54,14 @@ impl Connection {
             let mut start = block.start.max(self.snd.una);
             for known in cache.iter().filter(|known| known.end > known.start) {
                 if known.start > start && known.start < block.end {
-                    self.walk(Block { start, end: known.start }, false, acking);
+                    self.walk(start, Block { start: block.start, end: known.start }, false, acking);
                 }
                 if known.start < block.end && known.end > start {
                     start = start.max(known.end);
                 }
             }
             if start < block.end {
-                self.walk(Block { start, end: block.end }, false, acking);
+                self.walk(start, *block, false, acking);
             }
         }
         let mut cache = [Block::default(); 4];
@@ -141,13 +142,13 @@ impl Connection {
         duplicates
     }
 
-    /// Marks what lies in a block (`tcp_sacktag_walk`).
-    fn walk(&mut self, block: Block, duplicate: bool, acking: &mut Acking) {
+    /// Marks what lies in a block, from a sequence number on (`tcp_sacktag_walk`).
+    fn walk(&mut self, from: StreamOffset, block: Block, duplicate: bool, acking: &mut Acking) {
         let mut next = match self.settings.choices.sack_walk {
             SackWalk::FromHead => self.snd.queue.head(),
             SackWalk::Index => {
                 self.work.queue_steps += self.snd.queue.depth();
-                self.snd.queue.find(block.start)
+                self.snd.queue.find(from)
             }
         };
         while let Some(id) = next {
@@ -155,15 +156,18 @@ impl Connection {
             if self.snd.queue[id].seq >= block.end {
                 break;
             }
-            // A walk from the head comes by what lies before the block.
-            if self.snd.queue[id].end_seq <= block.start {
-                next = self.snd.queue.next(id);
-            } else if let Some(inside) = self.match_to_block(id, block) {
-                self.tag_one(inside, duplicate, acking);
-                next = self.snd.queue.next(inside);
-            } else {
-                next = self.snd.queue.next(id);
-            }
+            let last = match self.merge_sacked(id, block, duplicate, acking) {
+                Merged::Into(before) => before,
+                Merged::Skipped => id,
+                Merged::No => match self.match_to_block(id, block) {
+                    Some(inside) => {
+                        self.tag_buffer(inside, duplicate, acking);
+                        inside
+                    }
+                    None => id,
+                },
+            };
+            next = self.snd.queue.next(last);
         }
     }
 
@@ -173,7 +177,8 @@ impl Connection {
         if block.start <= skb.seq && block.end >= skb.end_seq {
             return Some(id);
         }
-        if skb.segments <= 1 || skb.fate.any(Fate::SACKED) {
+        // A walk from the head comes by what lies before the block.
+        if skb.segments <= 1 || skb.end_seq <= block.start {
             return None;
         }
         let mss = skb.mss.max(1);
@@ -189,16 +194,32 @@ impl Connection {
             return self.match_to_block(rest, block);
         }
         let cut = whole(block.end.distance_from(skb.seq));
-        if cut == 0 || cut >= skb.len() {
+        if cut == 0 {
             return None;
         }
+        // Of all data but not the FIN, the FIN is what is cut off.
         self.fragment_sent(id, cut);
         Some(id)
     }
 
-    /// `tcp_sacktag_one`.
-    fn tag_one(&mut self, id: SkbId, duplicate: bool, acking: &mut Acking) {
+    fn tag_buffer(&mut self, id: SkbId, duplicate: bool, acking: &mut Acking) {
         let skb = self.snd.queue[id];
+        let is_highest = skb.seq >= self.snd.highest_sack_seq();
+        let fate = self.tag_one(&skb, duplicate, acking);
+        self.snd.queue[id].fate = fate;
+        if skb.fate.any(Fate::SACKED) || !fate.any(Fate::SACKED) {
+            return;
+        }
+        if is_highest {
+            self.snd.highest_sack = self.snd.queue.next(id);
+        }
+        self.rate_delivered(acking.now, &skb);
+        // It has arrived: RACK need not watch it any longer.
+        self.snd.queue.leave_time_order(id);
+    }
+
+    /// Counts a buffer, or the part of one, that is sacked; what has become of it now (`tcp_sacktag_one`).
+    pub(super) fn tag_one(&mut self, skb: &Skb, duplicate: bool, acking: &mut Acking) -> Fate {
         let segments = skb.segments;
         if duplicate && skb.fate.any(Fate::ANY_RETRANSMISSION) {
             if let Some(undo) = &mut self.snd.undo
@@ -210,22 +231,24 @@ impl Connection {
                 acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
             }
         }
+        let mut fate = skb.fate;
         if skb.end_seq <= self.snd.una {
-            return;
+            return fate;
         }
-        if !skb.fate.any(Fate::SACKED) {
-            self.tag_new(id, segments, acking);
+        if !fate.any(Fate::SACKED) {
+            fate = self.tag_new(skb, acking);
         }
-        if duplicate && skb.fate.any(Fate::RETRANSMITTED) {
-            self.snd.queue[id].fate.clear(Fate::RETRANSMITTED);
+        if duplicate && fate.any(Fate::RETRANSMITTED) {
+            fate.clear(Fate::RETRANSMITTED);
             self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
         }
+        fate
     }
 
-    fn tag_new(&mut self, id: SkbId, segments: u32, acking: &mut Acking) {
-        let skb = self.snd.queue[id];
+    fn tag_new(&mut self, skb: &Skb, acking: &mut Acking) -> Fate {
+        let segments = skb.segments;
         // The echo says nothing of a block: out of order, it is of what came before (RFC 7323, section 4.3).
-        self.rack_advance(acking.now, &skb);
+        self.rack_advance(acking.now, skb);
         let mut fate = skb.fate;
         if fate.any(Fate::RETRANSMITTED) {
             // Both the original and the retransmission may have arrived; the loss is repaired either way.
@@ -237,7 +260,7 @@ impl Connection {
             }
         } else {
             if !fate.any(Fate::EVER_RETRANSMITTED) {
-                self.note_first_delivery(&skb, acking);
+                self.note_first_delivery(skb, acking);
             }
             if fate.any(Fate::LOST) {
                 fate.clear(Fate::LOST);
@@ -245,20 +268,14 @@ impl Connection {
             }
         }
         fate.set(Fate::SACKED);
-        if skb.seq >= self.snd.highest_sack_seq() {
-            self.snd.highest_sack = self.snd.queue.next(id);
-        }
-        self.snd.queue[id].fate = fate;
         acking.flags.set(AckFlags::DATA_SACKED);
         self.snd.sacked_out += segments;
         self.snd.delivered = self.snd.delivered.wrapping_add(segments);
-        self.rate_delivered(acking.now, &skb);
-        // It has arrived: RACK need not watch it any longer.
-        self.snd.queue.leave_time_order(id);
+        fate
     }
 
     /// A segment sent once was sacked: what that says of the order of arrival, and a round trip.
-    fn note_first_delivery(&mut self, skb: &super::skb::Skb, acking: &mut Acking) {
+    fn note_first_delivery(&mut self, skb: &Skb, acking: &mut Acking) {
         if skb.seq < self.snd.highest_sack_seq() {
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
         }
@@ -297,7 +314,7 @@ impl Connection {
 
     /// The ACK echoes a timestamp older than the retransmission: the original arrived
     /// (`tcp_skb_spurious_retrans`).
-    pub(super) fn is_spurious_retransmission(&self, skb: &super::skb::Skb) -> bool {
+    pub(super) fn is_spurious_retransmission(&self, skb: &Skb) -> bool {
         skb.fate.any(Fate::ANY_RETRANSMISSION) && self.echo_is_before(skb.sent_at)
     }
 

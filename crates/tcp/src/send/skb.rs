@@ -21,6 +21,11 @@ impl Fate {
     /// Sacked or sent again.
     pub const SACKED_OR_RETRANSMITTED: Self = Self(0x03);
 
+    /// What it counts as now (`TCPCB_TAGBITS`): sacked, sent again, lost.
+    pub const fn tags(self) -> Self {
+        Self(self.0 & 0x07)
+    }
+
     pub const fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }

@@ -1,0 +1,124 @@
+//! Sacked buffers become one (`tcp_shift_skb_data`, `tcp_shifted_skb`, net/ipv4/tcp_input.c, 6.18; since 2.6.29): what
+//! is sacked next to a sacked buffer moves into it, so that a walk over the queue passes a run of them in one step.
+//!
+//! It is seen from outside. A merged buffer was sent when its first part was, and an ACK that ends within it, or
+//! within a segment of it, takes whole segments off it.
+
+use super::ack::Acking;
+use super::queue::SkbId;
+use super::skb::{Fate, Skb};
+use crate::connection::Connection;
+use crate::packet::Block;
+
+/// What one buffer may hold (`tcp_skb_shift`: 65,535 segments of `TCP_MIN_GSO_SIZE`).
+const MOST_BYTES: u32 = 65_535 * 8;
+const MOST_SEGMENTS: u32 = 65_535;
+
+/// What became of a buffer that may move into the one before.
+pub(super) enum Merged {
+    /// It is part of this one now, or its beginning is. The walk goes on behind.
+    Into(SkbId),
+    /// It stays, and nothing of it is marked.
+    Skipped,
+    /// It stays, and is looked at by itself.
+    No,
+}
+
+impl Connection {
+    /// Moves what a block covers of a buffer into the one before, if that is sacked.
+    pub(super) fn merge_sacked(
+        &mut self,
+        id: SkbId,
+        block: Block,
+        duplicate: bool,
+        acking: &mut Acking,
+    ) -> Merged {
+        let skb = self.snd.queue[id];
+        // With both the original and a retransmission on their way, more is kept of it than "sacked".
+        let both = skb.fate.any(Fate::RETRANSMITTED) && !skb.fate.any(Fate::LOST) && !duplicate;
+        if !self.settings.choices.sack_merging || both || skb.end_seq <= self.snd.una {
+            return Merged::No;
+        }
+        let Some(before) = self.snd.queue.prev(id).filter(|&before| self.may_merge(before, &skb)) else {
+            return Merged::No;
+        };
+        let whole = block.start <= skb.seq && block.end >= skb.end_seq;
+        if !whole && (skb.end_seq <= block.start || skb.segments <= 1) {
+            return Merged::Skipped;
+        }
+        let mss = if whole { skb.segment_len() } else { skb.mss };
+        if block.start > skb.seq || mss != self.snd.queue[before].segment_len() {
+            return Merged::No;
+        }
+        let (len, segments) = if whole {
+            (skb.len(), skb.segments)
+        } else {
+            let covered = u32::try_from(block.end.distance_from(skb.seq)).unwrap_or(0);
+            (covered / mss * mss, covered / mss)
+        };
+        if segments == 0 {
+            return Merged::Skipped;
+        }
+        if skb.seq + len <= self.snd.una || !self.has_room(before, len, segments) {
+            return Merged::No;
+        }
+        if self.shift(before, id, len, segments, duplicate, acking)
+            && let Some(next) = self.snd.queue.next(before)
+        {
+            // A hole between two sacked buffers is closed: the second joins them.
+            let second = self.snd.queue[next];
+            let is_sacked = second.fate.tags() == Fate::SACKED && second.segment_len() == mss;
+            if is_sacked
+                && self.may_merge(before, &second)
+                && self.has_room(before, second.len(), second.segments)
+            {
+                self.shift(before, next, second.len(), second.segments, duplicate, acking);
+            }
+        }
+        Merged::Into(before)
+    }
+
+    /// Whether a buffer is sacked and may take another in: no record ends between them, and there is data to take (a
+    /// FIN alone has none).
+    fn may_merge(&self, before: SkbId, skb: &Skb) -> bool {
+        let before = &self.snd.queue[before];
+        before.fate.tags() == Fate::SACKED && !before.eor && skb.len() > 0
+    }
+
+    fn has_room(&self, id: SkbId, len: u32, segments: u32) -> bool {
+        let skb = &self.snd.queue[id];
+        skb.len() + len < MOST_BYTES && skb.segments + segments <= MOST_SEGMENTS
+    }
+
+    /// `tcp_shifted_skb`: whether nothing is left of the second buffer.
+    fn shift(
+        &mut self,
+        before: SkbId,
+        id: SkbId,
+        len: u32,
+        segments: u32,
+        duplicate: bool,
+        acking: &mut Acking,
+    ) -> bool {
+        let skb = self.snd.queue[id];
+        let part = Skb { end_seq: skb.seq + len, segments, ..skb };
+        self.tag_one(&part, duplicate, acking);
+        if !skb.fate.any(Fate::SACKED) {
+            self.rate_delivered(acking.now, &skb);
+        }
+        let is_eaten = len == skb.len();
+        if is_eaten {
+            if self.snd.retransmit_hint == Some(id) {
+                self.snd.retransmit_hint = Some(before);
+            }
+            if self.snd.highest_sack == Some(id) {
+                self.snd.highest_sack = self.snd.queue.next(id);
+            }
+            self.snd.wmem_queued =
+                self.snd.wmem_queued.saturating_sub(super::write::memory(&skb) - skb.len());
+            self.work.freed += 1;
+        }
+        self.snd.queue.shift(before, id, len, segments);
+        is_eaten
+    }
+}
