@@ -3,6 +3,7 @@
 use crate::console::Output;
 use crate::drill::Drill;
 use crate::kernels::Kernels;
+use crate::lab::Lab;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -61,6 +62,8 @@ pub enum Command {
     Causes(Causes),
     /// Simulate a scenario, and say what bound its flows
     Run(Run),
+    /// Run scenarios on this machine's kernel, in network namespaces
+    Lab(Lab),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

@@ -7,6 +7,7 @@ use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How output looks.
 #[derive(Args)]
@@ -89,13 +90,24 @@ impl Console {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
         Reading(Some(bar.with_style(style("{msg} {bytes} read, {bytes_per_sec}")).with_message(name)))
     }
+
+    /// Says on standard error what is going on, and for how long already, if progress is to be shown.
+    pub fn working(&self, what: &str) -> Reading {
+        if !self.progress {
+            return Reading(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        let bar = bar.with_style(style("{spinner} {msg}, {elapsed}")).with_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Reading(Some(bar))
+    }
 }
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// How far something has been read, on standard error or nowhere. It is wiped away in the end.
+/// How far something has come, on standard error or nowhere. It is wiped away in the end.
 pub struct Reading(Option<ProgressBar>);
 
 impl Reading {

@@ -9,11 +9,15 @@ mod diagnose;
 mod drill;
 mod flows;
 mod kernels;
+mod lab;
 mod man;
 mod recording;
 mod run;
 mod scenario;
+#[cfg(test)]
+mod schemas;
 mod show;
+mod transfers;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -52,6 +56,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Flows(args) => flows::run(&args, console),
         Command::Causes(args) => causes::run(&args, console),
         Command::Run(args) => run::run(&args, console),
+        Command::Lab(args) => lab::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

@@ -11,7 +11,6 @@ use crate::console::{self, Console};
 use crate::scenario::{self, Changes};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
-use document::Document;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use interrupt::Interrupt;
 use serde_json::json;
@@ -28,6 +27,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use waits::Waiting;
 use watch::Watchers;
+
+pub use document::Document;
 
 const HELP: &str = "\
 The run is simulated: hosts with their CPUs, interrupts, schedulers, queues and the TCP of their kernel, and the paths \

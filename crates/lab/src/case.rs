@@ -196,6 +196,9 @@ pub struct Case {
     pub warm_up_bytes: Option<u64>,
     /// What runs.
     pub workload: Workload,
+    /// Streams are closed as they are after this long.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cut_after_ns: Option<u64>,
     /// What is kept of the captures.
     #[serde(skip_serializing_if = "Recording::is_as_captured", default)]
     pub recording: Recording,
@@ -273,6 +276,7 @@ impl Case {
             },
             warm_up_bytes: None,
             workload,
+            cut_after_ns: None,
             recording: Recording::default(),
             checks: vec![Check::LatenessAtMost(5.0)],
         }

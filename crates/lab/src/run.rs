@@ -159,13 +159,14 @@ impl Bench<'_> {
 
     fn surroundings<'a>(&self, sampler: &'a Sampler) -> Surroundings<'a> {
         let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX);
-        Surroundings { sampler, deadline_ns }
+        Surroundings { sampler, deadline_ns, cut_ns: None }
     }
 
     fn transfer(&self, sampler: &Sampler) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
-        let around = self.surroundings(sampler);
+        let mut around = self.surroundings(sampler);
         match &self.case.workload {
             Workload::Streams(streams) => {
+                around.cut_ns = self.case.cut_after_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
                 let pairs = stream::run(self.namespaces, self.hosts, streams, around)?;
                 let reversed = streams.iter().flat_map(|s| (0..s.count).map(|_| s.reversed));
                 // Records come as (opener, acceptor); the truth lists (sender's host, receiver's host).

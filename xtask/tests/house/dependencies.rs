@@ -52,12 +52,15 @@ const CRATES: &[Allowed] = &[
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
-    // It runs scripts on the real kernel, in the units that the model runs them in.
-    allowed(LAB, &[MODEL, PATH, DRILL], &[]),
+    // It runs scripts and scenarios on the real kernel, as the model runs them.
+    allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
-        &[MODEL, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS, LAB],
+        &[
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
+            LAB,
+        ],
         &[],
     ),
     allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, ANALYSES, LAB], &[]),

@@ -2,16 +2,15 @@
 
 use super::table::flows;
 use super::waits::Waiting;
+use crate::transfers::FlowResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::waits::Spread;
-use slowpath_model::{Rate, Wait};
+use slowpath_model::Wait;
 use slowpath_path::Totals;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
-use slowpath_simulator::report::{
-    HostReport, ReceiveCounts, SocketCounts, SoftirqCounts, Total, TransmitCounts,
-};
+use slowpath_simulator::report::{HostReport, ReceiveCounts, SocketCounts, SoftirqCounts, TransmitCounts};
 use slowpath_views::json::Diagnosis;
 use std::time::Duration;
 
@@ -37,29 +36,6 @@ pub struct Document<'a> {
     waits: Vec<WaitResult<'a>>,
     /// What `slowpath diagnose --json` would say of a capture at the sending host.
     diagnosis: Diagnosis<'a>,
-}
-
-/// What came of a flow: all of its connections together.
-#[derive(Serialize, JsonSchema)]
-struct FlowResult<'a> {
-    /// Its name.
-    name: &'a str,
-    /// Connections that were opened.
-    connections: u64,
-    /// Data that was read.
-    bytes: u64,
-    /// From the first connection's start to the last one's end, in seconds.
-    seconds: f64,
-    /// Both together, in bits a second; `null` if no time passed.
-    rate_bit_per_s: Option<u64>,
-    /// Segments sent again.
-    retransmits: u64,
-    /// Retransmission timeouts.
-    timeouts: u64,
-    /// The smoothed RTT in the end, in microseconds; `null` if there was none.
-    rtt_us: Option<u64>,
-    /// The least RTT, in microseconds.
-    least_rtt_us: Option<u64>,
 }
 
 /// What a host did.
@@ -158,23 +134,6 @@ impl<'a> Document<'a> {
     }
 }
 
-impl<'a> FlowResult<'a> {
-    fn of(name: &'a str, flow: &Total) -> Self {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).ok();
-        Self {
-            name,
-            connections: flow.connections,
-            bytes: flow.bytes.get(),
-            seconds: flow.lasted().as_secs_f64(),
-            rate_bit_per_s: flow.rate().map(Rate::get),
-            retransmits: flow.retransmits,
-            timeouts: flow.timeouts,
-            rtt_us: flow.smoothed_rtt.and_then(micros),
-            least_rtt_us: flow.least_rtt.and_then(micros),
-        }
-    }
-}
-
 impl<'a> HostResult<'a> {
     fn of(name: &'a str, report: &HostReport) -> Self {
         let cpus = report.cpus.iter().map(|busy| {
@@ -220,24 +179,4 @@ fn paths<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<PathResult<
         totals: wire.totals().clone(),
     });
     one.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::PathBuf;
-
-    /// The schema is checked in, since other programs are written against it. `SLOWPATH_UPDATE=1` writes it anew.
-    #[test]
-    fn checked_in_schema_is_that_of_the_code() {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema/run-1.json");
-        let wanted = serde_json::to_string_pretty(&schemars::schema_for!(Document<'static>))
-            .expect("plain data")
-            + "\n";
-        if std::env::var_os("SLOWPATH_UPDATE").is_some() {
-            std::fs::write(&path, &wanted).expect("the folder is there");
-        }
-        let found = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(found == wanted, "{} is not that of the code; run with SLOWPATH_UPDATE=1", path.display());
-    }
 }

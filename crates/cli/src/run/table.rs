@@ -1,12 +1,13 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
 use super::waits::Waiting;
+use crate::transfers::{self, align};
 use slowpath_model::Instant;
 use slowpath_model::units::duration_text;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, Total};
-use slowpath_views::quantity::{count, counted, duration, duration_or_dash, share};
+use slowpath_views::quantity::{count, counted, share};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -27,25 +28,7 @@ pub fn print(
     writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
     writeln!(out, "{} simulated, seed {}", duration_text(lasted), scenario.seed)?;
     writeln!(out)?;
-    let mut rows = vec![
-        ["flow", "connections", "data", "time", "rate", "sent again", "timeouts", "RTT", "least RTT"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    for (name, flow) in flows(scenario, simulation) {
-        rows.push(vec![
-            name.to_owned(),
-            flow.connections.to_string(),
-            flow.bytes.to_string(),
-            duration(flow.lasted()),
-            flow.rate().map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
-            count(flow.retransmits),
-            count(flow.timeouts),
-            duration_or_dash(flow.smoothed_rtt),
-            duration_or_dash(flow.least_rtt),
-        ]);
-    }
-    align(&rows, out)?;
+    transfers::print(&flows(scenario, simulation), out)?;
     writeln!(out)?;
     let waits = waiting.table(scenario);
     if !waits.is_empty() {
@@ -106,19 +89,4 @@ fn print_host(name: &str, report: &HostReport, lasted: Duration, out: &mut impl 
         write!(out, "; at most {}", waits.join(", "))?;
     }
     writeln!(out)
-}
-
-/// Prints rows in columns, the first to the left and the others to the right.
-fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        write!(out, "{:<1$}", row[0], widths[0])?;
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(out, "  {cell:>width$}")?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
 }

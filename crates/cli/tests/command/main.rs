@@ -4,6 +4,7 @@ mod both_ends;
 mod captures;
 mod drill;
 mod help;
+mod lab;
 mod recorded;
 mod scenario;
 mod show;

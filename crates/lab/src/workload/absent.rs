@@ -4,7 +4,7 @@
 //! that arrive wait on the socket's backlog, unacknowledged (`tcp_add_backlog`): what Wu and Crawford saw when a
 //! reader lost its CPU there. userfaultfd(2) makes a page stay away for as long as one likes.
 
-use super::end::{End, READ_BYTES, Surroundings, check_deadline, poll};
+use super::end::{End, Surroundings, check_deadline, poll};
 use crate::clock;
 use crate::error::LabError;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -117,7 +117,7 @@ impl End {
         around: Surroundings,
     ) -> Result<(), LabError> {
         let page = Page::new()?;
-        let mut buffer = vec![0; READ_BYTES];
+        let mut buffer = self.read_buffer();
         let mut next_ns = clock::monotonic_ns() + every_ns;
         loop {
             check_deadline(around, "the end of the stream")?;
@@ -127,7 +127,7 @@ impl End {
                 self.read_into(&page, for_ns)?;
                 next_ns += every_ns;
             }
-            if self.read_now(READ_BYTES as u64, &mut buffer)?.is_none() {
+            if self.read_now(buffer.len() as u64, &mut buffer)?.is_none() {
                 break;
             }
         }

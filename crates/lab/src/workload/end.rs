@@ -1,6 +1,6 @@
 //! One end of one connection: how it writes and reads, and what is recorded of it.
 
-use super::{Reader, SocketOptions, Writer};
+use super::{Calls, Reader, SocketOptions, Writer};
 use crate::clock;
 use crate::error::LabError;
 use crate::samples::Sampler;
@@ -14,8 +14,6 @@ use std::time::Duration;
 
 /// Priority of the applications' threads; below the capture (10) and the relay (20).
 pub const PRIORITY: i32 = 5;
-const WRITE_BYTES: usize = 64 * 1024;
-pub(super) const READ_BYTES: usize = 256 * 1024;
 
 /// What one end of a connection did and when, and what its kernel says. Times are `CLOCK_REALTIME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +64,20 @@ pub struct Surroundings<'a> {
     pub sampler: &'a Sampler,
     /// When to give up, on the monotonic clock.
     pub deadline_ns: u64,
+    /// When to stop wherever one is, on that clock: the connection is then closed as it is.
+    pub cut_ns: Option<u64>,
+}
+
+impl Surroundings<'_> {
+    /// Whether it is time to stop.
+    fn is_cut(&self) -> bool {
+        self.cut_ns.is_some_and(|cut| clock::monotonic_ns() >= cut)
+    }
+
+    /// No later than either.
+    fn until(&self, until_ns: u64) -> u64 {
+        until_ns.min(self.deadline_ns).min(self.cut_ns.unwrap_or(u64::MAX))
+    }
 }
 
 /// A socket with its options set, not yet connected; it belongs to the calling thread's namespace.
@@ -135,6 +147,8 @@ pub struct End {
     pub socket: Socket,
     /// The record so far.
     pub record: EndRecord,
+    /// How much one call takes.
+    pub calls: Calls,
 }
 
 impl End {
@@ -166,7 +180,7 @@ impl End {
             sndbuf_bytes: None,
             rcvbuf_bytes: None,
         };
-        Ok(Self { socket, record })
+        Ok(Self { socket, record, calls: Calls::default() })
     }
 
     /// Connects, waiting for lost SYNs as long as it takes.
@@ -218,11 +232,11 @@ impl End {
     /// # Errors
     /// If the peer resets the connection or the deadline passes.
     pub fn write(&mut self, bytes: u64, until_ns: Option<u64>, around: Surroundings) -> Result<(), LabError> {
-        let chunk = [0_u8; WRITE_BYTES];
+        let chunk = vec![0_u8; usize::try_from(self.calls.write_bytes).unwrap_or(usize::MAX).max(1)];
         let mut left = bytes;
         self.record.write_began_ns.get_or_insert_with(clock::realtime_ns);
-        while left > 0 && until_ns.is_none_or(|until| clock::monotonic_ns() < until) {
-            let size = usize::try_from(left).unwrap_or(WRITE_BYTES).min(WRITE_BYTES);
+        while left > 0 && until_ns.is_none_or(|until| clock::monotonic_ns() < until) && !around.is_cut() {
+            let size = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
             let taken = match (&self.socket).write(&chunk[..size]) {
                 Ok(taken) => taken,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => 0,
@@ -234,7 +248,7 @@ impl End {
             // blocking write does: Linux appends to a segment that is not sent yet without looking at the
             // buffer's limit, and who only tries again and again gets far beyond it (tcp_sendmsg_locked).
             if taken < size {
-                self.wait_for_room(until_ns.map_or(around.deadline_ns, |u| u.min(around.deadline_ns)));
+                self.wait_for_room(around.until(until_ns.unwrap_or(u64::MAX)));
                 check_deadline(around, "room in the send buffer")?;
             }
         }
@@ -264,19 +278,32 @@ impl End {
             Writer::Total { bytes } => self.write(bytes, None, around)?,
             Writer::Messages { bytes, every_ns, count } => {
                 for n in 0..u64::from(count) {
-                    clock::sleep_until_monotonic(began_ns + n * every_ns);
+                    clock::sleep_until_monotonic(
+                        around.until(began_ns.saturating_add(n.saturating_mul(every_ns))),
+                    );
+                    if around.is_cut() {
+                        break;
+                    }
                     self.record.messages_ns.push(clock::realtime_ns());
                     self.write(bytes, None, around)?;
                 }
             }
         }
         while queued_bytes(&self.socket, libc::TIOCOUTQ) > 0 {
+            if around.is_cut() {
+                return self.inquire();
+            }
             check_deadline(around, "the acknowledgement of everything")?;
             std::thread::sleep(Duration::from_micros(500));
         }
         self.record.acknowledged_ns = Some(clock::realtime_ns());
         self.inquire()?;
         self.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))
+    }
+
+    /// Room for what one call reads.
+    pub(super) fn read_buffer(&self) -> Vec<u8> {
+        vec![0; usize::try_from(self.calls.read_bytes).unwrap_or(usize::MAX).max(1)]
     }
 
     /// Reads at most `bytes`, or less if there is no more now; `None` at the end of file.
@@ -302,7 +329,7 @@ impl End {
     /// # Errors
     /// If the stream ends before, or the deadline passes.
     pub fn read(&mut self, bytes: u64, around: Surroundings) -> Result<(), LabError> {
-        let mut buffer = vec![0; READ_BYTES];
+        let mut buffer = self.read_buffer();
         let mut left = bytes;
         while left > 0 {
             match self.read_now(left, &mut buffer)? {
@@ -318,45 +345,50 @@ impl End {
     ///
     /// # Errors
     /// If the peer resets the connection or the deadline passes.
-    pub fn read_as(&mut self, plan: Reader, around: Surroundings) -> Result<(), LabError> {
-        match plan {
+    pub fn read_as(&mut self, plan: &Reader, around: Surroundings) -> Result<(), LabError> {
+        let mut stops: Box<dyn Iterator<Item = (u64, u64)>> = match *plan {
             Reader::Faulting { every_ns, for_ns } => return self.read_faulting(every_ns, for_ns, around),
             Reader::Squeezing => return self.read_squeezing(around),
-            Reader::Greedy | Reader::Paced { .. } | Reader::Stopping { .. } => {}
-        }
-        let mut buffer = vec![0; READ_BYTES];
-        let began_ns = clock::monotonic_ns();
-        let (mut ticks, mut stop_at_ns) = (
-            0,
-            match plan {
-                Reader::Stopping { runs_ns, .. } => began_ns + runs_ns,
-                _ => u64::MAX,
-            },
-        );
-        loop {
-            check_deadline(around, "the end of the stream")?;
-            if let Reader::Stopping { runs_ns, stops_ns } = plan
-                && clock::monotonic_ns() >= stop_at_ns
-            {
-                let from_ns = clock::realtime_ns();
-                clock::sleep_until_monotonic(stop_at_ns + stops_ns);
-                self.record.stops_ns.push((from_ns, clock::realtime_ns()));
-                stop_at_ns += stops_ns + runs_ns;
+            Reader::Greedy | Reader::Paced { .. } => Box::new(std::iter::empty()),
+            Reader::Stopping { runs_ns, stops_ns } => {
+                Box::new((1..).map(move |n| (n * runs_ns + (n - 1) * stops_ns, stops_ns)))
             }
-            let most = match plan {
+            Reader::Process { ref pauses, .. } => Box::new(pauses.iter().copied()),
+        };
+        let mut buffer = self.read_buffer();
+        let began_ns = clock::monotonic_ns();
+        let mut ticks = 0;
+        let mut stop = stops.next();
+        loop {
+            if around.is_cut() {
+                break;
+            }
+            check_deadline(around, "the end of the stream")?;
+            let until_ns = stop.map_or(u64::MAX, |(at_ns, _)| began_ns + at_ns);
+            if let Some((_, for_ns)) = stop.filter(|_| clock::monotonic_ns() >= until_ns) {
+                let from_ns = clock::realtime_ns();
+                clock::sleep_until_monotonic(around.until(until_ns.saturating_add(for_ns)));
+                self.record.stops_ns.push((from_ns, clock::realtime_ns()));
+                stop = stops.next();
+                continue;
+            }
+            let most = match *plan {
                 Reader::Paced { bytes, every_ns } => {
                     ticks += 1;
-                    clock::sleep_until_monotonic(began_ns + ticks * every_ns);
+                    clock::sleep_until_monotonic(around.until(began_ns + ticks * every_ns));
                     bytes
                 }
-                _ => READ_BYTES as u64,
+                _ => buffer.len() as u64,
             };
             match self.read_now(most, &mut buffer)? {
-                Some(0) if !matches!(plan, Reader::Paced { .. }) => {
-                    poll(&self.socket, libc::POLLIN, around.deadline_ns.min(stop_at_ns));
-                }
+                Some(0) if ticks == 0 => poll(&self.socket, libc::POLLIN, around.until(until_ns)),
                 Some(_) => {}
                 None => break,
+            }
+            if let Reader::Process { rate_bit_per_s: Some(rate), .. } = *plan {
+                let due_ns = u128::from(self.record.read_bytes) * 8_000_000_000 / u128::from(rate.max(1));
+                let due_ns = began_ns.saturating_add(u64::try_from(due_ns).unwrap_or(u64::MAX));
+                clock::sleep_until_monotonic(around.until(due_ns));
             }
         }
         self.record.read_ended_ns = Some(clock::realtime_ns());

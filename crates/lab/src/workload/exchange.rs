@@ -90,7 +90,7 @@ fn serve(
         end.write(plan.response_bytes, None, around)?;
     }
     // The client closes first, once it has everything.
-    end.read_as(super::Reader::Greedy, around)?;
+    end.read_as(&super::Reader::Greedy, around)?;
     end.inquire()?;
     drop(watching);
     Ok(end.record)

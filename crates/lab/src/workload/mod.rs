@@ -39,7 +39,7 @@ pub enum Writer {
 }
 
 /// How an end reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Reader {
     /// Everything, at once.
@@ -58,6 +58,13 @@ pub enum Reader {
         /// How long it then does not.
         stops_ns: u64,
     },
+    /// As a scenario's process: after each call it sleeps as long as is needed to keep to its rate, and it pauses.
+    Process {
+        /// The rate, if it has one.
+        rate_bit_per_s: Option<u64>,
+        /// When it pauses, since the connection was made, and for how long; in order.
+        pauses: Vec<(u64, u64)>,
+    },
     /// Everything at once, but now and then into memory that is away ([`absent`]): the reader then waits inside the
     /// kernel with its socket locked, and what arrives meanwhile waits on the socket's backlog.
     Faulting {
@@ -69,6 +76,27 @@ pub enum Reader {
     /// Everything at once; but whenever data has come that waits behind a hole, the socket's memory is taken away
     /// until the hole is filled ([`squeeze`]), as a host short of memory does.
     Squeezing,
+}
+
+/// How much one call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// A `write`.
+    pub write_bytes: u64,
+    /// A `read`.
+    pub read_bytes: u64,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self { write_bytes: 64 * 1024, read_bytes: 256 * 1024 }
+    }
+}
+
+impl Calls {
+    fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One connection, or several alike, opened by the end that writes.
@@ -86,6 +114,9 @@ pub struct Stream {
     /// Set if the receiver's host is the one that opens and writes.
     #[serde(default)]
     pub reversed: bool,
+    /// How much one call takes.
+    #[serde(skip_serializing_if = "Calls::are_usual", default)]
+    pub calls: Calls,
     /// When the connection is opened, after the workload's start.
     pub after_ns: u64,
     /// Congestion control of the writer, if not the case's.
@@ -102,6 +133,7 @@ impl Stream {
             reader: Reader::Greedy,
             answer: None,
             reversed: false,
+            calls: Calls::default(),
             after_ns: 0,
             congestion_control: None,
         }

@@ -3,7 +3,7 @@
 //! The kernel then throws that data away although it has told the sender that it arrived (`tcp_prune_ofo_queue`): SACK
 //! reneging. A host out of memory for TCP does so by itself (`tcp_mem`), but to all connections of the machine.
 
-use super::end::{End, READ_BYTES, check_deadline, poll};
+use super::end::{End, check_deadline, poll};
 use crate::clock;
 use crate::error::LabError;
 use crate::tcp_info::TcpInfo;
@@ -19,7 +19,7 @@ const LOOK_EVERY_NS: u64 = 500_000;
 impl End {
     /// Reads everything at once until the end of file, see [`super::Reader::Squeezing`].
     pub(super) fn read_squeezing(&mut self, around: Surroundings) -> Result<(), LabError> {
-        let mut buffer = vec![0; READ_BYTES];
+        let mut buffer = self.read_buffer();
         let mut known_out_of_order = 0;
         // Since when, and what had arrived in order then.
         let mut squeezed: Option<(u64, u64)> = None;
@@ -40,7 +40,7 @@ impl End {
                 }
                 _ => {}
             }
-            if self.read_now(READ_BYTES as u64, &mut buffer)?.is_none() {
+            if self.read_now(buffer.len() as u64, &mut buffer)?.is_none() {
                 break;
             }
             poll(&self.socket, libc::POLLIN, clock::monotonic_ns() + LOOK_EVERY_NS);

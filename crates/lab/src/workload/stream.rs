@@ -23,6 +23,12 @@ pub struct Hosts {
     pub receiver_options: SocketOptions,
 }
 
+/// Which of all streams, counted with their alikes, a connection is, by its record at either end.
+pub fn number_of(record: &EndRecord) -> usize {
+    // What connects has a port of those that the kernel gives, and they are higher.
+    usize::from(record.local.port().min(record.remote.port()).saturating_sub(FIRST_PORT))
+}
+
 struct Plan<'a> {
     stream: &'a Stream,
     opener: Socket,
@@ -57,15 +63,15 @@ pub fn run(
                 let (listener, options) = (plan.listener, plan.listener_options);
                 let acceptor = scope.spawn(move || {
                     clock::make_thread_punctual(PRIORITY);
-                    let end = End::accept(&listener, options, around)?;
-                    run_end(end, stream.answer, stream.reader, around)
+                    let end = End { calls: stream.calls, ..End::accept(&listener, options, around)? };
+                    run_end(end, stream.answer, &stream.reader, around)
                 });
                 let (opener, to) = (plan.opener, plan.to);
                 let opener = scope.spawn(move || {
                     clock::make_thread_punctual(PRIORITY);
                     clock::sleep_until_monotonic(start_ns + stream.after_ns);
-                    let end = End::connect(opener, to, around)?;
-                    run_end(end, Some(stream.writer), Reader::Greedy, around)
+                    let end = End { calls: stream.calls, ..End::connect(opener, to, around)? };
+                    run_end(end, Some(stream.writer), &Reader::Greedy, around)
                 });
                 (opener, acceptor)
             })
@@ -101,7 +107,7 @@ fn plan<'a>(
 fn run_end(
     end: End,
     writer: Option<Writer>,
-    reader: Reader,
+    reader: &Reader,
     around: Surroundings,
 ) -> Result<EndRecord, LabError> {
     let watching = around.sampler.watch(&end.socket);
@@ -113,7 +119,7 @@ fn run_end(
         return Ok(end.record);
     };
     let second = end.socket.try_clone().map_err(LabError::system("duplicate a socket"))?;
-    let mut reading = End { socket: second, record: end.record.clone() };
+    let mut reading = End { socket: second, record: end.record.clone(), calls: end.calls };
     let mut writing = end;
     let (read, written) = std::thread::scope(|scope| {
         let read = scope.spawn(|| {

@@ -1,0 +1,144 @@
+//! `slowpath lab run`.
+
+use super::Asked;
+use super::live::{self, Live};
+use crate::console::{self, Console};
+use crate::transfers::{self, FlowResult};
+use crate::{Outcome, recording};
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::report::FlowReport;
+use slowpath_lab::truth::OneWay;
+use slowpath_model::Bytes;
+use slowpath_model::units::duration_text;
+use slowpath_path::Totals;
+use slowpath_scenario::Scenario;
+use slowpath_simulator::report::Total;
+use slowpath_views::quantity::{count, counted, duration};
+use slowpath_views::rank::{Ranker, Selection};
+use slowpath_views::{Diagnosis, json, terminal};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// What came of a run on a real kernel.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/lab-run/1")]
+pub struct Document<'a> {
+    /// `slowpath/lab-run/1`.
+    schema: &'static str,
+    /// The scenario's title.
+    title: &'a str,
+    /// The seed of all that was left to chance on the path.
+    seed: u64,
+    /// The release of the kernel.
+    kernel: &'a str,
+    /// How long it took, in seconds.
+    seconds: f64,
+    /// Why the run does not count; empty if it does.
+    invalid: &'a [String],
+    /// The scenario's flows.
+    flows: Vec<FlowResult<'a>>,
+    /// The path to the receiver, and back.
+    path: Vec<Way>,
+    /// What `slowpath diagnose --json` says of the capture at the sending host.
+    diagnosis: json::Diagnosis<'a>,
+}
+
+/// One direction of the path.
+#[derive(Serialize, JsonSchema)]
+struct Way {
+    /// What became of the packets that came to it.
+    totals: Totals,
+    /// Half of the packets were delivered no later than this, in nanoseconds.
+    late_p50_ns: u64,
+    /// 99 of 100.
+    late_p99_ns: u64,
+    /// All of them.
+    late_max_ns: u64,
+}
+
+impl Way {
+    fn of(way: &OneWay) -> Self {
+        let late = way.report.lateness;
+        Self {
+            totals: way.report.totals.clone(),
+            late_p50_ns: late.p50_ns,
+            late_p99_ns: late.p99_ns,
+            late_max_ns: late.max_ns,
+        }
+    }
+}
+
+pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
+    let scenario = asked.scenario()?;
+    let top = if asked.json { usize::MAX } else { asked.top };
+    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top });
+    let live = live::run(&scenario, asked.keep(), console, |flow| ranker.add(flow))?;
+    let mut ranking = ranker.finish();
+    ranking.full.iter_mut().for_each(FlowReport::explain);
+    let recordings = vec![live.recording.clone()];
+    let outcome = if live.invalid.is_empty() { recording::outcome(&recordings) } else { Outcome::Partial };
+    let advise = &slowpath_remedies::advise;
+    let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: live.not_kept, paired: None, advise };
+    let mut out = console::stdout();
+    if asked.json {
+        let document = document(&scenario, &live, &diagnosis);
+        serde_json::to_writer_pretty(&mut out, &document)?;
+        writeln!(out)?;
+    } else {
+        print(&scenario, &live, &mut out)?;
+        terminal::diagnosis(&diagnosis, &console.look(), &mut out)?;
+    }
+    out.flush()?;
+    Ok(outcome)
+}
+
+fn named<'a>(scenario: &'a Scenario, totals: &[Total]) -> Vec<(&'a str, Total)> {
+    scenario.flows.iter().zip(totals).map(|(flow, total)| (flow.name.as_str(), *total)).collect()
+}
+
+fn document<'a>(scenario: &'a Scenario, live: &'a Live, diagnosis: &'a Diagnosis<'a>) -> Document<'a> {
+    let flows = named(scenario, &live.totals);
+    Document {
+        schema: "slowpath/lab-run/1",
+        title: &scenario.title,
+        seed: scenario.seed,
+        kernel: &live.truth.kernel,
+        seconds: lasted(live).as_secs_f64(),
+        invalid: &live.invalid,
+        flows: flows.iter().map(|(name, total)| FlowResult::of(name, total)).collect(),
+        path: vec![Way::of(&live.truth.path.forward), Way::of(&live.truth.path.backward)],
+        diagnosis: json::Diagnosis::of(diagnosis),
+    }
+}
+
+fn lasted(live: &Live) -> Duration {
+    Duration::from_nanos(live.truth.to_ns.saturating_sub(live.truth.from_ns))
+}
+
+fn print(scenario: &Scenario, live: &Live, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
+    let took = duration_text(lasted(live));
+    writeln!(out, "{took} on Linux {}, seed {}", live.truth.kernel, scenario.seed)?;
+    writeln!(out)?;
+    transfers::print(&named(scenario, &live.totals), out)?;
+    writeln!(out)?;
+    let ways = [("to the receiver", &live.truth.path.forward), ("to the sender", &live.truth.path.backward)];
+    for (name, way) in ways {
+        let totals = &way.report.totals;
+        let late = |ns| duration(Duration::from_nanos(ns));
+        writeln!(
+            out,
+            "path {name}: {}, {} dropped, longest queue {}; 99 of 100 at most {} late, the latest {}",
+            counted(totals.offered_packets, "packet"),
+            count(totals.dropped()),
+            counted(totals.longest_queue_packets, "packet"),
+            late(way.report.lateness.p99_ns),
+            late(way.report.lateness.max_ns),
+        )?;
+    }
+    for why in &live.invalid {
+        writeln!(out, "this run does not count: {why}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,87 @@
+//! What came of a scenario's flows, simulated or real.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_model::Rate;
+use slowpath_simulator::report::Total;
+use slowpath_views::quantity::{count, duration, duration_or_dash};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// What came of a flow: all of its connections together.
+#[derive(Serialize, JsonSchema)]
+pub struct FlowResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Connections that were opened.
+    connections: u64,
+    /// Data that was read.
+    bytes: u64,
+    /// From the first connection's start to the last one's end, in seconds.
+    seconds: f64,
+    /// Both together, in bits a second; `null` if no time passed.
+    rate_bit_per_s: Option<u64>,
+    /// Segments sent again.
+    retransmits: u64,
+    /// Retransmission timeouts.
+    timeouts: u64,
+    /// The smoothed RTT in the end, in microseconds; `null` if there was none.
+    rtt_us: Option<u64>,
+    /// The least RTT, in microseconds.
+    least_rtt_us: Option<u64>,
+}
+
+impl<'a> FlowResult<'a> {
+    pub fn of(name: &'a str, flow: &Total) -> Self {
+        let micros = |time: Duration| u64::try_from(time.as_micros()).ok();
+        Self {
+            name,
+            connections: flow.connections,
+            bytes: flow.bytes.get(),
+            seconds: flow.lasted().as_secs_f64(),
+            rate_bit_per_s: flow.rate().map(Rate::get),
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            rtt_us: flow.smoothed_rtt.and_then(micros),
+            least_rtt_us: flow.least_rtt.and_then(micros),
+        }
+    }
+}
+
+/// Prints the flows, a line each.
+pub fn print(flows: &[(&str, Total)], out: &mut impl Write) -> io::Result<()> {
+    let mut rows = vec![
+        ["flow", "connections", "data", "time", "rate", "sent again", "timeouts", "RTT", "least RTT"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for (name, flow) in flows {
+        rows.push(vec![
+            (*name).to_owned(),
+            flow.connections.to_string(),
+            flow.bytes.to_string(),
+            duration(flow.lasted()),
+            flow.rate().map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
+            count(flow.retransmits),
+            count(flow.timeouts),
+            duration_or_dash(flow.smoothed_rtt),
+            duration_or_dash(flow.least_rtt),
+        ]);
+    }
+    align(&rows, out)
+}
+
+/// Prints rows in columns, the first to the left and the others to the right.
+pub fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        write!(out, "{:<1$}", row[0], widths[0])?;
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            write!(out, "  {cell:>width$}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Scenarios on this machine's kernel. What is asserted here does not hang on how busy the machine is.
+
+use super::{run, slowpath, told};
+use crate::captures::Captures;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const SMALL: &str = "title = \"Small\"\nduration = \"20 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
+                     [[path.forward.lose]]\nfrom = \"100000 B\"\nto = \"101448 B\"\n[flows]\namount = \"1 MiB\"\n";
+
+fn folder(scenario: &str) -> Captures {
+    let folder = Captures::new();
+    std::fs::write(folder.path("small.toml"), scenario).expect("a folder to write to");
+    folder
+}
+
+fn document(folder: &Captures, args: &[&str]) -> Value {
+    let (code, out, err) = told(&run(folder, args));
+    // 1: the machine was too busy for the run to count, which is said.
+    assert!(code == 0 || code == 1, "{code}: {err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["invalid"].as_array().map(Vec::is_empty), Some(code == 0), "{err}");
+    document
+}
+
+/// Namespaces of runs of this very test program's children.
+fn namespaces() -> usize {
+    std::fs::read_dir("/run/netns").map_or(0, |all| {
+        let ours = |name: &str| name.starts_with("slowpath-");
+        all.flatten().filter(|entry| entry.file_name().to_str().is_some_and(ours)).count()
+    })
+}
+
+#[test]
+fn what_the_lab_cannot_run_is_refused_before_it_starts() {
+    let folder = folder("[hosts.receiver]\nload = { hogs = 2 }\n");
+    let (code, out, err) = told(&run(&folder, &["lab", "run", "small.toml"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("hosts.receiver.load"), "{err}");
+}
+
+#[test]
+fn the_check_names_all_that_is_needed() {
+    let folder = folder(SMALL);
+    let (code, out, _) = told(&run(&folder, &["lab", "check", "--json"]));
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["can_run"].as_bool(), Some(code == 0));
+    let abilities = document["abilities"].as_array().expect("a list");
+    for ability in abilities {
+        assert_eq!(ability["there"].as_bool(), Some(ability["mend"].is_null()), "{ability}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
+    let folder = folder(SMALL);
+    let before = namespaces();
+    let document = document(&folder, &["lab", "run", "small.toml", "--json", "--keep", "kept"]);
+    let flow = &document["flows"][0];
+    assert_eq!((flow["bytes"].as_u64(), flow["connections"].as_u64()), (Some(1 << 20), Some(1)));
+    assert!(flow["retransmits"].as_u64() >= Some(1), "a segment was dropped: {flow}");
+    assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
+    let told_of = &document["diagnosis"]["flows"][0];
+    assert!(told_of.is_object(), "the capture has the flow");
+    assert!(folder.path("kept/receiver.pcap.zst").is_file());
+    assert_eq!(namespaces(), before);
+    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--keep", "kept"]));
+    assert!(code == 2 && err.contains("is there already"), "{err}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_simulator_and_the_kernel_stand_beside_each_other() {
+    let folder = folder(SMALL);
+    let document = document(&folder, &["lab", "compare", "small.toml", "--json"]);
+    let number = |what: &str| {
+        let numbers = document["numbers"].as_array().expect("a list");
+        let found = numbers.iter().find(|number| number["what"] == what).expect("a number");
+        (found["model"].as_f64().expect("a number"), found["kernel"].as_f64().expect("a number"))
+    };
+    assert_eq!(number("data"), (1.0, 1.0));
+    // Half of it takes the path 20 ms; what is lost on a busy machine comes on top.
+    let (model, kernel) = number("time");
+    assert!(model > 0.4 && kernel > 0.4, "the link beats its rate: {model} {kernel}");
+    let (model, kernel) = number("least RTT");
+    assert!(model >= 10.0 && kernel >= 10.0, "the path beats its delay: {model} {kernel}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn what_a_killed_run_leaves_the_next_one_removes() {
+    let long = SMALL.replace("1 MiB", "40 MiB");
+    let folder = folder(&long);
+    let before = namespaces();
+    let mut child = slowpath(&folder)
+        .args(["lab", "run", "small.toml"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let given_up = Instant::now() + Duration::from_secs(30);
+    while namespaces() < before + 3 && Instant::now() < given_up {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it is ours");
+    assert!(namespaces() >= before + 3, "it was killed too early or too late");
+    std::fs::write(folder.path("small.toml"), SMALL).expect("a folder to write to");
+    document(&folder, &["lab", "run", "small.toml", "--json"]);
+    assert_eq!(namespaces(), before);
+}

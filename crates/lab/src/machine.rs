@@ -1,0 +1,173 @@
+//! What this machine can do for the lab, found by trying.
+
+use crate::lateness::LatenessWatch;
+use crate::namespaces;
+use crate::run::kernel_release;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// One thing that the lab needs, or is better with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ability {
+    /// Its name, such as `ethtool`.
+    pub name: &'static str,
+    /// What the lab has it for.
+    pub purpose: &'static str,
+    /// Whether nothing runs without it.
+    pub required: bool,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What came of the trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is there.
+    There(String),
+    /// It is not, and what would mend that.
+    Missing {
+        /// What is wrong.
+        why: String,
+        /// What to do.
+        mend: String,
+    },
+}
+
+/// How long it is watched how late the CPUs come.
+const WATCHED: Duration = Duration::from_secs(1);
+/// A CPU that is later than this makes a path too late on any delay below twice that in hundredths.
+const PUNCTUAL: Duration = Duration::from_millis(1);
+
+/// Whether this process is root.
+pub fn is_root() -> bool {
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Tries everything.
+pub fn abilities() -> Vec<Ability> {
+    let ability = |name, purpose, required, found| Ability { name, purpose, required, found };
+    vec![
+        ability("root", "makes namespaces and opens packet sockets", true, root()),
+        ability("namespaces", "are the hosts and the path", true, network_namespace()),
+        program("ip", "iproute2", "sets up addresses and routes"),
+        program("ethtool", "ethtool", "switches offloads"),
+        program("tcpdump", "tcpdump", "captures at both hosts"),
+        ability("priority", "lets the path deliver in time on a busy machine", false, priority()),
+        ability("CPUs", "carry two hosts and the path", false, cpus()),
+        ability("punctuality", "decides which runs count", false, punctuality()),
+        ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
+        ability("leftovers", "of runs that were killed", false, leftovers()),
+    ]
+}
+
+fn missing(why: impl Into<String>, mend: impl Into<String>) -> Found {
+    Found::Missing { why: why.into(), mend: mend.into() }
+}
+
+fn root() -> Found {
+    if is_root() {
+        Found::There("this process is root".into())
+    } else {
+        missing("this process is not root", "run it with sudo (CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_RAW)")
+    }
+}
+
+/// On a thread of its own, which takes the namespace with it.
+fn network_namespace() -> Found {
+    let trial = || {
+        // SAFETY: it concerns the calling thread only.
+        let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+        if result == 0 { None } else { Some(io::Error::last_os_error()) }
+    };
+    match thread::spawn(trial).join() {
+        Ok(None) => Found::There("can be made".into()),
+        Ok(Some(error)) => missing(
+            format!("unshare(CLONE_NEWNET): {error}"),
+            "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)",
+        ),
+        Err(_) => missing("the trial ended early", "report it"),
+    }
+}
+
+fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability {
+    // Debian keeps some administrators' commands where a user's PATH does not look.
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let place = path.split(':').map(|folder| Path::new(folder).join(name)).find(|file| file.is_file());
+    let found = match place {
+        Some(file) => Found::There(file.display().to_string()),
+        None => missing("not in PATH", format!("apt-get install {package}, or your system's like")),
+    };
+    Ability { name, purpose, required: true, found }
+}
+
+/// On a thread of its own, which has the priority for as long as it lives.
+fn priority() -> Found {
+    let trial = || {
+        let parameters = libc::sched_param { sched_priority: 1 };
+        // SAFETY: 0 is the calling thread, and the parameters are live.
+        let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+        if result == 0 { None } else { Some(io::Error::last_os_error()) }
+    };
+    match thread::spawn(trial).join() {
+        Ok(None) => Found::There("SCHED_FIFO can be had".into()),
+        Ok(Some(error)) => missing(
+            format!("sched_setscheduler(SCHED_FIFO): {error}"),
+            "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)",
+        ),
+        Err(_) => missing("the trial ended early", "report it"),
+    }
+}
+
+fn cpus() -> Found {
+    match thread::available_parallelism().map_or(1, usize::from) {
+        1 => missing("there is one", "take a machine with two: on one the path waits for the hosts"),
+        cpus => Found::There(format!("{cpus}")),
+    }
+}
+
+fn punctuality() -> Found {
+    let watch = LatenessWatch::start();
+    thread::sleep(WATCHED);
+    let late = watch.finish();
+    let told = format!("in {WATCHED:?} a CPU came {:.2} ms late at most", late.as_secs_f64() * 1e3);
+    if late <= PUNCTUAL {
+        Found::There(told)
+    } else {
+        missing(
+            told,
+            "stop what else runs; on a virtual machine whose CPUs are taken away, repeat runs that do not count",
+        )
+    }
+}
+
+fn kernel() -> String {
+    let known = "the simulator's linux-6.18 is what it is compared with";
+    let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    format!("Linux {}, with {}; {known}", kernel_release(), controls.unwrap_or_default().trim())
+}
+
+fn leftovers() -> Found {
+    match namespaces::leftovers().len() {
+        0 => Found::There("none".into()),
+        count => missing(format!("{count} namespaces"), "the next run removes them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial leaves the process as it was.
+    #[test]
+    fn trying_changes_nothing() {
+        let namespace = || std::fs::read_link("/proc/self/ns/net").ok();
+        let before = namespace();
+        let abilities = abilities();
+        assert_eq!(namespace(), before);
+        let root = abilities.iter().find(|ability| ability.name == "root").map(|ability| &ability.found);
+        assert_eq!(matches!(root, Some(Found::There(_))), is_root());
+    }
+}

@@ -1,0 +1,335 @@
+//! A scenario as the lab runs it.
+//!
+//! Hosts are namespaces of this machine, so that their kernel, CPUs and cards are this machine's. What a scenario asks
+//! beyond that is refused, all of it at once; nothing is left out in silence.
+
+use crate::case::{Case, Offload, Set, Settings};
+use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Workload as Work, Writer};
+use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
+use slowpath_model::{Bytes, Rate};
+use slowpath_scenario::{Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Workload};
+use std::fmt;
+use std::time::Duration;
+
+/// What of a scenario the lab cannot do, a sentence each that begins with the key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Refused(pub Vec<String>);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the lab cannot run this scenario on real hosts:")?;
+        self.0.iter().try_for_each(|what| write!(f, "\n  {what}"))
+    }
+}
+
+/// The longest that a scenario may last here: packets and processes are real.
+pub const LONGEST: Duration = Duration::from_secs(240);
+/// The MTU of the testbed's devices.
+const MTU: Bytes = Bytes::new(1500);
+
+/// The scenario as a case, with the seed that all chance of the path is drawn from.
+///
+/// # Errors
+/// If there is anything in it that the lab cannot do.
+pub fn case(scenario: &Scenario) -> Result<Case, Refused> {
+    let mut refused = Vec::new();
+    let case = translate(scenario, &mut refused);
+    match case {
+        Some(case) if refused.is_empty() => Ok(case),
+        _ => Err(Refused(refused)),
+    }
+}
+
+/// Which flow of the scenario each stream of the case is of.
+pub fn flow_of_streams(scenario: &Scenario) -> Vec<usize> {
+    let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
+    scenario.flows.iter().enumerate().flat_map(of).collect()
+}
+
+fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
+    let first = &scenario.flows[0];
+    let path = scenario.path(first.path);
+    let (sender, receiver) = (first.sender_host(), first.receiver_host());
+    if scenario.paths.len() > 1 {
+        refused.push(format!(
+            "paths: there are {}, and the lab has one, between two hosts",
+            scenario.paths.len()
+        ));
+    }
+    if scenario.duration > LONGEST {
+        refused.push(format!("duration: it is real time here, {LONGEST:?} at most"));
+    }
+    for host in [sender, receiver] {
+        check_host(scenario.host(host), refused);
+    }
+    let (forward, backward) = (path.direction(sender)?.clone(), path.direction(receiver)?.clone());
+    let hosts = [scenario.host(sender), scenario.host(receiver)];
+    let settings = Settings {
+        offload: offload(hosts, refused),
+        sender_sysctls: sysctls(&hosts[0].kernel),
+        receiver_sysctls: sysctls(&hosts[1].kernel),
+        sender_socket: options(&first.sender, hosts[0], refused),
+        receiver_socket: options(&first.receiver, hosts[1], refused),
+        ..Settings::plain()
+    };
+    let work = match (&first.workload, scenario.flows.as_slice()) {
+        (Workload::RequestResponse(plan), [flow]) => Work::Exchange(exchange(flow, plan, refused)?),
+        (_, flows) => Work::Streams(flows.iter().flat_map(|flow| streams(scenario, flow, refused)).collect()),
+    };
+    let mut case = Case::new(Set::Fresh, "scenario", "unknown/undetermined", 1, 0, work);
+    case.variant = format!("{}, seed {}", scenario.title, scenario.seed);
+    case.forward = forward;
+    case.backward = backward;
+    case.settings = settings;
+    case.cut_after_ns = Some(nanos(scenario.duration));
+    // Who asks for the run says how late it may have been.
+    case.checks = Vec::new();
+    Some(case)
+}
+
+fn check_host(host: &Host, refused: &mut Vec<String>) {
+    let name = &host.name;
+    if !is_this_machines(&host.kernel) {
+        refused.push(format!(
+            "hosts.{name}.kernel: it is {}, and here it is this machine's kernel; only sysctls can be set",
+            host.kernel.name
+        ));
+    }
+    if !host.load.is_empty() {
+        refused.push(format!("hosts.{name}.load: the lab makes none"));
+    }
+    if host.nic.mtu != MTU {
+        refused
+            .push(format!("hosts.{name}.nic.mtu: it is {}, and the lab's devices have {MTU}", host.nic.mtu));
+    }
+}
+
+/// Whether a profile is today's kernel but for what can be set on any machine.
+fn is_this_machines(kernel: &KernelProfile) -> bool {
+    let Some(mut today) = registry::named("linux-6.18") else { return false };
+    today.name.clone_from(&kernel.name);
+    today.sysctls.clone_from(&kernel.sysctls);
+    today.tcp.clock.hz = kernel.tcp.clock.hz;
+    today.tcp.congestion_control = kernel.tcp.congestion_control;
+    today == *kernel
+}
+
+fn offload(hosts: [&Host; 2], refused: &mut Vec<String>) -> Offload {
+    let cards = hosts.map(|host| [host.nic.tso, host.nic.gro]);
+    match cards.as_flattened() {
+        [true, true, true, true] => Offload::SuperPackets,
+        [false, false, false, false] => Offload::PerPacket,
+        _ => {
+            refused.push("hosts.*.nic.tso, gro: the lab has all four on or all four off".to_owned());
+            Offload::PerPacket
+        }
+    }
+}
+
+/// The sysctls that a namespace has for itself; the congestion control is set on the sockets.
+fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
+    let is_own = |name: &str| name.starts_with("net.ipv4.") && name != "net.ipv4.tcp_congestion_control";
+    let own = SYSCTLS.iter().filter(|sysctl| is_own(sysctl.name));
+    own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
+}
+
+/// The socket's options, and what else a process is.
+fn options(process: &Process, host: &Host, refused: &mut Vec<String>) -> SocketOptions {
+    if process.nice != 0 || process.cpu.is_some() {
+        refused.push("flows.*.nice, cpu: the lab's processes have the machine's own".to_owned());
+    }
+    let asked = &process.socket;
+    let control = asked.congestion_control.unwrap_or(host.kernel.tcp.congestion_control);
+    let bytes = |amount: Option<Bytes>| amount.map(|bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX));
+    let set = slowpath_scenario::SocketOptions {
+        send_buffer: asked.send_buffer,
+        receive_buffer: asked.receive_buffer,
+        congestion_control: asked.congestion_control,
+        no_delay: asked.no_delay,
+        ..slowpath_scenario::SocketOptions::default()
+    };
+    if set != *asked {
+        refused.push(
+            "flows.*.socket: the lab sets SO_SNDBUF, SO_RCVBUF, TCP_NODELAY and TCP_CONGESTION only"
+                .to_owned(),
+        );
+    }
+    SocketOptions {
+        so_sndbuf_bytes: bytes(asked.send_buffer),
+        so_rcvbuf_bytes: bytes(asked.receive_buffer),
+        window_clamp_at_handshake_bytes: None,
+        congestion_control: Some(control.name().to_owned()),
+        nodelay: asked.no_delay,
+    }
+}
+
+/// A flow that sends in one direction, as the lab's streams.
+fn streams(scenario: &Scenario, flow: &Flow, refused: &mut Vec<String>) -> Vec<Stream> {
+    let first = &scenario.flows[0];
+    let key = format!("flows.{}", flow.name);
+    let reversed = flow.client != first.sender_host();
+    let ends = if reversed { [&first.receiver, &first.sender] } else { [&first.sender, &first.receiver] };
+    let alike = |a: &Process, b: &Process| {
+        let mut socket = a.socket.clone();
+        socket.congestion_control = b.socket.congestion_control;
+        socket == b.socket
+    };
+    if !alike(&flow.sender, ends[0]) || !alike(&flow.receiver, ends[1]) {
+        refused.push(format!("{key}.*.socket: at one host the lab sets the same for all flows"));
+    }
+    let left = scenario.duration.saturating_sub(flow.start);
+    let Some(writer) = writer(flow, left, &key, refused) else { return Vec::new() };
+    if !flow.sender.pauses.is_empty() {
+        refused.push(format!("{key}.sender.pauses: the lab's writers make none"));
+    }
+    let stream = |n: u32| Stream {
+        after_ns: nanos(flow.start + flow.stagger * n),
+        reversed,
+        calls: Calls { write_bytes: flow.sender.call_size.get(), read_bytes: flow.receiver.call_size.get() },
+        congestion_control: flow.sender.socket.congestion_control.map(|control| control.name().to_owned()),
+        reader: reader(&flow.receiver, scenario.duration),
+        ..Stream::one(writer)
+    };
+    (0..flow.streams).map(stream).collect()
+}
+
+fn writer(flow: &Flow, left: Duration, key: &str, refused: &mut Vec<String>) -> Option<Writer> {
+    match (&flow.workload, flow.sender.rate) {
+        (Workload::Bulk(bulk), None) => Some(match *bulk {
+            Bulk::Amount(amount) => Writer::Total { bytes: amount.get() },
+            Bulk::Time(time) => Writer::For { duration_ns: nanos(time) },
+            Bulk::Endless => Writer::For { duration_ns: nanos(left) },
+        }),
+        (Workload::Bulk(bulk), Some(rate)) => {
+            let (bytes, every_ns) = paced(&flow.sender, rate);
+            let within = |time: Duration| nanos(time) / every_ns.max(1);
+            let count = match *bulk {
+                Bulk::Amount(amount) => amount.get().div_ceil(bytes.max(1)),
+                Bulk::Time(time) => within(time),
+                Bulk::Endless => within(left),
+            };
+            Some(Writer::Messages { bytes, every_ns, count: u32::try_from(count).unwrap_or(u32::MAX) })
+        }
+        (Workload::Messages(plan), None) => messages(plan, left, key, refused),
+        (Workload::Messages(_), Some(_)) => {
+            refused.push(format!("{key}.sender.rate: messages have their own times in the lab"));
+            None
+        }
+        (Workload::RequestResponse(_), _) => {
+            refused.push(format!("{key}: requests and responses are the lab's only flow, or are not"));
+            None
+        }
+    }
+}
+
+fn messages(plan: &Messages, left: Duration, key: &str, refused: &mut Vec<String>) -> Option<Writer> {
+    let every_ns = nanos(plan.interval);
+    let count = plan.count.or_else(|| nanos(left).checked_div(every_ns));
+    let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
+        refused.push(format!("{key}.messages.count: without a pause between them messages need a number"));
+        return None;
+    };
+    Some(Writer::Messages { bytes: plan.size.get(), every_ns, count })
+}
+
+fn reader(process: &Process, run: Duration) -> Reader {
+    let pause = |pause: &Pause| (nanos(pause.at), nanos(pause.lasts.unwrap_or(run)));
+    match (process.rate, process.pauses.as_slice()) {
+        (None, []) => Reader::Greedy,
+        (rate, pauses) => Reader::Process {
+            rate_bit_per_s: rate.map(Rate::get),
+            pauses: pauses.iter().map(pause).collect(),
+        },
+    }
+}
+
+/// What one call takes, and how long that lasts at a rate.
+fn paced(process: &Process, rate: Rate) -> (u64, u64) {
+    let bytes = process.call_size.get();
+    let every = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.get().max(1));
+    (bytes, u64::try_from(every).unwrap_or(u64::MAX))
+}
+
+fn exchange(flow: &Flow, plan: &RequestResponse, refused: &mut Vec<String>) -> Option<Exchange> {
+    let key = format!("flows.{}", flow.name);
+    let mut number = |what: &str, value: Option<u64>| {
+        let value = value.and_then(|value| u32::try_from(value).ok());
+        if value.is_none() {
+            refused.push(format!("{key}.requests.{what}: the lab needs a number"));
+        }
+        value
+    };
+    let count = number("count", plan.count)?;
+    let (connections_per_client, rounds_per_connection) =
+        if plan.connection_each { (count, 1) } else { (1, count) };
+    if plan.responses.len() != 1 {
+        refused.push(format!("{key}.requests.response: the lab's are all of one size"));
+    }
+    if flow.start + flow.stagger > Duration::ZERO {
+        refused.push(format!("{key}.start, stagger: the lab's clients begin at once"));
+    }
+    Some(Exchange {
+        clients: flow.streams,
+        connections_per_client,
+        rounds_per_connection,
+        request_bytes: plan.request.get(),
+        response_bytes: plan.responses.first()?.get(),
+        think_ns: nanos(plan.client_time),
+        server_ns: nanos(plan.server_time),
+        recorded: true,
+    })
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::MTU_BYTES;
+
+    fn read(text: &str) -> Scenario {
+        slowpath_scenario::check("test.toml", text, &[], None).expect("a scenario").scenario
+    }
+
+    #[test]
+    fn all_that_cannot_be_done_is_said_at_once() {
+        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2 }\n[hosts.receiver.nic]\ntso = false\n\
+                    [flows]\nrequests = { response = \"10 kB\" }";
+        let Refused(all) = case(&read(text)).expect_err("none of that is there");
+        for key in
+            ["hosts.receiver.kernel", "hosts.receiver.load", "hosts.*.nic.tso", "flows.flow-1.requests.count"]
+        {
+            assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn a_flow_the_other_way_is_reversed_on_the_same_path() {
+        let text = "[path]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+                    [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n\
+                    [[flows]]\nname = \"down\"\namount = \"1 MB\"\nstreams = 2\n\
+                    [[flows]]\nname = \"up\"\nfrom = \"receiver\"\nto = \"sender\"\namount = \"2 MB\"\n";
+        let scenario = read(text);
+        let case = case(&scenario).expect("the lab can do that");
+        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        assert_eq!(streams.iter().map(|stream| stream.reversed).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(flow_of_streams(&scenario), [0, 0, 1]);
+        assert_eq!((case.forward.delay_ns, case.backward.loss.len()), (20_000_000, 1));
+        let queue = case.forward.link.as_ref().expect("a bottleneck").queue;
+        assert!(
+            format!("{queue:?}").contains(&format!("{}", 10_000_000 / 8 / 25)),
+            "one bdp: {queue:?}, {MTU_BYTES}"
+        );
+    }
+
+    #[test]
+    fn a_rate_without_an_end_ends_with_the_run() {
+        let text = "duration = \"2 s\"\n[flows.sender]\nrate = \"8 Mbit/s\"\ncall-size = \"1 kB\"\n";
+        let case = case(&read(text)).expect("the lab can do that");
+        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        assert_eq!(streams[0].writer, Writer::Messages { bytes: 1000, every_ns: 1_000_000, count: 2000 });
+        assert_eq!(case.cut_after_ns, Some(2_000_000_000));
+    }
+}
