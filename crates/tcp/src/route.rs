@@ -1,6 +1,7 @@
 //! What a route says about the connections over it (`struct dst_entry`'s metrics, `ip-route(8)`).
 
 use crate::choices::CongestionControl;
+use crate::send::Metrics;
 use std::time::Duration;
 
 /// The metrics of a route that an endpoint reads, beside its MTU; `None` where the route says nothing.
@@ -24,4 +25,6 @@ pub struct Route {
     pub ecn: bool,
     /// Fast Open needs no cookie (`RTAX_FASTOPEN_NO_COOKIE`).
     pub fast_open_no_cookie: bool,
+    /// What earlier connections learned of the destination (`struct tcp_metrics_block`).
+    pub known: Metrics,
 }

@@ -110,19 +110,26 @@ impl Modelled {
     /// Takes what every connection sends.
     fn flush(&mut self) {
         let mut out: Vec<(Ports, Packet)> = Vec::new();
+        let mut learned = None;
         for file in self.files.values_mut() {
             let File::Socket(socket) = file else { continue };
             socket.collect(&mut out);
             if let Some((cookie, mss)) = socket.connection().and_then(Connection::poll_cookie) {
                 self.cookies.set(transfer::SERVER, cookie, mss);
             }
+            learned = learned.or(socket.connection().and_then(Connection::poll_metrics));
         }
         for (ports, connection) in &mut self.orphans {
+            learned = learned.or(connection.poll_metrics());
             while let Some(packet) = connection.poll_transmit() {
                 out.push((*ports, packet));
             }
         }
         self.orphans.retain(|(_, connection)| !connection.is_gone());
+        if let Some(metrics) = learned {
+            self.way.metrics = metrics;
+            self.apply_settings();
+        }
         for (ports, packet) in out {
             self.put_out(ports, &packet);
         }

@@ -4,15 +4,16 @@ use super::Modelled;
 use super::sockets::{File, Stage};
 use crate::kernel::{KernelError, Understood};
 use slowpath_tcp::choices::CongestionControl;
-use slowpath_tcp::{Route, Settings};
+use slowpath_tcp::socket::fast_open::CookieCache;
+use slowpath_tcp::{Metrics, Route, Settings};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// `tcp_min_advmss` apart, what `ip` refuses: an MTU below what IP must carry (RFC 791).
 const LEAST_MTU: u32 = 68;
-/// Words of a route that have a value and concern no endpoint here; the last five wait for an entry in the cache of
-/// metrics, which the first connection has not.
+/// Words of a route that have a value and concern no endpoint here. Round trip, window and reordering would be the
+/// beginning of an entry in the cache of metrics (`tcpm_suck_dst`), which here begins empty.
 const PLACES: &[&str] = &[
     "via",
     "dev",
@@ -46,19 +47,28 @@ pub struct Way {
     pub hop_limit: Option<u8>,
     route: Route,
     gso_max: (u32, u32),
+    /// What connections learned; it is no part of a route, and stays when that is changed.
+    pub metrics: Metrics,
 }
 
 impl Way {
     pub fn new(mtu: u32) -> Self {
         let gso_max = (65_535, 65_536);
-        Self { device_mtu: mtu, route_mtu: None, hop_limit: None, route: Route::default(), gso_max }
+        Self {
+            device_mtu: mtu,
+            route_mtu: None,
+            hop_limit: None,
+            route: Route::default(),
+            gso_max,
+            metrics: Metrics::default(),
+        }
     }
 
     /// Puts what it says into the settings of sockets.
     pub fn put(&self, settings: &mut Settings) {
         settings.mtu = self.route_mtu.unwrap_or(self.device_mtu);
         settings.gso_max = self.gso_max;
-        settings.route = self.route;
+        settings.route = Route { known: self.metrics, ..self.route };
     }
 
     /// One word of a route and its value; whether there is such a word.
@@ -142,10 +152,15 @@ impl Modelled {
                 self.change_route(route)
             }
             ["r" | "ro" | "route", "del" | "delete" | "flush", ..] => {
-                self.way = Way::new(self.way.device_mtu);
+                self.way = Way { metrics: self.way.metrics, ..Way::new(self.way.device_mtu) };
                 Ok(())
             }
             ["l" | "link", "set", link @ ..] => self.change_link(link),
+            ["tcp_metrics" | "tcpmetrics", "flush" | "del" | "delete", ..] => {
+                self.way.metrics = Metrics::default();
+                self.cookies = CookieCache::default();
+                Ok(())
+            }
             [
                 "tcp_metrics" | "tcpmetrics" | "a" | "addr" | "address" | "r" | "ro" | "route" | "l" | "link",
                 ..,
@@ -163,7 +178,8 @@ impl Modelled {
         let destination = words.next().ok_or("the destination is missing")?;
         let half = self.addresses.len() / 2;
         let to_us = covers(destination, &self.addresses[..half]);
-        let mut way = Way { gso_max: self.way.gso_max, ..Way::new(self.way.device_mtu) };
+        let (gso_max, metrics) = (self.way.gso_max, self.way.metrics);
+        let mut way = Way { gso_max, metrics, ..Way::new(self.way.device_mtu) };
         while let Some(name) = words.next() {
             let value = words.by_ref().find(|word| *word != "lock");
             match (way.set(name, value.unwrap_or("")), value) {

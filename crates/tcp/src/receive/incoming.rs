@@ -221,6 +221,7 @@ impl Connection {
                 Step::Done
             }
             State::LastAck if self.everything_acknowledged() => {
+                self.learn_metrics();
                 self.done();
                 Step::Done
             }

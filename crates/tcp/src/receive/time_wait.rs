@@ -27,6 +27,7 @@ impl Connection {
         // The window that was told stays what it was.
         self.rcv.wnd = self.rcv.window_left();
         self.rcv.wup = self.rcv.nxt;
+        self.learn_metrics();
         self.done();
         self.set_state(state);
         self.reschedule(now, timeout);

@@ -25,7 +25,10 @@ pub struct Metrics {
 
 impl Connection {
     /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`).
-    pub fn use_metrics(&mut self, metrics: &Metrics) {
+    pub(super) fn use_metrics(&mut self) {
+        let metrics = self.settings.route.known;
+        // A SYN that was sent again has brought it down.
+        self.snd.window.ssthresh = INFINITE_SSTHRESH;
         if !self.settings.sysctls.tcp_no_ssthresh_metrics_save
             && let Some(ssthresh) = metrics.ssthresh
         {
@@ -34,35 +37,41 @@ impl Connection {
         if let Some(reordering) = metrics.reordering {
             self.snd.reordering = reordering;
         }
-        self.snd.known_rtt_us = metrics.rtt_us;
+        self.seed_rto(metrics.rtt_us);
     }
 
     /// The first timeout for data: from what is known, or longer if the handshake gave no sample.
-    pub(super) fn seed_rto(&mut self) {
+    fn seed_rto(&mut self, known_us: Option<u32>) {
         let measured = self.snd.rtt.srtt_us;
-        if let Some(known) = self.snd.known_rtt_us.filter(|&known| known > measured) {
-            let rtt = known / 8;
-            let rto = rtt.saturating_add((2 * rtt).max(self.rto_min_us()));
-            self.snd.rtt.rto = self.ticks(Duration::from_micros(u64::from(rto))).min(self.rto_max());
+        if let Some(known) = known_us.filter(|&known| known > measured) {
+            // In whole ticks.
+            let rtt = i64::from(known) * i64::from(self.settings.choices.clock.hz) / 8_000_000;
+            let least = self.ticks(Duration::from_micros(u64::from(self.rto_min_us())));
+            self.snd.rtt.rto = (rtt + (2 * rtt).max(least)).min(self.rto_max());
         } else if measured == 0 {
             self.snd.rtt.fall_back(FALLBACK_RTO);
             self.snd.rtt.rto = self.ticks(FALLBACK_RTO);
         }
     }
 
-    /// What this connection adds to what is known of its destination (`tcp_update_metrics`).
-    pub fn learned(&self, known: &Metrics) -> Metrics {
-        let mut metrics = *known;
+    /// What this connection has added to what is known of its destination, once, when both sides have closed.
+    pub fn poll_metrics(&mut self) -> Option<Metrics> {
+        self.snd.learned.take()
+    }
+
+    /// Both sides have closed: what the next connection may know (`tcp_update_metrics`).
+    pub(crate) fn learn_metrics(&mut self) {
         if self.settings.sysctls.tcp_no_metrics_save || !self.settings.choices.metrics {
-            return metrics;
+            return;
         }
+        let mut metrics = self.settings.route.known;
         if self.snd.backoff > 0 || self.snd.rtt.srtt_us == 0 {
             metrics.rtt_us = None;
-            return metrics;
+        } else {
+            self.learn_rtt(&mut metrics);
+            self.learn_window(&mut metrics);
         }
-        self.learn_rtt(&mut metrics);
-        self.learn_window(&mut metrics);
-        metrics
+        self.snd.learned = Some(metrics);
     }
 
     fn learn_rtt(&self, metrics: &mut Metrics) {

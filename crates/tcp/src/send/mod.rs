@@ -142,8 +142,8 @@ pub(crate) struct Sender {
     pub sack_cache: [Block; 4],
 
     pub rtt: Rtt,
-    /// Eight times the round trip that an earlier connection found, in microseconds.
-    pub known_rtt_us: Option<u32>,
+    /// What the next connection to the same host is to know.
+    pub learned: Option<Metrics>,
     pub backoff: u8,
     /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
     pub retransmits: u8,
@@ -241,7 +241,7 @@ impl Sender {
             highest_sack: None,
             sack_cache: [Block::default(); 4],
             rtt: Rtt::new(settings),
-            known_rtt_us: None,
+            learned: None,
             backoff: 0,
             retransmits: 0,
             total_rto: 0,

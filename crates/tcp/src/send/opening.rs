@@ -1,7 +1,7 @@
 //! The sender's part of opening a connection (`tcp_connect`, `tcp_init_transfer`).
 
 use super::skb::Skb;
-use crate::congestion::{CaState, INFINITE_SSTHRESH};
+use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::{Options, Packet, SynOptions};
 use crate::timers::Pending;
@@ -77,11 +77,7 @@ impl Connection {
     /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(&mut self, now: Instant) {
         self.begin_mtu_search(now);
-        // A SYN that was sent again has brought it down (`tcp_init_metrics`).
-        if self.snd.totals.retransmissions > 0 {
-            self.snd.window.ssthresh = INFINITE_SSTHRESH;
-        }
-        self.seed_rto();
+        self.use_metrics();
         // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
         self.snd.window.cwnd = if lost_syn { 1 } else { self.initial_cwnd() };
