@@ -22,6 +22,7 @@ const DATAGRAM: i32 = 2;
 const SIOCINQ: i64 = 0x541b;
 const SIOCOUTQ: i64 = 0x5411;
 const SIOCOUTQNSD: i64 = 0x894b;
+const SIOCATMARK: i64 = 0x8905;
 
 pub(super) fn failed(errno: Errno) -> Returned {
     Returned::error(errno.number())
@@ -336,6 +337,8 @@ impl Modelled {
             (Stage::Connected(connection), SIOCINQ) => connection.inq(),
             (Stage::Connected(connection), SIOCOUTQ) => connection.outq(),
             (Stage::Connected(connection), SIOCOUTQNSD) => connection.outq_nsd(),
+            (Stage::Connected(connection), SIOCATMARK) => u32::from(connection.is_at_mark()),
+            (Stage::Fresh(_) | Stage::Listening(_), SIOCATMARK) => 0,
             _ => return failed(Errno::ENOTTY),
         };
         Returned { result: Ok(0), output: Output::Value(i64::from(value)) }

@@ -71,6 +71,11 @@ impl Connection {
         self.rcv.fast_path = false;
     }
 
+    /// Whether the next byte to be read is the urgent one (`SIOCATMARK`).
+    pub fn is_at_mark(&self) -> bool {
+        self.has_urgent() && self.rcv.urgent.seq == self.rcv.copied
+    }
+
     /// Whether an urgent byte is announced or here.
     pub(crate) fn has_urgent(&self) -> bool {
         self.rcv.urgent.byte != UrgentByte::None
