@@ -191,6 +191,9 @@ pub struct Case {
     pub forward: PathConfig,
     /// The path back.
     pub backward: PathConfig,
+    /// Seeds of the paths' random numbers, forward and backward, if not the id's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seeds: Option<[u64; 2]>,
     /// A transfer of this many bytes before the observed one, not captured, to fill the metrics cache.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub warm_up_bytes: Option<u64>,
@@ -274,6 +277,7 @@ impl Case {
                 delay_ns: rtt_ns - rtt_ns / 2,
                 ..PathConfig::default()
             },
+            seeds: None,
             warm_up_bytes: None,
             workload,
             cut_after_ns: None,
@@ -287,11 +291,14 @@ impl Case {
         format!("{}-{}", self.name, self.variant)
     }
 
-    /// The seed of the path's random numbers: FNV-1a of the id.
-    pub fn seed(&self) -> u64 {
-        self.id()
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    /// The seeds of the paths' random numbers, forward and backward; of a labelled case made from FNV-1a of the id.
+    pub fn seeds(&self) -> [u64; 2] {
+        let of_id = || {
+            self.id().bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, b| {
+                (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+            })
+        };
+        self.seeds.unwrap_or_else(|| [of_id(), of_id().rotate_left(32) ^ 1])
     }
 
     /// Names the parameters.

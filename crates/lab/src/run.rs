@@ -63,7 +63,7 @@ pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
     let scratch = Scratch::create()?;
     let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
     let (namespaces, hosts) = testbed::build(&case.settings)?;
-    let seeds = [case.seed(), case.seed().rotate_left(32) ^ 1];
+    let seeds = case.seeds();
     let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
     let (mut truth, samples) = bench.run(&raw)?;
     drop(namespaces);

@@ -27,7 +27,7 @@ pub const LONGEST: Duration = Duration::from_secs(240);
 /// The MTU of the testbed's devices.
 const MTU: Bytes = Bytes::new(1500);
 
-/// The scenario as a case, with the seed that all chance of the path is drawn from.
+/// The scenario as a case. Its path draws as the simulator's does: the nth packet meets the same fate in both.
 ///
 /// # Errors
 /// If there is anything in it that the lab cannot do.
@@ -77,7 +77,13 @@ fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
         (_, flows) => Work::Streams(flows.iter().flat_map(|flow| streams(scenario, flow, refused)).collect()),
     };
     let mut case = Case::new(Set::Fresh, "scenario", "unknown/undetermined", 1, 0, work);
-    case.variant = format!("{}, seed {}", scenario.title, scenario.seed);
+    let mut seeds = scenario.draws();
+    let mut seeds = [seeds.bits(), seeds.bits()];
+    if path.ends[0] != sender {
+        seeds.swap(0, 1);
+    }
+    case.seeds = Some(seeds);
+    case.variant.clone_from(&scenario.title);
     case.forward = forward;
     case.backward = backward;
     case.settings = settings;

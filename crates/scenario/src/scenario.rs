@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::record::Record;
+use slowpath_path::chance::Draws;
 use std::time::Duration;
 
 /// A checked scenario: nothing in it is left to decide, and every [`HostId`] and [`PathId`] in it leads somewhere.
@@ -27,6 +28,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// What all chance in it is drawn from: first the seed of each direction of each path, in order, then one for each
+    /// host.
+    pub fn draws(&self) -> Draws {
+        Draws::new(self.seed)
+    }
+
     /// The host of that place.
     ///
     /// # Panics

@@ -7,7 +7,6 @@ use crate::outside::{Nobody, Observer, Outside, Source, Wants};
 use crate::program::{Client, Program, Receiver, Sender, Server};
 use crate::wire::Wire;
 use slowpath_model::Instant;
-use slowpath_path::chance::Draws;
 use slowpath_scenario::{Flow, HostId, Process, Scenario, Workload};
 use slowpath_tcp::socket::SocketOptions;
 use std::time::Duration;
@@ -62,7 +61,7 @@ impl Simulation {
             events: 0,
             next_sample: Instant::START,
         };
-        let mut seeds = Draws::new(scenario.seed);
+        let mut seeds = scenario.draws();
         for path in &scenario.paths {
             for (config, to) in [(&path.forward, path.ends[1]), (&path.reverse, path.ends[0])] {
                 let slot = this.agenda.add();
