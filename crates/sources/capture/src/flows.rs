@@ -4,8 +4,8 @@
 //! multiply-fold hash, so that nobody can craft a capture whose flows all collide. When the table is full, a
 //! clock's hand picks the flow to let go of: one that was silent since the hand last passed it.
 
+use crate::addresses::Addresses;
 use crate::connection::Connection;
-use crate::packet::Addresses;
 use slowpath_model::{End, Endpoint, FlowId, FlowKey};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -2,10 +2,10 @@
 //!
 //! Reading list: RFC 791, RFC 8200 (section 4: extension headers), RFC 2675 (jumbograms), RFC 4302 (AH).
 
+use crate::addresses::Addresses;
 use crate::bytes::{be16, be32, be128};
 use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::oddity::Oddity;
-use crate::packet::Addresses;
 use slowpath_model::{Ecn, IpFacts};
 
 /// Whichever IP version the first four bits name.

@@ -1,7 +1,7 @@
 //! The headers of a frame, one inside the other: what each reads, and what it says is inside it.
 
+use crate::addresses::Addresses;
 use crate::oddity::Oddities;
-use crate::packet::Addresses;
 use slowpath_model::IpFacts;
 
 /// Why a frame holds no TCP segment that can be used.

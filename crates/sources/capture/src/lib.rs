@@ -36,6 +36,7 @@
 //! only after FIN or RST and with another number. Beyond [`Capture::max_live_flows`] the flow silent for longest
 //! is closed as evicted; if it speaks again, it is a new flow whose occurrence number starts at 0.
 
+pub mod addresses;
 mod bytes;
 mod connection;
 pub mod decode;

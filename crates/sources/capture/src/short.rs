@@ -2,9 +2,10 @@
 //! Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and nothing else unusual. What it
 //! does not take goes the long way ([`crate::decode::headers`]).
 
+use crate::addresses::Addresses;
 use crate::bytes::{be16, be32, be128};
 use crate::oddity::Oddities;
-use crate::packet::{Addresses, Packet};
+use crate::packet::Packet;
 use crate::tcp;
 use slowpath_model::{Ecn, IpFacts};
 
