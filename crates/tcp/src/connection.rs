@@ -49,6 +49,13 @@ pub struct Settings {
     pub route: Route,
 }
 
+impl Settings {
+    /// Whether the route is one of IPv6.
+    pub const fn is_ipv6(&self) -> bool {
+        self.ip_header == 40
+    }
+}
+
 /// What is negotiated in the handshake (`struct tcp_options_received`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Negotiated {

@@ -1,13 +1,12 @@
 //! The IP header of what a connection sends: traffic class, time to live, flow label.
 
 use super::Modelled;
+use super::levels::{IP, IPV6};
 use super::sockets::{File, Ports, Socket};
 use crate::packet::{Body, Datagram};
 use crate::wire;
 use slowpath_tcp::Errno;
 
-const IP: i32 = 0;
-const IPV6: i32 = 41;
 const IP_TOS: i32 = 1;
 const IP_TTL: i32 = 2;
 const IP_MTU: i32 = 14;
@@ -74,7 +73,7 @@ impl Headers {
 
 impl Modelled {
     fn version(&self) -> i32 {
-        if self.settings.ip_header == 40 { IPV6 } else { IP }
+        if self.settings.is_ipv6() { IPV6 } else { IP }
     }
 
     /// Takes over what a socket says of its packets.

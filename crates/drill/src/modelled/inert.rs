@@ -1,13 +1,10 @@
 //! Options that change no segment here: marks, priorities, polling, repair. What the kernel refuses of them is refused
 //! (`sk_setsockopt`, net/core/sock.c, and `do_tcp_setsockopt`, net/ipv4/tcp.c, 6.18).
 
+use super::levels::{IP, IPV6, SOCKET, TCP};
 use super::sockets::Socket;
 use slowpath_tcp::Errno;
 
-const SOCKET: i32 = 1;
-const IP: i32 = 0;
-const TCP: i32 = 6;
-const IPV6: i32 = 41;
 const SO_SNDLOWAT: i32 = 19;
 const SO_PEEK_OFF: i32 = 42;
 const SO_BUSY_POLL: i32 = 46;

@@ -6,6 +6,7 @@ mod events;
 mod header;
 mod inert;
 mod info;
+mod levels;
 mod numbers;
 mod options;
 mod route;
@@ -253,7 +254,7 @@ impl Modelled {
     fn deliver_icmp(&mut self, ports: Ports, message: &Icmp) {
         let Echoed::Tcp { seq, .. } = message.echoed else { return };
         let seq: StreamOffset = self.flows.entry(ports).or_default().local_offset(seq);
-        let Some(kind) = unreachable(message, self.settings.ip_header == 40) else { return };
+        let Some(kind) = unreachable(message, self.settings.is_ipv6()) else { return };
         let now = self.now;
         if let Some(connection) = self.connection(ports) {
             connection.handle_icmp(now, kind, seq);

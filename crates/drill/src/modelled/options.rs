@@ -1,5 +1,6 @@
 //! Options of sockets: the model's, and those that are the socket layer's own.
 
+use super::levels::{IP, IPV6, SOCKET, TCP};
 use super::sockets::{Socket, Stage};
 use super::{Modelled, inert, info};
 use crate::call::{Fd, Output, Returned};
@@ -9,10 +10,6 @@ use slowpath_tcp::socket::fast_open::Key;
 use slowpath_tcp::{Errno, choices::CongestionControl};
 use std::time::Duration;
 
-const SOCKET: i32 = 1;
-const TCP: i32 = 6;
-const IP: i32 = 0;
-const IPV6: i32 = 41;
 const IP_RECVERR: i32 = 11;
 const IPV6_RECVERR: i32 = 25;
 const SO_TYPE: i32 = 3;

@@ -2,7 +2,7 @@
 
 use super::calls::failed;
 use super::sockets::{File, Ports, Socket, Stage};
-use super::{Modelled, Waiting};
+use super::{Modelled, Waiting, levels};
 use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
 use slowpath_model::StreamOffset;
 use slowpath_tcp::socket::{Peer, ReadFlags, SocketOption};
@@ -17,13 +17,11 @@ pub(super) const ERROR_QUEUE: i32 = 0x2000;
 const ZERO_COPY: i32 = 0x400_0000;
 /// Pieces of memory that one buffer may be sent from (`MAX_SKB_FRAGS`).
 const MOST_PIECES: usize = 17;
-const SOL_SOCKET: i32 = 1;
 const SO_TIMESTAMPING: i32 = 37;
 const MORE: i32 = 0x8000;
 const FAST_OPEN: i32 = 0x2000_0000;
 /// The only server there is, as the cache of cookies knows it.
 pub(super) const SERVER: Peer = Peer(0);
-const SOL_TCP: i32 = 6;
 const TCP_CM_INQ: i32 = 36;
 
 fn length(buffers: &[Buffer]) -> u32 {
@@ -57,7 +55,7 @@ impl Modelled {
                     _ => None,
                 };
                 let left =
-                    left.map(|value| ControlMessage::Integer { level: SOL_TCP, kind: TCP_CM_INQ, value });
+                    left.map(|value| ControlMessage::Integer { level: levels::TCP, kind: TCP_CM_INQ, value });
                 Output::Message { flags: 0, control: left.into_iter().collect() }
             }
             _ => Output::None,
@@ -143,7 +141,7 @@ impl Modelled {
             return;
         }
         let own = control.iter().find_map(|message| match message {
-            ControlMessage::Integer { level: SOL_SOCKET, kind: SO_TIMESTAMPING, value } => {
+            ControlMessage::Integer { level: levels::SOCKET, kind: SO_TIMESTAMPING, value } => {
                 Some(*value as u32)
             }
             _ => None,

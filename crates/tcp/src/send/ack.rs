@@ -263,7 +263,7 @@ impl Connection {
         let measured = self.measure(acking, &sent, sacked_rtt);
         if acking.flags.any(AckFlags::ACKED) {
             acking.flags.set(AckFlags::SET_XMIT_TIMER);
-            self.note_probe_arrived(acking.now);
+            self.note_mtu_probe_arrived(acking.now);
             self.after_progress(acking, &sent, prior_highest);
         } else if let (Some(head), true, Some(rtt)) = (head, measured, sacked_rtt)
             && rtt > micros_since(acking.now, head.sent_at)

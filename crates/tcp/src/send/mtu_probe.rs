@@ -137,9 +137,7 @@ impl Connection {
         while self.snd.queue[id].len() < size {
             let missing = size - self.snd.queue[id].len();
             let before = self.snd.queue[id].end_seq;
-            if self.snd.queue.grow_head(missing) {
-                self.free_send_memory(super::write::EMPTY_BUFFER);
-            }
+            self.grow_head(missing);
             if self.snd.queue[id].end_seq == before {
                 return None;
             }
@@ -173,7 +171,7 @@ impl Connection {
     }
 
     /// Something was acknowledged: perhaps the probe (`tcp_mtup_probe_success`).
-    pub(super) fn note_probe_arrived(&mut self, now: Instant) {
+    pub(super) fn note_mtu_probe_arrived(&mut self, now: Instant) {
         let Some(probe) = self.snd.mtu_search.probe.filter(|probe| probe.end <= self.snd.una) else { return };
         self.snd.prior_ssthresh = self.snd.current_ssthresh();
         // The window stays what it is in bytes.
@@ -189,7 +187,7 @@ impl Connection {
 
     /// Loss was found: whether it is only the probe that did not pass (`tcp_mtup_probe_failed`). Then the window
     /// does not come down for it.
-    pub(super) fn probe_was_lost(&mut self, now: Instant) -> bool {
+    pub(super) fn mtu_probe_was_lost(&mut self, now: Instant) -> bool {
         let Some(probe) = self.snd.mtu_search.probe else { return false };
         if self.snd.ca_state >= CaState::Cwr || self.snd.una != probe.start {
             return false;
@@ -202,7 +200,7 @@ impl Connection {
     }
 
     /// Something is sent again: the probe says nothing any more.
-    pub(super) fn forget_probe(&mut self) {
+    pub(super) fn forget_mtu_probe(&mut self) {
         self.snd.mtu_search.probe = None;
     }
 

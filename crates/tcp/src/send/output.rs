@@ -151,9 +151,7 @@ impl Connection {
             }
             let quota = quota.min(most_segments);
             let missing = (quota * mss).saturating_sub(self.snd.queue[id].len());
-            if missing > 0 && self.snd.queue.grow_head(missing) {
-                self.free_send_memory(super::write::EMPTY_BUFFER);
-            }
+            self.grow_head(missing);
             let segments = self.snd.queue[id].cut(mss);
             let skb = self.snd.queue[id];
             if !self.window_admits(&skb, mss) {
@@ -265,6 +263,13 @@ impl Connection {
         }
         let partial = needed % mss;
         if self.nagle_holds(partial != 0, nagle) { needed - partial } else { needed }
+    }
+
+    /// Takes up to so much of the buffers behind the first unsent one into it.
+    pub(super) fn grow_head(&mut self, amount: u32) {
+        if amount > 0 && self.snd.queue.grow_head(amount) {
+            self.free_send_memory(super::write::EMPTY_BUFFER);
+        }
     }
 
     pub(super) fn fragment_unsent(&mut self, id: SkbId, len: u32, mss: u32) {

@@ -6,7 +6,7 @@
 //! looked up: the index is made when SACK first asks and given up when it has not asked for as many buffers as there
 //! are, so that a flow without losses keeps none.
 
-use super::skb::Skb;
+use super::skb::{Fate, Skb};
 use slowpath_model::StreamOffset;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -289,11 +289,9 @@ impl WriteQueue {
         let skb = &mut self[id];
         skb.end_seq = gone.end_seq;
         skb.flags = skb.flags.with(gone.flags);
-        skb.fate.set(if gone.fate.any(super::skb::Fate::EVER_RETRANSMITTED) {
-            super::skb::Fate::EVER_RETRANSMITTED
-        } else {
-            super::skb::Fate::default()
-        });
+        if gone.fate.any(Fate::EVER_RETRANSMITTED) {
+            skb.fate.set(Fate::EVER_RETRANSMITTED);
+        }
         skb.eor = gone.eor;
         let mss = skb.mss;
         skb.cut(mss);
@@ -302,7 +300,6 @@ impl WriteQueue {
     /// Moves the first `len` bytes of a sent buffer, `segments` of its segments, to the end of the one before it
     /// (`tcp_shifted_skb`, tcp_input.c). When nothing is left of it, it is gone.
     pub fn shift(&mut self, before: SkbId, id: SkbId, len: u32, segments: u32) {
-        use super::skb::Fate;
         let from = self[id];
         let is_eaten = len == from.len();
         if is_eaten {

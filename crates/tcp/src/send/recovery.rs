@@ -121,7 +121,7 @@ impl Connection {
             self.try_to_open(now, acking.flags);
             return Retransmit::Nothing;
         }
-        if self.probe_was_lost(now) {
+        if self.mtu_probe_was_lost(now) {
             return Retransmit::Nothing;
         }
         self.enter_recovery(now, acking.flags.any(AckFlags::ECE));

@@ -55,7 +55,7 @@ impl Connection {
 
     /// `__tcp_retransmit_skb`.
     pub(super) fn retransmit_uncounted(&mut self, now: Instant, id: SkbId, segments: u32) -> bool {
-        self.forget_probe();
+        self.forget_mtu_probe();
         if self.snd.queue[id].seq < self.snd.una {
             self.trim_head(id);
         }

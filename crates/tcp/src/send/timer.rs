@@ -172,7 +172,7 @@ impl Connection {
             self.back_off(now);
             return;
         }
-        if self.is_write_timed_out(now) {
+        if self.gives_up(now) {
             self.time_out(now);
             return;
         }
@@ -259,8 +259,8 @@ impl Connection {
         }
     }
 
-    /// `tcp_write_timeout`: whether to give up.
-    fn is_write_timed_out(&mut self, now: Instant) -> bool {
+    /// `tcp_write_timeout`: whether to give up. Before that, timeouts in a row make the path's MTU suspect.
+    fn gives_up(&mut self, now: Instant) -> bool {
         let sysctls = &self.settings.sysctls;
         if matches!(self.state, State::SynSent | State::SynReceived) {
             let mut most = u16::from(self.options.syn_count.unwrap_or(sysctls.tcp_syn_retries));

@@ -39,13 +39,11 @@ const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
 
 /// The MSS that every host takes over IPv6: what fits into its least MTU (`tcp_v6_connect`, RFC 8200, section 5).
 const DEFAULT_MSS_V6: u16 = 1220;
-/// Bytes of the IPv6 header.
-const IPV6_HEADER: u32 = 40;
 
 /// The MSS of a peer that names none (`mss_clamp`).
 pub(crate) fn default_mss(settings: &Settings) -> u16 {
     // DEFAULT_MSS fits.
-    if settings.ip_header == IPV6_HEADER { DEFAULT_MSS_V6 } else { DEFAULT_MSS as u16 }
+    if settings.is_ipv6() { DEFAULT_MSS_V6 } else { DEFAULT_MSS as u16 }
 }
 
 /// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): the default if it names none, and never

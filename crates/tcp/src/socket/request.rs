@@ -104,7 +104,7 @@ impl SynAck {
     pub fn put_into_sequence(&mut self, now: Instant, settings: &Settings) {
         const SIZES_V4: [u16; 4] = [1460, 1440, 1300, 536];
         const SIZES_V6: [u16; 4] = [8940, 1440, 1420, 1220];
-        let sizes = if settings.ip_header == 40 { SIZES_V6 } else { SIZES_V4 };
+        let sizes = if settings.is_ipv6() { SIZES_V6 } else { SIZES_V4 };
         let mss = self.negotiated.mss;
         self.negotiated.mss = sizes.into_iter().find(|size| *size <= mss).unwrap_or(sizes[3]);
         self.in_sequence = true;
