@@ -71,11 +71,7 @@ pub struct Run {
 const STRETCH: Duration = Duration::from_millis(20);
 
 pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
-    let checked = match scenario::read(&args.file, &args.changes)? {
-        Ok(checked) => checked,
-        Err(rejected) => anyhow::bail!("{rejected}"),
-    };
-    let scenario = checked.scenario;
+    let scenario = scenario::load(&args.file, &args.changes)?;
     let vantage = scenario.flows[0].sender_host();
     let side = files::side(&scenario, vantage).map(|_| VantageOverride::Sender);
     let analysis = Analysis::new(Options { vantage: side, ..Options::default() });
@@ -153,6 +149,7 @@ fn describe(
         frames,
         segments: frames,
         span: (frames > 0).then(|| (Instant::START, simulation.now())),
+        gone: false,
         skipped: Vec::new(),
         damage: (!whole).then(stopped),
         account: json!({ "seed": scenario.seed, "host": name, "events": simulation.events() }),

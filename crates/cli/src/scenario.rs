@@ -100,7 +100,7 @@ pub fn run(args: &Scenario) -> anyhow::Result<Outcome> {
 /// # Errors
 ///
 /// Outside, a file that cannot be read; inside, a scenario that is refused.
-pub fn read(file: &Path, changes: &Changes) -> anyhow::Result<Result<Checked, Rejected>> {
+fn read(file: &Path, changes: &Changes) -> anyhow::Result<Result<Checked, Rejected>> {
     // One byte more than the longest scenario, so that a longer one is refused as that without being read whole.
     const MOST_BYTES: u64 = (1 << 20) + 1;
     let name = file.to_string_lossy();
@@ -113,6 +113,14 @@ pub fn read(file: &Path, changes: &Changes) -> anyhow::Result<Result<Checked, Re
     read.with_context(|| name.clone().into_owned())?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: this is not text (UTF-8)"))?;
     Ok(slowpath_scenario::check(&name, &text, &changes.set, changes.seed))
+}
+
+/// Reads a scenario that has to be right.
+pub fn load(file: &Path, changes: &Changes) -> anyhow::Result<slowpath_scenario::Scenario> {
+    match read(file, changes)? {
+        Ok(checked) => Ok(checked.scenario),
+        Err(rejected) => bail!("{rejected}"),
+    }
 }
 
 fn run_check(args: &Check) -> anyhow::Result<Outcome> {

@@ -75,21 +75,21 @@ fn root() -> Found {
     }
 }
 
-/// On a thread of its own, which takes the namespace with it.
-fn network_namespace() -> Found {
-    let trial = || {
-        // SAFETY: it concerns the calling thread only.
-        let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
-        if result == 0 { None } else { Some(io::Error::last_os_error()) }
-    };
+/// Tries what changes a thread, on a thread of its own.
+fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, mend: &str) -> Found {
+    let trial = move || if trial() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     match thread::spawn(trial).join() {
-        Ok(None) => Found::There("can be made".into()),
-        Ok(Some(error)) => missing(
-            format!("unshare(CLONE_NEWNET): {error}"),
-            "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)",
-        ),
+        Ok(Ok(())) => Found::There(there.into()),
+        Ok(Err(error)) => missing(format!("{name}: {error}"), mend),
         Err(_) => missing("the trial ended early", "report it"),
     }
+}
+
+fn network_namespace() -> Found {
+    // SAFETY: it concerns the calling thread only.
+    let trial = || unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    let mend = "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)";
+    on_a_thread("unshare(CLONE_NEWNET)", trial, "can be made", mend)
 }
 
 fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability {
@@ -103,22 +103,14 @@ fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability 
     Ability { name, purpose, required: true, found }
 }
 
-/// On a thread of its own, which has the priority for as long as it lives.
 fn priority() -> Found {
     let trial = || {
         let parameters = libc::sched_param { sched_priority: 1 };
         // SAFETY: 0 is the calling thread, and the parameters are live.
-        let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-        if result == 0 { None } else { Some(io::Error::last_os_error()) }
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }
     };
-    match thread::spawn(trial).join() {
-        Ok(None) => Found::There("SCHED_FIFO can be had".into()),
-        Ok(Some(error)) => missing(
-            format!("sched_setscheduler(SCHED_FIFO): {error}"),
-            "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)",
-        ),
-        Err(_) => missing("the trial ended early", "report it"),
-    }
+    let mend = "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)";
+    on_a_thread("sched_setscheduler(SCHED_FIFO)", trial, "SCHED_FIFO can be had", mend)
 }
 
 fn cpus() -> Found {

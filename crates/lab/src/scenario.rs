@@ -40,12 +40,6 @@ pub fn case(scenario: &Scenario) -> Result<Case, Refused> {
     }
 }
 
-/// Which flow of the scenario each stream of the case is of.
-pub fn flow_of_streams(scenario: &Scenario) -> Vec<usize> {
-    let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
-    scenario.flows.iter().enumerate().flat_map(of).collect()
-}
-
 fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
     let first = &scenario.flows[0];
     let path = scenario.path(first.path);
@@ -293,7 +287,7 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::MTU_BYTES;
+    use crate::path::link::QueueLimit;
 
     fn read(text: &str) -> Scenario {
         slowpath_scenario::check("test.toml", text, &[], None).expect("a scenario").scenario
@@ -313,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_flow_the_other_way_is_reversed_on_the_same_path() {
-        let text = "[path]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+        let text = "[path]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n\
                     [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n\
                     [[flows]]\nname = \"down\"\namount = \"1 MB\"\nstreams = 2\n\
                     [[flows]]\nname = \"up\"\nfrom = \"receiver\"\nto = \"sender\"\namount = \"2 MB\"\n";
@@ -321,13 +315,11 @@ mod tests {
         let case = case(&scenario).expect("the lab can do that");
         let Work::Streams(streams) = &case.workload else { panic!("streams") };
         assert_eq!(streams.iter().map(|stream| stream.reversed).collect::<Vec<_>>(), [false, false, true]);
-        assert_eq!(flow_of_streams(&scenario), [0, 0, 1]);
+        assert_eq!(scenario.flow_of_streams(), [0, 0, 1]);
         assert_eq!((case.forward.delay_ns, case.backward.loss.len()), (20_000_000, 1));
         let queue = case.forward.link.as_ref().expect("a bottleneck").queue;
-        assert!(
-            format!("{queue:?}").contains(&format!("{}", 10_000_000 / 8 / 25)),
-            "one bdp: {queue:?}, {MTU_BYTES}"
-        );
+        // One bandwidth-delay product.
+        assert_eq!(queue, QueueLimit::Bytes(100_000_000 / 8 / 25));
     }
 
     #[test]

@@ -34,6 +34,17 @@ impl Scenario {
         Draws::new(self.seed)
     }
 
+    /// Its title; `A run` if it has none.
+    pub fn heading(&self) -> &str {
+        if self.title.is_empty() { "A run" } else { &self.title }
+    }
+
+    /// The flow of each stream, counted over all flows in order.
+    pub fn flow_of_streams(&self) -> Vec<usize> {
+        let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
+        self.flows.iter().enumerate().flat_map(of).collect()
+    }
+
     /// The host of that place.
     ///
     /// # Panics

@@ -44,6 +44,8 @@ pub struct Paired {
 pub struct Recording {
     /// Its name as given; `-` for standard input.
     pub name: String,
+    /// Whether it was thrown away once it was read, so that its name leads nowhere.
+    pub gone: bool,
     /// Its format, for people: `pcapng, zstd`.
     pub format: String,
     /// Frames read.

@@ -116,7 +116,7 @@ pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
     } else {
-        print(&document, &mut out)?;
+        print(&scenario, &document, &mut out)?;
     }
     out.flush()?;
     Ok(if live.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
@@ -154,8 +154,8 @@ fn of_flow<'a>(flow: &'a str, model: &Total, kernel: &Total) -> Vec<Number<'a>> 
     ]
 }
 
-fn print(document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", if document.title.is_empty() { "A run" } else { document.title })?;
+fn print(scenario: &Scenario, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", scenario.heading())?;
     writeln!(out, "the simulator beside Linux {}, seed {}\n", document.kernel, document.seed)?;
     let text = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.1}"));
     let mut rows = vec![["", "unit", "model", "kernel", "error"].map(str::to_owned).to_vec()];

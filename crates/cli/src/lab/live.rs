@@ -59,19 +59,24 @@ pub fn run(
     let capture = folder.join(run::recording_file(Host::Sender, Format::Pcap));
     let options = Options { vantage: Some(VantageOverride::Sender), ..Options::default() };
     let mut analysis = Analysis::new(options);
-    let read = recording::read(&capture, &mut analysis, console)?;
+    let read = recording::read(&capture, &mut analysis, console)?.recording;
+    let recording = if keep.is_some() {
+        read
+    } else {
+        Recording { name: format!("{}, at the sending host", scenario.heading()), gone: true, ..read }
+    };
     let (not_kept, ()) = analysis.finish_each(each);
     Ok(Live {
         totals: totals(scenario, &outcome.truth),
         invalid: invalid(&outcome.truth),
-        recording: Recording { name: format!("{}, at the sending host", scenario.title), ..read.recording },
+        recording,
         not_kept: not_kept.flows,
         truth: outcome.truth,
     })
 }
 
 fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
-    let flows = scenario::flow_of_streams(scenario);
+    let flows = scenario.flow_of_streams();
     let mut totals = vec![Total::default(); scenario.flows.len()];
     for connection in &truth.connections {
         let flow = match truth.case.workload {
@@ -109,9 +114,13 @@ pub fn allowed_lateness(way: &OneWay) -> Duration {
     Duration::from_nanos((way.config.delay_ns / 100).max(200_000))
 }
 
+/// Both directions of the path, by name.
+pub fn ways(truth: &Truth) -> [(&'static str, &OneWay); 2] {
+    [("to the receiver", &truth.path.forward), ("to the sender", &truth.path.backward)]
+}
+
 fn invalid(truth: &Truth) -> Vec<String> {
-    let ways = [("to the receiver", &truth.path.forward), ("to the sender", &truth.path.backward)];
-    let late = ways.into_iter().filter_map(|(name, way)| {
+    let late = ways(truth).into_iter().filter_map(|(name, way)| {
         let (late, allowed) = (Duration::from_nanos(way.report.lateness.p99_ns), allowed_lateness(way));
         (late > allowed).then(|| {
             let times = (duration(late), duration(allowed));

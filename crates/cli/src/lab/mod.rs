@@ -83,10 +83,7 @@ struct Asked {
 
 impl Asked {
     fn scenario(&self) -> anyhow::Result<Scenario> {
-        match scenario::read(&self.file, &self.changes)? {
-            Ok(checked) => Ok(checked.scenario),
-            Err(rejected) => anyhow::bail!("{rejected}"),
-        }
+        scenario::load(&self.file, &self.changes)
     }
 
     fn keep(&self) -> Option<&Path> {

@@ -88,6 +88,9 @@ pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
     } else {
         print(&scenario, &live, &mut out)?;
         terminal::diagnosis(&diagnosis, &console.look(), &mut out)?;
+        if asked.keep.is_none() {
+            writeln!(out, "\nThe captures were not kept: with --keep DIR one can look at their packets.")?;
+        }
     }
     out.flush()?;
     Ok(outcome)
@@ -117,14 +120,13 @@ fn lasted(live: &Live) -> Duration {
 }
 
 fn print(scenario: &Scenario, live: &Live, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
+    writeln!(out, "{}", scenario.heading())?;
     let took = duration_text(lasted(live));
     writeln!(out, "{took} on Linux {}, seed {}", live.truth.kernel, scenario.seed)?;
     writeln!(out)?;
     transfers::print(&named(scenario, &live.totals), out)?;
     writeln!(out)?;
-    let ways = [("to the receiver", &live.truth.path.forward), ("to the sender", &live.truth.path.backward)];
-    for (name, way) in ways {
+    for (name, way) in live::ways(&live.truth) {
         let totals = &way.report.totals;
         let late = |ns| duration(Duration::from_nanos(ns));
         writeln!(

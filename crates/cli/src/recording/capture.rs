@@ -46,6 +46,7 @@ fn describe(summary: &Summary) -> anyhow::Result<Recording> {
     };
     Ok(Recording {
         name: summary.name.clone(),
+        gone: false,
         format: format!("{format}{packing}"),
         frames: summary.frames,
         segments: summary.segments,

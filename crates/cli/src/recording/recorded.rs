@@ -25,6 +25,7 @@ fn describe(summary: Summary) -> views::Recording {
         frames: summary.packets,
         segments: summary.packets,
         span: summary.span,
+        gone: false,
         skipped: Vec::new(),
         account: json!({ "title": about.title, "seed": about.seed, "host": about.host, "events": summary.events }),
         damage: summary.damage,

@@ -22,13 +22,10 @@ pub struct Simulated {
 impl Simulated {
     /// Of the scenario in a file, as it stands there.
     pub fn of(path: &Path) -> anyhow::Result<Self> {
-        let checked = match scenario::read(path, &Changes::default())? {
-            Ok(checked) => checked,
-            Err(rejected) => anyhow::bail!("{rejected}"),
-        };
-        let host = checked.scenario.flows[0].sender_host();
-        let encoder = Pcapng::new(host, &checked.scenario.host(host).name);
-        let simulation = Simulation::new(&checked.scenario);
+        let scenario = scenario::load(path, &Changes::default())?;
+        let host = scenario.flows[0].sender_host();
+        let encoder = Pcapng::new(host, &scenario.host(host).name);
+        let simulation = Simulation::new(&scenario);
         Ok(Self { simulation, encoder, progress: Progress::Running, read: 0 })
     }
 }

@@ -25,7 +25,7 @@ pub fn print(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let lasted = simulation.now().since(Instant::START).unwrap_or_default();
-    writeln!(out, "{}", if scenario.title.is_empty() { "A run" } else { &scenario.title })?;
+    writeln!(out, "{}", scenario.heading())?;
     writeln!(out, "{} simulated, seed {}", duration_text(lasted), scenario.seed)?;
     writeln!(out)?;
     transfers::print(&flows(scenario, simulation), out)?;

@@ -2,7 +2,7 @@
 
 use slowpath_analyses::waits::{Spread, Waits};
 use slowpath_model::{Bytes, End, EventKind, Wait};
-use slowpath_scenario::{Flow, Scenario};
+use slowpath_scenario::Scenario;
 use slowpath_simulator::Occurrence;
 use slowpath_views::quantity::{count, duration};
 use std::time::Duration;
@@ -23,9 +23,10 @@ pub struct Row<'a> {
 
 impl Waiting {
     pub fn new(scenario: &Scenario) -> Self {
-        let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
-        let flows = scenario.flows.iter().enumerate().flat_map(of).collect();
-        Self { flows, ends: scenario.flows.iter().map(|_| Default::default()).collect() }
+        Self {
+            flows: scenario.flow_of_streams(),
+            ends: scenario.flows.iter().map(|_| Default::default()).collect(),
+        }
     }
 
     pub fn happened(&mut self, occurrence: &Occurrence<'_>) {

@@ -29,9 +29,9 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     (warnings, list(false).map(|text| format!("Left aside or odd: {text}.")).into_iter().collect())
 }
 
-/// What to type to see a flow's packets; `None` where they came from a stream.
+/// What to type to see a flow's packets; `None` where they came from a stream, or are no longer there.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
-    let recording = diagnosis.reported().filter(|recording| recording.name != "-")?;
+    let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
     Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
 }
 

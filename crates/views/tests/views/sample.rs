@@ -250,6 +250,7 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
 pub fn recording() -> Recording {
     Recording {
         name: "transfer.pcapng".to_owned(),
+        gone: false,
         format: "pcapng".to_owned(),
         frames: 56_220,
         segments: 56_203,
