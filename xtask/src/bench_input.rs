@@ -115,12 +115,8 @@ fn short_connections() -> Traffic {
         workload: Workload::Exchange(Exchange {
             clients: 8,
             connections_per_client: 5000,
-            rounds_per_connection: 1,
-            request_bytes: 200,
-            response_bytes: 14_000,
-            think_ns: 0,
-            server_ns: 0,
             recorded: false,
+            ..Exchange::one(200, 14_000)
         }),
         watch: WatchOptions { snap_bytes: 96, buffer_kib: 128 * 1024, immediate: false, packets: None },
     }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use slowpath_lab::case::{Case, Set};
-use slowpath_lab::run::{Outcome, run};
+use slowpath_lab::run::{Outcome, Packing, run};
 use slowpath_lab::{cases, namespaces};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -70,7 +70,8 @@ impl Captures {
                 scope.spawn(|| {
                     while let Some(case) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                         let id = case.id();
-                        let holds = (0..self.attempts).any(|_| report(&id, run(&case, &folder.join(&id))));
+                        let holds = (0..self.attempts)
+                            .any(|_| report(&id, run(&case, &folder.join(&id), Packing::Small)));
                         if !holds && let Ok(mut failed) = failed.lock() {
                             failed.push(id);
                         }

@@ -1,5 +1,6 @@
 //! A case: one transfer whose limiting cause is known because we caused it.
 
+use crate::load::Load;
 use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::recording::{Omission, Recording};
@@ -105,6 +106,12 @@ pub struct Settings {
     /// Attributes of the sender's route to the receiver, as `ip route` takes them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender_route: Option<String>,
+    /// The machine's CPU that runs the sender's receive softirqs, if not that which transmits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender_softirq_cpu: Option<u32>,
+    /// The machine's CPU that runs the receiver's receive softirqs, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver_softirq_cpu: Option<u32>,
     /// Options of the sockets on the sender's host.
     pub sender_socket: SocketOptions,
     /// Options of the sockets on the receiver's host.
@@ -199,6 +206,9 @@ pub struct Case {
     pub warm_up_bytes: Option<u64>,
     /// What runs.
     pub workload: Workload,
+    /// What else wants the hosts' CPUs.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub loads: Vec<Load>,
     /// Streams are closed as they are after this long.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_after_ns: Option<u64>,
@@ -229,6 +239,8 @@ impl Settings {
             sender_sysctls: Vec::new(),
             receiver_sysctls: Vec::new(),
             sender_route: None,
+            sender_softirq_cpu: None,
+            receiver_softirq_cpu: None,
             sender_socket: cubic.clone(),
             receiver_socket: cubic,
         }
@@ -280,6 +292,7 @@ impl Case {
             seeds: None,
             warm_up_bytes: None,
             workload,
+            loads: Vec::new(),
             cut_after_ns: None,
             recording: Recording::default(),
             checks: vec![Check::LatenessAtMost(5.0)],

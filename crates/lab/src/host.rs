@@ -17,6 +17,11 @@ pub enum Host {
     Receiver,
 }
 
+impl Host {
+    /// Both of them.
+    pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+}
+
 /// The host that sent a frame, by its address.
 pub fn sent_by(frame: &[u8]) -> Option<Host> {
     match frame.get(6..12)? {

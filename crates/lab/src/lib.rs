@@ -9,7 +9,8 @@
 //!   that is too much for the relay.
 //! - The hosts: [`namespaces`], which never outlive a run for long; [`testbed`], their interfaces, addresses
 //!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
-//! - What runs: [`workload`].
+//! - What runs: [`workload`]; what else does: [`load`]. How either is scheduled: [`task`]; on which of the machine's
+//!   CPUs: [`cpus`].
 //! - What is kept: [`watch`] (tcpdump), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
 //! - What is known afterwards: [`tcp_info`], [`samples`] and [`sampled`], [`counters`].
@@ -22,11 +23,13 @@ pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod counters;
+pub mod cpus;
 pub mod drill;
 pub mod error;
 pub mod frame;
 pub mod host;
 pub mod lateness;
+pub mod load;
 pub mod machine;
 pub mod namespaces;
 pub mod pcap;
@@ -40,6 +43,7 @@ pub mod samples;
 pub mod scenario;
 pub mod scratch;
 pub mod signals;
+pub mod task;
 pub mod tcp_info;
 pub mod testbed;
 pub mod truth;

@@ -135,6 +135,15 @@ impl Namespaces {
         run(&command)
     }
 
+    /// Writes a file of a namespace's own /sys, which only `ip netns exec` shows.
+    ///
+    /// # Errors
+    /// If the kernel has no such file or refuses the value.
+    pub fn write_sys(&self, place: Place, path: &str, value: &str) -> Result<(), LabError> {
+        let script = format!("echo {value} >{path}");
+        run(&["ip", "netns", "exec", &self.name(place), "sh", "-c", &script])
+    }
+
     /// Sets a per-namespace sysctl, by its dotted name.
     ///
     /// # Errors

@@ -4,8 +4,10 @@ use crate::case::Case;
 use crate::check;
 use crate::clock;
 use crate::counters;
+use crate::cpus::{self, KeptAway};
 use crate::error::LabError;
 use crate::host::{DEVICE, Host};
+use crate::load;
 use crate::namespaces::{Namespaces, Place};
 use crate::path::Path as EmulatedPath;
 use crate::recording::{self, Format};
@@ -26,7 +28,24 @@ use std::time::Duration;
 const RELAY_PRIORITY: i32 = 20;
 const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
-const COMPRESSION_LEVEL: i32 = 19;
+
+/// How small the files of a run are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As small as it goes: they are kept for good.
+    Small,
+    /// As fast as it goes: hundreds of megabytes a second.
+    Quick,
+}
+
+impl Packing {
+    fn level(self) -> i32 {
+        match self {
+            Self::Small => 19,
+            Self::Quick => 1,
+        }
+    }
+}
 
 /// The files of a run, beside its two recordings.
 pub const SAMPLES: &str = "samples.csv.zst";
@@ -59,14 +78,16 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
-pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
+pub fn run(case: &Case, folder: &Path, packing: Packing) -> Result<Outcome, LabError> {
     let scratch = Scratch::create()?;
     let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
+    let kept_away = KeptAway::from(case)?;
     let (namespaces, hosts) = testbed::build(&case.settings)?;
+    cpus::steer(&namespaces, case)?;
     let seeds = case.seeds();
     let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
     let (mut truth, samples) = bench.run(&raw)?;
-    drop(namespaces);
+    drop((namespaces, kept_away));
     let captured = |path: &Path| fs::read(path).map_err(LabError::file(path));
     let (sender, left_out_at_sender) = recording::make(&captured(&raw[0])?, &case.recording)?;
     let (receiver, left_out_at_receiver) = recording::make(&captured(&raw[1])?, &case.recording)?;
@@ -80,9 +101,9 @@ pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file(folder))?;
         for (host, recording) in [(Host::Sender, sender), (Host::Receiver, receiver)] {
             let file = recording_file(host, case.recording.format);
-            outcome.stored_bytes += store(&folder.join(file), &recording)?;
+            outcome.stored_bytes += store(&folder.join(file), &recording, packing)?;
         }
-        outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes())?;
+        outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes(), packing)?;
         let json = truth::to_json(&outcome.truth)?;
         let path = folder.join(TRUTH);
         fs::write(&path, &json).map_err(LabError::file(&path))?;
@@ -92,8 +113,8 @@ pub fn run(case: &Case, folder: &Path) -> Result<Outcome, LabError> {
     Ok(outcome)
 }
 
-fn store(path: &Path, data: &[u8]) -> Result<u64, LabError> {
-    let packed = zstd::encode_all(data, COMPRESSION_LEVEL).map_err(LabError::file(path))?;
+fn store(path: &Path, data: &[u8], packing: Packing) -> Result<u64, LabError> {
+    let packed = zstd::encode_all(data, packing.level()).map_err(LabError::file(path))?;
     fs::write(path, &packed).map_err(LabError::file(path))?;
     Ok(packed.len() as u64)
 }
@@ -137,9 +158,13 @@ impl Bench<'_> {
                 clock::make_thread_punctual(SAMPLER_PRIORITY);
                 sampler.run(SAMPLE_EVERY_NS, &sampler_stop)
             });
+            let start_ns = clock::monotonic_ns();
+            let deadline_ns = start_ns.saturating_add(case_ns());
+            let loads = load::Running::start(&self.case.loads, start_ns, deadline_ns, self.seeds[0])?;
             let from_ns = clock::realtime_ns();
             let connections = self.transfer(&sampler)?;
             let to_ns = clock::realtime_ns();
+            let loads = loads.stop();
             self.let_it_settle();
             let captures = BothHosts { sender: sender_watch.stop()?, receiver: receiver_watch.stop()? };
             let after = self.counters()?;
@@ -151,6 +176,7 @@ impl Bench<'_> {
                 receiver: counters::growth(&before.receiver, &after.receiver),
             };
             let mut truth = self.truth((from_ns, to_ns), connections, reports);
+            truth.loads = loads;
             truth.counters = counters;
             truth.captures = captures;
             Ok((truth, samples))
@@ -158,7 +184,7 @@ impl Bench<'_> {
     }
 
     fn surroundings<'a>(&self, sampler: &'a Sampler) -> Surroundings<'a> {
-        let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = clock::monotonic_ns().saturating_add(case_ns());
         Surroundings { sampler, deadline_ns, cut_ns: None }
     }
 
@@ -232,6 +258,7 @@ impl Bench<'_> {
             to_ns,
             connections,
             counters: BothHosts::default(),
+            loads: Vec::new(),
             path: BothWays {
                 forward: way(0, &case.forward, forward),
                 backward: way(1, &case.backward, backward),
@@ -241,6 +268,10 @@ impl Bench<'_> {
             checks: Vec::new(),
         }
     }
+}
+
+fn case_ns() -> u64 {
+    u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX)
 }
 
 struct StopOnDrop<'a>([&'a AtomicBool; 2]);

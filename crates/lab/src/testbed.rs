@@ -129,10 +129,7 @@ pub fn offload(namespaces: &Namespaces, place: Place, offload: Offload) -> Resul
         Offload::SuperPackets => {
             namespaces.execute(place, &format!("ethtool -K {DEVICE} tso on gso on gro on txvlan off"))?;
             let path = format!("/sys/class/net/{DEVICE}/gro_flush_timeout");
-            // `ip netns exec` shows the namespace's own /sys.
-            let script = format!("echo {GRO_FLUSH_TIMEOUT_NS} >{path}");
-            let name = namespaces.name(place);
-            crate::namespaces::run(&["ip", "netns", "exec", &name, "sh", "-c", &script])
+            namespaces.write_sys(place, &path, &GRO_FLUSH_TIMEOUT_NS.to_string())
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::case::{Case, Check, Label, ShareBasis};
 use crate::counters::Counters;
+use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;
 use crate::relay::DirectionReport;
@@ -34,6 +35,9 @@ pub struct Truth {
     pub connections: Vec<Connection>,
     /// What the counters of the hosts (as of `nstat`) grew by during the run.
     pub counters: BothHosts<Counters>,
+    /// What else wanted the hosts' CPUs, and how much of them it had.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub loads: Vec<LoadRecord>,
     /// The path and what it did.
     pub path: BothWays,
     /// What tcpdump says about the two captures.

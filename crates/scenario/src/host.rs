@@ -82,3 +82,13 @@ pub enum LoadKind {
         wait: Duration,
     },
 }
+
+impl LoadKind {
+    /// How many tasks there are at a time.
+    pub fn tasks(self) -> u32 {
+        match self {
+            Self::Hogs { count } => count,
+            Self::Make { jobs, .. } => jobs,
+        }
+    }
+}

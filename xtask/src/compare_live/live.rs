@@ -8,18 +8,18 @@ use slowpath_lab::case::Offload;
 use slowpath_lab::host::Host;
 use slowpath_lab::recording::Format;
 use slowpath_lab::run::{self, recording_file};
-use slowpath_lab::scenario;
 use slowpath_lab::scratch::Scratch;
+use slowpath_lab::{scenario, task};
 use slowpath_scenario::Scenario;
 use std::path::Path;
 
 /// Runs it.
 pub fn run(scenario: &Scenario) -> Result<Seen> {
-    let case = scenario::case(scenario)?;
+    let case = scenario::case(scenario, &task::own_cpus())?;
     ensure!(case.settings.offload == Offload::PerPacket, "captures with single packets: tso and gro are off");
     let scratch = Scratch::create()?;
     let folder = scratch.file("run");
-    ensure!(run::run(&case, &folder)?.written, "the machine is too busy for a capture");
+    ensure!(run::run(&case, &folder, run::Packing::Quick)?.written, "the machine is too busy for a capture");
     read(&folder)
 }
 

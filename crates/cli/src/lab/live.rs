@@ -14,7 +14,7 @@ use slowpath_lab::truth::{Connection, OneWay, Truth};
 use slowpath_lab::workload::Workload;
 use slowpath_lab::workload::end::EndRecord;
 use slowpath_lab::workload::stream::number_of;
-use slowpath_lab::{run, scenario, signals};
+use slowpath_lab::{run, scenario, signals, task};
 use slowpath_model::{Bytes, Instant};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::report::Total;
@@ -43,7 +43,7 @@ pub fn run(
     console: &Console,
     each: impl FnMut(FlowReport),
 ) -> anyhow::Result<Live> {
-    let case = scenario::case(scenario)?;
+    let case = scenario::case(scenario, &task::own_cpus())?;
     if let Some(folder) = keep {
         ensure!(!folder.exists(), "{}: is there already; name a folder that is not", folder.display());
     }
@@ -52,7 +52,7 @@ pub fn run(
     let waiting = console.working(&scenario.title);
     let scratch = Scratch::create()?;
     let folder = keep.map_or_else(|| scratch.file("run"), Path::to_owned);
-    let outcome = run::run(&case, &folder)?;
+    let outcome = run::run(&case, &folder, run::Packing::Quick)?;
     drop(waiting);
     let failed: Vec<_> = outcome.truth.checks.iter().filter(|check| !check.holds).collect();
     ensure!(outcome.written, "the machine was too busy to carry and capture every packet: {failed:?}");
@@ -79,15 +79,19 @@ fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
     let flows = scenario.flow_of_streams();
     let mut totals = vec![Total::default(); scenario.flows.len()];
     for connection in &truth.connections {
-        let flow = match truth.case.workload {
-            Workload::Streams(_) => flows.get(number_of(&connection.sender)).copied(),
-            Workload::Exchange(_) => Some(0),
-        };
-        if let Some(total) = flow.and_then(|flow| totals.get_mut(flow)) {
+        if let Some(total) = flow_of(&flows, truth, connection).and_then(|flow| totals.get_mut(flow)) {
             total.join(&total_of(connection, truth.from_ns));
         }
     }
     totals
+}
+
+/// The flow of a connection, given those of all streams.
+pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection) -> Option<usize> {
+    match truth.case.workload {
+        Workload::Streams(_) => flow_of_streams.get(number_of(&connection.sender)).copied(),
+        Workload::Exchange(_) => Some(0),
+    }
 }
 
 /// What came of a connection, of the direction in which more went.

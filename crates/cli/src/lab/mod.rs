@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod hosts;
 mod live;
 mod run;
 

@@ -1,6 +1,7 @@
 //! `slowpath lab run`.
 
 use super::Asked;
+use super::hosts::HostResult;
 use super::live::{self, Live};
 use crate::console::{self, Console};
 use crate::transfers::{self, FlowResult};
@@ -38,6 +39,8 @@ pub struct Document<'a> {
     invalid: &'a [String],
     /// The scenario's flows.
     flows: Vec<FlowResult<'a>>,
+    /// Both hosts, the sender's first.
+    hosts: Vec<HostResult<'a>>,
     /// The path to the receiver, and back.
     path: Vec<Way>,
     /// What `slowpath diagnose --json` says of the capture at the sending host.
@@ -110,6 +113,7 @@ fn document<'a>(scenario: &'a Scenario, live: &'a Live, diagnosis: &'a Diagnosis
         seconds: lasted(live).as_secs_f64(),
         invalid: &live.invalid,
         flows: flows.iter().map(|(name, total)| FlowResult::of(name, total)).collect(),
+        hosts: HostResult::both(scenario, &live.truth),
         path: vec![Way::of(&live.truth.path.forward), Way::of(&live.truth.path.backward)],
         diagnosis: json::Diagnosis::of(diagnosis),
     }
@@ -126,6 +130,9 @@ fn print(scenario: &Scenario, live: &Live, out: &mut impl Write) -> io::Result<(
     writeln!(out)?;
     transfers::print(&named(scenario, &live.totals), out)?;
     writeln!(out)?;
+    for host in HostResult::both(scenario, &live.truth) {
+        host.print(out)?;
+    }
     for (name, way) in live::ways(&live.truth) {
         let totals = &way.report.totals;
         let late = |ns| duration(Duration::from_nanos(ns));

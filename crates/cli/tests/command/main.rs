@@ -5,6 +5,7 @@ mod captures;
 mod drill;
 mod help;
 mod lab;
+mod load;
 mod recorded;
 mod scenario;
 mod show;

@@ -120,16 +120,8 @@ fn request_response(set: Set) -> Vec<Case> {
         &[(25, 35, 90_000, 350, 10, PACKETS), (12, 60, 20_000, 220, 14, SUPER)],
     );
     let case = |(rate, rtt, response, think, rounds, offload)| {
-        let plan = Exchange {
-            clients: 1,
-            connections_per_client: 1,
-            rounds_per_connection: rounds,
-            request_bytes: 200,
-            response_bytes: response,
-            think_ns: ms(think),
-            server_ns: 0,
-            recorded: true,
-        };
+        let plan =
+            Exchange { rounds_per_connection: rounds, think_ns: ms(think), ..Exchange::one(200, response) };
         Case::new(
             set,
             "request-response",
@@ -157,16 +149,8 @@ fn slow_server(set: Set) -> Vec<Case> {
         &[(30, 45, 60_000, 400, 9)],
     );
     let case = |(rate, rtt, response, server, rounds)| {
-        let plan = Exchange {
-            clients: 1,
-            connections_per_client: 1,
-            rounds_per_connection: rounds,
-            request_bytes: 300,
-            response_bytes: response,
-            think_ns: 0,
-            server_ns: ms(server),
-            recorded: true,
-        };
+        let plan =
+            Exchange { rounds_per_connection: rounds, server_ns: ms(server), ..Exchange::one(300, response) };
         Case::new(
             set,
             "slow-server",

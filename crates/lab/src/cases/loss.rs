@@ -164,16 +164,7 @@ fn tail_loss(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, response, lost, without): (u64, u64, u64, u64, Without)| {
         let rounds = 16_u64;
-        let plan = Exchange {
-            clients: 1,
-            connections_per_client: 1,
-            rounds_per_connection: rounds as u32,
-            request_bytes: 200,
-            response_bytes: response,
-            think_ns: 0,
-            server_ns: 0,
-            recorded: true,
-        };
+        let plan = Exchange { rounds_per_connection: rounds as u32, ..Exchange::one(200, response) };
         // Where the last `lost` segments of each response begin: it is cut at multiples of the MSS.
         let tail = ((response - 1) / MSS_BYTES + 1 - lost) * MSS_BYTES;
         let stretch =

@@ -21,16 +21,7 @@ fn short_connections(set: Set) -> Vec<Case> {
         &[(30, 50, 20_000, 4, 8)],
     );
     let case = |(rate, rtt, response, clients, connections)| {
-        let plan = Exchange {
-            clients,
-            connections_per_client: connections,
-            rounds_per_connection: 1,
-            request_bytes: 150,
-            response_bytes: response,
-            think_ns: 0,
-            server_ns: 0,
-            recorded: true,
-        };
+        let plan = Exchange { clients, connections_per_client: connections, ..Exchange::one(150, response) };
         Case::new(
             set,
             "short-connections",

@@ -146,16 +146,8 @@ fn pcapng_random_loss(set: Set) -> Vec<Case> {
 fn pcapng_request_response(set: Set) -> Vec<Case> {
     let rows = rows(set, &[(15, 30, 25_000, 220)], &[(25, 40, 35_000, 260)], &[(20, 50, 30_000, 280)]);
     let case = |(rate, rtt, response, think)| {
-        let plan = Exchange {
-            clients: 1,
-            connections_per_client: 1,
-            rounds_per_connection: 10,
-            request_bytes: 200,
-            response_bytes: response,
-            think_ns: ms(think),
-            server_ns: 0,
-            recorded: true,
-        };
+        let plan =
+            Exchange { rounds_per_connection: 10, think_ns: ms(think), ..Exchange::one(200, response) };
         as_pcapng(Case::new(
             set,
             "pcapng-request-response",

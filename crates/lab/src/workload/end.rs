@@ -4,6 +4,7 @@ use super::{Calls, Reader, SocketOptions, Writer};
 use crate::clock;
 use crate::error::LabError;
 use crate::samples::Sampler;
+use crate::task::{Scheduling, TaskRecord};
 use crate::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -13,7 +14,22 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Priority of the applications' threads; below the capture (10) and the relay (20).
-pub const PRIORITY: i32 = 5;
+const PRIORITY: i32 = 5;
+
+/// Makes the calling thread an application's: scheduled as asked, or before all ordinary tasks, as on a machine that has
+/// nothing else to do.
+///
+/// # Errors
+/// If the kernel refuses what was asked.
+pub(super) fn become_application(asked: Option<&Scheduling>) -> Result<(), LabError> {
+    match asked {
+        Some(scheduling) => scheduling.apply(0),
+        None => {
+            clock::make_thread_punctual(PRIORITY);
+            Ok(())
+        }
+    }
+}
 
 /// What one end of a connection did and when, and what its kernel says. Times are `CLOCK_REALTIME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +71,12 @@ pub struct EndRecord {
     pub sndbuf_bytes: Option<u64>,
     /// Size of the receive buffer then, as `SO_RCVBUF` reads back.
     pub rcvbuf_bytes: Option<u64>,
+    /// The task that read, by the kernel's account.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reader: Option<TaskRecord>,
+    /// The task that wrote, by the kernel's account.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub writer: Option<TaskRecord>,
 }
 
 /// What both ends need to know while they run.
@@ -179,6 +201,8 @@ impl End {
             info: None,
             sndbuf_bytes: None,
             rcvbuf_bytes: None,
+            reader: None,
+            writer: None,
         };
         Ok(Self { socket, record, calls: Calls::default() })
     }

@@ -1,11 +1,12 @@
 //! Requests and responses, over few or many connections.
 
-use super::end::{self, End, EndRecord, PRIORITY, Surroundings};
+use super::end::{self, End, EndRecord, Surroundings, become_application};
 use super::stream::Hosts;
 use super::{Exchange, SocketOptions};
 use crate::clock;
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};
+use crate::task::TaskRecord;
 use socket2::Socket;
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
@@ -30,11 +31,11 @@ pub fn run(
         for _ in 0..plan.clients {
             let (listener, options) = (&listener, &hosts.sender_options);
             servers.push(scope.spawn(move || {
-                clock::make_thread_punctual(PRIORITY);
+                become_application(plan.server.as_ref())?;
                 repeat(plan, || serve(listener, options, plan, around))
             }));
             clients.push(scope.spawn(move || {
-                clock::make_thread_punctual(PRIORITY);
+                become_application(plan.client.as_ref())?;
                 namespaces.enter(Place::Receiver)?;
                 repeat(plan, || ask(address, &hosts.receiver_options, plan, around))
             }));
@@ -93,6 +94,7 @@ fn serve(
     end.read_as(&super::Reader::Greedy, around)?;
     end.inquire()?;
     drop(watching);
+    end.record.reader = TaskRecord::of_this_thread();
     Ok(end.record)
 }
 
@@ -118,5 +120,6 @@ fn ask(
     end.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))?;
     // Wait for the server's end of file, so that the last acknowledgement is on its way too.
     end.read_to_the_end(around)?;
+    end.record.reader = TaskRecord::of_this_thread();
     Ok(end.record)
 }

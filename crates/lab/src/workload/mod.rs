@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod squeeze;
 pub mod stream;
 
+use crate::task::Scheduling;
 use serde::{Deserialize, Serialize};
 
 /// How an end writes.
@@ -122,6 +123,12 @@ pub struct Stream {
     /// Congestion control of the writer, if not the case's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,
+    /// How the process that opens is scheduled; before all ordinary ones if `None`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub opener: Option<Scheduling>,
+    /// How the process that accepts is, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub acceptor: Option<Scheduling>,
 }
 
 impl Stream {
@@ -136,6 +143,8 @@ impl Stream {
             calls: Calls::default(),
             after_ns: 0,
             congestion_control: None,
+            opener: None,
+            acceptor: None,
         }
     }
 }
@@ -159,6 +168,30 @@ pub struct Exchange {
     pub server_ns: u64,
     /// Whether TCP_INFO is read and kept for each connection.
     pub recorded: bool,
+    /// How the client's process is scheduled; before all ordinary ones if `None`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub client: Option<Scheduling>,
+    /// How the server's is, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<Scheduling>,
+}
+
+impl Exchange {
+    /// One request of that size and one response, recorded; nobody takes time over them.
+    pub fn one(request_bytes: u64, response_bytes: u64) -> Self {
+        Self {
+            clients: 1,
+            connections_per_client: 1,
+            rounds_per_connection: 1,
+            request_bytes,
+            response_bytes,
+            think_ns: 0,
+            server_ns: 0,
+            recorded: true,
+            client: None,
+            server: None,
+        }
+    }
 }
 
 /// What runs over the path in a case.

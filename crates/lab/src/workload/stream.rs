@@ -1,10 +1,11 @@
 //! Connections over which one end, or both, send in bulk or in messages.
 
-use super::end::{self, End, EndRecord, PRIORITY, Surroundings};
+use super::end::{self, End, EndRecord, Surroundings, become_application};
 use super::{Reader, SocketOptions, Stream, Writer};
 use crate::clock;
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};
+use crate::task::{Scheduling, TaskRecord};
 use socket2::Socket;
 use std::net::{IpAddr, SocketAddr};
 
@@ -62,16 +63,18 @@ pub fn run(
                 let stream = plan.stream;
                 let (listener, options) = (plan.listener, plan.listener_options);
                 let acceptor = scope.spawn(move || {
-                    clock::make_thread_punctual(PRIORITY);
+                    let task = stream.acceptor.as_ref();
+                    become_application(task)?;
                     let end = End { calls: stream.calls, ..End::accept(&listener, options, around)? };
-                    run_end(end, stream.answer, &stream.reader, around)
+                    run_end(end, task, stream.answer, &stream.reader, around)
                 });
                 let (opener, to) = (plan.opener, plan.to);
                 let opener = scope.spawn(move || {
-                    clock::make_thread_punctual(PRIORITY);
+                    let task = stream.opener.as_ref();
+                    become_application(task)?;
                     clock::sleep_until_monotonic(start_ns + stream.after_ns);
                     let end = End { calls: stream.calls, ..End::connect(opener, to, around)? };
-                    run_end(end, Some(stream.writer), &Reader::Greedy, around)
+                    run_end(end, task, Some(stream.writer), &Reader::Greedy, around)
                 });
                 (opener, acceptor)
             })
@@ -106,6 +109,7 @@ fn plan<'a>(
 /// Writes and reads at the same time, each as planned.
 fn run_end(
     end: End,
+    task: Option<&Scheduling>,
     writer: Option<Writer>,
     reader: &Reader,
     around: Surroundings,
@@ -116,6 +120,7 @@ fn run_end(
         end.read_as(reader, around)?;
         end.inquire()?;
         drop(watching);
+        end.record.reader = TaskRecord::of_this_thread();
         return Ok(end.record);
     };
     let second = end.socket.try_clone().map_err(LabError::system("duplicate a socket"))?;
@@ -123,18 +128,22 @@ fn run_end(
     let mut writing = end;
     let (read, written) = std::thread::scope(|scope| {
         let read = scope.spawn(|| {
-            clock::make_thread_punctual(PRIORITY);
-            reading.read_as(reader, around)
+            become_application(task)?;
+            let read = reading.read_as(reader, around);
+            reading.record.reader = TaskRecord::of_this_thread();
+            read
         });
         let written = writing.write_as(writer, around);
         (read.join().unwrap_or(Err(LabError::Panicked { role: "reads" })), written)
     });
+    writing.record.writer = TaskRecord::of_this_thread();
     written.and(read)?;
     drop(watching);
     Ok(EndRecord {
         read_bytes: reading.record.read_bytes,
         read_ended_ns: reading.record.read_ended_ns,
         stops_ns: reading.record.stops_ns,
+        reader: reading.record.reader,
         ..writing.record
     })
 }

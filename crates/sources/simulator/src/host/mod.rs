@@ -170,11 +170,7 @@ impl Host {
 
     fn add_load(&mut self, load: &slowpath_scenario::Load, out: &mut Outside<'_>) {
         let stop = load.stop.map(|stop| Instant::START + stop);
-        let count = match load.kind {
-            LoadKind::Hogs { count } => count,
-            LoadKind::Make { jobs, .. } => jobs,
-        };
-        for _ in 0..count {
+        for _ in 0..load.kind.tasks() {
             let program = match load.kind {
                 LoadKind::Hogs { .. } => Program::Hog(Hog::new(stop)),
                 LoadKind::Make { job_time, burst, wait, .. } => {

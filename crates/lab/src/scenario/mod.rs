@@ -3,11 +3,17 @@
 //! Hosts are namespaces of this machine, so that their kernel, CPUs and cards are this machine's. What a scenario asks
 //! beyond that is refused, all of it at once; nothing is left out in silence.
 
+mod hosts;
+
 use crate::case::{Case, Offload, Set, Settings};
+use crate::host::Host as Role;
 use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Workload as Work, Writer};
+use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
 use slowpath_model::{Bytes, Rate};
-use slowpath_scenario::{Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Workload};
+use slowpath_scenario::{
+    Bulk, Flow, Host, HostId, Messages, Pause, Process, RequestResponse, Scenario, Workload,
+};
 use std::fmt;
 use std::time::Duration;
 
@@ -27,20 +33,21 @@ pub const LONGEST: Duration = Duration::from_secs(240);
 /// The MTU of the testbed's devices.
 const MTU: Bytes = Bytes::new(1500);
 
-/// The scenario as a case. Its path draws as the simulator's does: the nth packet meets the same fate in both.
+/// The scenario as a case on a machine with these CPUs. Its path draws as the simulator's does: the nth packet meets the
+/// same fate in both.
 ///
 /// # Errors
 /// If there is anything in it that the lab cannot do.
-pub fn case(scenario: &Scenario) -> Result<Case, Refused> {
+pub fn case(scenario: &Scenario, machine: &[u32]) -> Result<Case, Refused> {
     let mut refused = Vec::new();
-    let case = translate(scenario, &mut refused);
+    let case = translate(scenario, machine, &mut refused);
     match case {
         Some(case) if refused.is_empty() => Ok(case),
         _ => Err(Refused(refused)),
     }
 }
 
-fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
+fn translate(scenario: &Scenario, machine: &[u32], refused: &mut Vec<String>) -> Option<Case> {
     let first = &scenario.flows[0];
     let path = scenario.path(first.path);
     let (sender, receiver) = (first.sender_host(), first.receiver_host());
@@ -53,8 +60,15 @@ fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
     if scenario.duration > LONGEST {
         refused.push(format!("duration: it is real time here, {LONGEST:?} at most"));
     }
-    for host in [sender, receiver] {
-        check_host(scenario.host(host), refused);
+    let placed = [(sender, Role::Sender), (receiver, Role::Receiver)].map(|(id, role)| Placed {
+        host: scenario.host(id),
+        role,
+        machine,
+    });
+    let processes = [sender, receiver].map(|id| processes_on(scenario, id));
+    for (place, processes) in placed.iter().zip(&processes) {
+        check_host(place.host, refused);
+        place.check(processes, refused);
     }
     let (forward, backward) = (path.direction(sender)?.clone(), path.direction(receiver)?.clone());
     let hosts = [scenario.host(sender), scenario.host(receiver)];
@@ -62,13 +76,17 @@ fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
         offload: offload(hosts, refused),
         sender_sysctls: sysctls(&hosts[0].kernel),
         receiver_sysctls: sysctls(&hosts[1].kernel),
+        sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),
+        receiver_softirq_cpu: placed[1].softirq_cpu(&processes[1]),
         sender_socket: options(&first.sender, hosts[0], refused),
         receiver_socket: options(&first.receiver, hosts[1], refused),
         ..Settings::plain()
     };
     let work = match (&first.workload, scenario.flows.as_slice()) {
-        (Workload::RequestResponse(plan), [flow]) => Work::Exchange(exchange(flow, plan, refused)?),
-        (_, flows) => Work::Streams(flows.iter().flat_map(|flow| streams(scenario, flow, refused)).collect()),
+        (Workload::RequestResponse(plan), [flow]) => Work::Exchange(exchange(flow, plan, placed, refused)?),
+        (_, flows) => {
+            Work::Streams(flows.iter().flat_map(|flow| streams(scenario, flow, placed, refused)).collect())
+        }
     };
     let mut case = Case::new(Set::Fresh, "scenario", "unknown/undetermined", 1, 0, work);
     let mut seeds = scenario.draws();
@@ -81,10 +99,21 @@ fn translate(scenario: &Scenario, refused: &mut Vec<String>) -> Option<Case> {
     case.forward = forward;
     case.backward = backward;
     case.settings = settings;
+    case.loads = placed.iter().flat_map(Placed::loads).collect();
     case.cut_after_ns = Some(nanos(scenario.duration));
     // Who asks for the run says how late it may have been.
     case.checks = Vec::new();
     Some(case)
+}
+
+/// The processes of all flows on a host.
+fn processes_on(scenario: &Scenario, host: HostId) -> Vec<&Process> {
+    let flows = scenario.flows.iter();
+    flows
+        .flat_map(|flow| [(flow.sender_host(), &flow.sender), (flow.receiver_host(), &flow.receiver)])
+        .filter(|(at, _)| *at == host)
+        .map(|(_, process)| process)
+        .collect()
 }
 
 fn check_host(host: &Host, refused: &mut Vec<String>) {
@@ -94,9 +123,6 @@ fn check_host(host: &Host, refused: &mut Vec<String>) {
             "hosts.{name}.kernel: it is {}, and here it is this machine's kernel; only sysctls can be set",
             host.kernel.name
         ));
-    }
-    if !host.load.is_empty() {
-        refused.push(format!("hosts.{name}.load: the lab makes none"));
     }
     if host.nic.mtu != MTU {
         refused
@@ -133,11 +159,7 @@ fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
 }
 
-/// The socket's options, and what else a process is.
 fn options(process: &Process, host: &Host, refused: &mut Vec<String>) -> SocketOptions {
-    if process.nice != 0 || process.cpu.is_some() {
-        refused.push("flows.*.nice, cpu: the lab's processes have the machine's own".to_owned());
-    }
     let asked = &process.socket;
     let control = asked.congestion_control.unwrap_or(host.kernel.tcp.congestion_control);
     let bytes = |amount: Option<Bytes>| amount.map(|bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX));
@@ -164,11 +186,20 @@ fn options(process: &Process, host: &Host, refused: &mut Vec<String>) -> SocketO
 }
 
 /// A flow that sends in one direction, as the lab's streams.
-fn streams(scenario: &Scenario, flow: &Flow, refused: &mut Vec<String>) -> Vec<Stream> {
+fn streams(
+    scenario: &Scenario,
+    flow: &Flow,
+    placed: [Placed<'_>; 2],
+    refused: &mut Vec<String>,
+) -> Vec<Stream> {
     let first = &scenario.flows[0];
     let key = format!("flows.{}", flow.name);
     let reversed = flow.client != first.sender_host();
-    let ends = if reversed { [&first.receiver, &first.sender] } else { [&first.sender, &first.receiver] };
+    let (ends, places) = if reversed {
+        ([&first.receiver, &first.sender], [placed[1], placed[0]])
+    } else {
+        ([&first.sender, &first.receiver], placed)
+    };
     let alike = |a: &Process, b: &Process| {
         let mut socket = a.socket.clone();
         socket.congestion_control = b.socket.congestion_control;
@@ -188,6 +219,8 @@ fn streams(scenario: &Scenario, flow: &Flow, refused: &mut Vec<String>) -> Vec<S
         calls: Calls { write_bytes: flow.sender.call_size.get(), read_bytes: flow.receiver.call_size.get() },
         congestion_control: flow.sender.socket.congestion_control.map(|control| control.name().to_owned()),
         reader: reader(&flow.receiver, scenario.duration),
+        opener: places[0].scheduling(&flow.sender),
+        acceptor: places[1].scheduling(&flow.receiver),
         ..Stream::one(writer)
     };
     (0..flow.streams).map(stream).collect()
@@ -250,7 +283,12 @@ fn paced(process: &Process, rate: Rate) -> (u64, u64) {
     (bytes, u64::try_from(every).unwrap_or(u64::MAX))
 }
 
-fn exchange(flow: &Flow, plan: &RequestResponse, refused: &mut Vec<String>) -> Option<Exchange> {
+fn exchange(
+    flow: &Flow,
+    plan: &RequestResponse,
+    [server, client]: [Placed<'_>; 2],
+    refused: &mut Vec<String>,
+) -> Option<Exchange> {
     let key = format!("flows.{}", flow.name);
     let mut number = |what: &str, value: Option<u64>| {
         let value = value.and_then(|value| u32::try_from(value).ok());
@@ -272,11 +310,11 @@ fn exchange(flow: &Flow, plan: &RequestResponse, refused: &mut Vec<String>) -> O
         clients: flow.streams,
         connections_per_client,
         rounds_per_connection,
-        request_bytes: plan.request.get(),
-        response_bytes: plan.responses.first()?.get(),
         think_ns: nanos(plan.client_time),
         server_ns: nanos(plan.server_time),
-        recorded: true,
+        client: client.scheduling(&flow.receiver),
+        server: server.scheduling(&flow.sender),
+        ..Exchange::one(plan.request.get(), plan.responses.first()?.get())
     })
 }
 
@@ -288,6 +326,7 @@ fn nanos(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::path::link::QueueLimit;
+    use crate::task::{Class, Scheduling};
 
     fn read(text: &str) -> Scenario {
         slowpath_scenario::check("test.toml", text, &[], None).expect("a scenario").scenario
@@ -295,12 +334,16 @@ mod tests {
 
     #[test]
     fn all_that_cannot_be_done_is_said_at_once() {
-        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2 }\n[hosts.receiver.nic]\ntso = false\n\
+        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.receiver.nic]\ntso = false\n\
                     [flows]\nrequests = { response = \"10 kB\" }";
-        let Refused(all) = case(&read(text)).expect_err("none of that is there");
-        for key in
-            ["hosts.receiver.kernel", "hosts.receiver.load", "hosts.*.nic.tso", "flows.flow-1.requests.count"]
-        {
+        let Refused(all) = case(&read(text), &[0, 1]).expect_err("none of that is there");
+        for key in [
+            "hosts.receiver.kernel",
+            "hosts.receiver.cpus",
+            "hosts.receiver.load",
+            "hosts.*.nic.tso",
+            "flows.flow-1.requests.count",
+        ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
         }
     }
@@ -312,7 +355,7 @@ mod tests {
                     [[flows]]\nname = \"down\"\namount = \"1 MB\"\nstreams = 2\n\
                     [[flows]]\nname = \"up\"\nfrom = \"receiver\"\nto = \"sender\"\namount = \"2 MB\"\n";
         let scenario = read(text);
-        let case = case(&scenario).expect("the lab can do that");
+        let case = case(&scenario, &[0, 1]).expect("the lab can do that");
         let Work::Streams(streams) = &case.workload else { panic!("streams") };
         assert_eq!(streams.iter().map(|stream| stream.reversed).collect::<Vec<_>>(), [false, false, true]);
         assert_eq!(scenario.flow_of_streams(), [0, 0, 1]);
@@ -323,9 +366,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_bound_to_a_cpu_has_one_of_the_machines() {
+        let text = "[hosts.receiver]\ncpus = 2\nload = [{ hogs = 10, nice = 5 }, { make = 3, cpu = 1 }]\n\
+                    [hosts.receiver.nic]\ninterrupt-cpu = 1\n[flows.receiver]\ncpu = 0\nnice = -5\n";
+        let case = case(&read(text), &[0, 1, 2]).expect("the lab can do that");
+        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        assert_eq!(streams[0].opener, None, "the sender's host has nothing else to do");
+        let scheduling = |nice, cpus: &[u32]| Scheduling { class: Class::Other, nice, cpus: cpus.to_vec() };
+        assert_eq!(streams[0].acceptor, Some(scheduling(-5, &[2])));
+        let loads: Vec<_> = case.loads.iter().map(|load| load.scheduling.clone()).collect();
+        assert_eq!(loads, [scheduling(5, &[2, 1]), scheduling(0, &[1])]);
+        let softirqs = (case.settings.sender_softirq_cpu, case.settings.receiver_softirq_cpu);
+        assert_eq!(softirqs, (None, Some(1)));
+    }
+
+    #[test]
     fn a_rate_without_an_end_ends_with_the_run() {
         let text = "duration = \"2 s\"\n[flows.sender]\nrate = \"8 Mbit/s\"\ncall-size = \"1 kB\"\n";
-        let case = case(&read(text)).expect("the lab can do that");
+        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
         let Work::Streams(streams) = &case.workload else { panic!("streams") };
         assert_eq!(streams[0].writer, Writer::Messages { bytes: 1000, every_ns: 1_000_000, count: 2000 });
         assert_eq!(case.cut_after_ns, Some(2_000_000_000));

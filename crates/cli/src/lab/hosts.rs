@@ -1,0 +1,193 @@
+//! What happened on the hosts: how much of their CPUs was whose, and what their kernels counted.
+
+use super::live::flow_of;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_lab::host::Host;
+use slowpath_lab::load::{LoadKind, LoadRecord};
+use slowpath_lab::task::{Class, Scheduling, TaskRecord};
+use slowpath_lab::truth::Truth;
+use slowpath_lab::workload::end::EndRecord;
+use slowpath_scenario::Scenario;
+use slowpath_views::quantity::{count, duration};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// What happened on a host.
+#[derive(Serialize, JsonSchema)]
+pub struct HostResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// What else wanted its CPUs.
+    loads: Vec<LoadResult>,
+    /// The processes of the flows.
+    processes: Vec<Processes<'a>>,
+    /// What its kernel's counters grew by, by the names that nstat(8) has for them.
+    counters: &'a BTreeMap<String, u64>,
+}
+
+/// A load.
+#[derive(Serialize, JsonSchema)]
+struct LoadResult {
+    /// `hogs` or `make`.
+    kind: &'static str,
+    /// How many tasks at a time.
+    tasks: u32,
+    /// Their nice value.
+    nice: i8,
+    /// Their scheduling class: `other`, `idle` or `fifo`.
+    class: Class,
+    /// The machine's CPUs that they could run on.
+    cpus: Vec<u32>,
+    /// Their CPU time, in seconds.
+    ran_s: f64,
+}
+
+/// A flow's processes on a host, all connections together.
+#[derive(Serialize, JsonSchema)]
+struct Processes<'a> {
+    /// The flow.
+    flow: &'a str,
+    /// How long they were on a CPU, in seconds.
+    ran_s: f64,
+    /// How long they could have run and waited for a CPU, in seconds.
+    waited_s: f64,
+    /// Their nice value.
+    nice: i8,
+    /// Their scheduling class: `other`, `idle` or `fifo`; by itself `fifo`, so that nothing but the scenario slows them.
+    class: Class,
+    /// The machine's CPUs that they could run on.
+    cpus: Vec<u32>,
+}
+
+/// What grows in every transfer and tells of nothing.
+const ORDINARY: [&str; 16] = [
+    "AutoCorking",
+    "DelayedACKLocked",
+    "DelayedACKs",
+    "Delivered",
+    "HPAcks",
+    "HPHits",
+    "HystartDelayCwnd",
+    "HystartDelayDetect",
+    "HystartTrainCwnd",
+    "HystartTrainDetect",
+    "MTUPSuccess",
+    "OrigDataSent",
+    "PureAcks",
+    "RcvCoalesce",
+    "RcvQDrop",
+    "TW",
+];
+
+impl<'a> HostResult<'a> {
+    /// Both hosts of a run.
+    pub fn both(scenario: &'a Scenario, truth: &'a Truth) -> Vec<Self> {
+        let first = &scenario.flows[0];
+        let hosts = [
+            (Host::Sender, first.sender_host(), &truth.counters.sender),
+            (Host::Receiver, first.receiver_host(), &truth.counters.receiver),
+        ];
+        let of = |(role, id, counters)| Self {
+            name: &scenario.host(id).name,
+            loads: truth.loads.iter().filter(|load| load.load.host == role).map(LoadResult::of).collect(),
+            processes: processes(scenario, truth, role),
+            counters,
+        };
+        hosts.map(of).into()
+    }
+
+    /// A line for each load and each flow's processes, and one for the counters.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let name = self.name;
+        let seconds = |seconds| duration(Duration::from_secs_f64(seconds));
+        for load in &self.loads {
+            let what = if load.kind == "make" { "jobs" } else { "hogs" };
+            let how = scheduling(load.class, load.nice, &load.cpus);
+            writeln!(out, "host {name}: {} {what}{how} used {} of CPU", load.tasks, seconds(load.ran_s))?;
+        }
+        for flow in &self.processes {
+            let how = scheduling(flow.class, flow.nice, &flow.cpus);
+            let (ran, waited) = (seconds(flow.ran_s), seconds(flow.waited_s));
+            writeln!(
+                out,
+                "host {name}: the processes of {}{how} ran {ran} and waited {waited} for a CPU",
+                flow.flow
+            )?;
+        }
+        let is_worth_a_word = |name: &&String| {
+            let short = name.strip_prefix("TcpExt").map(|name| name.strip_prefix("TCP").unwrap_or(name));
+            short.is_some_and(|short| !ORDINARY.contains(&short))
+        };
+        let counters = self.counters.iter().filter(|(name, _)| is_worth_a_word(name));
+        let counters: Vec<_> = counters.map(|(name, grown)| format!("{name} {}", count(*grown))).collect();
+        if counters.is_empty() { Ok(()) } else { writeln!(out, "host {name}: {}", counters.join(", ")) }
+    }
+}
+
+/// How tasks are scheduled, as far as it is not as usual.
+fn scheduling(class: Class, nice: i8, cpus: &[u32]) -> String {
+    let mut text = match class {
+        Class::Other => String::new(),
+        Class::Idle => " of SCHED_IDLE".to_owned(),
+        Class::Fifo => " of SCHED_FIFO".to_owned(),
+    };
+    if nice != 0 {
+        text += &format!(" of nice {nice}");
+    }
+    match cpus {
+        [] => {}
+        [cpu] => text += &format!(" on CPU {cpu}"),
+        cpus => {
+            let cpus: Vec<_> = cpus.iter().map(u32::to_string).collect();
+            text += &format!(" on CPUs {}", cpus.join(", "));
+        }
+    }
+    text
+}
+
+impl LoadResult {
+    fn of(record: &LoadRecord) -> Self {
+        let (kind, tasks) = match record.load.kind {
+            LoadKind::Hogs { count } => ("hogs", count),
+            LoadKind::Make { jobs, .. } => ("make", jobs),
+        };
+        let Scheduling { class, nice, cpus } = record.load.scheduling.clone();
+        Self { kind, tasks, nice, class, cpus, ran_s: record.ran_ns as f64 / 1e9 }
+    }
+}
+
+/// The tasks of an end that moved data.
+fn tasks(end: &EndRecord) -> impl Iterator<Item = &TaskRecord> {
+    let reader = end.reader.as_ref().filter(|_| end.read_bytes > 0);
+    let writer = end.writer.as_ref().filter(|_| end.written_bytes > 0);
+    reader.into_iter().chain(writer)
+}
+
+fn processes<'a>(scenario: &'a Scenario, truth: &Truth, role: Host) -> Vec<Processes<'a>> {
+    let mut flows: Vec<Option<Processes<'a>>> = scenario.flows.iter().map(|_| None).collect();
+    let numbers = scenario.flow_of_streams();
+    for connection in &truth.connections {
+        let end = match role {
+            Host::Sender => &connection.sender,
+            Host::Receiver => &connection.receiver,
+        };
+        let Some(number) = flow_of(&numbers, truth, connection) else { continue };
+        for task in tasks(end) {
+            let Scheduling { class, nice, cpus } = task.scheduling.clone();
+            let empty = Processes {
+                flow: &scenario.flows[number].name,
+                ran_s: 0.0,
+                waited_s: 0.0,
+                nice,
+                class,
+                cpus,
+            };
+            let sum = flows[number].get_or_insert(empty);
+            sum.ran_s += task.ran_ns as f64 / 1e9;
+            sum.waited_s += task.waited_ns as f64 / 1e9;
+        }
+    }
+    flows.into_iter().flatten().collect()
+}

@@ -1,0 +1,146 @@
+//! Background load in the lab, as root: whose CPU time is whose, where softirqs run, and that nothing outlives a run.
+
+use super::lab::{document, folder, namespaces};
+use super::slowpath;
+use crate::captures::Captures;
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// The receiver's CPU 1 has hogs, its CPU 0 the reader.
+const BUSY: &str = "duration = \"20 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \"10 MiB\"\n\
+                    [hosts.sender.nic]\ntso = false\ngro = false\n[hosts.receiver]\ncpus = 1\n\
+                    load = [{ hogs = 3, nice = 5 }, { make = 2 }]\nnic = { tso = false, gro = false }\n";
+
+/// The processes of a run's loads: of those that it started, and that these did.
+fn loads_of(run: u32) -> Vec<u32> {
+    let parent = |id: u32| -> Option<u32> {
+        let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
+        let mut fields = rest.split_ascii_whitespace();
+        let runs = fields.next()? != "Z";
+        (name == "slowpath-load" && runs).then(|| fields.next()?.parse().ok()).flatten()
+    };
+    let entries = fs::read_dir("/proc").expect("proc(5)").flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_of = |id: &u32| parent(*id).is_some_and(|up| up == run || parent(up) == Some(run));
+    ids.filter(is_of).collect()
+}
+
+fn soon(what: &str, mut look: impl FnMut() -> bool) {
+    let given_up = Instant::now() + Duration::from_secs(60);
+    while !look() {
+        assert!(Instant::now() < given_up, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A run that would last, and the processes of its loads.
+fn lasting(folder: &Captures) -> (Child, Vec<u32>) {
+    let mut child = slowpath(folder)
+        .args(["lab", "run", "small.toml", "--set", "flows.amount=240MiB"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut loads = Vec::new();
+    soon("three hogs, a make and its two jobs", || {
+        assert!(child.try_wait().expect("it is ours").is_none(), "it ended early");
+        loads = loads_of(child.id());
+        loads.len() == 6
+    });
+    (child, loads)
+}
+
+fn are_gone(loads: &[u32]) -> bool {
+    loads.iter().all(|id| {
+        let name = fs::read_to_string(format!("/proc/{id}/comm"));
+        name.is_err()
+            || fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+    })
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_busy_host_is_busy_as_asked() {
+    let folder = folder(BUSY);
+    let before = namespaces();
+    let document =
+        document(&folder, &["lab", "run", "small.toml", "--json", "--set", "flows.receiver.nice=-3"]);
+    let host = &document["hosts"][1];
+    assert_eq!(host["name"], "receiver");
+    for (load, kind, nice) in [(0, "hogs", 5), (1, "make", 0)] {
+        let load = &host["loads"][load];
+        assert_eq!((load["kind"].as_str(), load["nice"].as_i64()), (Some(kind), Some(nice)), "{load}");
+        assert!(load["ran_s"].as_f64() > Some(0.0), "it ran: {load}");
+        assert_eq!(load["cpus"], host["processes"][0]["cpus"], "both have the host's one CPU");
+    }
+    let reader = &host["processes"][0];
+    assert_eq!((reader["nice"].as_i64(), reader["class"].as_str()), (Some(-3), Some("other")));
+    assert!(reader["ran_s"].as_f64() > Some(0.0) && reader["waited_s"].as_f64() > Some(0.0), "{reader}");
+    let sender = &document["hosts"][0];
+    assert_eq!(sender["loads"].as_array().map(Vec::len), Some(0));
+    assert_eq!(sender["processes"][0]["class"], "fifo", "it has its host for itself");
+    assert!(sender["counters"]["TcpExtTCPOrigDataSent"].as_u64() > Some(7000), "{sender}");
+    assert_eq!(document["flows"][0]["bytes"].as_u64(), Some(10 << 20));
+    assert_eq!(namespaces(), before);
+}
+
+/// Packets that each CPU has handed up since the machine was started, by CPU (`processed` in
+/// net/core/net-procfs.c: softnet_seq_show; the CPU is the 13th column).
+fn handed_up() -> Vec<(u64, u64)> {
+    let text = fs::read_to_string("/proc/net/softnet_stat").expect("procfs");
+    let row = |line: &str| {
+        let columns: Vec<_> = line
+            .split_ascii_whitespace()
+            .map(|word| u64::from_str_radix(word, 16).expect("hexadecimal"))
+            .collect();
+        (columns[12], columns[0])
+    };
+    text.lines().map(row).collect()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn receive_softirqs_run_on_the_cpu_that_is_asked_for() {
+    let two = BUSY.replace("cpus = 1", "cpus = 2");
+    let folder = folder(&two);
+    // 10 MiB in segments of 1,448 bytes.
+    let packets = 7242;
+    let reader = "--set=flows.receiver.cpu=0";
+    for interrupts in ["0", "1"] {
+        let before = handed_up();
+        let asked = format!("--set=hosts.receiver.nic.interrupt-cpu={interrupts}");
+        let document = document(&folder, &["lab", "run", "small.toml", "--json", reader, &asked]);
+        let cpu = document["hosts"][1]["processes"][0]["cpus"][0].as_u64().expect("one CPU");
+        let count =
+            |all: &[(u64, u64)]| all.iter().find(|(number, _)| *number == cpu).expect("it is there").1;
+        let here = count(&handed_up()) - count(&before);
+        if interrupts == "0" {
+            assert!(here >= packets, "{here} packets on the reader's CPU");
+        } else {
+            // What is left are the path's copies of what the reader itself sent, ACKs.
+            assert!(here < packets * 3 / 4, "{here} packets on the reader's CPU");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn no_load_outlives_its_run() {
+    let folder = folder(BUSY);
+    let before = namespaces();
+    let (mut child, loads) = lasting(&folder);
+    // SAFETY: it is our child and has not been waited for, so the id is its own.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
+    assert_eq!(child.wait().expect("it is ours").code(), Some(130));
+    soon("the end of what an interrupted run loaded", || are_gone(&loads));
+    assert_eq!(namespaces(), before);
+
+    let (mut child, loads) = lasting(&folder);
+    child.kill().expect("it runs");
+    child.wait().expect("it is ours");
+    soon("the end of what a killed run loaded", || are_gone(&loads));
+    document(&folder, &["lab", "run", "small.toml", "--json"]);
+    assert_eq!(namespaces(), before);
+}

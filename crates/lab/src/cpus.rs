@@ -1,0 +1,103 @@
+//! Which of the machine's CPUs are whose.
+//!
+//! The receiver's host has them from the last on, the sender's from the first on, so that two hosts with few CPUs do not
+//! meet. What the case binds to no CPU (the path, captures, processes of a host that has nothing else to do) keeps away
+//! from those that it binds something to, as long as others are left.
+
+use crate::case::Case;
+use crate::error::LabError;
+use crate::host::{DEVICE, Host};
+use crate::namespaces::{Namespaces, Place};
+use crate::task::{self, Scheduling};
+use crate::workload::Workload;
+
+/// The machine's CPU that is a host's `cpu`th; `None` if the machine has not as many.
+pub fn of_host(machine: &[u32], host: Host, cpu: u32) -> Option<u32> {
+    let place = cpu as usize;
+    match host {
+        Host::Sender => machine.get(place),
+        Host::Receiver => machine.iter().rev().nth(place),
+    }
+    .copied()
+}
+
+/// The CPUs that the case binds loads or processes to.
+fn bound(case: &Case) -> Vec<u32> {
+    let processes: Vec<&Scheduling> = match &case.workload {
+        Workload::Streams(streams) => {
+            streams.iter().flat_map(|stream| [&stream.opener, &stream.acceptor]).flatten().collect()
+        }
+        Workload::Exchange(plan) => [&plan.client, &plan.server].into_iter().flatten().collect(),
+    };
+    let loads = case.loads.iter().map(|load| &load.scheduling);
+    processes.into_iter().chain(loads).flat_map(|scheduling| scheduling.cpus.iter().copied()).collect()
+}
+
+/// The calling thread, and all that it makes, kept away from the CPUs that a case binds something to; until this value
+/// is dropped.
+#[derive(Debug)]
+pub struct KeptAway {
+    before: Vec<u32>,
+}
+
+impl KeptAway {
+    /// From the CPUs of that case; from none if no other would be left.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn from(case: &Case) -> Result<Self, LabError> {
+        let (before, bound) = (task::own_cpus(), bound(case));
+        let rest: Vec<u32> = before.iter().copied().filter(|cpu| !bound.contains(cpu)).collect();
+        task::set_cpus(0, &rest)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for KeptAway {
+    fn drop(&mut self) {
+        // They were its own before.
+        let _ = task::set_cpus(0, &self.before);
+    }
+}
+
+/// Has the receive softirqs of both hosts run where the case says, by receive packet steering
+/// (Documentation/networking/scaling.rst). By itself a veth device has them run on the CPU that transmits, the path's.
+///
+/// # Errors
+/// If the kernel has no receive packet steering (`CONFIG_RPS`).
+pub fn steer(namespaces: &Namespaces, case: &Case) -> Result<(), LabError> {
+    let settings = &case.settings;
+    for (place, cpu) in
+        [(Place::Sender, settings.sender_softirq_cpu), (Place::Receiver, settings.receiver_softirq_cpu)]
+    {
+        let Some(cpu) = cpu else { continue };
+        namespaces.write_sys(place, &format!("/sys/class/net/{DEVICE}/queues/rx-0/rps_cpus"), &mask(cpu))?;
+    }
+    Ok(())
+}
+
+/// A set of one CPU as /sys takes it: hexadecimal, the highest first, a comma between groups of 32 bits.
+fn mask(cpu: u32) -> String {
+    format!("{:x}{}", 1_u32 << (cpu % 32), ",00000000".repeat((cpu / 32) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_begin_at_the_two_ends_of_the_machine() {
+        let machine = [0, 1, 5, 7];
+        let of = |host| [0, 1, 3, 4].map(|cpu| of_host(&machine, host, cpu));
+        assert_eq!(of(Host::Sender), [Some(0), Some(1), Some(7), None]);
+        assert_eq!(of(Host::Receiver), [Some(7), Some(5), Some(0), None]);
+    }
+
+    #[test]
+    fn a_mask_has_one_bit() {
+        assert_eq!(
+            [0, 3, 31, 32, 69].map(mask),
+            ["1", "8", "80000000", "1,00000000", "20,00000000,00000000"]
+        );
+    }
+}

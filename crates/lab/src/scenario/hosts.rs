@@ -1,0 +1,100 @@
+//! What a scenario's hosts are on this machine: their CPUs, what else wants these, and how processes are scheduled.
+
+use super::nanos;
+use crate::cpus;
+use crate::host::Host as Role;
+use crate::load::{Load, LoadKind};
+use crate::task::{Class, Scheduling};
+use slowpath_scenario::{Host, Process};
+
+/// A host of the scenario in its place.
+#[derive(Clone, Copy)]
+pub(super) struct Placed<'a> {
+    pub host: &'a Host,
+    pub role: Role,
+    /// The machine's CPUs.
+    pub machine: &'a [u32],
+}
+
+impl Placed<'_> {
+    fn key(&self) -> String {
+        format!("hosts.{}", self.host.name)
+    }
+
+    /// The machine's CPU that is this host's `cpu`th.
+    fn cpu(&self, cpu: u32) -> Option<u32> {
+        cpus::of_host(self.machine, self.role, cpu)
+    }
+
+    fn cpus(&self, bound_to: Option<u32>) -> Vec<u32> {
+        let of_host = match bound_to {
+            Some(cpu) => cpu..cpu + 1,
+            None => 0..self.host.cpus,
+        };
+        of_host.filter_map(|cpu| self.cpu(cpu)).collect()
+    }
+
+    /// Whether it matters which CPUs it has: something is bound to one of them, or others want them too.
+    fn needs_cpus(&self, processes: &[&Process]) -> bool {
+        let elsewhere = self.host.nic.interrupt_cpu > 0;
+        elsewhere || !self.host.load.is_empty() || processes.iter().any(|process| process.cpu.is_some())
+    }
+
+    /// How one of its processes is scheduled: as asked, where there is something to ask for; else as on a host of its
+    /// own, whatever else this machine does: before all ordinary tasks.
+    pub fn scheduling(&self, process: &Process) -> Option<Scheduling> {
+        let alone = self.host.load.is_empty() && process.nice == 0 && process.cpu.is_none();
+        let is_bound = process.cpu.is_some() || !self.host.load.is_empty();
+        (!alone).then(|| Scheduling {
+            class: Class::Other,
+            nice: process.nice,
+            cpus: if is_bound { self.cpus(process.cpu) } else { Vec::new() },
+        })
+    }
+
+    /// What else wants its CPUs.
+    pub fn loads(&self) -> impl Iterator<Item = Load> {
+        self.host.load.iter().map(|load| Load {
+            host: self.role,
+            kind: match load.kind {
+                slowpath_scenario::LoadKind::Hogs { count } => LoadKind::Hogs { count },
+                slowpath_scenario::LoadKind::Make { jobs, job_time, burst, wait } => LoadKind::Make {
+                    jobs,
+                    job_ns: nanos(job_time),
+                    burst_ns: nanos(burst),
+                    wait_ns: nanos(wait),
+                },
+            },
+            scheduling: Scheduling { class: Class::Other, nice: load.nice, cpus: self.cpus(load.cpu) },
+            after_ns: nanos(load.start),
+            until_ns: load.stop.map(nanos),
+        })
+    }
+
+    /// Where its receive softirqs run, if that matters.
+    pub fn softirq_cpu(&self, processes: &[&Process]) -> Option<u32> {
+        self.needs_cpus(processes).then(|| self.cpu(self.host.nic.interrupt_cpu)).flatten()
+    }
+
+    /// What of its CPUs this machine has not.
+    pub fn check(&self, processes: &[&Process], refused: &mut Vec<String>) {
+        let (wanted, there) = (self.host.cpus, self.machine.len());
+        if self.needs_cpus(processes) && wanted as usize > there {
+            refused.push(format!(
+                "{}.cpus: there are {wanted}, and with load or with something bound to a CPU they have to be this \
+                 machine's, which has {there}",
+                self.key()
+            ));
+        }
+        let tasks: u32 = self.host.load.iter().map(|load| load.kind.tasks()).sum();
+        if tasks > MOST_TASKS {
+            refused.push(format!(
+                "{}.load: it has {tasks} processes, and the lab makes {MOST_TASKS} at most",
+                self.key()
+            ));
+        }
+    }
+}
+
+/// More processes than this are more than a machine may be willing to have (`ulimit -u`, `pids.max`).
+const MOST_TASKS: u32 = 1000;
