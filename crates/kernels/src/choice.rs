@@ -380,7 +380,7 @@ pub const CHOICES: &[Choice] = &[
         SENDER,
         "metrics",
         tcp.metrics,
-        "whether ssthresh and round trips are kept for the next connection (ubik IV-E)",
+        "where ssthresh and round trips are kept for the next connection (ubik IV-E)",
         "net/ipv4/tcp_input.c: tcp_update_metrics, in the route cache until 3.5; net/ipv4/tcp_metrics.c since 3.6"
     ),
     choice!(

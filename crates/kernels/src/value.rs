@@ -5,8 +5,8 @@ use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
-    BufferArithmetic, CongestionControl, ForwardRto, InitialWindow, LossDetection, Prequeue, ReceiveTuning,
-    SackWalk, SendTuning, TimestampClock, WindowReduction,
+    BufferArithmetic, CongestionControl, ForwardRto, InitialWindow, LossDetection, MetricsCache, Prequeue,
+    ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowReduction,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -69,6 +69,7 @@ named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => S
 named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
 named!(ReceiveTuning: "fixed" => Self::Fixed, "right-sizing" => Self::RightSizing, "growing" => Self::Growing);
 named!(TimestampClock: "jiffies" => Self::Jiffies, "milliseconds" => Self::Milliseconds);
+named!(MetricsCache: "no" => Self::No, "routes" => Self::Routes, "destinations" => Self::Destinations);
 named!(Prequeue: "yes" => Self::Yes, "no" => Self::No);
 
 impl Value for CongestionControl {

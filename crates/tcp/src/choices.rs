@@ -101,6 +101,30 @@ pub enum Prequeue {
     No,
 }
 
+/// Where it is kept what one connection learned of a destination, for the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MetricsCache {
+    /// Nowhere.
+    No,
+    /// With the route (`struct rtable`, until 3.5): a known round trip is where the next connection begins to measure.
+    Routes,
+    /// By destination (`struct tcp_metrics_block`, since 3.6): it only makes the first timeout longer.
+    Destinations,
+}
+
+impl MetricsCache {
+    /// How long an entry lasts: with the route, until that is forgotten with all others
+    /// (`ip_rt_secret_interval`, 2.6.14), whatever happens to it; or since it was last added to
+    /// (`TCP_METRICS_TIMEOUT`, 6.18).
+    pub const fn lifetime(self) -> Duration {
+        match self {
+            Self::No => Duration::ZERO,
+            Self::Routes => Duration::from_secs(600),
+            Self::Destinations => Duration::from_secs(3600),
+        }
+    }
+}
+
 /// A congestion control that this crate has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CongestionControl {
@@ -193,9 +217,8 @@ pub struct Choices {
     pub window_validation: bool,
     /// Whether waiting readers process segments themselves.
     pub prequeue: Prequeue,
-    /// Whether what one connection learned is kept for the next to the same host (`tcp_metrics`, unless
-    /// `tcp_no_metrics_save`).
-    pub metrics: bool,
+    /// Where what one connection learned is kept for the next to the same host, unless `tcp_no_metrics_save` says not.
+    pub metrics: MetricsCache,
     /// What new sockets start with.
     pub congestion_control: CongestionControl,
 }
@@ -230,7 +253,7 @@ impl Choices {
         data_beyond_window: false,
         window_validation: true,
         prequeue: Prequeue::No,
-        metrics: true,
+        metrics: MetricsCache::Destinations,
         congestion_control: CongestionControl::Cubic,
     };
 
@@ -263,7 +286,7 @@ impl Choices {
         data_beyond_window: true,
         window_validation: false,
         prequeue: Prequeue::Yes,
-        metrics: true,
+        metrics: MetricsCache::Routes,
         congestion_control: CongestionControl::Reno,
     };
 

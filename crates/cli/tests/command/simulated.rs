@@ -55,3 +55,16 @@ fn a_scenario_that_is_refused_says_where_it_is_wrong() {
         assert!(err.contains("wrong.toml:2:1") && err.contains("did you mean delay?"), "{command}: {err}");
     }
 }
+
+/// The second of its transfers loses nothing, and begins with the threshold of the first.
+#[test]
+fn a_threshold_from_the_parameter_cache_is_recognised() {
+    let folder = Captures::new();
+    let scenario = include_bytes!("../../../../scenarios/cached-ssthresh.toml");
+    folder.write("cached.toml", scenario);
+    let (code, out, _) = told(&run(&folder, &["diagnose", "cached.toml", "--json"]));
+    let document = json(&out);
+    let flows = document["flows"].as_array().expect("flows");
+    let next = flows.iter().find(|flow| flow["flow"] == 2).expect("the second flow");
+    assert_eq!((code, &next["main_cause"]), (0, &Value::from("congestion-window/early-exit")), "{next}");
+}

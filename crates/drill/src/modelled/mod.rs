@@ -111,24 +111,28 @@ impl Modelled {
     /// Takes what every connection sends.
     fn flush(&mut self) {
         let mut out: Vec<(Ports, Packet)> = Vec::new();
-        let mut learned = None;
+        let known = self.way.metrics;
+        let mut learn = |connection: &mut Connection| {
+            if let Some(metrics) = connection.poll_metrics(self.way.metrics) {
+                self.way.metrics = metrics;
+            }
+        };
         for file in self.files.values_mut() {
             let File::Socket(socket) = file else { continue };
             socket.collect(&mut out);
             if let Some((cookie, mss)) = socket.connection().and_then(Connection::poll_cookie) {
                 self.cookies.set(transfer::SERVER, cookie, mss);
             }
-            learned = learned.or(socket.connection().and_then(Connection::poll_metrics));
+            socket.connection().map(&mut learn);
         }
         for (ports, connection) in &mut self.orphans {
-            learned = learned.or(connection.poll_metrics());
+            learn(connection);
             while let Some(packet) = connection.poll_transmit() {
                 out.push((*ports, packet));
             }
         }
         self.orphans.retain(|(_, connection)| !connection.is_gone());
-        if let Some(metrics) = learned {
-            self.way.metrics = metrics;
+        if self.way.metrics != known {
             self.apply_settings();
         }
         for (ports, packet) in out {

@@ -30,6 +30,11 @@ impl Link {
         if self.hosts[0] == host { End::A } else { End::B }
     }
 
+    /// The host at the other end.
+    pub fn peer_of(&self, host: usize) -> usize {
+        self.hosts[(!self.end_at(host)).index()]
+    }
+
     /// The end whose process has sent more.
     pub fn sender(&self) -> End {
         if self.read[End::A.index()].0 > self.read[End::B.index()].0 { End::B } else { End::A }

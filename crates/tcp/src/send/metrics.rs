@@ -1,6 +1,11 @@
-//! What one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; in 2.4 and
-//! 2.6 the route cache, ten minutes long). `ubik` found it to hold transfers down long after a loss.
+//! What one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
+//! `tcp_update_metrics` and `tcp_init_metrics` in tcp_input.c, here as 2.6.14 has them). `ubik` found it to hold transfers
+//! down long after a loss.
+//!
+//! Who has the connections keeps a [`Metrics`] for each host that they lead to. It is in the settings of connections
+//! that are being opened, and gets what [`Connection::poll_metrics`] adds to it.
 
+use crate::choices::MetricsCache;
 use crate::congestion::{CaState, INFINITE_SSTHRESH};
 use crate::connection::Connection;
 use std::time::Duration;
@@ -26,9 +31,12 @@ pub struct Metrics {
 impl Connection {
     /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`).
     pub(super) fn use_metrics(&mut self) {
+        let by_route = self.settings.choices.metrics == MetricsCache::Routes;
         let metrics = self.settings.route.known;
-        // A SYN that was sent again has brought it down.
-        self.snd.window.ssthresh = INFINITE_SSTHRESH;
+        if !by_route {
+            // A SYN that was sent again has brought it down; so it stayed until 3.0.
+            self.snd.window.ssthresh = INFINITE_SSTHRESH;
+        }
         if !self.settings.sysctls.tcp_no_ssthresh_metrics_save
             && let Some(ssthresh) = metrics.ssthresh
         {
@@ -37,7 +45,11 @@ impl Connection {
         if let Some(reordering) = metrics.reordering {
             self.snd.reordering = reordering;
         }
-        self.seed_rto(metrics.rtt_us);
+        if by_route {
+            self.go_on_measuring(metrics);
+        } else {
+            self.seed_rto(metrics.rtt_us);
+        }
     }
 
     /// The first timeout for data: from what is known, or longer if the handshake gave no sample.
@@ -54,27 +66,55 @@ impl Connection {
         }
     }
 
-    /// What this connection has added to what is known of its destination, once, when both sides have closed.
-    pub fn poll_metrics(&mut self) -> Option<Metrics> {
-        self.snd.learned.take()
+    /// Until 3.5 the round trip that is known is taken for one that was measured, if it is longer.
+    fn go_on_measuring(&mut self, known: Metrics) {
+        let initial = self.settings.choices.initial_rto;
+        let measured = self.snd.rtt.srtt_us != 0;
+        let usable = |&rtt: &u32| measured || Duration::from_micros(u64::from(rtt >> 3)) >= initial;
+        let known = known.rtt_us.filter(usable).map(|rtt| (rtt, known.rttvar_us.unwrap_or(0)));
+        if let Some((rtt_us, rttvar_us)) = known {
+            let (floor, round_end) = (self.rto_min_us(), self.snd.nxt);
+            self.snd.rtt.go_on_from(rtt_us, rttvar_us, floor, round_end);
+            self.snd.rtt.rto = self.measured_rto().min(self.rto_max());
+        }
+        let initial_ticks = self.ticks(initial);
+        let is_short = known.is_none() || self.snd.rtt.rto < initial_ticks;
+        if is_short && !self.negotiated.timestamps {
+            // Without timestamps a timeout that is too short would never be known to be ("play conservative").
+            self.snd.rtt.srtt_us = 0;
+            self.snd.rtt.fall_back(initial);
+            self.snd.rtt.rto = initial_ticks;
+        }
     }
 
-    /// Both sides have closed: what the next connection may know (`tcp_update_metrics`).
+    /// Whether [`poll_metrics`](Self::poll_metrics) has something to say.
+    pub const fn has_learned(&self) -> bool {
+        self.snd.has_learned
+    }
+
+    /// What is known of its destination when this connection has added to it, once, when both sides have closed.
+    pub fn poll_metrics(&mut self, known: Metrics) -> Option<Metrics> {
+        std::mem::take(&mut self.snd.has_learned).then(|| self.add_to(known))
+    }
+
+    /// Both sides have closed: the next connection may know what came of this one.
     pub(crate) fn learn_metrics(&mut self) {
-        if self.settings.sysctls.tcp_no_metrics_save || !self.settings.choices.metrics {
-            return;
-        }
-        let mut metrics = self.settings.route.known;
+        let kept = self.settings.choices.metrics != MetricsCache::No;
+        self.snd.has_learned = kept && !self.settings.sysctls.tcp_no_metrics_save;
+    }
+
+    /// `tcp_update_metrics`.
+    fn add_to(&self, mut metrics: Metrics) -> Metrics {
         if self.snd.backoff > 0 || self.snd.rtt.srtt_us == 0 {
             metrics.rtt_us = None;
         } else {
-            self.learn_rtt(&mut metrics);
-            self.learn_window(&mut metrics);
+            self.add_rtt(&mut metrics);
+            self.add_window(&mut metrics);
         }
-        self.snd.learned = Some(metrics);
+        metrics
     }
 
-    fn learn_rtt(&self, metrics: &mut Metrics) {
+    fn add_rtt(&self, metrics: &mut Metrics) {
         let (rtt, srtt) = (metrics.rtt_us.unwrap_or(0), self.snd.rtt.srtt_us);
         metrics.rtt_us = Some(if rtt <= srtt { srtt } else { rtt - ((rtt - srtt) >> 3) });
         let deviation = (rtt.abs_diff(srtt) >> 1).max(self.snd.rtt.mdev_us);
@@ -82,10 +122,12 @@ impl Connection {
         metrics.rttvar_us = Some(if deviation >= var { deviation } else { var - ((var - deviation) >> 2) });
     }
 
-    fn learn_window(&self, metrics: &mut Metrics) {
+    fn add_window(&self, metrics: &mut Metrics) {
         let window = &self.snd.window;
         let keeps_threshold = !self.settings.sysctls.tcp_no_ssthresh_metrics_save;
         let known = metrics.cwnd.unwrap_or(0);
+        // Until 3.5 whatever became of the window.
+        let mut keeps_reordering = self.settings.choices.metrics == MetricsCache::Routes;
         if window.ssthresh >= INFINITE_SSTHRESH {
             // Slow start was never left.
             if keeps_threshold {
@@ -102,9 +144,10 @@ impl Connection {
             if keeps_threshold {
                 metrics.ssthresh = metrics.ssthresh.map(|ssthresh| ssthresh.max(window.ssthresh));
             }
-            if self.snd.reordering != self.settings.sysctls.tcp_reordering {
-                metrics.reordering = metrics.reordering.max(Some(self.snd.reordering));
-            }
+            keeps_reordering = true;
+        }
+        if keeps_reordering && self.snd.reordering != self.settings.sysctls.tcp_reordering {
+            metrics.reordering = metrics.reordering.max(Some(self.snd.reordering));
         }
     }
 }

@@ -142,8 +142,8 @@ pub(crate) struct Sender {
     pub sack_cache: [Block; 4],
 
     pub rtt: Rtt,
-    /// What the next connection to the same host is to know.
-    pub learned: Option<Metrics>,
+    /// The next connection to the same host may know what came of this one, and nobody has been told yet.
+    pub has_learned: bool,
     pub backoff: u8,
     /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
     pub retransmits: u8,
@@ -241,7 +241,7 @@ impl Sender {
             highest_sack: None,
             sack_cache: [Block::default(); 4],
             rtt: Rtt::new(settings),
-            learned: None,
+            has_learned: false,
             backoff: 0,
             retransmits: 0,
             total_rto: 0,

@@ -96,6 +96,19 @@ impl Rtt {
         (self.rttvar_us, self.mdev_us, self.mdev_max_us) = (rto, rto, rto);
     }
 
+    /// Goes on from an estimate that was made before, where it is the longer one (`tcp_init_metrics`, 2.6.14).
+    pub fn go_on_from(&mut self, srtt_us: u32, mdev_us: u32, floor: u32, round_end: StreamOffset) {
+        if srtt_us > self.srtt_us {
+            self.srtt_us = srtt_us;
+            self.round_end = round_end;
+        }
+        if mdev_us > self.mdev_us {
+            self.mdev_us = mdev_us;
+            self.rttvar_us = mdev_us.max(floor);
+            self.mdev_max_us = self.rttvar_us;
+        }
+    }
+
     /// Takes a sample. `floor` is the least variation (`tcp_rto_min_us`).
     fn sample(&mut self, rtt_us: u32, floor: u32, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         if self.srtt_us == 0 {

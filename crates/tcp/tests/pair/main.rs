@@ -4,6 +4,7 @@ mod ends;
 mod hostile;
 mod listening;
 mod local;
+mod metrics;
 mod network;
 mod plain;
 mod recorded;

@@ -10,9 +10,9 @@ use crate::wire::Frame;
 use slowpath_kernels::SocketBacklogLimit;
 use slowpath_model::{DropReason, Wait};
 use slowpath_scenario::Cost;
-use slowpath_tcp::Packet;
 use slowpath_tcp::choices::Prequeue;
 use slowpath_tcp::socket::Peer;
+use slowpath_tcp::{Packet, State};
 
 /// What a context is in the middle of.
 #[derive(Debug, Default)]
@@ -150,6 +150,9 @@ impl Host {
                         out.marked(self.id, connection, mark);
                     }
                 }
+                if socket.tcp.has_learned() {
+                    self.remembered.learn(self.id, socket, &self.settings, out);
+                }
                 let wakeups = socket.tcp.poll_wakeups();
                 let due = socket.tcp.poll_timeout();
                 socket.timer_due = due;
@@ -273,6 +276,11 @@ impl Host {
         self.complete_sent(out);
         let Some(socket) = self.sockets.get_mut(id) else { return Cost::ZERO };
         socket.counts.processed += 1;
+        if socket.tcp.state() == State::SynSent
+            && let Some(settings) = self.remembered.recall(self.id, socket.connection, out)
+        {
+            socket.tcp.set_settings(settings);
+        }
         let expected = socket.tcp.receive_queue().end;
         socket.tcp.handle_packet(out.now, packet);
         if out.wants.waits && packet.len > 0 {
@@ -291,6 +299,8 @@ impl Host {
     /// A packet for a socket that listens.
     fn knock(&mut self, id: SocketId, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
         let Some(door) = self.sockets.door_mut(id) else { return Cost::ZERO };
+        let known = self.remembered.recall(self.id, frame.connection, out);
+        door.listener.set_settings(known.as_ref().unwrap_or(&self.settings));
         door.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);
         handling.begin(id);
         self.costs.receive(&frame.packet)

@@ -5,6 +5,7 @@
 //! - [`nic`]: the card, its rings, the queue discipline.
 //! - [`softirq`], [`gro`]: from the ring to IP.
 //! - [`socket`], `handling`: what TCP is given and what it gives, in softirq and in process context.
+//! - `metrics`: what a connection learned, for the next.
 //! - `task`, `opening`: processes and their system calls.
 //! - [`costs`]: what all of that costs.
 //!
@@ -16,6 +17,7 @@ pub mod costs;
 pub mod cpu;
 pub mod gro;
 mod handling;
+mod metrics;
 pub mod nic;
 mod opening;
 pub mod schedule;
@@ -31,6 +33,7 @@ use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
 use handling::{Handling, Made};
+use metrics::Remembered;
 use nic::receive::{Raise, ReceiveRing};
 use nic::transmit::Transmitter;
 use opening::Sockets;
@@ -106,6 +109,8 @@ pub struct Host {
     /// The socket that listens for each stream.
     doors: BTreeMap<usize, SocketId>,
     streams: BTreeMap<usize, Stream>,
+    /// What connections learned of other hosts.
+    remembered: Remembered,
     draws: Draws,
 }
 
@@ -157,6 +162,7 @@ impl Host {
             past_sockets: SocketCounts::default(),
             doors: BTreeMap::new(),
             streams: BTreeMap::new(),
+            remembered: Remembered::default(),
             draws: Draws::new(seed),
         };
         // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).

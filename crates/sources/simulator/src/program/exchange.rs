@@ -17,6 +17,8 @@ enum Stage {
     Receive(u64),
     /// Close the connection, and open another if that is wanted.
     Close,
+    /// Wait before the next connection.
+    Rest,
     /// Nothing more.
     Over,
 }
@@ -109,8 +111,14 @@ impl Client {
                     }
                 }
                 Stage::Close => {
-                    exchange.stage = if exchange.is_over() { Stage::Over } else { Stage::Open };
+                    exchange.stage = if exchange.is_over() { Stage::Over } else { Stage::Rest };
                     return Op::Close;
+                }
+                Stage::Rest => {
+                    exchange.stage = Stage::Open;
+                    if !exchange.plan.client_time.is_zero() {
+                        return Op::Sleep(now + exchange.plan.client_time);
+                    }
                 }
                 Stage::Over => return Op::Exit,
                 Stage::Send(_) | Stage::Receive(_) => return exchange.transfer(now),
@@ -153,7 +161,7 @@ impl Server {
                     exchange.stage = if exchange.is_over() { Stage::Over } else { Stage::Open };
                     return Op::Close;
                 }
-                Stage::Over => return Op::Exit,
+                Stage::Rest | Stage::Over => return Op::Exit,
                 Stage::Send(_) | Stage::Receive(_) => return exchange.transfer(now),
             }
         }

@@ -3,6 +3,7 @@
 mod always;
 mod anchors;
 mod local_queue;
+mod remembered;
 mod run;
 mod told;
 mod walks;

@@ -1,0 +1,97 @@
+//! What a host keeps of a connection, for the next to the same host.
+
+use crate::run::scenario;
+use slowpath_model::{CaState, EventKind, SocketSample};
+use slowpath_simulator::outside::{Occurrence, Wants};
+use slowpath_simulator::{Observer, Sight, Simulation};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const INFINITE: u32 = 0x7fff_ffff;
+
+/// The first sample with a round trip and the last, of each connection at one host.
+struct Ends {
+    host: usize,
+    samples: BTreeMap<u32, [SocketSample; 2]>,
+}
+
+impl Observer for Ends {
+    fn packet(&mut self, _sight: &Sight<'_>) {}
+
+    fn wants(&self) -> Wants {
+        Wants { samples: Some(Duration::from_millis(1)), ..Wants::default() }
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        let EventKind::Sampled(sample) = occurrence.kind else { return };
+        if occurrence.host.0 == self.host && sample.srtt.is_some() {
+            self.samples.entry(occurrence.connection).or_insert([sample; 2])[1] = sample;
+        }
+    }
+}
+
+impl Ends {
+    fn of(text: &str, host: usize) -> (Self, Simulation) {
+        let mut simulation = Simulation::new(&scenario(text));
+        let mut ends = Self { host, samples: BTreeMap::new() };
+        simulation.run(&mut ends);
+        (ends, simulation)
+    }
+
+    /// The threshold that a connection leaves which closes in order (`tcp_update_metrics`).
+    fn left_by(&self, connection: u32) -> u32 {
+        let last = &self.samples[&connection][1];
+        let (cwnd, ssthresh) = last.snd_cwnd.zip(last.snd_ssthresh).expect("a sender's state");
+        assert!(cwnd > ssthresh && last.ca_state == Some(CaState::Open), "{last:?}");
+        (cwnd / 2).max(ssthresh)
+    }
+
+    fn first_threshold(&self, connection: u32) -> Option<u32> {
+        self.samples[&connection][0].snd_ssthresh
+    }
+}
+
+fn shipped() -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/cached-ssthresh.toml");
+    std::fs::read_to_string(file).expect("a scenario")
+}
+
+/// `ubik` IV-E: the second loses nothing and has the path to itself.
+#[test]
+fn a_lossy_connection_holds_the_next_one_down() {
+    let kernel = "kernel = \"2.6.14\"";
+    let mut rates = BTreeMap::new();
+    for (name, change, keeps) in [
+        ("2.6.14", shipped(), true),
+        ("2.4.17", shipped().replace(kernel, "kernel = \"2.4.17\""), true),
+        ("6.18", shipped().replace(kernel, "kernel = \"6.18\""), false),
+        ("unsaved", shipped().replace("tcp_wmem", "tcp_no_metrics_save = 1\ntcp_wmem"), false),
+    ] {
+        let (ends, simulation) = Ends::of(&change, 0);
+        let expected = if keeps { ends.left_by(0) } else { INFINITE };
+        assert_eq!(ends.first_threshold(0), Some(INFINITE), "{name}");
+        assert_eq!(ends.first_threshold(1), Some(expected), "{name}");
+        let next = simulation.transfers()[1];
+        assert_eq!(next.told.map(|told| told.retransmits), Some(0), "{name}");
+        rates.insert(name, next.rate().expect("data").get() as f64);
+    }
+    assert!(rates["2.6.14"] < 0.6 * rates["unsaved"], "{rates:?}");
+}
+
+/// The side that accepts remembers as well, and a host does not take what it knows of one for what it knows of another.
+#[test]
+fn a_server_remembers_each_of_its_clients() {
+    let text = "title = \"t\"\nduration = \"30 s\"\n\
+        [hosts.near]\n[hosts.far]\n[hosts.server]\nkernel = \"2.6.14\"\n\
+        [[path]]\nbetween = [\"near\", \"server\"]\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"2 bdp\"\n\
+        [[path.reverse.lose]]\npackets = [40]\n\
+        [[path]]\nbetween = [\"far\", \"server\"]\nrate = \"50 Mbit/s\"\ndelay = \"60 ms\"\nqueue = \"2 bdp\"\n\
+        [[flows]]\nfrom = \"near\"\nto = \"server\"\n\
+        requests = { response = \"4 MiB\", count = 2, client-time = \"1 s\", connection = \"each\" }\n\
+        [[flows]]\nfrom = \"far\"\nto = \"server\"\nstart = \"20 s\"\n\
+        requests = { response = \"100 KiB\", count = 1, connection = \"each\" }\n";
+    let (ends, _) = Ends::of(text, 2);
+    assert_eq!(ends.first_threshold(0), Some(INFINITE));
+    assert_eq!(ends.first_threshold(1), Some(ends.left_by(0)));
+    assert_eq!(ends.first_threshold(2), Some(INFINITE), "of a host that nothing was known of");
+}

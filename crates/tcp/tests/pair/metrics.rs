@@ -1,0 +1,93 @@
+//! What one connection leaves to the next, and what that makes of it.
+
+use crate::ends::{Application, Pair, settings};
+use crate::network::Fate;
+use slowpath_tcp::choices::MetricsCache;
+use slowpath_tcp::{Choices, Connection, Metrics, Settings, Sysctls};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn old() -> Settings {
+    (*settings(Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14)).clone()
+}
+
+/// A client that has sent 2 MB, of which one segment was lost, and closed.
+fn lossy(settings: Settings) -> Connection {
+    let fates = (0..2000).map(|n| if n == 60 { Fate::Drop } else { Fate::Deliver }).collect();
+    let mut pair = Pair::new(&Arc::new(settings), fates, Vec::new());
+    pair.asks = Application::writing(2_000_000);
+    pair.drive(Duration::from_secs(30));
+    assert_eq!(pair.client.info(pair.now).total_retrans, 1);
+    pair.client
+}
+
+/// `tcp_update_metrics`, 2.6.14, for a connection that left slow start and is in order when it closes.
+#[test]
+fn a_lossy_connection_leaves_its_threshold() {
+    let mut client = lossy(old());
+    let info = client.info(slowpath_model::Instant::START);
+    let learned = client.poll_metrics(Metrics::default()).expect("both sides have closed");
+    assert!(info.snd_cwnd > info.snd_ssthresh, "{info:?}");
+    assert_eq!(learned.ssthresh, Some((info.snd_cwnd / 2).max(info.snd_ssthresh)));
+    assert_eq!(learned.cwnd, Some(info.snd_cwnd / 2));
+    assert_eq!(learned.rtt_us.map(|rtt| rtt / 8), Some(info.rtt));
+    assert_eq!(client.poll_metrics(Metrics::default()), None, "it is told once");
+    // A shorter round trip moves what is known by an eighth; a longer one takes its place.
+    let longer = Metrics { rtt_us: Some(16 * info.rtt), ..Metrics::default() };
+    let moved = lossy(old()).poll_metrics(longer).and_then(|metrics| metrics.rtt_us);
+    assert!(moved.is_some_and(|rtt| rtt.abs_diff(15 * info.rtt) <= 1), "{moved:?}, {}", info.rtt);
+}
+
+#[test]
+fn nothing_is_left_where_the_kernel_keeps_nothing() {
+    let mut unsaved = old();
+    unsaved.sysctls.tcp_no_metrics_save = true;
+    let mut without = old();
+    without.choices.metrics = MetricsCache::No;
+    for settings in [unsaved, without] {
+        assert_eq!(lossy(settings).poll_metrics(Metrics::default()), None);
+    }
+}
+
+/// Over a path of 20 ms. In 2.6.14 a known round trip is where measuring goes on from, and the timeout is that and its
+/// variation, at least 200 ms; in 6.18 it only makes the first timeout longer: the round trip and twice that, or 200 ms.
+#[test]
+fn the_next_connection_begins_with_what_is_known() {
+    let known = Metrics {
+        rtt_us: Some(8 * 300_000),
+        rttvar_us: Some(4 * 40_000),
+        ssthresh: Some(7),
+        cwnd: Some(20),
+        reordering: Some(9),
+    };
+    let keeping = Sysctls { tcp_no_ssthresh_metrics_save: false, ..Sysctls::LINUX_6_18 };
+    for (choices, sysctls, threshold, rtt_ms, rto_ms) in [
+        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14, 7, 300, 500),
+        (Choices::LINUX_6_18, Sysctls::LINUX_6_18, 0x7fff_ffff, 20, 900),
+        (Choices::LINUX_6_18, keeping, 7, 20, 900),
+    ] {
+        let mut settings = (*settings(choices, sysctls)).clone();
+        settings.route.known = known;
+        let mut pair = Pair::new(&Arc::new(settings), Vec::new(), Vec::new());
+        pair.asks = Application { to_write: 1, shut: true, ..Application::default() };
+        pair.drive(Duration::from_millis(25));
+        let info = pair.client.info(pair.now);
+        assert_eq!((info.snd_ssthresh, info.reordering), (threshold, 9));
+        assert!(info.rtt.abs_diff(rtt_ms * 1000) < 2000, "{} µs", info.rtt);
+        assert!(info.rto.abs_diff(rto_ms * 1000) <= 4000, "{} µs", info.rto);
+    }
+}
+
+/// Without timestamps a timeout that is too short is never found to be: 2.6.14 forgets the handshake's round trip, unless
+/// what it knows makes the timeout three seconds or more.
+#[test]
+fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
+    for (known_ms, expected_ms) in [(None, 3000), (Some(300), 3000), (Some(4000), 4200)] {
+        let mut settings = old();
+        settings.sysctls.tcp_timestamps = 0;
+        settings.route.known.rtt_us = known_ms.map(|rtt: u32| 8000 * rtt);
+        let mut pair = Pair::new(&Arc::new(settings), Vec::new(), Vec::new());
+        pair.drive(Duration::from_millis(25));
+        assert!(pair.client.info(pair.now).rto.abs_diff(expected_ms * 1000) <= 4000, "{known_ms:?}");
+    }
+}
