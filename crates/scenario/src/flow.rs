@@ -1,5 +1,6 @@
 //! What is transferred between two processes, and how these behave.
 
+use crate::host::Priority;
 use crate::id::{HostId, PathId};
 use slowpath_model::{Bytes, Rate};
 use slowpath_tcp::choices::CongestionControl;
@@ -96,8 +97,8 @@ pub struct RequestResponse {
 /// One of the two processes of a flow. Each stream has its own two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Process {
-    /// Its nice value, −20…19; lower is favoured.
-    pub nice: i8,
+    /// How it is scheduled.
+    pub priority: Priority,
     /// The CPU it is bound to, if to one.
     pub cpu: Option<u32>,
     /// Its socket's options.

@@ -1,6 +1,7 @@
 //! A host: its kernel, CPUs, network card and what else keeps it busy.
 
 use crate::costs::CostTable;
+pub use crate::schema::quantity::Class;
 use slowpath_kernels::KernelProfile;
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
@@ -52,14 +53,33 @@ pub struct Nic {
 pub struct Load {
     /// What it does.
     pub kind: LoadKind,
-    /// Its nice value, −20…19; lower is favoured.
-    pub nice: i8,
+    /// How its tasks are scheduled.
+    pub priority: Priority,
     /// The CPU it is bound to, if to one.
     pub cpu: Option<u32>,
     /// When it begins.
     pub start: Duration,
     /// When it ends; with the run if `None`.
     pub stop: Option<Duration>,
+}
+
+/// How a task is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Priority {
+    /// Its class.
+    pub class: Class,
+    /// Its nice value, −20…19; lower is favoured. 0 for a real-time task.
+    pub nice: i8,
+}
+
+impl Priority {
+    /// That of a task that asks for nothing.
+    pub const USUAL: Self = Self::nice(0);
+
+    /// An ordinary task of a nice value.
+    pub const fn nice(nice: i8) -> Self {
+        Self { class: Class::Other, nice }
+    }
 }
 
 /// What a load does.

@@ -80,6 +80,8 @@ between = ["b", "a"]
 [hosts.b]
 load = [{}, { hogs = 1, burst = "1 s" }, { hogs = 1, cpu = 9, start = "2 s", stop = "1 s" }]
 [hosts.c]
+kernel = "2.6.14"
+load = [{ hogs = 1, class = "idle" }, { make = 1, class = "fifo", nice = 5 }]
 [[flows]]
 from = "a"
 to = "c"

@@ -4,7 +4,7 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_path::link::QueueLimit;
 use slowpath_path::loss::LossConfig;
 use slowpath_scenario::schema::Origin;
-use slowpath_scenario::{Bulk, Checked, LoadKind, Override, Scenario, Workload, check};
+use slowpath_scenario::{Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
 use std::time::Duration;
 
 fn checked(text: &str, overrides: &[&str]) -> Checked {
@@ -83,7 +83,7 @@ fn costs_and_loads_are_as_written() {
     let host = &scenario.hosts[1];
     assert_eq!((host.costs.machine.as_str(), host.costs.copy_byte.as_picos()), ("pc-2002+", 1250));
     assert_eq!(host.load[0].kind, LoadKind::Hogs { count: 3 });
-    assert_eq!((host.load[0].nice, host.load[0].cpu), (-5, Some(1)));
+    assert_eq!((host.load[0].priority, host.load[0].cpu), (Priority::nice(-5), Some(1)));
     assert!(matches!(host.load[1].kind, LoadKind::Make { jobs: 10, .. }));
     assert_eq!(host.load[1].stop, Some(Duration::from_secs(5)));
 }

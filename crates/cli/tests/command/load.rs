@@ -7,10 +7,10 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// The receiver's CPU 1 has hogs, its CPU 0 the reader.
+/// A receiver whose one CPU others want too.
 const BUSY: &str = "duration = \"20 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \"10 MiB\"\n\
                     [hosts.sender.nic]\ntso = false\ngro = false\n[hosts.receiver]\ncpus = 1\n\
-                    load = [{ hogs = 3, nice = 5 }, { make = 2 }]\nnic = { tso = false, gro = false }\n";
+                    load = [{ hogs = 3, nice = 5 }, { make = 2, class = \"idle\" }]\nnic = { tso = false, gro = false }\n";
 
 /// The processes of a run's loads: of those that it started, and that these did.
 fn loads_of(run: u32) -> Vec<u32> {
@@ -69,9 +69,10 @@ fn a_busy_host_is_busy_as_asked() {
         document(&folder, &["lab", "run", "small.toml", "--json", "--set", "flows.receiver.nice=-3"]);
     let host = &document["hosts"][1];
     assert_eq!(host["name"], "receiver");
-    for (load, kind, nice) in [(0, "hogs", 5), (1, "make", 0)] {
+    for (load, kind, class, nice) in [(0, "hogs", "other", 5), (1, "make", "idle", 0)] {
         let load = &host["loads"][load];
-        assert_eq!((load["kind"].as_str(), load["nice"].as_i64()), (Some(kind), Some(nice)), "{load}");
+        assert_eq!((load["kind"].as_str(), load["class"].as_str()), (Some(kind), Some(class)), "{load}");
+        assert_eq!(load["nice"].as_i64(), Some(nice), "{load}");
         assert!(load["ran_s"].as_f64() > Some(0.0), "it ran: {load}");
         assert_eq!(load["cpus"], host["processes"][0]["cpus"], "both have the host's one CPU");
     }

@@ -5,7 +5,7 @@ use crate::cpus;
 use crate::host::Host as Role;
 use crate::load::{Load, LoadKind};
 use crate::task::{Class, Scheduling};
-use slowpath_scenario::{Host, Process};
+use slowpath_scenario::{Host, Priority, Process};
 
 /// A host of the scenario in its place.
 #[derive(Clone, Copy)]
@@ -43,11 +43,11 @@ impl Placed<'_> {
     /// How one of its processes is scheduled: as asked, where there is something to ask for; else as on a host of its
     /// own, whatever else this machine does: before all ordinary tasks.
     pub fn scheduling(&self, process: &Process) -> Option<Scheduling> {
-        let alone = self.host.load.is_empty() && process.nice == 0 && process.cpu.is_none();
+        let alone = self.host.load.is_empty() && process.priority == Priority::USUAL && process.cpu.is_none();
         let is_bound = process.cpu.is_some() || !self.host.load.is_empty();
         (!alone).then(|| Scheduling {
-            class: Class::Other,
-            nice: process.nice,
+            class: class(process.priority),
+            nice: process.priority.nice,
             cpus: if is_bound { self.cpus(process.cpu) } else { Vec::new() },
         })
     }
@@ -65,7 +65,11 @@ impl Placed<'_> {
                     wait_ns: nanos(wait),
                 },
             },
-            scheduling: Scheduling { class: Class::Other, nice: load.nice, cpus: self.cpus(load.cpu) },
+            scheduling: Scheduling {
+                class: class(load.priority),
+                nice: load.priority.nice,
+                cpus: self.cpus(load.cpu),
+            },
             after_ns: nanos(load.start),
             until_ns: load.stop.map(nanos),
         })
@@ -93,6 +97,14 @@ impl Placed<'_> {
                 self.key()
             ));
         }
+    }
+}
+
+fn class(priority: Priority) -> Class {
+    match priority.class {
+        slowpath_scenario::Class::Other => Class::Other,
+        slowpath_scenario::Class::Idle => Class::Idle,
+        slowpath_scenario::Class::Fifo => Class::Fifo,
     }
 }
 

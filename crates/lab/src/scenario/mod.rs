@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_is_bound_to_a_cpu_has_one_of_the_machines() {
-        let text = "[hosts.receiver]\ncpus = 2\nload = [{ hogs = 10, nice = 5 }, { make = 3, cpu = 1 }]\n\
+        let text = "[hosts.receiver]\ncpus = 2\nload = [{ hogs = 10, nice = 5 }, { make = 3, cpu = 1, class = \"idle\" }]\n\
                     [hosts.receiver.nic]\ninterrupt-cpu = 1\n[flows.receiver]\ncpu = 0\nnice = -5\n";
         let case = case(&read(text), &[0, 1, 2]).expect("the lab can do that");
         let Work::Streams(streams) = &case.workload else { panic!("streams") };
@@ -375,7 +375,7 @@ mod tests {
         let scheduling = |nice, cpus: &[u32]| Scheduling { class: Class::Other, nice, cpus: cpus.to_vec() };
         assert_eq!(streams[0].acceptor, Some(scheduling(-5, &[2])));
         let loads: Vec<_> = case.loads.iter().map(|load| load.scheduling.clone()).collect();
-        assert_eq!(loads, [scheduling(5, &[2, 1]), scheduling(0, &[1])]);
+        assert_eq!(loads, [scheduling(5, &[2, 1]), Scheduling { class: Class::Idle, ..scheduling(0, &[1]) }]);
         let softirqs = (case.settings.sender_softirq_cpu, case.settings.receiver_softirq_cpu);
         assert_eq!(softirqs, (None, Some(1)));
     }

@@ -98,7 +98,7 @@ fn read(name: &str, reader: &Reader<'_>) -> Host {
     let cpus = reader.get(&CPUS);
     let costs = costs::read(reader, &MACHINE, &COSTS);
     let nic = nic::read(reader, &NIC, &kernel, cpus);
-    let load = load::read_all(reader, &LOAD, cpus);
+    let load = load::read_all(reader, &LOAD, &kernel, cpus);
     Host { name: name.to_owned(), kernel, cpus, costs, nic, load }
 }
 

@@ -1,8 +1,9 @@
 //! `[[hosts.NAME.load]]`.
 
 use crate::host::{Load, LoadKind};
-use crate::read::cpu;
+use crate::read::{cpu, priority};
 use crate::schema::{Key, Reader, Section, Sub};
+use slowpath_kernels::KernelProfile;
 use std::time::Duration;
 
 static HOGS: Key<u32> = Key::new("hogs", "So many tasks that compute without a pause (wu, table VII).")
@@ -14,9 +15,6 @@ static MAKE: Key<u32> = Key::new(
 )
 .range("1", "10000")
 .absent("another kind of load");
-static NICE: Key<i8> = Key::new("nice", "Its nice value; lower is favoured.")
-    .range("-20", "19")
-    .default("0", "nice(1) without an option");
 static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
 static START: Key<Duration> =
     Key::new("start", "When it begins.").range("0 s", "24 h").default("0 s", "with the run");
@@ -38,7 +36,7 @@ static WAIT: Key<Duration> =
 pub static LOAD: Section = Section {
     heading: "[[hosts.NAME.load]]",
     meaning: "Something else that wants a host's CPUs: exactly one of `hogs` and `make`.",
-    keys: &[&HOGS, &MAKE, &NICE, &CPU, &START, &STOP, &JOB_TIME, &BURST, &WAIT],
+    keys: &[&HOGS, &MAKE, &priority::NICE, &priority::CLASS, &CPU, &START, &STOP, &JOB_TIME, &BURST, &WAIT],
     also: None,
 };
 
@@ -46,17 +44,17 @@ pub static LOAD: Section = Section {
 const MOST_LOADS: usize = 100;
 
 /// Reads all loads of a host.
-pub fn read_all(host: &Reader<'_>, key: &'static Sub, cpus: u32) -> Vec<Load> {
+pub fn read_all(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: u32) -> Vec<Load> {
     let prefix = host.prefix_of(key);
     let tables = host.tables_up_to(key, MOST_LOADS);
     let read_one = |(number, (table, place))| {
         let prefix = format!("{prefix}{number}.");
-        read(&Reader::new(host.context(), &LOAD, Some(table), place, &prefix), cpus)
+        read(&Reader::new(host.context(), &LOAD, Some(table), place, &prefix), kernel, cpus)
     };
     tables.into_iter().enumerate().filter_map(read_one).collect()
 }
 
-fn read(reader: &Reader<'_>, cpus: u32) -> Option<Load> {
+fn read(reader: &Reader<'_>, kernel: &KernelProfile, cpus: u32) -> Option<Load> {
     reader.refuse_all_but_one(&[&HOGS, &MAKE]);
     for key in [&JOB_TIME, &BURST, &WAIT] {
         reader.refuse_without(key, &MAKE);
@@ -82,5 +80,5 @@ fn read(reader: &Reader<'_>, cpus: u32) -> Option<Load> {
     if stop.is_some_and(|stop| stop <= start) {
         reader.refuse(&STOP, "this load ends before it begins", "make stop later than start");
     }
-    Some(Load { kind: kind?, nice: reader.get(&NICE), cpu, start, stop })
+    Some(Load { kind: kind?, priority: priority::read(reader, Some(kernel)), cpu, start, stop })
 }

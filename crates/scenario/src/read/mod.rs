@@ -14,6 +14,7 @@ mod kernel;
 mod load;
 mod nic;
 mod path;
+mod priority;
 mod process;
 mod run;
 mod workload;

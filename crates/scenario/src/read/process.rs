@@ -3,15 +3,12 @@
 use crate::file::Place;
 use crate::flow::{Pause, Process, SocketOptions};
 use crate::host::Host;
-use crate::read::cpu;
+use crate::read::{cpu, priority};
 use crate::schema::quantity::Control;
 use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-static NICE: Key<i8> = Key::new("nice", "Its nice value; lower is favoured.")
-    .range("-20", "19")
-    .default("0", "nice(1) without an option");
 static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
 static CALL_SIZE: Key<Bytes> = Key::new("call-size", "How much one call of write or read takes.")
     .range("1 B", "1 GiB")
@@ -29,7 +26,7 @@ static OPTIONS: Sub = Sub::table("socket", "Its socket's options.");
 pub static PROCESS: Section = Section {
     heading: "[flows.sender], [flows.receiver]",
     meaning: "The process that sends a flow's data and the one that receives it. Each stream has its own two.",
-    keys: &[&NICE, &CPU, &CALL_SIZE, &RATE, &PAUSES, &OPTIONS],
+    keys: &[&priority::NICE, &priority::CLASS, &CPU, &CALL_SIZE, &RATE, &PAUSES, &OPTIONS],
     also: None,
 };
 
@@ -105,7 +102,7 @@ pub fn read(flow: &Reader<'_>, key: &'static Sub, host: Option<&Host>) -> Proces
         cpu::check(&reader, &CPU, cpu, host.cpus);
     }
     Process {
-        nice: reader.get(&NICE),
+        priority: priority::read(&reader, host.map(|host| &host.kernel)),
         cpu,
         socket: read_socket(&reader, host),
         call_size: reader.get(&CALL_SIZE),

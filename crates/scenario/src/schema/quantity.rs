@@ -374,6 +374,18 @@ words! {
 }
 
 words! {
+    /// A scheduling class (sched(7)).
+    Class {
+        /// `SCHED_OTHER`.
+        Other = "other",
+        /// `SCHED_IDLE`.
+        Idle = "idle",
+        /// `SCHED_FIFO`, all of one priority.
+        Fifo = "fifo",
+    }
+}
+
+words! {
     /// How the packets of others come.
     Pattern {
         /// At equal distances.

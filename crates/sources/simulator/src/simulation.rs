@@ -248,8 +248,8 @@ fn add_stream(
     // The server listens before anybody can connect.
     let listens = Some(Instant::START);
     *out.processes += 2;
-    hosts[flow.server.0].add_task(server.0, server.1.nice, cpu(server.1), number, listens, out);
-    hosts[flow.client.0].add_task(client.0, client.1.nice, cpu(client.1), number, Some(begins), out);
+    hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
+    hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);
 }
 
 /// A process's socket options in the terms of TCP. The kernel doubles what `SO_SNDBUF` and `SO_RCVBUF` ask for.

@@ -310,7 +310,7 @@ impl Host {
         this.queued_since = Some(out.now);
         match slept {
             Slept::Asleep => self.scheduler.wake(cpu, task, waker, out.now),
-            Slept::NotBegun => self.scheduler.start(cpu, task, this.nice, out.now),
+            Slept::NotBegun => self.scheduler.start(cpu, task, this.priority, out.now),
         }
         if self.cpus[cpu].current.is_none() || self.scheduler.preempts(cpu, task, out.now) {
             self.cpus[cpu].need_resched = true;

@@ -42,7 +42,7 @@ use slowpath_kernels as kernels;
 use slowpath_kernels::{PacketIntake, Preemption, ReceivePath};
 use slowpath_model::{DropReason, EventKind, Instant};
 use slowpath_path::chance::Draws;
-use slowpath_scenario::{Host as Plan, HostId, LoadKind};
+use slowpath_scenario::{Host as Plan, HostId, LoadKind, Priority};
 use slowpath_tcp::Settings;
 use slowpath_tcp::choices::Prequeue;
 use slowpath_tcp::socket::SocketOptions;
@@ -167,7 +167,8 @@ impl Host {
         };
         // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).
         let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
-        host.ksoftirqd = host.add_task(Program::Softirqs, nice, Some(host.interrupt_cpu), 0, None, out).0;
+        let priority = Priority::nice(nice);
+        host.ksoftirqd = host.add_task(Program::Softirqs, priority, Some(host.interrupt_cpu), 0, None, out).0;
         for load in &plan.load {
             host.add_load(load, out);
         }
@@ -184,7 +185,7 @@ impl Host {
                 }
             };
             let cpu = load.cpu.map(|cpu| cpu as usize);
-            self.add_task(program, load.nice, cpu, 0, Some(Instant::START + load.start), out);
+            self.add_task(program, load.priority, cpu, 0, Some(Instant::START + load.start), out);
         }
     }
 
@@ -192,7 +193,7 @@ impl Host {
     pub fn add_task(
         &mut self,
         program: Program,
-        nice: i8,
+        priority: Priority,
         cpu: Option<usize>,
         stream: usize,
         begins: Option<Instant>,
@@ -201,7 +202,7 @@ impl Host {
         let task = TaskId(self.tasks.len() as u32);
         let slot = out.add(Source::Wake(self.id, task.0));
         let bound_to = cpu.map(|cpu| cpu.min(self.cpus.len() - 1));
-        self.tasks.push(Task::new(program, nice, bound_to, stream, slot));
+        self.tasks.push(Task::new(program, priority, bound_to, stream, slot));
         out.agenda.set(slot, begins);
         task
     }

@@ -8,7 +8,7 @@ use crate::agenda::Slot;
 use crate::outside::Outside;
 use crate::program::{Done, Op, Program};
 use slowpath_model::{Bytes, EventKind, Instant, Wait};
-use slowpath_scenario::Cost;
+use slowpath_scenario::{Cost, Priority};
 use slowpath_tcp::{Errno, State};
 
 /// What a task costs next.
@@ -67,7 +67,7 @@ enum Call {
 #[derive(Debug)]
 pub struct Task {
     program: Program,
-    pub(super) nice: i8,
+    pub(super) priority: Priority,
     /// The CPU it may not leave.
     pub(super) bound_to: Option<usize>,
     /// The CPU it runs, waits or ran on.
@@ -91,14 +91,14 @@ impl Task {
     /// A task that does not run yet.
     pub(super) fn new(
         program: Program,
-        nice: i8,
+        priority: Priority,
         bound_to: Option<usize>,
         stream: usize,
         wake_slot: Slot,
     ) -> Self {
         Self {
             program,
-            nice,
+            priority,
             bound_to,
             cpu: bound_to.unwrap_or(0),
             left: None,

@@ -11,6 +11,7 @@
 
 use super::{TaskId, Waker};
 use slowpath_model::Instant;
+use slowpath_scenario::{Class, Priority};
 use std::time::Duration;
 
 /// Weight by nice value, −20…19 (`sched_prio_to_weight`).
@@ -19,6 +20,8 @@ const WEIGHTS: [i64; 40] = [
     2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29,
     23, 18, 15,
 ];
+/// The weight of a task of SCHED_IDLE (`WEIGHT_IDLEPRIO`).
+const IDLE: i64 = 3;
 /// The weight at which virtual time runs as real time does (`NICE_0_LOAD`).
 const NICE_0: i64 = 1024;
 
@@ -28,6 +31,8 @@ struct Entity {
     weight: i64,
     vruntime: i64,
     deadline: i64,
+    /// Of SCHED_IDLE (`se_is_idle`).
+    idle: bool,
     /// How far it was behind the average when it left the queue (`vlag`).
     vlag: i64,
     /// Asleep, but still in the queue (`sched_delayed`).
@@ -35,7 +40,8 @@ struct Entity {
 }
 
 impl Entity {
-    const ABSENT: Self = Self { weight: NICE_0, vruntime: 0, deadline: 0, vlag: 0, delayed: false };
+    const ABSENT: Self =
+        Self { weight: NICE_0, vruntime: 0, deadline: 0, idle: false, vlag: 0, delayed: false };
 
     /// `calc_delta_fair`.
     fn virtual_ns(&self, nanos: i64) -> i64 {
@@ -145,7 +151,7 @@ impl Eevdf {
         queue.last_average = average;
     }
 
-    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, now: Instant) {
+    pub fn start(&mut self, cpu: usize, task: TaskId, priority: Priority, now: Instant) {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Entity::ABSENT);
         }
@@ -154,8 +160,10 @@ impl Eevdf {
             self.remove(old, task);
         }
         self.charge(cpu, now);
-        let weight = WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize];
-        self.tasks[task.index()] = Entity { weight, ..Entity::ABSENT };
+        let idle = priority.class == Class::Idle;
+        let level = (i16::from(priority.nice) + 20).clamp(0, 39) as usize;
+        let weight = if idle { IDLE } else { WEIGHTS[level] };
+        self.tasks[task.index()] = Entity { weight, idle, ..Entity::ABSENT };
         self.place(cpu, task, true);
     }
 
@@ -195,6 +203,11 @@ impl Eevdf {
         let used_up = self.charge(cpu, now);
         let queue = &self.queues[cpu];
         let Some(current) = queue.current else { return true };
+        match (self.entity(current).idle, self.entity(woken).idle) {
+            (true, false) => return true,
+            (_, true) => return false,
+            (false, false) => {}
+        }
         let average = self.average(cpu);
         if used_up {
             return true;
@@ -207,6 +220,12 @@ impl Eevdf {
     fn earliest(&self, cpu: usize, average: i64) -> Option<TaskId> {
         let eligible = self.queues[cpu].tasks.iter().copied().filter(|task| self.is_eligible(*task, average));
         eligible.min_by_key(|task| self.entity(*task).deadline)
+    }
+
+    /// The running task gives way to one of a higher class (`put_prev_task_fair`).
+    pub fn put(&mut self, cpu: usize, now: Instant) {
+        self.charge(cpu, now);
+        self.queues[cpu].current = None;
     }
 
     /// `pick_next_task_fair`.

@@ -87,6 +87,11 @@ impl Goodness {
         self.current[cpu].is_none_or(|current| self.goodness(cpu, woken) - self.goodness(cpu, current) > 1)
     }
 
+    /// The running task gives way to a real-time one, whose goodness is 1000 and more.
+    pub fn put(&mut self, cpu: usize, _now: Instant) {
+        self.current[cpu] = None;
+    }
+
     /// `schedule`.
     pub fn pick(&mut self, cpu: usize, _now: Instant) -> Option<TaskId> {
         if self.queues[cpu].is_empty() {

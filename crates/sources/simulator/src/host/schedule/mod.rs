@@ -8,16 +8,20 @@
 //! - `goodness`: that of 2.4.
 //! - `o1`: that of 2.6.0 to 2.6.22.
 //! - `eevdf`: that of 6.6 and later.
+//! - `realtime`: what runs before all of these.
 
 mod eevdf;
 mod goodness;
 mod o1;
+mod realtime;
 
 use eevdf::Eevdf;
 use goodness::Goodness;
 use o1::O1;
+use realtime::Realtime;
 use slowpath_kernels as kernels;
 use slowpath_model::Instant;
+use slowpath_scenario::{Class, Priority};
 
 /// A task of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +45,14 @@ pub enum Waker {
 
 /// The run queues of a host and what its scheduler remembers of each task.
 #[derive(Debug)]
-pub enum Scheduler {
+pub struct Scheduler {
+    realtime: Realtime,
+    fair: Fair,
+}
+
+/// How a kernel shares CPUs between ordinary tasks.
+#[derive(Debug)]
+enum Fair {
     /// 2.4's.
     Goodness(Goodness),
     /// 2.6's.
@@ -54,9 +65,9 @@ pub enum Scheduler {
 macro_rules! each {
     ($scheduler:expr, $name:ident => $call:expr) => {
         match $scheduler {
-            Scheduler::Goodness($name) => $call,
-            Scheduler::O1($name) => $call,
-            Scheduler::Eevdf($name) => $call,
+            Fair::Goodness($name) => $call,
+            Fair::O1($name) => $call,
+            Fair::Eevdf($name) => $call,
         }
     };
 }
@@ -64,58 +75,82 @@ macro_rules! each {
 impl Scheduler {
     /// The scheduler of a kernel on so many CPUs, without tasks.
     pub fn new(kind: kernels::Scheduler, cpus: u32, hz: u32) -> Self {
-        let cpus = cpus as usize;
-        match kind {
-            kernels::Scheduler::Goodness => Self::Goodness(Goodness::new(cpus, hz)),
-            kernels::Scheduler::O1 => Self::O1(O1::new(cpus, hz)),
+        let count = cpus as usize;
+        let fair = match kind {
+            kernels::Scheduler::Goodness => Fair::Goodness(Goodness::new(count, hz)),
+            kernels::Scheduler::O1 => Fair::O1(O1::new(count, hz)),
             kernels::Scheduler::Eevdf { .. } => {
-                let slice = kind.base_slice(cpus as u32).unwrap_or_default();
-                Self::Eevdf(Eevdf::new(cpus, hz, slice))
+                Fair::Eevdf(Eevdf::new(count, hz, kind.base_slice(cpus).unwrap_or_default()))
             }
-        }
+        };
+        Self { realtime: Realtime::new(count), fair }
     }
 
     /// A new task, runnable on `cpu` at once. A number that was used before may be used again once its task has
     /// gone to sleep for good.
-    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, now: Instant) {
-        each!(self, s => s.start(cpu, task, nice, now));
+    pub fn start(&mut self, cpu: usize, task: TaskId, priority: Priority, now: Instant) {
+        let is_realtime = priority.class == Class::Fifo;
+        self.realtime.start(task, is_realtime);
+        match &mut self.fair {
+            _ if is_realtime => self.realtime.wake(cpu, task),
+            Fair::Goodness(goodness) => goodness.start(cpu, task, priority.nice, now),
+            Fair::O1(o1) => o1.start(cpu, task, priority.nice, now),
+            Fair::Eevdf(eevdf) => eevdf.start(cpu, task, priority, now),
+        }
     }
 
     /// A sleeping task can run again, on `cpu`.
     pub fn wake(&mut self, cpu: usize, task: TaskId, waker: Waker, now: Instant) {
-        each!(self, s => s.wake(cpu, task, waker, now));
+        if self.realtime.has(task) {
+            self.realtime.wake(cpu, task);
+        } else {
+            each!(&mut self.fair, s => s.wake(cpu, task, waker, now));
+        }
     }
 
     /// The task that runs on `cpu` goes to sleep. [`pick`](Self::pick) must follow.
     pub fn sleep(&mut self, cpu: usize, now: Instant) {
-        each!(self, s => s.sleep(cpu, now));
+        if self.realtime.runs(cpu) {
+            self.realtime.sleep(cpu);
+        } else {
+            each!(&mut self.fair, s => s.sleep(cpu, now));
+        }
     }
 
     /// A tick has gone by on `cpu`; says whether the running task should give way.
     pub fn tick(&mut self, cpu: usize, now: Instant) -> bool {
-        each!(self, s => s.tick(cpu, now))
+        !self.realtime.runs(cpu) && each!(&mut self.fair, s => s.tick(cpu, now))
     }
 
     /// Whether `woken`, which waits on `cpu`, should run instead of the task that runs there.
     pub fn preempts(&mut self, cpu: usize, woken: TaskId, now: Instant) -> bool {
-        each!(self, s => s.preempts(cpu, woken, now))
+        match (self.realtime.runs(cpu), self.realtime.has(woken)) {
+            (true, _) => false,
+            (false, true) => true,
+            (false, false) => each!(&mut self.fair, s => s.preempts(cpu, woken, now)),
+        }
     }
 
     /// The task that runs on `cpu` from now on; `None` if none can.
     pub fn pick(&mut self, cpu: usize, now: Instant) -> Option<TaskId> {
-        each!(self, s => s.pick(cpu, now))
+        let realtime = self.realtime.pick(cpu);
+        if realtime.is_some() {
+            each!(&mut self.fair, s => s.put(cpu, now));
+            return realtime;
+        }
+        each!(&mut self.fair, s => s.pick(cpu, now))
     }
 
     /// How many tasks can run on `cpu`, the running one included.
     pub fn runnable(&self, cpu: usize) -> usize {
-        each!(self, s => s.runnable(cpu))
+        self.realtime.runnable(cpu) + each!(&self.fair, s => s.runnable(cpu))
     }
 
     /// How many tasks [`pick`](Self::pick) looks at, which costs time where it is more than a few.
     pub fn looked_at(&self, cpu: usize) -> usize {
-        match self {
-            Self::Goodness(goodness) => goodness.runnable(cpu),
-            Self::O1(_) | Self::Eevdf(_) => 0,
+        match &self.fair {
+            Fair::Goodness(goodness) => goodness.runnable(cpu),
+            Fair::O1(_) | Fair::Eevdf(_) => 0,
         }
     }
 
@@ -127,7 +162,8 @@ impl Scheduler {
         now: Instant,
         may_move: impl Fn(TaskId) -> bool,
     ) -> Option<TaskId> {
-        each!(self, s => s.steal(from, to, now, &may_move))
+        let realtime = self.realtime.steal(from, to, &may_move);
+        realtime.or_else(|| each!(&mut self.fair, s => s.steal(from, to, now, &may_move)))
     }
 }
 

@@ -289,6 +289,13 @@ impl O1 {
             .is_none_or(|current| self.tasks[woken.index()].prio < self.tasks[current.index()].prio)
     }
 
+    /// The running task gives way to a real-time one, of a better priority than all here.
+    pub fn put(&mut self, cpu: usize, now: Instant) {
+        if let Some(task) = self.queues[cpu].current.take() {
+            self.charge(task, now);
+        }
+    }
+
     /// `schedule`.
     pub fn pick(&mut self, cpu: usize, now: Instant) -> Option<TaskId> {
         if let Some(previous) = self.queues[cpu].current {

@@ -18,6 +18,7 @@ struct Cpu {
 
 struct Sleeper {
     task: TaskId,
+    priority: Priority,
     sleep: i64,
     burst: i64,
 }
@@ -26,7 +27,7 @@ impl Cpu {
     fn new(kind: kernels::Scheduler, cpus: u32, hz: u32, hogs: u32, nice: impl Fn(u32) -> i8) -> Self {
         let mut scheduler = Scheduler::new(kind, cpus, hz);
         for hog in 0..hogs {
-            scheduler.start(0, TaskId(hog), nice(hog), Instant::START);
+            scheduler.start(0, TaskId(hog), Priority::nice(nice(hog)), Instant::START);
         }
         let tick_ns = 1_000_000_000 / i64::from(hz);
         Self { scheduler, tick_ns, now: 0, current: None, ran: vec![0; hogs as usize + 1] }
@@ -63,7 +64,7 @@ impl Cpu {
     /// Hogs and a sleeper until `end`: how long each of its wake-ups took to be on the CPU, sorted.
     fn wake_ups(&mut self, sleeper: &Sleeper, end: i64) -> Vec<i64> {
         let (mut latencies, mut draws) = (Vec::new(), Draws::new(1));
-        self.scheduler.start(0, sleeper.task, 0, self.at());
+        self.scheduler.start(0, sleeper.task, sleeper.priority, self.at());
         self.current = self.scheduler.pick(0, self.at());
         let (mut woken_at, mut left, mut wakes_at) = (Some(self.now), sleeper.burst, i64::MAX);
         while self.now < end {
@@ -146,7 +147,7 @@ fn eevdf_shares_follow_the_weights() {
 fn o1_runs_a_sleeper_at_once() {
     let mut cpu = Cpu::new(kernels::Scheduler::O1, 1, 1000, 8, |_| 0);
     cpu.run(30_000 * MS);
-    let sleeper = Sleeper { task: TaskId(8), sleep: 50 * MS, burst: MS / 10 };
+    let sleeper = Sleeper { task: TaskId(8), priority: Priority::USUAL, sleep: 50 * MS, burst: MS / 10 };
     let latencies = cpu.wake_ups(&sleeper, 40_000 * MS);
     assert!(latencies[latencies.len() * 9 / 10] == 0, "{latencies:?}");
 }
@@ -161,7 +162,8 @@ fn eevdf_wakes_as_late_as_linux() {
     for (hogs, mean, p99) in MEASURED {
         let mut cpu = Cpu::new(EEVDF, 2, 250, hogs, |_| 0);
         cpu.run(1_000 * MS);
-        let sleeper = Sleeper { task: TaskId(hogs), sleep: 10_137_000, burst: MS / 10 };
+        let sleeper =
+            Sleeper { task: TaskId(hogs), priority: Priority::USUAL, sleep: 10_137_000, burst: MS / 10 };
         let latencies = cpu.wake_ups(&sleeper, 61_000 * MS);
         let ms = |nanos: i64| nanos as f64 / MS as f64;
         let ours = ms(latencies.iter().sum::<i64>()) / latencies.len() as f64;
@@ -169,4 +171,40 @@ fn eevdf_wakes_as_late_as_linux() {
         let ours = ms(latencies[latencies.len() * 99 / 100]);
         assert!((0.6..1.4).contains(&(ours / p99)), "{hogs} hogs: {ours} ms at the 99th percentile");
     }
+}
+
+/// sched(7): a real-time task that wakes runs at once, whoever runs there.
+#[test]
+fn a_real_time_task_runs_at_once() {
+    for kind in ALL {
+        let mut cpu = Cpu::new(kind, 1, 1000, 8, |_| -20);
+        cpu.run(1_000 * MS);
+        let priority = Priority { class: Class::Fifo, nice: 0 };
+        let sleeper = Sleeper { task: TaskId(8), priority, sleep: 3 * MS, burst: MS };
+        let latencies = cpu.wake_ups(&sleeper, 5_000 * MS);
+        assert!(latencies.len() > 900 && latencies.iter().all(|late| *late == 0), "{kind:?}: {latencies:?}");
+        let hogs: i64 = cpu.ran[..8].iter().sum();
+        assert_eq!(hogs + cpu.ran[8], cpu.now, "{kind:?}: nobody's time is lost");
+    }
+}
+
+/// Weights of 3 and 1024 (kernel/sched/sched.h, kernel/sched/core.c), and no waiting for a hog of SCHED_IDLE.
+#[test]
+fn idle_tasks_have_next_to_nothing() {
+    let mut cpu = Cpu::new(EEVDF, 1, 1000, 2, |_| 0);
+    let idle = Priority { class: Class::Idle, nice: 0 };
+    cpu.scheduler = Scheduler::new(EEVDF, 1, 1000);
+    cpu.scheduler.start(0, TaskId(0), idle, Instant::START);
+    cpu.scheduler.start(0, TaskId(1), Priority::USUAL, Instant::START);
+    cpu.run(200_000 * MS);
+    let share = cpu.ran[0] as f64 / cpu.now as f64;
+    assert!((share / (3.0 / 1027.0) - 1.0).abs() < 0.1, "{share}");
+
+    let mut cpu = Cpu::new(EEVDF, 1, 1000, 1, |_| 0);
+    cpu.scheduler = Scheduler::new(EEVDF, 1, 1000);
+    cpu.scheduler.start(0, TaskId(0), idle, Instant::START);
+    cpu.run(100 * MS);
+    let sleeper = Sleeper { task: TaskId(1), priority: Priority::USUAL, sleep: 3 * MS, burst: MS };
+    let latencies = cpu.wake_ups(&sleeper, 5_000 * MS);
+    assert!(latencies[latencies.len() * 99 / 100] == 0, "{latencies:?}");
 }
