@@ -10,7 +10,7 @@ use slowpath_lab::testbed;
 use slowpath_lab::watch::{Watch, WatchOptions};
 use slowpath_lab::wire::{self, Limit};
 use slowpath_lab::workload::end::{CASE_TIME, Surroundings};
-use slowpath_lab::workload::{Exchange, Stream, Workload, Writer, exchange, stream};
+use slowpath_lab::workload::{Exchange, SocketOptions, Stream, Workload, Writer, exchange, stream};
 use slowpath_lab::{clock, error::LabError};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -74,7 +74,8 @@ fn nine_connections() -> Traffic {
         Stream::one(Writer::Messages { bytes, every_ns: every_ms * 1_000_000, count })
     };
     let mut streams = vec![Stream::one(writer); 6];
-    streams[4].congestion_control = Some("bbr".into());
+    streams[4].opener_socket =
+        Some(SocketOptions { congestion_control: Some("bbr".into()), ..SocketOptions::default() });
     streams[5].reversed = true;
     streams.extend([messages(4096, 100), messages(200, 20), messages(30_000, 500)]);
     let limit = |port, mbit: u64, queue_packets| {
@@ -158,7 +159,7 @@ impl Traffic {
         };
         std::thread::sleep(Duration::from_millis(500));
         let report = watch.stop()?;
-        let infos = records.iter().filter_map(|(opener, _)| opener.info.as_ref());
+        let infos = records.iter().flat_map(|(a, b)| [a, b]).filter_map(|end| end.info.as_ref());
         let (sent, again) = infos.fold((0, 0), |(sent, again), info| {
             (sent + u64::from(info.data_segs_out), again + u64::from(info.total_retrans_packets))
         });

@@ -97,6 +97,9 @@ pub struct Settings {
     pub vlan: Option<u16>,
     /// Offloads.
     pub offload: Offload,
+    /// The receiver's, if not the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver_offload: Option<Offload>,
     /// Sysctls of the sender's host beyond the pinned ones.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub sender_sysctls: Vec<(String, String)>,
@@ -236,6 +239,7 @@ impl Settings {
             family: Family::V4,
             vlan: None,
             offload: Offload::PerPacket,
+            receiver_offload: None,
             sender_sysctls: Vec::new(),
             receiver_sysctls: Vec::new(),
             sender_route: None,

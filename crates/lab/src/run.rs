@@ -190,18 +190,9 @@ impl Bench<'_> {
 
     fn transfer(&self, sampler: &Sampler) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
         let mut around = self.surroundings(sampler);
+        around.cut_ns = self.case.cut_after_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
         match &self.case.workload {
-            Workload::Streams(streams) => {
-                around.cut_ns = self.case.cut_after_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
-                let pairs = stream::run(self.namespaces, self.hosts, streams, around)?;
-                let reversed = streams.iter().flat_map(|s| (0..s.count).map(|_| s.reversed));
-                // Records come as (opener, acceptor); the truth lists (sender's host, receiver's host).
-                Ok(pairs
-                    .into_iter()
-                    .zip(reversed)
-                    .map(|((o, a), r)| if r { (a, o) } else { (o, a) })
-                    .collect())
-            }
+            Workload::Streams(streams) => stream::run(self.namespaces, self.hosts, streams, around),
             Workload::Exchange(plan) => exchange::run(self.namespaces, self.hosts, plan, around),
         }
     }

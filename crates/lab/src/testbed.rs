@@ -67,7 +67,8 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
         for (name, value) in sysctls {
             namespaces.sysctl(place, name, value)?;
         }
-        offload(&namespaces, place, settings.offload)?;
+        let own_offload = settings.receiver_offload.filter(|_| place == Place::Receiver);
+        offload(&namespaces, place, own_offload.unwrap_or(settings.offload))?;
         host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
     }
     if let Some(route) = &settings.sender_route {

@@ -16,7 +16,10 @@ use std::path::Path;
 /// Runs it.
 pub fn run(scenario: &Scenario) -> Result<Seen> {
     let case = scenario::case(scenario, &task::own_cpus())?;
-    ensure!(case.settings.offload == Offload::PerPacket, "captures with single packets: tso and gro are off");
+    ensure!(
+        case.settings.offload == Offload::PerPacket && case.settings.receiver_offload.is_none(),
+        "captures with single packets: tso and gro are off"
+    );
     let scratch = Scratch::create()?;
     let folder = scratch.file("run");
     ensure!(run::run(&case, &folder, run::Packing::Quick)?.written, "the machine is too busy for a capture");

@@ -59,6 +59,8 @@ struct Processes<'a> {
     class: Class,
     /// The machine's CPUs that they could run on.
     cpus: Vec<u32>,
+    /// The machine's CPU whose softirq handed up the last packet of the last connection; `null` if none is known.
+    softirq_cpu: Option<u32>,
 }
 
 /// What grows in every transfer and tells of nothing.
@@ -136,13 +138,8 @@ fn scheduling(class: Class, nice: i8, cpus: &[u32]) -> String {
     if nice != 0 {
         text += &format!(" of nice {nice}");
     }
-    match cpus {
-        [] => {}
-        [cpu] => text += &format!(" on CPU {cpu}"),
-        cpus => {
-            let cpus: Vec<_> = cpus.iter().map(u32::to_string).collect();
-            text += &format!(" on CPUs {}", cpus.join(", "));
-        }
+    if let [cpu] = cpus {
+        text += &format!(" on CPU {cpu}");
     }
     text
 }
@@ -183,10 +180,12 @@ fn processes<'a>(scenario: &'a Scenario, truth: &Truth, role: Host) -> Vec<Proce
                 nice,
                 class,
                 cpus,
+                softirq_cpu: None,
             };
             let sum = flows[number].get_or_insert(empty);
             sum.ran_s += task.ran_ns as f64 / 1e9;
             sum.waited_s += task.waited_ns as f64 / 1e9;
+            sum.softirq_cpu = end.softirq_cpu;
         }
     }
     flows.into_iter().flatten().collect()

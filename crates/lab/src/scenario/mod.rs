@@ -3,17 +3,16 @@
 //! Hosts are namespaces of this machine, so that their kernel, CPUs and cards are this machine's. What a scenario asks
 //! beyond that is refused, all of it at once; nothing is left out in silence.
 
+mod flows;
 mod hosts;
 
 use crate::case::{Case, Offload, Set, Settings};
 use crate::host::Host as Role;
-use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Workload as Work, Writer};
+use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
-use slowpath_model::{Bytes, Rate};
-use slowpath_scenario::{
-    Bulk, Flow, Host, HostId, Messages, Pause, Process, RequestResponse, Scenario, Workload,
-};
+use slowpath_model::Bytes;
+use slowpath_scenario::{Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
 
@@ -72,21 +71,25 @@ fn translate(scenario: &Scenario, machine: &[u32], refused: &mut Vec<String>) ->
     }
     let (forward, backward) = (path.direction(sender)?.clone(), path.direction(receiver)?.clone());
     let hosts = [scenario.host(sender), scenario.host(receiver)];
+    let offloads = hosts.map(|host| offload(host, refused));
     let settings = Settings {
-        offload: offload(hosts, refused),
+        offload: offloads[0],
+        receiver_offload: Some(offloads[1]).filter(|own| *own != offloads[0]),
         sender_sysctls: sysctls(&hosts[0].kernel),
         receiver_sysctls: sysctls(&hosts[1].kernel),
         sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),
         receiver_softirq_cpu: placed[1].softirq_cpu(&processes[1]),
-        sender_socket: options(&first.sender, hosts[0], refused),
-        receiver_socket: options(&first.receiver, hosts[1], refused),
+        sender_socket: flows::options(&first.sender, hosts[0]),
+        receiver_socket: flows::options(&first.receiver, hosts[1]),
         ..Settings::plain()
     };
     let work = match (&first.workload, scenario.flows.as_slice()) {
-        (Workload::RequestResponse(plan), [flow]) => Work::Exchange(exchange(flow, plan, placed, refused)?),
-        (_, flows) => {
-            Work::Streams(flows.iter().flat_map(|flow| streams(scenario, flow, placed, refused)).collect())
+        (Workload::RequestResponse(plan), [flow]) => {
+            Work::Exchange(flows::exchange(flow, plan, placed, refused)?)
         }
+        (_, flows) => Work::Streams(
+            flows.iter().flat_map(|flow| flows::streams(scenario, flow, placed, refused)).collect(),
+        ),
     };
     let mut case = Case::new(Set::Fresh, "scenario", "unknown/undetermined", 1, 0, work);
     let mut seeds = scenario.draws();
@@ -140,13 +143,13 @@ fn is_this_machines(kernel: &KernelProfile) -> bool {
     today == *kernel
 }
 
-fn offload(hosts: [&Host; 2], refused: &mut Vec<String>) -> Offload {
-    let cards = hosts.map(|host| [host.nic.tso, host.nic.gro]);
-    match cards.as_flattened() {
-        [true, true, true, true] => Offload::SuperPackets,
-        [false, false, false, false] => Offload::PerPacket,
+fn offload(host: &Host, refused: &mut Vec<String>) -> Offload {
+    match (host.nic.tso, host.nic.gro) {
+        (true, true) => Offload::SuperPackets,
+        (false, false) => Offload::PerPacket,
         _ => {
-            refused.push("hosts.*.nic.tso, gro: the lab has all four on or all four off".to_owned());
+            let key = format!("hosts.{}.nic.tso, gro", host.name);
+            refused.push(format!("{key}: the lab has both on or both off"));
             Offload::PerPacket
         }
     }
@@ -159,165 +162,6 @@ fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
 }
 
-fn options(process: &Process, host: &Host, refused: &mut Vec<String>) -> SocketOptions {
-    let asked = &process.socket;
-    let control = asked.congestion_control.unwrap_or(host.kernel.tcp.congestion_control);
-    let bytes = |amount: Option<Bytes>| amount.map(|bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX));
-    let set = slowpath_scenario::SocketOptions {
-        send_buffer: asked.send_buffer,
-        receive_buffer: asked.receive_buffer,
-        congestion_control: asked.congestion_control,
-        no_delay: asked.no_delay,
-        ..slowpath_scenario::SocketOptions::default()
-    };
-    if set != *asked {
-        refused.push(
-            "flows.*.socket: the lab sets SO_SNDBUF, SO_RCVBUF, TCP_NODELAY and TCP_CONGESTION only"
-                .to_owned(),
-        );
-    }
-    SocketOptions {
-        so_sndbuf_bytes: bytes(asked.send_buffer),
-        so_rcvbuf_bytes: bytes(asked.receive_buffer),
-        window_clamp_at_handshake_bytes: None,
-        congestion_control: Some(control.name().to_owned()),
-        nodelay: asked.no_delay,
-    }
-}
-
-/// A flow that sends in one direction, as the lab's streams.
-fn streams(
-    scenario: &Scenario,
-    flow: &Flow,
-    placed: [Placed<'_>; 2],
-    refused: &mut Vec<String>,
-) -> Vec<Stream> {
-    let first = &scenario.flows[0];
-    let key = format!("flows.{}", flow.name);
-    let reversed = flow.client != first.sender_host();
-    let (ends, places) = if reversed {
-        ([&first.receiver, &first.sender], [placed[1], placed[0]])
-    } else {
-        ([&first.sender, &first.receiver], placed)
-    };
-    let alike = |a: &Process, b: &Process| {
-        let mut socket = a.socket.clone();
-        socket.congestion_control = b.socket.congestion_control;
-        socket == b.socket
-    };
-    if !alike(&flow.sender, ends[0]) || !alike(&flow.receiver, ends[1]) {
-        refused.push(format!("{key}.*.socket: at one host the lab sets the same for all flows"));
-    }
-    let left = scenario.duration.saturating_sub(flow.start);
-    let Some(writer) = writer(flow, left, &key, refused) else { return Vec::new() };
-    if !flow.sender.pauses.is_empty() {
-        refused.push(format!("{key}.sender.pauses: the lab's writers make none"));
-    }
-    let stream = |n: u32| Stream {
-        after_ns: nanos(flow.start + flow.stagger * n),
-        reversed,
-        calls: Calls { write_bytes: flow.sender.call_size.get(), read_bytes: flow.receiver.call_size.get() },
-        congestion_control: flow.sender.socket.congestion_control.map(|control| control.name().to_owned()),
-        reader: reader(&flow.receiver, scenario.duration),
-        opener: places[0].scheduling(&flow.sender),
-        acceptor: places[1].scheduling(&flow.receiver),
-        ..Stream::one(writer)
-    };
-    (0..flow.streams).map(stream).collect()
-}
-
-fn writer(flow: &Flow, left: Duration, key: &str, refused: &mut Vec<String>) -> Option<Writer> {
-    match (&flow.workload, flow.sender.rate) {
-        (Workload::Bulk(bulk), None) => Some(match *bulk {
-            Bulk::Amount(amount) => Writer::Total { bytes: amount.get() },
-            Bulk::Time(time) => Writer::For { duration_ns: nanos(time) },
-            Bulk::Endless => Writer::For { duration_ns: nanos(left) },
-        }),
-        (Workload::Bulk(bulk), Some(rate)) => {
-            let (bytes, every_ns) = paced(&flow.sender, rate);
-            let within = |time: Duration| nanos(time) / every_ns.max(1);
-            let count = match *bulk {
-                Bulk::Amount(amount) => amount.get().div_ceil(bytes.max(1)),
-                Bulk::Time(time) => within(time),
-                Bulk::Endless => within(left),
-            };
-            Some(Writer::Messages { bytes, every_ns, count: u32::try_from(count).unwrap_or(u32::MAX) })
-        }
-        (Workload::Messages(plan), None) => messages(plan, left, key, refused),
-        (Workload::Messages(_), Some(_)) => {
-            refused.push(format!("{key}.sender.rate: messages have their own times in the lab"));
-            None
-        }
-        (Workload::RequestResponse(_), _) => {
-            refused.push(format!("{key}: requests and responses are the lab's only flow, or are not"));
-            None
-        }
-    }
-}
-
-fn messages(plan: &Messages, left: Duration, key: &str, refused: &mut Vec<String>) -> Option<Writer> {
-    let every_ns = nanos(plan.interval);
-    let count = plan.count.or_else(|| nanos(left).checked_div(every_ns));
-    let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
-        refused.push(format!("{key}.messages.count: without a pause between them messages need a number"));
-        return None;
-    };
-    Some(Writer::Messages { bytes: plan.size.get(), every_ns, count })
-}
-
-fn reader(process: &Process, run: Duration) -> Reader {
-    let pause = |pause: &Pause| (nanos(pause.at), nanos(pause.lasts.unwrap_or(run)));
-    match (process.rate, process.pauses.as_slice()) {
-        (None, []) => Reader::Greedy,
-        (rate, pauses) => Reader::Process {
-            rate_bit_per_s: rate.map(Rate::get),
-            pauses: pauses.iter().map(pause).collect(),
-        },
-    }
-}
-
-/// What one call takes, and how long that lasts at a rate.
-fn paced(process: &Process, rate: Rate) -> (u64, u64) {
-    let bytes = process.call_size.get();
-    let every = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.get().max(1));
-    (bytes, u64::try_from(every).unwrap_or(u64::MAX))
-}
-
-fn exchange(
-    flow: &Flow,
-    plan: &RequestResponse,
-    [server, client]: [Placed<'_>; 2],
-    refused: &mut Vec<String>,
-) -> Option<Exchange> {
-    let key = format!("flows.{}", flow.name);
-    let mut number = |what: &str, value: Option<u64>| {
-        let value = value.and_then(|value| u32::try_from(value).ok());
-        if value.is_none() {
-            refused.push(format!("{key}.requests.{what}: the lab needs a number"));
-        }
-        value
-    };
-    let count = number("count", plan.count)?;
-    let (connections_per_client, rounds_per_connection) =
-        if plan.connection_each { (count, 1) } else { (1, count) };
-    if plan.responses.len() != 1 {
-        refused.push(format!("{key}.requests.response: the lab's are all of one size"));
-    }
-    if flow.start + flow.stagger > Duration::ZERO {
-        refused.push(format!("{key}.start, stagger: the lab's clients begin at once"));
-    }
-    Some(Exchange {
-        clients: flow.streams,
-        connections_per_client,
-        rounds_per_connection,
-        think_ns: nanos(plan.client_time),
-        server_ns: nanos(plan.server_time),
-        client: client.scheduling(&flow.receiver),
-        server: server.scheduling(&flow.sender),
-        ..Exchange::one(plan.request.get(), plan.responses.first()?.get())
-    })
-}
-
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -327,6 +171,7 @@ mod tests {
     use super::*;
     use crate::path::link::QueueLimit;
     use crate::task::{Class, Scheduling};
+    use crate::workload::Writer;
 
     fn read(text: &str) -> Scenario {
         slowpath_scenario::check("test.toml", text, &[], None).expect("a scenario").scenario
@@ -334,15 +179,15 @@ mod tests {
 
     #[test]
     fn all_that_cannot_be_done_is_said_at_once() {
-        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.receiver.nic]\ntso = false\n\
-                    [flows]\nrequests = { response = \"10 kB\" }";
+        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\n\
+                    [flows]\nmessages = { size = \"10 kB\" }";
         let Refused(all) = case(&read(text), &[0, 1]).expect_err("none of that is there");
         for key in [
             "hosts.receiver.kernel",
             "hosts.receiver.cpus",
             "hosts.receiver.load",
-            "hosts.*.nic.tso",
-            "flows.flow-1.requests.count",
+            "hosts.sender.nic.tso",
+            "flows.flow-1.messages.count",
         ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
         }
@@ -378,6 +223,18 @@ mod tests {
         assert_eq!(loads, [scheduling(5, &[2, 1]), Scheduling { class: Class::Idle, ..scheduling(0, &[1]) }]);
         let softirqs = (case.settings.sender_softirq_cpu, case.settings.receiver_softirq_cpu);
         assert_eq!(softirqs, (None, Some(1)));
+    }
+
+    #[test]
+    fn requests_without_a_number_end_with_the_run() {
+        let text = "[flows]\nrequests = { response = [\"10 B\", \"20 B\", \"30 B\"], connection = \"each\" }\n\
+                    start = \"1 s\"\nstreams = 2\nstagger = \"500 ms\"\n";
+        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
+        let Work::Exchange(plan) = &case.workload else { panic!("an exchange") };
+        assert_eq!((plan.connections_per_client, plan.rounds_per_connection), (u32::MAX, 1));
+        assert_eq!((plan.after_ns, plan.stagger_ns), (1_000_000_000, 500_000_000));
+        assert_eq!([0, 1, 2, 3, 4].map(|nth| plan.response(nth)), [10, 20, 30, 10, 20]);
+        assert!(case.cut_after_ns.is_some());
     }
 
     #[test]

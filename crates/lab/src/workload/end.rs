@@ -71,6 +71,9 @@ pub struct EndRecord {
     pub sndbuf_bytes: Option<u64>,
     /// Size of the receive buffer then, as `SO_RCVBUF` reads back.
     pub rcvbuf_bytes: Option<u64>,
+    /// The machine's CPU whose softirq handed up the last packet then, as `SO_INCOMING_CPU` says.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub softirq_cpu: Option<u32>,
     /// The task that read, by the kernel's account.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reader: Option<TaskRecord>,
@@ -92,12 +95,12 @@ pub struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// Whether it is time to stop.
-    fn is_cut(&self) -> bool {
+    pub(super) fn is_cut(&self) -> bool {
         self.cut_ns.is_some_and(|cut| clock::monotonic_ns() >= cut)
     }
 
     /// No later than either.
-    fn until(&self, until_ns: u64) -> u64 {
+    pub(super) fn until(&self, until_ns: u64) -> u64 {
         until_ns.min(self.deadline_ns).min(self.cut_ns.unwrap_or(u64::MAX))
     }
 }
@@ -109,44 +112,9 @@ impl Surroundings<'_> {
 pub fn socket(address: SocketAddr, options: &SocketOptions) -> Result<Socket, LabError> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
         .map_err(LabError::system("open a TCP socket"))?;
-    set_options(&socket, options)?;
+    options.set_before(&socket)?;
+    options.set_on_connection(&socket)?;
     Ok(socket)
-}
-
-fn set_options(socket: &Socket, options: &SocketOptions) -> Result<(), LabError> {
-    if let Some(bytes) = options.so_sndbuf_bytes {
-        socket.set_send_buffer_size(bytes as usize).map_err(LabError::system("set SO_SNDBUF"))?;
-    }
-    if let Some(bytes) = options.so_rcvbuf_bytes {
-        socket.set_recv_buffer_size(bytes as usize).map_err(LabError::system("set SO_RCVBUF"))?;
-    }
-    if let Some(bytes) = options.window_clamp_at_handshake_bytes {
-        set_window_clamp(socket, bytes)?;
-    }
-    if let Some(name) = &options.congestion_control {
-        socket
-            .set_tcp_congestion(name.as_bytes())
-            .map_err(LabError::system(format!("set TCP_CONGESTION to {name}")))?;
-    }
-    if options.nodelay {
-        socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
-    }
-    Ok(())
-}
-
-fn set_window_clamp(socket: &Socket, bytes: u32) -> Result<(), LabError> {
-    let value = bytes.cast_signed();
-    // SAFETY: the value is a live integer and its size is passed with it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_WINDOW_CLAMP,
-            (&raw const value).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(LabError::last_os("set TCP_WINDOW_CLAMP")) }
 }
 
 /// A listening socket in the calling thread's namespace.
@@ -201,26 +169,29 @@ impl End {
             info: None,
             sndbuf_bytes: None,
             rcvbuf_bytes: None,
+            softirq_cpu: None,
             reader: None,
             writer: None,
         };
         Ok(Self { socket, record, calls: Calls::default() })
     }
 
-    /// Connects, waiting for lost SYNs as long as it takes.
+    /// Connects, waiting for lost SYNs as long as it takes; `None` if it was time to stop before.
     ///
     /// # Errors
     /// If the connection is refused or the deadline passes.
-    pub fn connect(socket: Socket, to: SocketAddr, around: Surroundings) -> Result<Self, LabError> {
+    pub fn connect(socket: Socket, to: SocketAddr, around: Surroundings) -> Result<Option<Self>, LabError> {
         let opened_ns = clock::realtime_ns();
-        let patience = around.deadline_ns.saturating_sub(clock::monotonic_ns()).max(1);
-        socket
-            .connect_timeout(&SockAddr::from(to), Duration::from_nanos(patience))
-            .map_err(LabError::system(format!("connect to {to}")))?;
-        Self::begin(socket, opened_ns)
+        // What waits for it counts in milliseconds, and must not give up before it is time.
+        let patience = around.until(u64::MAX).saturating_sub(clock::monotonic_ns()).saturating_add(2_000_000);
+        match socket.connect_timeout(&SockAddr::from(to), Duration::from_nanos(patience)) {
+            Ok(()) => Self::begin(socket, opened_ns).map(Some),
+            Err(_) if around.is_cut() => Ok(None),
+            Err(e) => Err(LabError::system(format!("connect to {to}"))(e)),
+        }
     }
 
-    /// Waits for the next connection.
+    /// Waits for the next connection; `None` if it was time to stop before one came.
     ///
     /// # Errors
     /// If none comes before the deadline.
@@ -228,20 +199,15 @@ impl End {
         listener: &Socket,
         options: &SocketOptions,
         around: Surroundings,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Option<Self>, LabError> {
         loop {
             match listener.accept() {
+                _ if around.is_cut() => return Ok(None),
                 Ok((socket, _)) => {
                     let opened_ns = clock::realtime_ns();
-                    // Buffer sizes and congestion control are inherited from the listener.
-                    if options.nodelay {
-                        socket.set_tcp_nodelay(true).map_err(LabError::system("set TCP_NODELAY"))?;
-                    }
-                    if options.window_clamp_at_handshake_bytes.is_some() {
-                        // RFC 7323, section 2.2: no window is larger than 2^30 bytes.
-                        set_window_clamp(&socket, 1 << 30)?;
-                    }
-                    return Self::begin(socket, opened_ns);
+                    options.set_on_connection(&socket)?;
+                    options.lift(&socket)?;
+                    return Self::begin(socket, opened_ns).map(Some);
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     wait(listener, libc::POLLIN, around, "a connection")?;
@@ -264,6 +230,8 @@ impl End {
             let taken = match (&self.socket).write(&chunk[..size]) {
                 Ok(taken) => taken,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => 0,
+                // The other end stops at the same time, and may be the first to close.
+                Err(_) if around.is_cut() => break,
                 Err(e) => return Err(LabError::system("write to the connection")(e)),
             };
             left -= taken as u64;
@@ -348,21 +316,25 @@ impl End {
         Ok(Some(total))
     }
 
-    /// Reads exactly so much.
+    /// Reads exactly so much; says whether it did, or it was time to stop before.
     ///
     /// # Errors
     /// If the stream ends before, or the deadline passes.
-    pub fn read(&mut self, bytes: u64, around: Surroundings) -> Result<(), LabError> {
+    pub fn read(&mut self, bytes: u64, around: Surroundings) -> Result<bool, LabError> {
         let mut buffer = self.read_buffer();
         let mut left = bytes;
         while left > 0 {
-            match self.read_now(left, &mut buffer)? {
+            let read = self.read_now(left, &mut buffer);
+            if around.is_cut() {
+                return Ok(false);
+            }
+            match read? {
                 Some(0) => wait(&self.socket, libc::POLLIN, around, "data")?,
                 Some(n) => left -= n,
                 None => return Err(LabError::system("read a message")(ErrorKind::UnexpectedEof.into())),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads as planned until the end of file.
@@ -404,7 +376,11 @@ impl End {
                 }
                 _ => buffer.len() as u64,
             };
-            match self.read_now(most, &mut buffer)? {
+            let read = self.read_now(most, &mut buffer);
+            if read.is_err() && around.is_cut() {
+                break;
+            }
+            match read? {
                 Some(0) if ticks == 0 => poll(&self.socket, libc::POLLIN, around.until(until_ns)),
                 Some(_) => {}
                 None => break,
@@ -425,7 +401,7 @@ impl End {
     /// If the peer resets the connection or the deadline passes.
     pub fn read_to_the_end(&mut self, around: Surroundings) -> Result<(), LabError> {
         let mut buffer = [0; 64];
-        while self.read_now(1, &mut buffer)?.is_some() {
+        while !around.is_cut() && self.read_now(1, &mut buffer)?.is_some() {
             wait(&self.socket, libc::POLLIN, around, "the end of the stream")?;
         }
         Ok(())
@@ -438,6 +414,7 @@ impl End {
     pub fn inquire(&mut self) -> Result<(), LabError> {
         self.record.info = Some(TcpInfo::of(&self.socket)?);
         self.record.info_ns = Some(clock::realtime_ns());
+        self.record.softirq_cpu = self.socket.cpu_affinity().ok().and_then(|cpu| u32::try_from(cpu).ok());
         self.record.sndbuf_bytes = self.socket.send_buffer_size().ok().map(|n| n as u64);
         self.record.rcvbuf_bytes = self.socket.recv_buffer_size().ok().map(|n| n as u64);
         Ok(())
@@ -461,7 +438,7 @@ pub(super) fn check_deadline(around: Surroundings, what: &str) -> Result<(), Lab
 pub const CASE_TIME: Duration = Duration::from_secs(300);
 
 fn wait(socket: &Socket, events: i16, around: Surroundings, what: &str) -> Result<(), LabError> {
-    poll(socket, events, around.deadline_ns);
+    poll(socket, events, around.until(u64::MAX));
     check_deadline(around, what)
 }
 

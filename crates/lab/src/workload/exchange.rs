@@ -9,11 +9,12 @@ use crate::namespaces::{Namespaces, Place};
 use crate::task::TaskRecord;
 use socket2::Socket;
 use std::net::{Shutdown, SocketAddr};
-use std::time::Duration;
 
-const PORT: u16 = 8080;
+const FIRST_PORT: u16 = 8080;
 
 /// Runs the exchange to its end; gives the records of server (the sender) and client, paired, if wanted.
+///
+/// Each client has a server of its own, on a port of its own, which knows which response is next.
 ///
 /// # Errors
 /// The first failure of any end.
@@ -23,21 +24,27 @@ pub fn run(
     plan: &Exchange,
     around: Surroundings,
 ) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
-    let address = SocketAddr::new(hosts.sender, PORT);
-    let listener = namespaces.inside(Place::Sender, || end::listener(address, &hosts.sender_options))?;
+    let address = |client: u32| SocketAddr::new(hosts.sender, FIRST_PORT + client as u16);
+    let listen = |client| end::listener(address(client), &hosts.sender_options);
+    let listeners: Result<Vec<_>, _> =
+        namespaces.inside(Place::Sender, || (0..plan.clients).map(listen).collect());
+    let start_ns = clock::monotonic_ns().saturating_add(plan.after_ns);
     let records = std::thread::scope(|scope| {
         let mut servers = Vec::new();
         let mut clients = Vec::new();
-        for _ in 0..plan.clients {
-            let (listener, options) = (&listener, &hosts.sender_options);
+        for (client, listener) in (0..plan.clients).zip(listeners?) {
             servers.push(scope.spawn(move || {
                 become_application(plan.server.as_ref())?;
-                repeat(plan, || serve(listener, options, plan, around))
+                repeat(plan, |responses| serve(&listener, &hosts.sender_options, plan, responses, around))
             }));
             clients.push(scope.spawn(move || {
                 become_application(plan.client.as_ref())?;
                 namespaces.enter(Place::Receiver)?;
-                repeat(plan, || ask(address, &hosts.receiver_options, plan, around))
+                let begins_ns = start_ns.saturating_add(plan.stagger_ns.saturating_mul(client.into()));
+                clock::sleep_until_monotonic(around.until(begins_ns));
+                repeat(plan, |responses| {
+                    ask(address(client), &hosts.receiver_options, plan, responses, around)
+                })
             }));
         }
         let panicked = |_| Err(LabError::Panicked { role: "runs an application" });
@@ -60,13 +67,16 @@ pub fn run(
     Ok(asked.into_iter().filter_map(pair).collect())
 }
 
+/// One end of all connections of a client, one after the other, until it is time to stop; `once` is told how many
+/// responses there were before, and counts on.
 fn repeat(
     plan: &Exchange,
-    mut once: impl FnMut() -> Result<EndRecord, LabError>,
+    mut once: impl FnMut(&mut u64) -> Result<Option<EndRecord>, LabError>,
 ) -> Result<Vec<EndRecord>, LabError> {
     let mut records = Vec::new();
+    let mut responses = 0;
     for _ in 0..plan.connections_per_client {
-        let record = once()?;
+        let Some(record) = once(&mut responses)? else { break };
         if plan.recorded {
             records.push(record);
         }
@@ -78,48 +88,72 @@ fn serve(
     listener: &Socket,
     options: &SocketOptions,
     plan: &Exchange,
+    responses: &mut u64,
     around: Surroundings,
-) -> Result<EndRecord, LabError> {
-    let mut end = End::accept(listener, options, around)?;
+) -> Result<Option<EndRecord>, LabError> {
+    let Some(mut end) = End::accept(listener, options, around)? else { return Ok(None) };
     let watching = plan.recorded.then(|| around.sampler.watch(&end.socket));
     for _ in 0..plan.rounds_per_connection {
-        end.read(plan.request_bytes, around)?;
+        if !end.read(plan.request_bytes, around)? {
+            break;
+        }
         if plan.server_ns > 0 {
-            std::thread::sleep(Duration::from_nanos(plan.server_ns));
+            clock::sleep_until_monotonic(around.until(clock::monotonic_ns().saturating_add(plan.server_ns)));
         }
         end.record.messages_ns.push(clock::realtime_ns());
-        end.write(plan.response_bytes, None, around)?;
+        end.write(plan.response(*responses), None, around)?;
+        *responses += 1;
     }
     // The client closes first, once it has everything.
     end.read_as(&super::Reader::Greedy, around)?;
     end.inquire()?;
     drop(watching);
     end.record.reader = TaskRecord::of_this_thread();
-    Ok(end.record)
+    Ok(Some(end.record))
 }
 
 fn ask(
     address: SocketAddr,
     options: &SocketOptions,
     plan: &Exchange,
+    responses: &mut u64,
     around: Surroundings,
-) -> Result<EndRecord, LabError> {
-    let mut end = End::connect(end::socket(address, options)?, address, around)?;
+) -> Result<Option<EndRecord>, LabError> {
+    let think =
+        || clock::sleep_until_monotonic(around.until(clock::monotonic_ns().saturating_add(plan.think_ns)));
+    if *responses > 0 {
+        think();
+    }
+    if around.is_cut() {
+        return Ok(None);
+    }
+    let Some(mut end) = End::connect(end::socket(address, options)?, address, around)? else {
+        return Ok(None);
+    };
     let watching = plan.recorded.then(|| around.sampler.watch(&end.socket));
+    let mut whole = true;
     for round in 0..plan.rounds_per_connection {
         if round > 0 {
-            std::thread::sleep(Duration::from_nanos(plan.think_ns));
+            think();
         }
         end.record.messages_ns.push(clock::realtime_ns());
         end.write(plan.request_bytes, None, around)?;
-        end.read(plan.response_bytes, around)?;
+        whole = end.read(plan.response(*responses), around)?;
+        if !whole {
+            break;
+        }
+        *responses += 1;
     }
     end.record.read_ended_ns = Some(clock::realtime_ns());
     end.inquire()?;
     drop(watching);
-    end.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))?;
-    // Wait for the server's end of file, so that the last acknowledgement is on its way too.
-    end.read_to_the_end(around)?;
+    if whole {
+        end.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))?;
+        if !plan.hastens {
+            // Wait for the server's end of file, so that the last acknowledgement is on its way too.
+            end.read_to_the_end(around)?;
+        }
+    }
     end.record.reader = TaskRecord::of_this_thread();
-    Ok(end.record)
+    Ok(Some(end.record))
 }

@@ -3,15 +3,18 @@
 //! - [`end`]: one end of one connection: its writing and reading, and its record; [`absent`] and [`squeeze`] are ways
 //!   of reading that make the receiving kernel late, or short of memory.
 //! - [`stream`]: connections over which one end (or both) sends in bulk or in messages.
+//! - [`options`]: what is set on a socket.
 //! - [`exchange`]: requests and responses, over few or many connections.
 
 pub mod absent;
 pub mod end;
 pub mod exchange;
+pub mod options;
 pub mod squeeze;
 pub mod stream;
 
 use crate::task::Scheduling;
+pub use options::SocketOptions;
 use serde::{Deserialize, Serialize};
 
 /// How an end writes.
@@ -120,9 +123,12 @@ pub struct Stream {
     pub calls: Calls,
     /// When the connection is opened, after the workload's start.
     pub after_ns: u64,
-    /// Congestion control of the writer, if not the case's.
+    /// Options of the socket that opens, if not its host's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub congestion_control: Option<String>,
+    pub opener_socket: Option<SocketOptions>,
+    /// Options of the socket that accepts, if not its host's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub acceptor_socket: Option<SocketOptions>,
     /// How the process that opens is scheduled; before all ordinary ones if `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener: Option<Scheduling>,
@@ -142,11 +148,22 @@ impl Stream {
             reversed: false,
             calls: Calls::default(),
             after_ns: 0,
-            congestion_control: None,
+            opener_socket: None,
+            acceptor_socket: None,
             opener: None,
             acceptor: None,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// Requests from the receiver's host, responses from the sender's.
@@ -154,20 +171,33 @@ impl Stream {
 pub struct Exchange {
     /// Clients at the same time.
     pub clients: u32,
-    /// Connections that each client makes, one after the other.
+    /// Connections that each client makes, one after the other; the run may be over before.
     pub connections_per_client: u32,
-    /// Requests on each connection.
+    /// Requests on each connection, likewise.
     pub rounds_per_connection: u32,
     /// Size of a request.
     pub request_bytes: u64,
     /// Size of a response.
     pub response_bytes: u64,
+    /// Sizes of the responses after the first, if not all are alike; then it begins again.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub further_response_bytes: Vec<u64>,
+    /// When the first client begins, after the workload's start.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub after_ns: u64,
+    /// How long after one client the next begins.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub stagger_ns: u64,
     /// How long the client thinks between the end of a response and its next request.
     pub think_ns: u64,
     /// How long the server takes before it answers.
     pub server_ns: u64,
     /// Whether TCP_INFO is read and kept for each connection.
     pub recorded: bool,
+    /// Whether a client goes on as soon as it has everything; otherwise it waits until the server has closed too, so that
+    /// nothing of a connection is left on the path.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub hastens: bool,
     /// How the client's process is scheduled; before all ordinary ones if `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<Scheduling>,
@@ -185,11 +215,24 @@ impl Exchange {
             rounds_per_connection: 1,
             request_bytes,
             response_bytes,
+            further_response_bytes: Vec::new(),
+            after_ns: 0,
+            stagger_ns: 0,
             think_ns: 0,
             server_ns: 0,
             recorded: true,
+            hastens: false,
             client: None,
             server: None,
+        }
+    }
+
+    /// The size of a client's nth response, from 0.
+    pub fn response(&self, nth: u64) -> u64 {
+        let place = nth % (self.further_response_bytes.len() as u64 + 1);
+        match place.checked_sub(1) {
+            None => self.response_bytes,
+            Some(further) => self.further_response_bytes[further as usize],
         }
     }
 }
@@ -202,25 +245,4 @@ pub enum Workload {
     Streams(Vec<Stream>),
     /// Requests and responses.
     Exchange(Exchange),
-}
-
-/// What an application sets on its socket.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SocketOptions {
-    /// `SO_SNDBUF`; the kernel doubles it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub so_sndbuf_bytes: Option<u32>,
-    /// `SO_RCVBUF`, set before the connection is made; the kernel doubles it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub so_rcvbuf_bytes: Option<u32>,
-    /// `TCP_WINDOW_CLAMP` of a listening socket, from which the window scale follows; it is lifted from each
-    /// connection once that is made, when the scale can no longer change.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub window_clamp_at_handshake_bytes: Option<u32>,
-    /// `TCP_CONGESTION`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub congestion_control: Option<String>,
-    /// `TCP_NODELAY`.
-    #[serde(default)]
-    pub nodelay: bool,
 }

@@ -28,7 +28,7 @@ pub struct SocketOptions {
     #[serde(default)]
     pub nodelay: bool,
     /// `TCP_CORK`.
-    #[serde(skip_serializing_if = "is_false", default)]
+    #[serde(skip_serializing_if = "super::is_false", default)]
     pub cork: bool,
     /// `TCP_QUICKACK`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -42,11 +42,6 @@ pub struct SocketOptions {
     /// `SO_MAX_PACING_RATE`, in bits a second; the kernel takes bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_pacing_rate_bit_per_s: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl SocketOptions {

@@ -38,7 +38,8 @@ struct Plan<'a> {
     to: SocketAddr,
 }
 
-/// Runs all streams to their ends; gives the records of the openers and of the acceptors, paired.
+/// Runs all streams to their ends; gives the records of the ends at the sender's host and at the receiver's, paired, of
+/// those that were connected before it was time to stop.
 ///
 /// # Errors
 /// The first failure of any end.
@@ -61,29 +62,33 @@ pub fn run(
             .into_iter()
             .map(|plan| {
                 let stream = plan.stream;
+                let reversed = stream.reversed;
                 let (listener, options) = (plan.listener, plan.listener_options);
                 let acceptor = scope.spawn(move || {
                     let task = stream.acceptor.as_ref();
                     become_application(task)?;
-                    let end = End { calls: stream.calls, ..End::accept(&listener, options, around)? };
-                    run_end(end, task, stream.answer, &stream.reader, around)
+                    let Some(end) = End::accept(&listener, options, around)? else { return Ok(None) };
+                    let end = End { calls: stream.calls, ..end };
+                    run_end(end, task, stream.answer, &stream.reader, around).map(Some)
                 });
                 let (opener, to) = (plan.opener, plan.to);
                 let opener = scope.spawn(move || {
                     let task = stream.opener.as_ref();
                     become_application(task)?;
                     clock::sleep_until_monotonic(start_ns + stream.after_ns);
-                    let end = End { calls: stream.calls, ..End::connect(opener, to, around)? };
-                    run_end(end, task, Some(stream.writer), &Reader::Greedy, around)
+                    let Some(end) = End::connect(opener, to, around)? else { return Ok(None) };
+                    let end = End { calls: stream.calls, ..end };
+                    run_end(end, task, Some(stream.writer), &Reader::Greedy, around).map(Some)
                 });
-                (opener, acceptor)
+                if reversed { (acceptor, opener) } else { (opener, acceptor) }
             })
             .collect();
         let panicked = |_| Err(LabError::Panicked { role: "runs an application" });
-        pairs
+        let both: Result<Vec<_>, LabError> = pairs
             .into_iter()
-            .map(|(o, a)| Ok((o.join().unwrap_or_else(panicked)?, a.join().unwrap_or_else(panicked)?)))
-            .collect()
+            .map(|(s, r)| Ok((s.join().unwrap_or_else(panicked)?, r.join().unwrap_or_else(panicked)?)))
+            .collect();
+        Ok(both?.into_iter().filter_map(|(sender, receiver)| sender.zip(receiver)).collect())
     })
 }
 
@@ -97,13 +102,11 @@ fn plan<'a>(
     let receiver = (Place::Receiver, &hosts.receiver_options, hosts.receiver);
     let (from, to) = if stream.reversed { (receiver, sender) } else { (sender, receiver) };
     let address = SocketAddr::new(to.2, port);
-    let mut opener_options = from.1.clone();
-    if stream.congestion_control.is_some() {
-        opener_options.congestion_control.clone_from(&stream.congestion_control);
-    }
-    let listener = namespaces.inside(to.0, || end::listener(address, to.1))?;
-    let opener = namespaces.inside(from.0, || end::socket(address, &opener_options))?;
-    Ok(Plan { stream, opener, listener, listener_options: to.1, to: address })
+    let opener_options = stream.opener_socket.as_ref().unwrap_or(from.1);
+    let listener_options = stream.acceptor_socket.as_ref().unwrap_or(to.1);
+    let listener = namespaces.inside(to.0, || end::listener(address, listener_options))?;
+    let opener = namespaces.inside(from.0, || end::socket(address, opener_options))?;
+    Ok(Plan { stream, opener, listener, listener_options, to: address })
 }
 
 /// Writes and reads at the same time, each as planned.
