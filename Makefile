@@ -26,7 +26,7 @@ help:
 	@echo 'As root on Debian or Ubuntu, what a task needs is installed; otherwise it says what is missing.'
 
 build:
-	@tools/install-packages cargo cc
+	@tools/install-packages build
 	cargo build --release --locked --package slowpath
 
 demo:
@@ -39,7 +39,7 @@ lint:
 	@tools/test --only lint
 
 bench:
-	@tools/install-packages cargo cc c++ tcptrace tshark tcpdump ethtool ip
+	@tools/install-packages build c++ tcptrace tshark tcpdump ethtool ip
 	cargo build --release --locked --package slowpath --package xtask
 ifneq ($(ONLY),simulators)
 	@benches/compare

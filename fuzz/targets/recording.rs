@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use slowpath_model::{
-    Bytes, CaState, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Mark, Sink,
+    Bytes, CaState, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink,
     SocketSample, Wait,
 };
 use slowpath_recording::about::About;
@@ -42,7 +42,9 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
             on: Wait::ALL[0],
             lasted: Duration::from_millis(1),
             amount: Bytes::new(1),
+            times: 1,
         },
+        EventKind::Held { end: End::A, by: Hold::ALL[0], lasted: Duration::from_millis(2) },
         EventKind::Marked { end: End::A, mark: Mark::SendBuffer(Bytes::kib(16)) },
         EventKind::Missed { events: 3 },
         EventKind::Sampled(sample),

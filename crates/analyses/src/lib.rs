@@ -9,6 +9,7 @@ mod copies;
 mod end;
 mod findings;
 mod flow;
+pub mod hosts;
 pub mod label;
 mod limits;
 mod options;

@@ -23,12 +23,24 @@ pub struct Spread {
     pub p99: Duration,
     /// The longest.
     pub longest: Duration,
+    /// How many fall into each class of Wu and others: below each of [`CLASSES`], and above all.
+    pub classes: [u64; CLASSES.len() + 1],
 }
 
+/// The boundaries of Wu and others' classes of waits.
+pub const CLASSES: [Duration; 5] = [
+    Duration::from_millis(1),
+    Duration::from_millis(10),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+];
+
 impl Waits {
-    /// Notes a wait. In the receive queue every byte counts, elsewhere every packet, or time a process waited.
-    pub fn add(&mut self, on: Wait, lasted: Duration, amount: Bytes) {
-        let weight = if on == Wait::ReceiveQueue { amount.get() } else { 1 };
+    /// Notes waits of the same length. In the receive queue every byte counts, elsewhere every packet, or time a
+    /// process waited.
+    pub fn add(&mut self, on: Wait, lasted: Duration, amount: Bytes, times: u64) {
+        let weight = if on == Wait::ReceiveQueue { amount.get() } else { times };
         let histogram = self.places[on as usize].get_or_insert_with(Default::default);
         histogram.add(u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX), weight);
     }
@@ -52,11 +64,12 @@ struct Histogram {
     counts: [u64; BUCKETS],
     total: u64,
     longest: u64,
+    classes: [u64; CLASSES.len() + 1],
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: [0; BUCKETS], total: 0, longest: 0 }
+        Self { counts: [0; BUCKETS], total: 0, longest: 0, classes: [0; CLASSES.len() + 1] }
     }
 }
 
@@ -65,6 +78,8 @@ impl Histogram {
         self.counts[bucket(nanos)] += weight;
         self.total += weight;
         self.longest = self.longest.max(nanos);
+        let class = CLASSES.iter().take_while(|bound| bound.as_nanos() <= u128::from(nanos)).count();
+        self.classes[class] += weight;
     }
 
     /// The least time that is no less than that of `share` of a thousand.
@@ -85,6 +100,7 @@ impl Histogram {
             median: self.quantile(500),
             p99: self.quantile(990),
             longest: Duration::from_nanos(self.longest),
+            classes: self.classes,
         })
     }
 }
@@ -131,7 +147,7 @@ mod tests {
         let mut waits = Waits::default();
         let mut times: Vec<u64> = (0..5000_u64).map(|n| n.wrapping_mul(0x9e37_79b9) % 3_000_000).collect();
         for nanos in &times {
-            waits.add(Wait::Ring, Duration::from_nanos(*nanos), Bytes::new(1448));
+            waits.add(Wait::Ring, Duration::from_nanos(*nanos), Bytes::new(1448), 1);
         }
         times.sort_unstable();
         let spread = waits.spreads().next().expect("there were waits");
@@ -146,8 +162,8 @@ mod tests {
     #[test]
     fn bytes_count_in_the_receive_queue() {
         let mut waits = Waits::default();
-        waits.add(Wait::ReceiveQueue, Duration::from_millis(1), Bytes::new(1_000_000));
-        waits.add(Wait::ReceiveQueue, Duration::from_millis(900), Bytes::new(1000));
+        waits.add(Wait::ReceiveQueue, Duration::from_millis(1), Bytes::new(1_000_000), 1);
+        waits.add(Wait::ReceiveQueue, Duration::from_millis(900), Bytes::new(1000), 1);
         let spread = waits.spreads().next().expect("there were waits");
         assert_eq!((spread.count, spread.longest), (1_001_000, Duration::from_millis(900)));
         assert!(spread.p99 < Duration::from_micros(1020), "{:?}", spread.p99);

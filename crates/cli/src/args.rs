@@ -4,6 +4,7 @@ use crate::console::Output;
 use crate::drill::Drill;
 use crate::kernels::Kernels;
 use crate::lab::Lab;
+use crate::live;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -98,7 +99,9 @@ Examples:
   slowpath diagnose transfer.pcapng --html report.html
   slowpath diagnose transfer.pcapng --flow 1 --json
   slowpath diagnose sender.pcapng receiver.pcapng
-  tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -";
+  tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -
+  sudo slowpath diagnose --live --for 20s
+  sudo slowpath diagnose --live --port 5201";
 
 /// Arguments of `diagnose`.
 #[derive(Args)]
@@ -106,8 +109,10 @@ Examples:
 pub struct Diagnose {
     /// The recording (pcap or pcapng, plain, gzip or zstd; a folder that `slowpath run --record` wrote; a scenario), or -
     /// for standard input; two for both ends of the same transfer
-    #[arg(required = true, num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "live", num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub live: live::Asked,
     #[command(flatten)]
     pub choice: Choice,
     /// Where the recording was made, if slowpath should not infer it (of two recordings it always does)
@@ -116,7 +121,7 @@ pub struct Diagnose {
     /// How many flows to show in full; the others are put together in groups
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Print JSON (schema slowpath/diagnosis/1) instead of text
+    /// Print JSON (schema slowpath/diagnosis/1, with --live slowpath/live/1) instead of text
     #[arg(long)]
     pub json: bool,
     /// Also write the verdict, the limits over time and the time–sequence picture as one page for a browser

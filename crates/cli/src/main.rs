@@ -8,8 +8,10 @@ mod console;
 mod diagnose;
 mod drill;
 mod flows;
+mod interrupt;
 mod kernels;
 mod lab;
+mod live;
 mod man;
 mod recording;
 mod run;
@@ -18,6 +20,7 @@ mod scenario;
 mod schemas;
 mod show;
 mod transfers;
+mod waits;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};

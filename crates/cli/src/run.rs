@@ -2,17 +2,16 @@
 
 mod document;
 mod files;
-mod interrupt;
 mod table;
 mod waits;
 mod watch;
 
 use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
 use crate::scenario::{self, Changes};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use interrupt::Interrupt;
 use serde_json::json;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};

@@ -2,7 +2,7 @@
 
 use crate::flow::{End, FlowId, FlowKey};
 use crate::segment::Segment;
-use crate::socket::{DropReason, Mark, SocketSample, Wait};
+use crate::socket::{DropReason, Hold, Mark, SocketSample, Wait};
 use crate::time::Instant;
 use crate::units::Bytes;
 use std::time::Duration;
@@ -50,6 +50,17 @@ pub enum EventKind {
         lasted: Duration,
         /// The payload that waited; nothing for a packet without data, or where a process waited.
         amount: Bytes,
+        /// How many packets waited so long, or times a process did: 1 where each wait is told by itself.
+        times: u64,
+    },
+    /// Something held the sender at one end since it was last told what did.
+    Held {
+        /// At which end.
+        end: End,
+        /// What.
+        by: Hold,
+        /// For how long.
+        lasted: Duration,
     },
     /// The state of a socket, by interval.
     Sampled(SocketSample),
@@ -76,6 +87,7 @@ impl EventKind {
             Self::Written { .. } => "written",
             Self::Read { .. } => "read",
             Self::Waited { .. } => "waited",
+            Self::Held { .. } => "held",
             Self::Sampled(_) => "sampled",
             Self::Marked { .. } => "marked",
             Self::Missed { .. } => "missed",
@@ -88,6 +100,7 @@ impl EventKind {
             Self::Written { end, .. }
             | Self::Read { end, .. }
             | Self::Waited { end, .. }
+            | Self::Held { end, .. }
             | Self::Marked { end, .. } => Some(*end),
             Self::Sampled(sample) => Some(sample.end),
             Self::Seen(_) | Self::Dropped(..) | Self::Missed { .. } => None,
@@ -110,6 +123,8 @@ pub enum FlowEnd {
     EndOfRecording,
     /// A new connection between the same endpoints took its place.
     Replaced,
+    /// Its socket is gone.
+    Gone,
     /// The source watched as many flows as it can at once and let go of the one silent for longest.
     Evicted,
 }

@@ -25,6 +25,6 @@ pub use event::{Event, EventKind, FlowEnd, Sink};
 pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
 pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::{SeqNr, StreamOffset, Unwrapper};
-pub use socket::{CaState, DropReason, Mark, SocketSample, Wait};
+pub use socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait};
 pub use time::Instant;
 pub use units::{Bytes, Rate};

@@ -77,10 +77,36 @@ named! {
         Prequeue = "prequeue",
         /// A packet on the backlog of a socket that a process has locked (`sk_backlog`).
         SocketBacklog = "socket-backlog",
+        /// The same, and the process that has the lock was off the CPU when the packet came.
+        HolderOffCpu = "holder-off-cpu",
         /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
         ReceiveQueue = "receive-queue",
         /// The process, able to run and without a CPU (`sched_info.run_delay`).
         RunQueue = "run-queue",
+    }
+}
+
+named! {
+    /// What held a sender back, as its own host sees it.
+    Hold: "what holds a sender" {
+        /// Everything was acknowledged, and nothing written.
+        Idle = "idle",
+        /// Everything written was on its way.
+        Drained = "drained",
+        /// The same, and the writer waited for room in the send buffer (`SOCK_NOSPACE`).
+        SendBuffer = "send-buffer",
+        /// The peer's window was used up (`tcp_snd_wnd_test`).
+        ReceiveWindow = "receive-window",
+        /// The congestion window was, below the slow start threshold.
+        SlowStart = "slow-start",
+        /// The congestion window was.
+        CongestionWindow = "congestion-window",
+        /// Fast retransmit (`TCP_CA_Recovery`).
+        Recovery = "recovery",
+        /// After a timeout, the wait for it included (`TCP_CA_Loss`).
+        Loss = "loss",
+        /// Both windows had room: pacing, small queues, Nagle's algorithm.
+        Local = "local",
     }
 }
 
@@ -236,6 +262,10 @@ sample! {
     rcvbuf: "bytes of memory", "Their limit (`sk_rcvbuf`)";
     backlog: "bytes of memory", "Waiting for the process that has locked the socket (`sk_backlog.len`)";
     prequeue: "bytes of memory", "Waiting for the reader (`tp->ucopy.memory`, until 4.14)";
+    snd_mss: "bytes", "Payload of a segment (`tcpi_snd_mss`)";
+    rcv_rtt: "µs", "Round trip as a receiver of data estimates it (`tcpi_rcv_rtt`)";
+    total_retrans: "segments", "Sent again so far (`tcpi_total_retrans`)";
+    data_segs_in: "segments", "Received with data so far (`tcpi_data_segs_in`)";
 }
 
 #[cfg(test)]

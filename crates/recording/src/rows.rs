@@ -4,7 +4,7 @@ use crate::column::BadCell;
 use crate::schema::Table;
 use crate::table::{Cells, Row};
 use slowpath_model::{
-    Bytes, CaState, DropReason, Ecn, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey,
+    Bytes, CaState, DropReason, Ecn, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Hold,
     Instant, IpFacts, Mark, SackBlock, SackBlocks, Segment, SocketSample, StreamOffset, Timestamps, Wait,
 };
 use std::net::IpAddr;
@@ -16,9 +16,10 @@ const MOST_NANOS: i64 = 1 << 60;
 const MOST_OFFSET: i64 = 1 << 60;
 
 const MISSED: &str = "missed";
-const ENDS: [(FlowEnd, &str); 3] = [
+const ENDS: [(FlowEnd, &str); 4] = [
     (FlowEnd::EndOfRecording, "end-of-recording"),
     (FlowEnd::Replaced, "replaced"),
+    (FlowEnd::Gone, "gone"),
     (FlowEnd::Evicted, "evicted"),
 ];
 
@@ -28,6 +29,7 @@ pub fn table(kind: &EventKind) -> Option<Table> {
         EventKind::Seen(_) | EventKind::Dropped(..) => Some(Table::Packets),
         EventKind::Written { .. } | EventKind::Read { .. } => Some(Table::Calls),
         EventKind::Waited { .. } => Some(Table::Waits),
+        EventKind::Held { .. } => Some(Table::Holds),
         EventKind::Marked { .. } | EventKind::Missed { .. } => Some(Table::Marks),
         EventKind::Sampled(_) => Some(Table::Samples),
         _ => None,
@@ -69,9 +71,11 @@ pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
         EventKind::Read { end, amount } => {
             row.name(end.letter()).name("read").number(amount.get());
         }
-        EventKind::Waited { end, on, lasted, amount } => {
-            let nanos = u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX);
-            row.name(end.letter()).name(on.name()).number(nanos).number(amount.get());
+        EventKind::Waited { end, on, lasted, amount, times } => {
+            row.name(end.letter()).name(on.name()).number(nanos(*lasted)).number(amount.get()).number(*times);
+        }
+        EventKind::Held { end, by, lasted } => {
+            row.name(end.letter()).name(by.name()).number(nanos(*lasted));
         }
         EventKind::Sampled(sample) => {
             row.name(sample.end.letter()).maybe_name(sample.ca_state.map(CaState::name));
@@ -87,6 +91,10 @@ pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
         }
         _ => {}
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReason>) {
@@ -141,7 +149,12 @@ pub fn read(table: Table, row: &mut Cells<'_>) -> Result<Told, BadCell> {
         Table::Waits => {
             let (end, on) = (row.name(end)?, row.name(|name| name.parse::<Wait>().ok())?);
             let lasted = Duration::from_nanos(row.number()?);
-            EventKind::Waited { end, on, lasted, amount: Bytes::new(row.number()?) }
+            let amount = Bytes::new(row.number()?);
+            EventKind::Waited { end, on, lasted, amount, times: row.number()? }
+        }
+        Table::Holds => {
+            let (end, by) = (row.name(end)?, row.name(|name| name.parse::<Hold>().ok())?);
+            EventKind::Held { end, by, lasted: Duration::from_nanos(row.number()?) }
         }
         Table::Marks => read_mark(row)?,
         Table::Samples => {

@@ -55,6 +55,7 @@ pub enum Table {
     Packets,
     Calls,
     Waits,
+    Holds,
     Marks,
     Samples,
 }
@@ -91,8 +92,8 @@ const END: ColumnSpec =
     text("end", "On whose host: `a` of the end that opened the connection, `b` of the other");
 
 /// The tables.
-pub static TABLES: LazyLock<[TableSpec; 6]> =
-    LazyLock::new(|| [flows(), packets(), calls(), waits(), marks(), samples()]);
+pub static TABLES: LazyLock<[TableSpec; 7]> =
+    LazyLock::new(|| [flows(), packets(), calls(), waits(), holds(), marks(), samples()]);
 
 fn flows() -> TableSpec {
     TableSpec {
@@ -113,7 +114,7 @@ fn flows() -> TableSpec {
             maybe("occurrence", "How many connections between the same two were seen before"),
             maybe_text(
                 "why",
-                "Why no more is said: `end-of-recording`, `replaced` by another of the same ports, or `evicted` to save memory",
+                "Why no more is said: `end-of-recording`, `replaced` by another of the same ports, `gone` as its socket is, or `evicted` to save memory",
             ),
         ],
     }
@@ -192,11 +193,37 @@ fn waits() -> TableSpec {
             text(
                 "place",
                 "Where: `ring` until the driver took the packet, `cpu-backlog` until the softirq did, `prequeue` until the reader \
-                 did, `socket-backlog` until the socket was unlocked, `receive-queue` until the data was read, `run-queue` \
+                 did, `socket-backlog` until the socket was unlocked (`holder-off-cpu` if its holder had no CPU), `receive-queue` until the data was read, `run-queue` \
                  until the process had a CPU",
             ),
             number("lasted_ns", "How long, in nanoseconds"),
             number("amount_bytes", "The payload that waited; 0 for a packet without, and for a process"),
+            number(
+                "times",
+                "How many packets waited so long, or times a process did; more than 1 where a source adds up",
+            ),
+        ],
+    }
+}
+
+fn holds() -> TableSpec {
+    TableSpec {
+        table: Table::Holds,
+        name: "holds",
+        meaning: "What held a sender since the row before of the same end, as its own host's kernel sees it.",
+        columns: vec![
+            NR,
+            AT,
+            FLOW,
+            END,
+            text(
+                "by",
+                "`idle`: all was acknowledged and nothing written; `drained`: all that was written was on its way; `send-buffer`: \
+                 the same, and the writer waited for room; `receive-window`; `slow-start`, `congestion-window`: the \
+                 congestion window below ssthresh, or above; `recovery`; `loss`: after a timeout, its wait included; \
+                 `local`: pacing, small queues, Nagle",
+            ),
+            number("lasted_ns", "How long, in nanoseconds"),
         ],
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slowpath_model::{
-    Bytes, CaState, DropReason, Ecn, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey,
+    Bytes, CaState, DropReason, Ecn, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Hold,
     Instant, Mark, SackBlock, Segment, Sink, SocketSample, StreamOffset, Timestamps, Wait,
 };
 use slowpath_recording::about::Side;
@@ -113,16 +113,18 @@ fn kinds() -> impl Strategy<Value = EventKind> {
         let mark = Mark::all().nth(place).expect("in range");
         Mark::of(mark.name(), mark.size().map(|_| size)).expect("its own name")
     });
-    let waits = (ends(), prop::sample::select(Wait::ALL), any::<u64>(), amount());
+    let waits = (ends(), prop::sample::select(Wait::ALL), any::<u64>(), amount(), any::<u64>());
+    let holds = (ends(), prop::sample::select(Hold::ALL), any::<u64>());
     prop_oneof![
         segments().prop_map(EventKind::Seen),
         (segments(), prop::sample::select(DropReason::ALL))
             .prop_map(|(one, why)| EventKind::Dropped(one, why)),
         (ends(), amount()).prop_map(|(end, amount)| EventKind::Written { end, amount }),
         (ends(), amount()).prop_map(|(end, amount)| EventKind::Read { end, amount }),
-        waits.prop_map(|(end, on, nanos, amount)| {
-            EventKind::Waited { end, on, lasted: Duration::from_nanos(nanos), amount }
+        waits.prop_map(|(end, on, nanos, amount, times)| {
+            EventKind::Waited { end, on, lasted: Duration::from_nanos(nanos), amount, times }
         }),
+        holds.prop_map(|(end, by, nanos)| EventKind::Held { end, by, lasted: Duration::from_nanos(nanos) }),
         samples().prop_map(EventKind::Sampled),
         (ends(), marks).prop_map(|(end, mark)| EventKind::Marked { end, mark }),
         any::<u64>().prop_map(|events| EventKind::Missed { events }),
@@ -147,8 +149,8 @@ proptest! {
             told.push(Told::Open(id(place), key(*port, *v6)));
         }
         told.extend(events.iter().map(|(flow, event)| Told::Event(id(flow.index(flows.len())), *event)));
-        let why = [FlowEnd::EndOfRecording, FlowEnd::Replaced, FlowEnd::Evicted];
-        told.extend((0..flows.len()).map(|place| Told::Close(id(place), why[place % 3])));
+        let why = [FlowEnd::EndOfRecording, FlowEnd::Replaced, FlowEnd::Gone, FlowEnd::Evicted];
+        told.extend((0..flows.len()).map(|place| Told::Close(id(place), why[place % 4])));
         let folder = tempfile::tempdir().expect("a folder");
         write(folder.path(), &told, Some(Ending::Complete));
         let (back, summary) = read(folder.path());
@@ -170,7 +172,7 @@ fn long(events: u64) -> Vec<Told> {
             EventKind::Seen(segment)
         } else {
             let (on, lasted) = (Wait::Ring, Duration::from_nanos(n % 977));
-            EventKind::Waited { end: End::A, on, lasted, amount: Bytes::new(1448) }
+            EventKind::Waited { end: End::A, on, lasted, amount: Bytes::new(1448), times: 1 }
         };
         told.push(Told::Event(flow, Event { at, kind }));
     }

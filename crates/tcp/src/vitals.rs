@@ -62,6 +62,10 @@ impl Connection {
             ofo_queue: Some(self.rcv.ofo.bytes()),
             rmem_alloc: Some(self.rcv.rmem_alloc),
             rcvbuf: Some(self.rcv.buffer),
+            snd_mss: Some(info.snd_mss),
+            rcv_rtt: measured(info.rcv_rtt),
+            total_retrans: Some(info.total_retrans),
+            data_segs_in: Some(info.data_segs_in),
             ..SocketSample::unknown(end)
         }
     }

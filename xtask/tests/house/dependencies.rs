@@ -30,6 +30,7 @@ const SCENARIO: &str = "slowpath-scenario";
 const SIMULATOR: &str = "slowpath-simulator";
 const DRILL: &str = "slowpath-drill";
 const CAPTURE: &str = "slowpath-capture";
+const LIVE: &str = "slowpath-live";
 const RECORDING: &str = "slowpath-recording";
 const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
@@ -46,6 +47,7 @@ const CRATES: &[Allowed] = &[
     allowed(SIMULATOR, &[MODEL, PATH, TCP, KERNELS, SCENARIO], &[]),
     allowed(DRILL, &[MODEL, TCP, KERNELS], &[]),
     allowed(CAPTURE, &[MODEL], &[]),
+    allowed(LIVE, &[MODEL], &[]),
     allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
@@ -59,7 +61,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB,
+            LAB, LIVE,
         ],
         &[],
     ),

@@ -10,6 +10,7 @@ pub use observe::options;
 use crate::Outcome;
 use crate::args::Diagnose;
 use crate::console::Console;
+use crate::live;
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
 use slowpath_analyses::report::FlowReport;
@@ -19,6 +20,10 @@ use std::path::{Path, PathBuf};
 const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
+    if args.live.live {
+        let only = (args.choice.flow, args.choice.min_bytes);
+        return live::run(&args.live, only, (args.top, args.json), console);
+    }
     if let Some(page) = &args.html {
         refuse_input(page, &args.files)?;
     }

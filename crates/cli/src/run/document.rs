@@ -3,16 +3,15 @@
 use super::table::flows;
 use super::waits::Waiting;
 use crate::transfers::FlowResult;
+use crate::waits::WaitTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::waits::Spread;
-use slowpath_model::Wait;
 use slowpath_path::Totals;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, ReceiveCounts, SocketCounts, SoftirqCounts, TransmitCounts};
 use slowpath_views::json::Diagnosis;
-use std::time::Duration;
 
 /// What came of a run.
 #[derive(Serialize, JsonSchema)]
@@ -90,19 +89,9 @@ pub struct WaitResult<'a> {
     flow: &'a str,
     /// The host.
     host: &'a str,
-    /// The place.
-    #[schemars(extend("enum" = Wait::ALL.iter().map(|on| on.name()).collect::<Vec<_>>()))]
-    place: &'static str,
-    /// What is counted: `bytes` in the receive queue, elsewhere `times`.
-    unit: &'static str,
-    /// How many waited.
-    count: u64,
-    /// Half of them no longer than this, in nanoseconds.
-    median_ns: u64,
-    /// 99 of 100 no longer than this.
-    p99_ns: u64,
-    /// The longest.
-    longest_ns: u64,
+    /// How long.
+    #[serde(flatten)]
+    times: WaitTimes,
 }
 
 impl<'a> Document<'a> {
@@ -153,17 +142,7 @@ impl<'a> HostResult<'a> {
 
 impl<'a> WaitResult<'a> {
     fn of(flow: &'a str, host: &'a str, spread: &Spread) -> Self {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Self {
-            flow,
-            host,
-            place: spread.on.name(),
-            unit: if spread.on == Wait::ReceiveQueue { "bytes" } else { "times" },
-            count: spread.count,
-            median_ns: nanos(spread.median),
-            p99_ns: nanos(spread.p99),
-            longest_ns: nanos(spread.longest),
-        }
+        Self { flow, host, times: WaitTimes::of(spread) }
     }
 }
 

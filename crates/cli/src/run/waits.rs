@@ -1,10 +1,10 @@
 //! Where packets, data and processes waited in a run, by flow and host.
 
+use crate::waits;
 use slowpath_analyses::waits::{Spread, Waits};
-use slowpath_model::{Bytes, End, EventKind, Wait};
+use slowpath_model::{End, EventKind};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Occurrence;
-use slowpath_views::quantity::{count, duration};
 use std::time::Duration;
 
 /// What was waited at both ends of each of the scenario's flows.
@@ -30,10 +30,10 @@ impl Waiting {
     }
 
     pub fn happened(&mut self, occurrence: &Occurrence<'_>) {
-        if let EventKind::Waited { end, on, lasted, amount } = occurrence.kind
+        if let EventKind::Waited { end, on, lasted, amount, times } = occurrence.kind
             && let Some(flow) = self.flows.get(occurrence.link.stream)
         {
-            self.ends[*flow][end.index()].add(on, lasted, amount);
+            self.ends[*flow][end.index()].add(on, lasted, amount, times);
         }
     }
 
@@ -49,34 +49,13 @@ impl Waiting {
 
     /// The table's rows, with a heading; none where nothing waited for any time.
     pub fn table(&self, scenario: &Scenario) -> Vec<Vec<String>> {
-        let heading = ["where it waited", "how often", "median", "99 %", "longest"];
         let waited = self.rows(scenario).filter(|row| row.spread.longest > Duration::ZERO);
-        let rows = waited.map(|Row { flow, host, spread }| {
-            let of = if spread.on == Wait::ReceiveQueue {
-                Bytes::new(spread.count).to_string()
-            } else {
-                count(spread.count)
-            };
-            let times = [spread.median, spread.p99, spread.longest].map(duration);
-            let place = format!("{flow}, {host}: {}", words(spread.on));
-            [place, of].into_iter().chain(times).collect()
-        });
+        let rows = waited.map(|Row { flow, host, spread }| waits::row(&format!("{flow}, {host}"), &spread));
         let rows: Vec<Vec<String>> = rows.collect();
         if rows.is_empty() {
             rows
         } else {
-            [heading.map(str::to_owned).to_vec()].into_iter().chain(rows).collect()
+            [waits::HEADING.map(str::to_owned).to_vec()].into_iter().chain(rows).collect()
         }
-    }
-}
-
-fn words(on: Wait) -> &'static str {
-    match on {
-        Wait::Ring => "receive ring",
-        Wait::CpuBacklog => "CPU's backlog",
-        Wait::Prequeue => "prequeue",
-        Wait::SocketBacklog => "socket's backlog",
-        Wait::ReceiveQueue => "receive queue",
-        Wait::RunQueue => "process without a CPU",
     }
 }

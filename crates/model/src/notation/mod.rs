@@ -7,6 +7,7 @@
 //! 0.020141009 A wrote 131072
 //! 0.040310400 B waited receive-queue 0.000170288 1448
 //! 0.040310400 B read 1448
+//! 0.100000000 A held receive-window 0.031250000
 //! 0.250000000 A marked timeout
 //! 0.260000000 dropped qdisc > . 1449:2897(1448) ack 1 win 502 // frame 0 ttl 64
 //! 0.300000000 B sampled snd_cwnd 10 rcv_wnd 65160 rcvbuf 131072

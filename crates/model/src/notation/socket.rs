@@ -7,6 +7,7 @@ use crate::socket::{Mark, SocketSample};
 use crate::time::Instant;
 use crate::units::Bytes;
 use std::fmt;
+use std::time::Duration;
 
 /// Writes one; nothing for what has a notation of its own.
 pub(super) fn write(told: &EventKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,9 +15,11 @@ pub(super) fn write(told: &EventKind, f: &mut fmt::Formatter<'_>) -> fmt::Result
         EventKind::Seen(_) | EventKind::Dropped(..) | EventKind::Missed { .. } => Ok(()),
         EventKind::Written { end, amount } => write!(f, "{end} wrote {}", amount.get()),
         EventKind::Read { end, amount } => write!(f, "{end} read {}", amount.get()),
-        EventKind::Waited { end, on, lasted, amount } => {
-            write!(f, "{end} waited {on} {} {}", Instant::START + *lasted, amount.get())
+        EventKind::Waited { end, on, lasted, amount, times } => {
+            write!(f, "{end} waited {on} {} {}", Instant::START + *lasted, amount.get())?;
+            if *times == 1 { Ok(()) } else { write!(f, " times {times}") }
         }
+        EventKind::Held { end, by, lasted } => write!(f, "{end} held {by} {}", Instant::START + *lasted),
         EventKind::Sampled(sample) => write_sample(sample, f),
         EventKind::Marked { end, mark } => match mark.size() {
             None => write!(f, "{end} marked {}", mark.name()),
@@ -45,9 +48,17 @@ pub(super) fn read(end: End, words: &mut Words<'_>) -> Result<EventKind, Notatio
         "read" => Ok(EventKind::Read { end, amount: amount(words)? }),
         "waited" => {
             let on = words.number("where it waited")?;
-            let until = words.instant()?;
-            let lasted = until.since(Instant::START).ok_or_else(|| error("how long it waited", "-"))?;
-            Ok(EventKind::Waited { end, on, lasted, amount: amount(words)? })
+            let (lasted, amount) = (lasted(words)?, amount(words)?);
+            let times = match words.word() {
+                "" => 1,
+                "times" => words.number("how often it waited")?,
+                other => return Err(error("times, or the end", other)),
+            };
+            Ok(EventKind::Waited { end, on, lasted, amount, times })
+        }
+        "held" => {
+            let by = words.number("what held it")?;
+            Ok(EventKind::Held { end, by, lasted: lasted(words)? })
         }
         "sampled" => Ok(EventKind::Sampled(sample(end, words)?)),
         "marked" => {
@@ -56,8 +67,12 @@ pub(super) fn read(end: End, words: &mut Words<'_>) -> Result<EventKind, Notatio
             let mark = Mark::of(name, size).ok_or_else(|| error("a mark", name))?;
             Ok(EventKind::Marked { end, mark })
         }
-        other => Err(error("what an end did (wrote, read, waited, sampled, marked)", other)),
+        other => Err(error("what an end did (wrote, read, waited, held, sampled, marked)", other)),
     }
+}
+
+fn lasted(words: &mut Words<'_>) -> Result<Duration, NotationError> {
+    words.instant()?.since(Instant::START).ok_or_else(|| error("how long it lasted", "-"))
 }
 
 fn amount(words: &mut Words<'_>) -> Result<Bytes, NotationError> {

@@ -4,7 +4,7 @@ use crate::event::{Event, EventKind};
 use crate::flow::End;
 use crate::segment::{Ecn, Flags, SackBlock, Segment, Timestamps};
 use crate::sequence::StreamOffset;
-use crate::socket::{CaState, DropReason, Mark, SocketSample, Wait};
+use crate::socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait};
 use crate::time::Instant;
 use crate::units::Bytes;
 use proptest::prelude::*;
@@ -21,6 +21,8 @@ fn lines_are_read_back_as_written() {
         "1.500000000 missed 12",
         "0.020141009 A wrote 131072",
         "0.040310400 B waited receive-queue 0.000170288 1448",
+        "0.100000000 B waited socket-backlog 0.000170288 0 times 12",
+        "0.100000000 A held receive-window 0.031250000",
         "0.040310400 B read 0",
         "0.250000000 A marked spurious-timeout",
         "0.250000000 B marked rcvbuf 262144",
@@ -78,7 +80,7 @@ proptest! {
         at: i64, b: bool, amount: u64, nanos in 0..=i64::MAX as u64, mark in 0..Mark::all().count(),
         wait in prop::sample::select(Wait::ALL), ca_state in prop::option::of(prop::sample::select(CaState::ALL)),
         numbers in prop::collection::vec(any::<Option<u32>>(), SocketSample::FIELDS.len()),
-        why in prop::sample::select(DropReason::ALL),
+        why in prop::sample::select(DropReason::ALL), times: u64, by in prop::sample::select(Hold::ALL),
     ) {
         let end = if b { End::B } else { End::A };
         let amount = Bytes::new(amount);
@@ -89,7 +91,8 @@ proptest! {
         for kind in [
             EventKind::Written { end, amount },
             EventKind::Read { end, amount },
-            EventKind::Waited { end, on: wait, lasted: Duration::from_nanos(nanos), amount },
+            EventKind::Waited { end, on: wait, lasted: Duration::from_nanos(nanos), amount, times },
+            EventKind::Held { end, by, lasted: Duration::from_nanos(nanos) },
             EventKind::Marked { end, mark },
             EventKind::Sampled(sample),
             EventKind::Dropped(Segment::new(end, Flags::ACK, StreamOffset(1), 1), why),

@@ -215,7 +215,7 @@ impl Outside<'_> {
     ) {
         if self.wants.waits {
             let (lasted, amount) = (until.since(since).unwrap_or_default(), Bytes::new(bytes.into()));
-            self.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount });
+            self.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount, times: 1 });
         }
     }
 

@@ -16,18 +16,20 @@ pub struct EventLine {
     flow: u32,
     /// When.
     at_ns: i64,
-    /// What kind of event: `packet`, `dropped`, `written`, `read`, `waited`, `sampled`, `marked` or `missed`.
+    /// What kind of event: `packet`, `dropped`, `written`, `read`, `waited`, `held`, `sampled`, `marked` or `missed`.
     kind: &'static str,
     /// The end on whose host it happened, `a` or `b`; `null` where the vantage says that.
     end: Option<&'static str>,
     /// The segment that passed or was dropped; `null` for other events.
     segment: Option<SegmentFacts>,
-    /// Why a segment was dropped, where a packet waited, or what turn a socket took; `null` for other events.
+    /// Why a segment was dropped, where a packet waited, what held the sender, or what turn a socket took; `null` for other events.
     what: Option<&'static str>,
     /// How much was written, read, or waited; the size of a buffer that changed; `null` for other events.
     amount_bytes: Option<u64>,
-    /// How long a wait lasted; `null` for other events.
+    /// How long it waited or was held; `null` for other events.
     lasted_ns: Option<u64>,
+    /// How many packets waited so long, or times a process did; `null` for other events.
+    times: Option<u64>,
     /// The state of a socket; `null` for other events.
     sample: Option<Sample>,
     /// What its data was, as `slowpath show --label` tells; `null` where that was not asked.
@@ -107,6 +109,7 @@ impl EventLine {
             what: None,
             amount_bytes: None,
             lasted_ns: None,
+            times: None,
             sample: None,
             label: label.map(Label::slug),
             missed: None,
@@ -117,10 +120,15 @@ impl EventLine {
             EventKind::Written { amount, .. } | EventKind::Read { amount, .. } => {
                 line.amount_bytes = Some(amount.get());
             }
-            EventKind::Waited { on, lasted, amount, .. } => {
+            EventKind::Waited { on, lasted, amount, times, .. } => {
                 line.what = Some(on.name());
                 line.lasted_ns = u64::try_from(lasted.as_nanos()).ok();
                 line.amount_bytes = Some(amount.get());
+                line.times = Some(*times);
+            }
+            EventKind::Held { by, lasted, .. } => {
+                line.what = Some(by.name());
+                line.lasted_ns = u64::try_from(lasted.as_nanos()).ok();
             }
             EventKind::Marked { mark, .. } => {
                 line.what = Some(mark.name());

@@ -29,8 +29,8 @@ pub struct Flow {
     last_ns: i64,
     /// From the first packet to the last.
     lasted_ns: u64,
-    /// Why no more of it was seen: `end-of-recording`, `replaced` by another connection of the same ports, or
-    /// `evicted` to save memory.
+    /// Why no more of it was seen: `end-of-recording`, `replaced` by another connection of the same ports,
+    /// `gone` as its socket is, or `evicted` to save memory.
     ended: &'static str,
     /// Where it was recorded.
     vantage: Vantage,
@@ -125,6 +125,7 @@ impl Flow {
             ended: match flow.ended {
                 FlowEnd::EndOfRecording => "end-of-recording",
                 FlowEnd::Replaced => "replaced",
+                FlowEnd::Gone => "gone",
                 FlowEnd::Evicted => "evicted",
             },
             vantage: Vantage::of(&flow.vantage),

@@ -134,7 +134,7 @@ pub fn ending(flow: &FlowReport) -> Option<String> {
     match flow.ended {
         FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] => None,
         FlowEnd::EndOfRecording => Some("It was still open when the recording ended.".to_owned()),
-        FlowEnd::Replaced => None,
+        FlowEnd::Replaced | FlowEnd::Gone => None,
         FlowEnd::Evicted => Some(
             "It was silent for long and let go of to save memory; what came later counts as another flow."
                 .to_owned(),

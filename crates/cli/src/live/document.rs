@@ -1,0 +1,188 @@
+//! What `slowpath diagnose --live --json` prints.
+
+use super::Watched;
+use crate::waits::WaitTimes;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::hosts::{Account, EndAccount};
+use slowpath_model::{End, Hold, Rate, SocketSample};
+use std::collections::BTreeMap;
+
+/// What this host's connections did while they were watched.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/live/1")]
+pub struct Document<'a> {
+    /// `slowpath/live/1`.
+    schema: &'static str,
+    /// For how long, in seconds.
+    seconds: f64,
+    /// The connections, that which carried most first.
+    flows: Vec<FlowResult<'a>>,
+    /// What was seen of what the kernel counted.
+    check: CheckResult,
+    /// What this kernel does not tell.
+    unseen: &'a [&'static str],
+}
+
+/// A connection.
+#[derive(Serialize, JsonSchema)]
+struct FlowResult<'a> {
+    /// Its number.
+    flow: u32,
+    /// The end with the higher port: as a rule it opened the connection.
+    a: EndResult<'a>,
+    /// The other end.
+    b: EndResult<'a>,
+    /// Which end sent more: `a` or `b`.
+    sender: &'static str,
+    /// What it sent, in bytes.
+    bytes: u64,
+    /// How long it was watched, in seconds.
+    seconds: f64,
+    /// Both together, in bits a second; `null` if no time passed.
+    rate_bit_per_s: Option<u64>,
+    /// What bound the sender, the longest first; empty if it is on another host.
+    bounds: Vec<BoundResult>,
+}
+
+/// What bound a sender.
+#[derive(Serialize, JsonSchema)]
+struct BoundResult {
+    /// The cause, as `slowpath causes` has it.
+    cause: String,
+    /// For how long, in seconds.
+    seconds: f64,
+    /// Of all the time in which it was watched, from 0 to 1.
+    share: f64,
+}
+
+/// One end of a connection.
+#[derive(Serialize, JsonSchema)]
+struct EndResult<'a> {
+    /// Its address and port.
+    endpoint: String,
+    /// The process that has the socket open, if it is of this host and still did when it was looked for.
+    process: Option<ProcessResult<'a>>,
+    /// What its host told; `null` if that is another host.
+    host: Option<HostResult>,
+}
+
+/// A process.
+#[derive(Serialize, JsonSchema)]
+struct ProcessResult<'a> {
+    /// Its number.
+    pid: u32,
+    /// Its name.
+    name: &'a str,
+}
+
+/// What the host of an end told.
+#[derive(Serialize, JsonSchema)]
+struct HostResult {
+    /// Bytes that the process wrote.
+    written_bytes: u64,
+    /// Bytes that it read.
+    read_bytes: u64,
+    /// What held its sender, and for how long, in nanoseconds; the names are those of the table `holds` in a recording.
+    held_ns: BTreeMap<&'static str, u64>,
+    /// Where packets, data and the process waited.
+    waits: Vec<WaitTimes>,
+    /// Retransmission timeouts.
+    timeouts: u64,
+    /// Of these, those that were spurious.
+    spurious_timeouts: u64,
+    /// Fast recoveries.
+    recoveries: u64,
+    /// Of these, those that were undone.
+    undone_recoveries: u64,
+    /// The socket's last state; the names are those of the table `samples` in a recording.
+    last: BTreeMap<&'static str, u32>,
+}
+
+/// What was seen of what there was.
+#[derive(Serialize, JsonSchema)]
+struct CheckResult {
+    /// Sockets that were watched.
+    sockets: u64,
+    /// Segments with data that the kernel counted for them (`tcpi_data_segs_in`).
+    kernel_segments: u64,
+    /// Of these, those that the probe took into account.
+    segments: u64,
+    /// Of these, those without a stamp of their arrival, which are in no wait.
+    unstamped: u64,
+    /// Events for which there was no room.
+    untold: u64,
+    /// Sockets for which the kernel had no memory.
+    unwatched: u64,
+    /// Flows that were too many to be kept.
+    flows_not_kept: u64,
+}
+
+impl<'a> Document<'a> {
+    pub fn of(watched: &'a Watched) -> Self {
+        let check = &watched.check;
+        Self {
+            schema: "slowpath/live/1",
+            seconds: watched.lasted.as_secs_f64(),
+            flows: watched.accounts.iter().map(|account| FlowResult::of(watched, account)).collect(),
+            check: CheckResult {
+                sockets: check.sockets,
+                kernel_segments: check.kernel_segments,
+                segments: check.segments,
+                unstamped: check.unstamped,
+                untold: check.untold,
+                unwatched: check.unwatched,
+                flows_not_kept: watched.not_kept,
+            },
+            unseen: &watched.unseen,
+        }
+    }
+}
+
+impl<'a> FlowResult<'a> {
+    fn of(watched: &'a Watched, account: &Account) -> Self {
+        let end = |end: End| EndResult {
+            endpoint: account.key.endpoint(end).to_string(),
+            process: watched
+                .owners
+                .process(account.id, end)
+                .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
+            host: account.ends[end.index()].as_deref().map(HostResult::of),
+        };
+        let bounds = account.bounds().into_iter().map(|bound| BoundResult {
+            cause: bound.cause.to_string(),
+            seconds: bound.lasted.as_secs_f64(),
+            share: bound.share,
+        });
+        Self {
+            flow: account.id.0,
+            a: end(End::A),
+            b: end(End::B),
+            sender: account.sender().letter(),
+            bytes: account.carried().get(),
+            seconds: account.lasted().as_secs_f64(),
+            rate_bit_per_s: Rate::of(account.carried(), account.lasted()).map(Rate::get),
+            bounds: bounds.collect(),
+        }
+    }
+}
+
+impl HostResult {
+    fn of(account: &EndAccount) -> Self {
+        let held = Hold::ALL.iter().zip(account.held);
+        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let names = SocketSample::FIELDS.iter().map(|(name, ..)| *name);
+        let last = account.samples.map(|[_, last]| names.zip(last.values()).collect::<Vec<_>>());
+        Self {
+            written_bytes: account.written.get(),
+            read_bytes: account.read.get(),
+            held_ns: held.map(|(hold, time)| (hold.name(), nanos(time))).collect(),
+            waits: account.waits.spreads().map(|spread| WaitTimes::of(&spread)).collect(),
+            timeouts: account.timeouts[0],
+            spurious_timeouts: account.timeouts[1],
+            recoveries: account.recoveries[0],
+            undone_recoveries: account.recoveries[1],
+            last: last.into_iter().flatten().filter_map(|(name, value)| Some((name, value?))).collect(),
+        }
+    }
+}

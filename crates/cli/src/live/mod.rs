@@ -1,0 +1,127 @@
+//! `slowpath diagnose --live`: this host's connections, as its kernel tells of them.
+
+mod document;
+mod owners;
+mod table;
+
+pub use document::Document;
+
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
+use anyhow::Context;
+use clap::{Args, ValueHint};
+use owners::{Owners, cgroups_below};
+use slowpath_analyses::hosts::{Account, Hosts};
+use slowpath_live::{Check, Filter, Live};
+use slowpath_model::units::duration_from_text;
+use slowpath_model::{Bytes, FlowId};
+use std::cmp::Reverse;
+use std::io::Write;
+use std::os::linux::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Which connections of this host, and for how long.
+#[derive(Args)]
+#[group(skip)]
+pub struct Asked {
+    /// Watch the connections of this host instead of reading a recording; needs root (CAP_BPF, CAP_PERFMON,
+    /// CAP_NET_ADMIN)
+    #[arg(long, conflicts_with_all = ["files", "html", "vantage"])]
+    pub live: bool,
+    /// With --live: for how long, such as 20s; without it, until Ctrl-C
+    #[arg(long = "for", value_name = "TIME", requires = "live", value_parser = time)]
+    lasting: Option<Duration>,
+    /// With --live: only connections with this port at either end
+    #[arg(long, value_name = "PORT", requires = "live", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// With --live: only connections of this process
+    #[arg(long, value_name = "PID", requires = "live")]
+    pid: Option<u32>,
+    /// With --live: only connections that were made in this control group or below it, such as
+    /// /sys/fs/cgroup/system.slice
+    #[arg(long, value_name = "DIR", requires = "live", value_hint = ValueHint::DirPath)]
+    cgroup: Option<PathBuf>,
+    /// With --live: only connections of this network namespace: its name, as `ip netns` has it, or its file
+    #[arg(long, value_name = "NETNS", requires = "live")]
+    netns: Option<PathBuf>,
+}
+
+/// Where `ip netns` keeps the namespaces.
+const NAMESPACES: &str = "/run/netns";
+/// How often the kernel is asked.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// What was seen.
+pub struct Watched {
+    lasted: Duration,
+    accounts: Vec<Account>,
+    not_kept: u64,
+    owners: Owners,
+    check: Check,
+    unseen: Vec<&'static str>,
+}
+
+pub fn run(
+    asked: &Asked,
+    only: (Option<FlowId>, Bytes),
+    (top, json): (usize, bool),
+    console: &Console,
+) -> anyhow::Result<Outcome> {
+    let netns = asked.netns.as_deref().map(namespace).transpose()?;
+    let groups = asked.cgroup.as_deref().map(cgroups_below).transpose()?;
+    if let Some(pid) = asked.pid {
+        anyhow::ensure!(Path::new(&format!("/proc/{pid}")).exists(), "there is no process {pid}");
+    }
+    let interrupt = Interrupt::listen()?;
+    let mut live = Live::start(Filter { port: asked.port, netns })?;
+    let mut hosts = Hosts::default();
+    let mut owners = Owners::default();
+    let began = Instant::now();
+    let working = console.working("watching this host's connections");
+    let is_over = |began: Instant| asked.lasting.is_some_and(|time| began.elapsed() >= time);
+    while !is_over(began) && !interrupt.has_come() {
+        let left = asked.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
+        thread::sleep(EVERY.min(left));
+        live.tell(&mut hosts)?;
+        owners.look(&live);
+    }
+    let lasted = began.elapsed();
+    let unseen = live.unseen().to_vec();
+    let check = live.finish(&mut hosts)?;
+    drop(working);
+    let (mut accounts, not_kept) = hosts.finish();
+    let (flow, least) = only;
+    accounts.retain(|account| {
+        let of_process = asked.pid.is_none_or(|pid| owners.has_process(account.id, pid));
+        let of_group = groups.as_ref().is_none_or(|groups| owners.is_in(account.id, groups));
+        of_process && of_group && flow.is_none_or(|flow| account.id == flow) && account.carried() >= least
+    });
+    accounts.sort_by_key(|account| Reverse(account.carried()));
+    let watched = Watched { lasted, accounts, not_kept, owners, check, unseen };
+    let mut out = console::stdout();
+    if json {
+        serde_json::to_writer_pretty(&mut out, &Document::of(&watched))?;
+        writeln!(out)?;
+    } else {
+        table::print(&watched, top, &mut out)?;
+    }
+    out.flush()?;
+    let is_whole = watched.check.untold + watched.check.unwatched + watched.not_kept == 0;
+    Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// The number of a network namespace.
+fn namespace(name: &Path) -> anyhow::Result<u32> {
+    let file = if name.components().count() > 1 { name.to_owned() } else { Path::new(NAMESPACES).join(name) };
+    let about = std::fs::metadata(&file)
+        .with_context(|| format!("{}: no such network namespace; `ip netns` lists them", file.display()))?;
+    u32::try_from(about.st_ino()).with_context(|| format!("{}: is no network namespace", file.display()))
+}
+
+/// As scenarios have it, and without the space.
+fn time(text: &str) -> Result<Duration, String> {
+    duration_from_text(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,111 @@
+//! Whose the sockets are: /proc/PID/fd says which process has which open.
+
+use anyhow::Context;
+use slowpath_live::{Live, Owner};
+use slowpath_model::{End, FlowId};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often /proc is gone through at most: it may be long.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// A process that has a socket open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub pid: u32,
+    pub name: String,
+}
+
+/// Whose each socket is that was seen.
+#[derive(Default)]
+pub struct Owners {
+    sockets: HashMap<(FlowId, End), Owner>,
+    processes: HashMap<u64, Process>,
+    looked: Option<Instant>,
+}
+
+impl Owners {
+    /// Notes the sockets that live, and finds the processes of those that are new.
+    pub fn look(&mut self, live: &Live) {
+        for (flow, end, owner) in live.owners().filter(|(.., owner)| owner.inode != 0) {
+            self.sockets.insert((flow, end), owner);
+        }
+        let is_new = |owner: &Owner| !self.processes.contains_key(&owner.inode);
+        let may_look = self.looked.is_none_or(|looked| looked.elapsed() >= EVERY);
+        if may_look && self.sockets.values().any(is_new) {
+            self.processes.extend(processes());
+            self.looked = Some(Instant::now());
+        }
+    }
+
+    /// The process at an end of a flow.
+    pub fn process(&self, flow: FlowId, end: End) -> Option<&Process> {
+        self.processes.get(&self.sockets.get(&(flow, end))?.inode)
+    }
+
+    /// Whether either end is this process's.
+    pub fn has_process(&self, flow: FlowId, pid: u32) -> bool {
+        End::BOTH.into_iter().any(|end| self.process(flow, end).is_some_and(|process| process.pid == pid))
+    }
+
+    /// Whether either end is of one of these control groups.
+    pub fn is_in(&self, flow: FlowId, groups: &HashSet<u64>) -> bool {
+        let owner = |end| self.sockets.get(&(flow, end));
+        End::BOTH.into_iter().filter_map(owner).any(|owner| groups.contains(&owner.cgroup))
+    }
+}
+
+/// The sockets of all processes that this one may look at, by their inodes.
+fn processes() -> HashMap<u64, Process> {
+    let mut found = HashMap::new();
+    let numbers = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    for folder in fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let Some(pid) = numbers(&folder) else { continue };
+        let Ok(files) = fs::read_dir(folder.join("fd")) else { continue };
+        let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+        let inodes: Vec<u64> = links.filter_map(|link| inode(link.to_str()?)).collect();
+        if !inodes.is_empty() {
+            let name = fs::read_to_string(folder.join("comm")).unwrap_or_default().trim_end().to_owned();
+            found.extend(inodes.into_iter().map(|inode| (inode, Process { pid, name: name.clone() })));
+        }
+    }
+    found
+}
+
+/// `socket:[12345]`
+fn inode(link: &str) -> Option<u64> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// The numbers of a control group and of all below it.
+pub fn cgroups_below(folder: &Path) -> anyhow::Result<HashSet<u64>> {
+    let no_group = || format!("{}: is no control group; they are below /sys/fs/cgroup", folder.display());
+    anyhow::ensure!(folder.join("cgroup.procs").exists(), no_group());
+    let mut found = HashSet::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        found.insert(fs::metadata(&folder).with_context(no_group)?.st_ino());
+        let below = fs::read_dir(&folder).into_iter().flatten().flatten();
+        left.extend(below.map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_socket_of_this_process_is_found_in_proc() {
+        let socket = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).expect("a link");
+        let number = inode(link.to_str().expect("text")).expect("a socket's");
+        assert_eq!(processes().get(&number).map(|process| process.pid), Some(std::process::id()));
+        assert_eq!(inode("pipe:[1]"), None);
+    }
+}

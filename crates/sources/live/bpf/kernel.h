@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the probe reads of the kernel: names and types only. Where each field really is in the running kernel, libbpf
+ * finds in its BTF when the probe is loaded (CO-RE), so that layouts need not agree with these.
+ */
+#pragma once
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef _Bool bool;
+
+/* include/uapi/linux/bpf.h */
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_SK_STORAGE = 24, BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_F_NO_PREALLOC = 1 };
+enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
+
+/* include/linux/socket.h, include/linux/net.h, include/net/tcp_states.h, include/net/tcp.h */
+enum { AF_INET = 2, AF_INET6 = 10 };
+enum { SOCK_NOSPACE = 2 };
+enum { TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
+enum { RCV_SHUTDOWN = 1 };
+enum { TCPHDR_FIN = 1 };
+
+/* enum tcp_ca_state, include/uapi/linux/tcp.h */
+enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
+
+/* skb->tstamp_type, include/linux/skbuff.h */
+enum { SKB_CLOCK_REALTIME = 0 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
+struct inode {
+	unsigned long i_ino;
+};
+
+struct socket {
+	unsigned long flags;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+typedef struct {
+	int owned;
+} socket_lock_t;
+
+struct sock {
+	struct sock_common __sk_common;
+	struct {
+		atomic_t rmem_alloc;
+		int len;
+	} sk_backlog;
+	int sk_rcvbuf;
+	int sk_sndbuf;
+	int sk_wmem_queued;
+	socket_lock_t sk_lock;
+	struct socket *sk_socket;
+	u8 sk_shutdown;
+	struct sock_cgroup_data sk_cgrp_data;
+};
+
+struct tcp_congestion_ops {
+	char name[16];
+};
+
+struct inet_connection_sock {
+	__u32 icsk_rto;
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	__u8 icsk_ca_state : 5;
+	__u8 icsk_retransmits;
+};
+
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct minmax_sample {
+	u32 t;
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_sock {
+	u32 snd_wnd;
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 lost_out;
+	u32 sacked_out;
+	u32 retrans_out;
+	u32 copied_seq;
+	u32 rttvar_us;
+	u32 snd_ssthresh;
+	struct minmax rtt_min;
+	struct rb_root out_of_order_queue;
+	u32 data_segs_out;
+	u32 write_seq;
+	u8 is_cwnd_limited : 1;
+	u32 rcv_nxt;
+	u32 snd_nxt;
+	u32 snd_una;
+	u32 srtt_us;
+	u32 packets_out;
+	u32 rcv_wnd;
+	u32 rcv_wup;
+	u64 bytes_received;
+	u64 bytes_acked;
+	u32 data_segs_in;
+	struct {
+		u32 rtt_us;
+	} rcv_rtt_est;
+	u32 undo_marker;
+	u32 total_retrans;
+};
+
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+	__u16 tcp_flags;
+};
+
+struct skb_shared_info {
+	unsigned short gso_segs;
+};
+
+struct sk_buff {
+	s64 tstamp;
+	char cb[48];
+	__u8 tstamp_type : 2;
+	unsigned int end;
+	unsigned char *head;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+};
+
+struct task_struct {
+	int pid;
+	struct sched_info sched_info;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_map;
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop

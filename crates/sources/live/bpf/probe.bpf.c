@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Where the packets and the time of this host's TCP connections go.
+ *
+ * All is added up beside the socket, in its storage: the socket's lock orders whoever writes there. Packets carry the
+ * time of their arrival themselves (skb->tstamp, as long as some socket asks for SO_TIMESTAMPING), so that no table
+ * of packets is needed. Only turns and the end of a flow are told as they happen; the rest is read at intervals.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_tracing.h>
+#include "record.h"
+
+/* The license as the kernel reads it: what it lets only GPL programs call is called. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Of what this was built; a test holds it against the sources. */
+const char built_from[] SEC(".slowpath") = "slowpath-bpf-source:" SOURCE_HASH;
+
+/* Written before the programs are loaded. In a section of its own: a map that is this and nothing else. */
+const volatile struct config config SEC(".rodata.config") = {};
+
+/* Ticks a second, where the kernel's configuration can be read. */
+extern int CONFIG_HZ __kconfig __weak;
+
+#include "read.h"
+#include "waits.h"
+#include "hold.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct totals);
+} totals SEC(".maps");
+
+/* When each CPU last began to run another task. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} switched SEC(".maps");
+
+static __always_inline struct totals *host_totals(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&totals, &zero);
+}
+
+static __always_inline bool has_port(struct sock *sk)
+{
+	return !config.port || sk->__sk_common.skc_num == config.port ||
+	       sk->__sk_common.skc_dport == bpf_htons(config.port);
+}
+
+static __noinline u64 cgroup_of(struct sock *sk)
+{
+	struct cgroup *cgroup;
+	struct kernfs_node *node;
+
+	if (!sk)
+		return 0;
+	cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	node = cgroup ? BPF_CORE_READ(cgroup, kn) : 0;
+	return node ? BPF_CORE_READ(node, id) : 0;
+}
+
+static __always_inline void put_address(u8 *to, u32 v4, const struct in6_addr *v6, bool is_v6)
+{
+	u32 *words = (u32 *)to;
+
+	if (is_v6) {
+		words[0] = v6->in6_u.u6_addr32[0];
+		words[1] = v6->in6_u.u6_addr32[1];
+		words[2] = v6->in6_u.u6_addr32[2];
+		words[3] = v6->in6_u.u6_addr32[3];
+	} else {
+		words[0] = v4;
+	}
+}
+
+/* Begins to keep a flow of which nothing was known. */
+static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_ns)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	struct flow *flow;
+	u32 netns;
+	bool is_v6;
+
+	if (!tcp)
+		return 0;
+	netns = sk->__sk_common.skc_net.net->ns.inum;
+	if (config.netns && netns != config.netns)
+		return 0;
+	flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!flow) {
+		struct totals *host = host_totals();
+
+		if (host)
+			host->no_memory++;
+		return 0;
+	}
+	is_v6 = sk->__sk_common.skc_family == AF_INET6;
+	flow->cookie = bpf_get_socket_cookie(sk);
+	flow->began_ns = now_ns;
+	flow->last_ns = now_ns;
+	flow->netns = netns;
+	flow->cgroup = cgroup_of(sk);
+	flow->segments_before = tcp->data_segs_in - segments;
+	flow->read_to = tcp->copied_seq;
+	/* What was written before the first answer came is seen from the start. bytes_acked has the SYN. */
+	flow->written_before = tcp->bytes_acked;
+	if (tcp->bytes_acked > 1)
+		flow->written_before += tcp->write_seq - tcp->snd_una;
+	flow->family = sk->__sk_common.skc_family;
+	flow->local_port = sk->__sk_common.skc_num;
+	flow->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	put_address(flow->local, sk->__sk_common.skc_rcv_saddr, &sk->__sk_common.skc_v6_rcv_saddr, is_v6);
+	put_address(flow->remote, sk->__sk_common.skc_daddr, &sk->__sk_common.skc_v6_daddr, is_v6);
+	return flow;
+}
+
+static __always_inline struct flow *known_flow(struct sock *sk)
+{
+	return has_port(sk) ? bpf_sk_storage_get(&flows, sk, 0, 0) : 0;
+}
+
+static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value)
+{
+	struct turn *told;
+
+	if (!flow)
+		return 0;
+	told = bpf_ringbuf_reserve(&records, sizeof(*told), 0);
+	if (!told) {
+		struct totals *host = host_totals();
+
+		if (host)
+			host->ring_full++;
+		return 0;
+	}
+	told->kind = RECORD_TURN;
+	told->turn = turn;
+	told->cookie = flow->cookie;
+	told->at_ns = time_of_day();
+	told->value = value;
+	bpf_ringbuf_submit(told, 0);
+	return 0;
+}
+
+/* A segment of data comes to TCP. */
+static __always_inline void take_data(struct sock *sk, struct tcp_sock *tcp, struct flow *flow,
+				      const struct sk_buff *skb, u32 seq, u32 end, u32 segments, u64 now_ns)
+{
+	u64 stamp_ns = stamp_of(skb);
+	u64 waited_ns = stamp_ns && now_ns > stamp_ns ? now_ns - stamp_ns : 0;
+	u32 window = tcp->rcv_wup + tcp->rcv_wnd - tcp->rcv_nxt;
+	u32 place = PLACE_SOFTIRQ;
+
+	flow->segments += segments;
+	flow->bytes += end - seq;
+	if (sk->sk_lock.owned) {
+		u32 zero = 0;
+		u64 *since = bpf_map_lookup_elem(&switched, &zero);
+
+		flow->backlogged += segments;
+		place = since && *since > stamp_ns ? PLACE_HOLDER_OFF_CPU : PLACE_BACKLOG;
+	}
+	if (stamp_ns)
+		add_wait(&flow->waits[place], waited_ns, segments);
+	else
+		flow->unstamped += segments;
+	if (tcp->out_of_order_queue.rb_node || (s32)(seq - tcp->rcv_nxt) > 0)
+		flow->beyond_hole += segments;
+	/* The sender had used up what it was last told. */
+	if ((s32)(end + tcp->mss_cache - tcp->rcv_nxt - window) > 0) {
+		flow->window_full += segments;
+		flow->window_full_ns += now_ns - flow->last_ns;
+	}
+	add_arrival(flow, end, stamp_ns ? stamp_ns : now_ns);
+}
+
+/* Each segment of an established connection passes here, before TCP looks at it (tcp_rcv_established). */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(slowpath_segment, struct sock *sk, const struct sk_buff *skb)
+{
+	u32 seq, end, segments, hold;
+	struct tcp_sock *tcp;
+	struct flow *flow;
+	u64 now_ns;
+
+	if (!has_port(sk))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	seq = READ_AT(skb->cb, tcp_skb_cb, seq);
+	end = READ_AT(skb->cb, tcp_skb_cb, end_seq);
+	/* A FIN takes a number and is no data. */
+	if (seq != end && READ_AT(skb->cb, tcp_skb_cb, tcp_flags) & TCPHDR_FIN)
+		end--;
+	segments = seq != end ? segments_of(skb) : 0;
+	now_ns = time_of_day();
+	flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+	if (!flow) {
+		flow = open_flow(sk, segments, now_ns);
+		if (!flow)
+			return 0;
+	}
+	hold = hold_of(sk, tcp);
+	if (hold < HOLDS && now_ns > flow->last_ns)
+		flow->held_ns[hold] += now_ns - flow->last_ns;
+	if (segments)
+		take_data(sk, tcp, flow, skb, seq, end, segments, now_ns);
+	flow->last_ns = now_ns;
+	return 0;
+}
+
+/* A process has read (tcp_rcv_space_adjust, from tcp_recvmsg_locked and tcp_read_sock). */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(slowpath_read, struct sock *sk)
+{
+	struct flow *flow = known_flow(sk);
+	u64 waited_ns = 0, delay_ns;
+	struct task_struct *task;
+	struct tcp_sock *tcp;
+	u32 copied;
+
+	if (!flow)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	copied = tcp->copied_seq;
+	/* tcp_read_sock counts the FIN before it comes here, tcp_recvmsg_locked after. */
+	if (sk->sk_shutdown & RCV_SHUTDOWN && copied == tcp->rcv_nxt)
+		copied--;
+	if ((s32)(copied - flow->read_to) > 0)
+		flow->read += copied - flow->read_to;
+	if (flow->arrival_tail != flow->arrival_head) {
+		u64 came_ns = flow->arrivals[flow->arrival_tail & (ARRIVALS - 1)].at_ns;
+		u64 now_ns = time_of_day();
+
+		waited_ns = now_ns > came_ns ? now_ns - came_ns : 0;
+		read_arrivals(flow, flow->read_to, copied, now_ns);
+	}
+	flow->read_to = copied;
+	task = bpf_get_current_task_btf();
+	delay_ns = task->sched_info.run_delay;
+	if (flow->has_reader && flow->reader == task->pid && delay_ns > flow->reader_run_delay) {
+		u64 since_ns = delay_ns - flow->reader_run_delay;
+
+		/* What it waited while there was nothing to read here cost this flow nothing. */
+		if (waited_ns)
+			add_wait(&flow->waits[PLACE_RUN_QUEUE], since_ns < waited_ns ? since_ns : waited_ns, 1);
+	}
+	flow->has_reader = 1;
+	flow->reader = task->pid;
+	flow->reader_run_delay = delay_ns;
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(slowpath_switch)
+{
+	u32 zero = 0;
+	u64 *since = bpf_map_lookup_elem(&switched, &zero);
+
+	if (since)
+		*since = time_of_day();
+	return 0;
+}
+
+/* The congestion machine changes its state; the old one is still there (tcp_set_ca_state, net/ipv4/tcp_cong.c). */
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(slowpath_state, struct sock *sk, const u8 state)
+{
+	struct inet_connection_sock *connection;
+	struct flow *flow = known_flow(sk);
+	struct tcp_sock *tcp;
+	u32 before;
+	bool is_undone;
+
+	if (!flow)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	connection = (struct inet_connection_sock *)tcp;
+	before = BPF_CORE_READ_BITFIELD(connection, icsk_ca_state);
+	if (state == TCP_CA_Loss)
+		flow->timeouts++;
+	else if (state == TCP_CA_Recovery && before != TCP_CA_Recovery)
+		flow->recoveries++;
+	if (state == before)
+		return 0;
+	/* tcp_undo_cwnd_reduction takes the marker away; the end of a recovery that was needed does not. */
+	is_undone = state < TCP_CA_Recovery && !tcp->undo_marker;
+	if (is_undone && before == TCP_CA_Loss) {
+		flow->timeouts_undone++;
+		tell_turn(flow, TURN_SPURIOUS_TIMEOUT, 0);
+	} else if (is_undone && before == TCP_CA_Recovery) {
+		flow->recoveries_undone++;
+		tell_turn(flow, TURN_UNDO, 0);
+	}
+	if (state != TCP_CA_Disorder && !(before == TCP_CA_Disorder && state == TCP_CA_Open))
+		tell_turn(flow, TURN_STATE, state);
+	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(slowpath_close, const struct sock *sk, const int before, const int state)
+{
+	struct flow *flow;
+
+	if (state != TCP_FIN_WAIT1 && state != TCP_LAST_ACK)
+		return 0;
+	flow = known_flow((struct sock *)sk);
+	if (flow)
+		flow->has_fin = 1;
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(slowpath_retransmit, const struct sock *sk, const struct sk_buff *skb)
+{
+	struct flow *flow = known_flow((struct sock *)sk);
+
+	if (flow)
+		__sync_fetch_and_add(&flow->retransmitted, 1);
+	return 0;
+}
+
+/* SOCK_INODE, include/net/sock.h. */
+static __always_inline u64 inode_of(const struct socket *socket)
+{
+	const void *both = (const void *)socket - bpf_core_field_offset(struct socket_alloc, socket);
+
+	return socket ? READ_AT(both, socket_alloc, vfs_inode.i_ino) : 0;
+}
+
+static __always_inline void fill_sample(struct sample *to, struct sock *sk, struct tcp_sock *tcp)
+{
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)tcp;
+
+	to->at_ns = time_of_day();
+	to->inode = inode_of(sk->sk_socket);
+	to->bytes_acked = tcp->bytes_acked;
+	to->bytes_received = tcp->bytes_received;
+	to->state = sk->__sk_common.skc_state;
+	to->ca_state = BPF_CORE_READ_BITFIELD(connection, icsk_ca_state);
+	to->snd_cwnd = tcp->snd_cwnd;
+	to->snd_ssthresh = tcp->snd_ssthresh;
+	to->srtt_us = tcp->srtt_us >> 3;
+	to->rttvar_us = tcp->rttvar_us >> 2;
+	to->min_rtt_us = tcp->rtt_min.s[0].v;
+	to->rto_us = CONFIG_HZ ? (u64)connection->icsk_rto * 1000000 / CONFIG_HZ : 0;
+	to->snd_wnd = tcp->snd_wnd;
+	to->rcv_wnd = tcp->rcv_wnd;
+	to->packets_out = tcp->packets_out;
+	to->sacked_out = tcp->sacked_out;
+	to->lost_out = tcp->lost_out;
+	to->retrans_out = tcp->retrans_out;
+	to->notsent = tcp->write_seq - tcp->snd_nxt;
+	to->unacked = tcp->write_seq - tcp->snd_una;
+	to->wmem_queued = sk->sk_wmem_queued;
+	to->sndbuf = sk->sk_sndbuf;
+	to->receive_queue = tcp->rcv_nxt - tcp->copied_seq;
+	to->rmem_alloc = sk->sk_backlog.rmem_alloc.counter;
+	to->rcvbuf = sk->sk_rcvbuf;
+	to->backlog = sk->sk_backlog.len;
+	to->mss = tcp->mss_cache;
+	to->rcv_rtt_us = tcp->rcv_rtt_est.rtt_us >> 3;
+	to->data_segs_in = tcp->data_segs_in;
+	to->data_segs_out = tcp->data_segs_out;
+	to->total_retrans = tcp->total_retrans;
+	bpf_probe_read_kernel_str(to->congestion_control, sizeof(to->congestion_control),
+				  connection->icsk_ca_ops->name);
+}
+
+/* The flow is over: what was added up since it was last read goes with it. */
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(slowpath_end, struct sock *sk)
+{
+	/* Its port may be gone by now (inet_put_port). */
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+	struct tcp_sock *tcp;
+	struct record *record;
+
+	if (!flow)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	record = tcp ? bpf_ringbuf_reserve(&records, sizeof(*record), 0) : 0;
+	if (!record) {
+		struct totals *host = host_totals();
+
+		if (host)
+			host->ring_full++;
+		return 0;
+	}
+	record->kind = RECORD_ENDED;
+	record->pad = 0;
+	fill_sample(&record->sample, sk, tcp);
+	bpf_probe_read_kernel(&record->flow, sizeof(record->flow), flow);
+	bpf_ringbuf_submit(record, 0);
+	return 0;
+}
+
+/* Reads every flow that lives. */
+SEC("iter/bpf_sk_storage_map")
+int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
+{
+	struct seq_file *seq = context->meta->seq;
+	struct sock *sk = context->sk;
+	struct flow *flow = context->value;
+	u64 kind = RECORD_ALIVE;
+	struct sample sample = {};
+	struct tcp_sock *tcp;
+
+	if (!sk || !flow)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	fill_sample(&sample, sk, tcp);
+	bpf_seq_write(seq, &kind, sizeof(kind));
+	bpf_seq_write(seq, &sample, sizeof(sample));
+	bpf_seq_write(seq, flow, sizeof(*flow));
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* How the probe reads what is not a field of the struct that its hook was given. */
+#pragma once
+
+/* Kernels from 6.2 let a program say of what type a pointer is; before that, memory is copied. */
+extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
+
+/* Reads `field` of the struct `type` that lies at `address`. */
+#define READ_AT(address, type, field)                                                                                  \
+	({                                                                                                             \
+		typeof(((struct type *)0)->field) read_;                                                               \
+		if (bpf_ksym_exists(bpf_rdonly_cast))                                                                  \
+			read_ = ((struct type *)bpf_rdonly_cast((address), bpf_core_type_id_kernel(struct type)))      \
+					->field;                                                                       \
+		else                                                                                                   \
+			bpf_core_read(&read_, sizeof(read_), &((struct type *)(address))->field);                      \
+		read_;                                                                                                 \
+	})
+
+/* The time of day, as skb->tstamp has it. Where the kernel knows no leap seconds, TAI is the same. */
+static __always_inline u64 time_of_day(void)
+{
+	return bpf_ktime_get_tai_ns() - config.tai_minus_realtime_ns;
+}
+
+/* Segments on the wire that a buffer stands for (tcp_segs_in, include/net/tcp.h). */
+static __always_inline u32 segments_of(const struct sk_buff *skb)
+{
+	u32 segments = READ_AT(skb->head + skb->end, skb_shared_info, gso_segs);
+
+	return segments ? segments : 1;
+}
+
+/* When the kernel stamped it as it arrived; 0 if it did not, or by another clock. */
+static __always_inline u64 stamp_of(const struct sk_buff *skb)
+{
+	if (bpf_core_field_exists(skb->tstamp_type) && BPF_CORE_READ_BITFIELD(skb, tstamp_type) != SKB_CLOCK_REALTIME)
+		return 0;
+	return skb->tstamp;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the probe tells, as bytes: the same layout as in src/record.rs. All times are nanoseconds of CLOCK_REALTIME,
+ * all lasting times nanoseconds. Numbers of 32 bits wrap; their reader takes differences.
+ */
+#pragma once
+
+/* Which flows are watched: 0 is any. */
+struct config {
+	s64 tai_minus_realtime_ns;
+	u32 netns;
+	u16 port;
+	u16 pad;
+};
+
+/* Where something waited. */
+enum place {
+	/* A packet, from its arrival on the host until TCP had it: softirq took it there. */
+	PLACE_SOFTIRQ,
+	/* A packet that found the socket locked and waited on its backlog. */
+	PLACE_BACKLOG,
+	/* The same, and the process with the lock got its CPU only after the packet had come. */
+	PLACE_HOLDER_OFF_CPU,
+	/* Bytes, from their arrival on the host until the process had read them. */
+	PLACE_RECEIVE_QUEUE,
+	/* The process that reads, ready to run and without a CPU. */
+	PLACE_RUN_QUEUE,
+	PLACES,
+};
+
+/*
+ * Four to an octave, from 1.024 us on; the last takes all above 15 s. Those in which a boundary of Wu and others'
+ * classes lies (1, 10, 100, 200 ms, 1 s) are two.
+ */
+#define WAIT_BUCKETS 101
+
+struct waits {
+	u32 counts[WAIT_BUCKETS];
+	u32 pad;
+	u64 total_ns;
+	u64 longest_ns;
+};
+
+/* What held the sender back: each instant belongs to one. */
+enum hold {
+	/* Everything was acknowledged, and nothing written. */
+	HOLD_IDLE,
+	/* Everything written was on its way. */
+	HOLD_DRAINED,
+	/* The same, and the writer waited for room in the send buffer. */
+	HOLD_SEND_BUFFER,
+	/* The peer's window was used up. */
+	HOLD_RECEIVE_WINDOW,
+	/* The congestion window was, below ssthresh. */
+	HOLD_SLOW_START,
+	/* The congestion window was. */
+	HOLD_CONGESTION_WINDOW,
+	/* Fast retransmit. */
+	HOLD_RECOVERY,
+	/* After a timeout, its wait included. */
+	HOLD_LOSS,
+	/* Both windows had room: pacing, small queues, Nagle. */
+	HOLD_LOCAL,
+	HOLDS,
+};
+
+/* Payload that came: all below `end` that no arrival before it has; the first of it at `at_ns`. */
+struct arrival {
+	u64 at_ns;
+	u32 end;
+	u32 pad;
+};
+
+#define ARRIVALS 64
+
+/* A flow's part that the probe keeps beside the socket. */
+struct flow {
+	u64 cookie;
+	u64 began_ns;
+	/* The last segment that TCP took. */
+	u64 last_ns;
+	u64 cgroup;
+	u32 netns;
+	/* tcp_sock.data_segs_in before the first segment that was counted. */
+	u32 segments_before;
+	/* What was written to the socket before. */
+	u64 written_before;
+	/* What was read from it since. */
+	u64 read;
+	u16 family;
+	u16 local_port;
+	u16 remote_port;
+	/* The reader is known, so that its wait for a CPU can be. */
+	u8 has_reader;
+	/* A FIN was sent, which takes a sequence number. */
+	u8 has_fin;
+	u8 local[16];
+	u8 remote[16];
+	/* Segments of data that TCP took, and bytes of these. */
+	u64 segments;
+	u64 bytes;
+	/* Segments that had no stamp, or one of another clock. */
+	u64 unstamped;
+	/* Segments on the backlog. */
+	u64 backlogged;
+	/* Segments that came while there was a hole before them. */
+	u64 beyond_hole;
+	/* Segments after which the advertised window was used up. */
+	u64 window_full;
+	u64 window_full_ns;
+	/* Timeouts, and those taken back; recoveries, and those taken back; segments sent again. */
+	u32 timeouts;
+	u32 timeouts_undone;
+	u32 recoveries;
+	u32 recoveries_undone;
+	u32 retransmitted;
+	u32 pad;
+	u64 reader_run_delay;
+	u32 reader;
+	/* tcp_sock.copied_seq after the last read. */
+	u32 read_to;
+	u32 arrival_head;
+	u32 arrival_tail;
+	/* Arrivals within so long are one. */
+	u32 quantum_ns;
+	u32 pad_too;
+	u64 held_ns[HOLDS];
+	struct waits waits[PLACES];
+	struct arrival arrivals[ARRIVALS];
+};
+
+/* A socket's state as the probe reads it. */
+struct sample {
+	u64 at_ns;
+	/* Of the file that the process has; 0 when it has closed it. */
+	u64 inode;
+	u64 bytes_acked;
+	u64 bytes_received;
+	u32 state;
+	u32 ca_state;
+	u32 snd_cwnd;
+	u32 snd_ssthresh;
+	u32 srtt_us;
+	u32 rttvar_us;
+	u32 min_rtt_us;
+	/* 0 if the kernel does not tell how long its ticks are (CONFIG_HZ). */
+	u32 rto_us;
+	u32 snd_wnd;
+	u32 rcv_wnd;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 notsent;
+	/* Written and not acknowledged. */
+	u32 unacked;
+	u32 wmem_queued;
+	u32 sndbuf;
+	u32 receive_queue;
+	u32 rmem_alloc;
+	u32 rcvbuf;
+	u32 backlog;
+	u32 mss;
+	u32 rcv_rtt_us;
+	u32 data_segs_in;
+	u32 data_segs_out;
+	u32 total_retrans;
+	u32 pad;
+	char congestion_control[16];
+};
+
+/* What is read of a flow that lives, and told of one that ends. */
+struct record {
+	u32 kind;
+	u32 pad;
+	struct sample sample;
+	struct flow flow;
+};
+
+enum record_kind {
+	RECORD_ALIVE = 1,
+	RECORD_ENDED = 2,
+	RECORD_TURN = 3,
+};
+
+/* A socket took a turn. */
+enum turn_kind {
+	/* Its congestion state is now the one of `value`; Disorder, and back from it, is not told. */
+	TURN_STATE,
+	TURN_SPURIOUS_TIMEOUT,
+	TURN_UNDO,
+};
+
+struct turn {
+	u32 kind;
+	u32 turn;
+	u64 cookie;
+	u64 at_ns;
+	u64 value;
+};
+
+/* Of the whole host, one for each CPU. */
+struct totals {
+	/* Records that the ring had no room for. */
+	u64 ring_full;
+	/* Sockets for which there was no memory. */
+	u64 no_memory;
+};
+
+_Static_assert(sizeof(struct waits) == 424, "src/record.rs");
+_Static_assert(sizeof(struct flow) == 3424, "src/record.rs");
+_Static_assert(sizeof(struct sample) == 160, "src/record.rs");

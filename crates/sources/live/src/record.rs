@@ -1,0 +1,392 @@
+//! What the probe tells, as bytes: the layout of `bpf/record.h`, field by field. Meanings and units stand there.
+
+use bytemuck::{Pod, Zeroable};
+use slowpath_model::{CaState, Endpoint, Hold, Mark, Wait};
+use std::iter::zip;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+const BUCKETS: usize = 101;
+const PLACES: usize = 5;
+const HOLDS: usize = 9;
+const ARRIVALS: usize = 64;
+const AF_INET6: u16 = 10;
+
+/// Where something waited, in the order of `enum place`.
+pub const WAITS: [Wait; PLACES] =
+    [Wait::CpuBacklog, Wait::SocketBacklog, Wait::HolderOffCpu, Wait::ReceiveQueue, Wait::RunQueue];
+
+/// What the probe is told before it is loaded; 0 is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Config {
+    pub tai_minus_realtime_ns: i64,
+    pub netns: u32,
+    pub port: u16,
+    pub pad: u16,
+}
+
+/// What held a sender, in the order of `enum hold`.
+pub const HELD: [Hold; HOLDS] = [
+    Hold::Idle,
+    Hold::Drained,
+    Hold::SendBuffer,
+    Hold::ReceiveWindow,
+    Hold::SlowStart,
+    Hold::CongestionWindow,
+    Hold::Recovery,
+    Hold::Loss,
+    Hold::Local,
+];
+
+/// How long packets, bytes or a process waited. The counts wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Waits {
+    pub counts: [u32; BUCKETS],
+    pad: u32,
+    pub total_ns: u64,
+    pub longest_ns: u64,
+}
+
+/// Where the buckets begin that are no quarter of an octave: at the boundaries of Wu and others' classes.
+const CLASSES_NS: [u64; 5] = [1_000_000, 10_000_000, 100_000_000, 200_000_000, 1_000_000_000];
+const QUARTERS: u64 = 96;
+
+/// Where each bucket begins: `quarter_of` and `class_of` of bpf/waits.h, the other way round.
+static BEGINS_NS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
+    let quarter = |n: u64| if n == 0 { 0 } else { (4 + n % 4) << (n / 4 + 8) };
+    let mut begins: Vec<u64> = (0..QUARTERS).map(quarter).chain(CLASSES_NS).collect();
+    begins.sort_unstable();
+    begins.try_into().unwrap_or([0; BUCKETS])
+});
+
+impl Waits {
+    /// How often one waited how long since `before`: in the middle of a bucket, within 13 %, but for the longest.
+    pub fn since(&self, before: &Self) -> impl Iterator<Item = (Duration, u32)> {
+        let counts = zip(self.counts, before.counts).map(|(now, before)| now.wrapping_sub(before));
+        let times = counts.enumerate().filter(|(_, count)| *count > 0);
+        let longest = (self.longest_ns > before.longest_ns).then_some(self.longest_ns);
+        let in_the_middle = times.flat_map(move |(bucket, count)| {
+            let begins = BEGINS_NS[bucket];
+            let ends = BEGINS_NS.get(bucket + 1).copied().unwrap_or(begins);
+            let exact = longest.filter(|longest| *longest >= begins && (*longest < ends || ends == begins));
+            let rest = count - u32::from(exact.is_some());
+            [((begins + ends) / 2, rest), (exact.unwrap_or(0), u32::from(exact.is_some()))]
+        });
+        in_the_middle
+            .filter(|(_, count)| *count > 0)
+            .map(|(nanos, count)| (Duration::from_nanos(nanos), count))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct Arrival {
+    at_ns: u64,
+    end: u32,
+    pad: u32,
+}
+
+/// What the probe added up beside a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Flow {
+    pub cookie: u64,
+    pub began_ns: u64,
+    pub last_ns: u64,
+    pub cgroup: u64,
+    pub netns: u32,
+    pub segments_before: u32,
+    written_before: u64,
+    pub read: u64,
+    pub family: u16,
+    pub local_port: u16,
+    pub remote_port: u16,
+    has_reader: u8,
+    has_fin: u8,
+    local: [u8; 16],
+    remote: [u8; 16],
+    pub segments: u64,
+    pub bytes: u64,
+    pub unstamped: u64,
+    pub backlogged: u64,
+    pub beyond_hole: u64,
+    pub window_full: u64,
+    pub window_full_ns: u64,
+    pub timeouts: u32,
+    pub timeouts_undone: u32,
+    pub recoveries: u32,
+    pub recoveries_undone: u32,
+    pub retransmitted: u32,
+    pad: u32,
+    reader_run_delay: u64,
+    pub reader: u32,
+    read_to: u32,
+    arrival_head: u32,
+    arrival_tail: u32,
+    quantum_ns: u32,
+    pad_too: u32,
+    pub held_ns: [u64; HOLDS],
+    pub waits: [Waits; PLACES],
+    arrivals: [Arrival; ARRIVALS],
+}
+
+/// A socket's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Sample {
+    pub at_ns: u64,
+    pub inode: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub state: u32,
+    ca_state: u32,
+    pub snd_cwnd: u32,
+    pub snd_ssthresh: u32,
+    pub srtt_us: u32,
+    pub rttvar_us: u32,
+    pub min_rtt_us: u32,
+    pub rto_us: u32,
+    pub snd_wnd: u32,
+    pub rcv_wnd: u32,
+    pub packets_out: u32,
+    pub sacked_out: u32,
+    pub lost_out: u32,
+    pub retrans_out: u32,
+    pub notsent: u32,
+    pub unacked: u32,
+    pub wmem_queued: u32,
+    pub sndbuf: u32,
+    pub receive_queue: u32,
+    pub rmem_alloc: u32,
+    pub rcvbuf: u32,
+    pub backlog: u32,
+    pub mss: u32,
+    pub rcv_rtt_us: u32,
+    pub data_segs_in: u32,
+    pub data_segs_out: u32,
+    pub total_retrans: u32,
+    pad: u32,
+    congestion_control: [u8; 16],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    kind: u32,
+    pad: u32,
+}
+
+/// A flow that lives, or that ends with this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Account {
+    head: Head,
+    /// Its socket.
+    pub sample: Sample,
+    /// What was added up.
+    pub flow: Flow,
+}
+
+const ALIVE: u32 = 1;
+const ENDED: u32 = 2;
+const TURN: u32 = 3;
+
+/// A turn that a socket took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Turn {
+    kind: u32,
+    turn: u32,
+    pub cookie: u64,
+    pub at_ns: u64,
+    pub value: u64,
+}
+
+/// Of the whole host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Totals {
+    pub ring_full: u64,
+    pub no_memory: u64,
+}
+
+impl Account {
+    /// As it was when the probe first saw the socket: nothing was added up.
+    pub(crate) fn begun(&self) -> Self {
+        let Flow { segments_before, cgroup, netns, .. } = self.flow;
+        Self { flow: Flow { segments_before, cgroup, netns, ..Zeroable::zeroed() }, ..Zeroable::zeroed() }
+    }
+
+    /// What the process has written since the probe first saw the socket.
+    pub fn written(&self) -> u64 {
+        let numbers = self.sample.bytes_acked + u64::from(self.sample.unacked);
+        numbers.saturating_sub(self.flow.written_before + u64::from(self.flow.has_fin))
+    }
+}
+
+impl Flow {
+    /// The socket's own end, and its peer's.
+    pub fn ends(&self) -> [Endpoint; 2] {
+        let address = |bytes: &[u8; 16]| match self.family {
+            // What comes to such a socket over IPv4 has its addresses as they are there (RFC 4291, section 2.5.5.2).
+            AF_INET6 => Ipv6Addr::from(*bytes).to_canonical(),
+            _ => IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3])),
+        };
+        [
+            Endpoint { address: address(&self.local), port: self.local_port },
+            Endpoint { address: address(&self.remote), port: self.remote_port },
+        ]
+    }
+}
+
+impl Sample {
+    /// The congestion machine's state.
+    pub fn ca_state(&self) -> Option<CaState> {
+        CaState::ALL.get(self.ca_state as usize).copied()
+    }
+
+    /// The congestion control's name.
+    pub fn congestion_control(&self) -> String {
+        let name = self.congestion_control.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(name).into_owned()
+    }
+}
+
+impl Turn {
+    /// What it was; `None` for one that this version does not know.
+    pub fn mark(&self) -> Option<Mark> {
+        match self.turn {
+            0 => CaState::ALL.get(usize::try_from(self.value).ok()?).copied().map(Mark::State),
+            1 => Some(Mark::SpuriousTimeout),
+            2 => Some(Mark::Undo),
+            _ => None,
+        }
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Waits>() == 424, "bpf/record.h");
+    assert!(size_of::<Flow>() == 3424, "bpf/record.h");
+    assert!(size_of::<Sample>() == 160, "bpf/record.h");
+};
+
+/// What is told at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A flow that lives.
+    Alive(&'a Account),
+    /// A flow that is over.
+    Ended(&'a Account),
+    /// A turn.
+    Turn(&'a Turn),
+}
+
+/// Bytes that are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{bytes} bytes of kind {kind} are no record of the probe")]
+pub struct NoRecord {
+    /// How many there are.
+    pub bytes: usize,
+    /// What they say they are.
+    pub kind: u32,
+}
+
+/// Hands out each of the records that lie one behind the other.
+///
+/// # Errors
+/// At the first that is none, after all before it.
+pub fn each(mut bytes: &[u8], mut take: impl FnMut(Record<'_>)) -> Result<(), NoRecord> {
+    while !bytes.is_empty() {
+        let kind = bytes.first_chunk().map_or(0, |first| u32::from_ne_bytes(*first));
+        let size = if kind == TURN { size_of::<Turn>() } else { size_of::<Account>() };
+        let Some((record, rest)) = bytes.split_at_checked(size).filter(|_| (ALIVE..=TURN).contains(&kind))
+        else {
+            return Err(NoRecord { bytes: bytes.len(), kind });
+        };
+        match kind {
+            TURN => take(Record::Turn(&bytemuck::pod_read_unaligned(record))),
+            ENDED => take(Record::Ended(&bytemuck::pod_read_unaligned(record))),
+            _ => take(Record::Alive(&bytemuck::pod_read_unaligned(record))),
+        }
+        bytes = rest;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::iter::repeat_n;
+
+    /// `bucket_of`, bpf/waits.h.
+    fn bucket_of(nanos: u64) -> usize {
+        let units = nanos >> 8;
+        let quarter = match units.checked_ilog2() {
+            Some(log) if log >= 2 => u64::from(log - 2) * 4 + ((units >> (log - 2)) & 3),
+            _ => 0,
+        };
+        let class = CLASSES_NS.iter().filter(|bound| nanos >= **bound).count();
+        quarter.min(QUARTERS - 1) as usize + class
+    }
+
+    #[test]
+    fn buckets_begin_where_the_probe_changes_to_the_next() {
+        for (bucket, begins) in BEGINS_NS.iter().enumerate() {
+            assert_eq!(bucket_of(*begins), bucket, "{begins} ns");
+            assert!(bucket == 0 || bucket_of(begins - 1) == bucket - 1, "before {begins} ns");
+        }
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    proptest! {
+        /// Wherever the counts stand and wrap, and whatever came since.
+        #[test]
+        fn what_came_since_is_told_with_its_length(
+            before in any::<u32>(), longest: u32,
+            mut waits in prop::collection::vec(prop_oneof![0..10_000_u64, 0..10_000_000_u64, 0..15_000_000_000_u64], 1..50),
+        ) {
+            let longest = u64::from(longest);
+            let start = Waits { counts: [before; BUCKETS], longest_ns: longest, ..Zeroable::zeroed() };
+            let mut now = start;
+            for nanos in &waits {
+                let count = &mut now.counts[bucket_of(*nanos)];
+                *count = count.wrapping_add(1);
+                now.longest_ns = now.longest_ns.max(*nanos);
+            }
+            let told: Vec<(Duration, u32)> = now.since(&start).collect();
+            let nanos = told.iter().flat_map(|(time, count)| repeat_n(time.as_nanos() as u64, *count as usize));
+            let mut nanos: Vec<u64> = nanos.collect();
+            nanos.sort_unstable();
+            waits.sort_unstable();
+            prop_assert_eq!(nanos.len(), waits.len());
+            for (told, exact) in zip(&nanos, &waits) {
+                prop_assert!(told.abs_diff(*exact) <= exact / 8 + 1280, "{} told as {}", exact, told);
+            }
+            let most = waits[waits.len() - 1];
+            prop_assert!(most <= longest || nanos.contains(&most), "the longest is told exactly: {}", most);
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..9000), kind in 0_u32..5) {
+            let mut bytes = bytes;
+            bytes.splice(..bytes.len().min(4), kind.to_ne_bytes());
+            let mut told = 0;
+            let _ = each(&bytes, |record| {
+                if let Record::Turn(turn) = record {
+                    let _ = turn.mark();
+                }
+                told += 1;
+            });
+            prop_assert!(told <= bytes.len() / size_of::<Turn>());
+        }
+    }
+}

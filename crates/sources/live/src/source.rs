@@ -1,0 +1,292 @@
+//! What the probe added up, as events: of each socket the difference to the last time.
+
+use crate::error::LiveError;
+use crate::probe::{Filter, Probe};
+use crate::record::{Account, HELD, Record, Sample, Turn, WAITS};
+use slowpath_model::{
+    Bytes, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Mark, Sink, SocketSample, Wait,
+};
+use std::collections::HashMap;
+use std::iter::zip;
+use std::time::Duration;
+
+/// What the probe should have seen, and what it saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Segments of data that the kernel counted for the watched sockets (`tcpi_data_segs_in`).
+    pub kernel_segments: u64,
+    /// Of these, those that the probe took into account.
+    pub segments: u64,
+    /// Of these, those that bore no stamp of their arrival.
+    pub unstamped: u64,
+    /// What the probe told, and there was no room to.
+    pub untold: u64,
+    /// Sockets for which the kernel had no memory.
+    pub unwatched: u64,
+    /// Sockets that were watched.
+    pub sockets: u64,
+}
+
+/// Whose a socket is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The number of its file, as in `/proc/PID/fd`; 0 where no process had it open when it was last looked at.
+    pub inode: u64,
+    /// The control group in which it was made: the number of its folder.
+    pub cgroup: u64,
+    /// Its network namespace: the number of `/proc/PID/ns/net`.
+    pub netns: u32,
+}
+
+/// A socket of which something is known.
+struct Socket {
+    flow: FlowId,
+    end: End,
+    before: Box<Account>,
+    is_seen: bool,
+}
+
+/// Makes events of what the probe tells. It touches no kernel: records can be played to it again.
+#[derive(Default)]
+pub struct Decoder {
+    sockets: HashMap<u64, Socket>,
+    /// The sockets of each connection of which this host has an end, or both.
+    flows: HashMap<FlowId, [Option<u64>; 2]>,
+    /// The last flow between two endpoints, and how many there were.
+    between: HashMap<(Endpoint, Endpoint), (FlowId, u32)>,
+    last: u32,
+    epoch_ns: Option<u64>,
+    check: Check,
+}
+
+/// This host's connections.
+pub struct Live {
+    probe: Probe,
+    decoder: Decoder,
+}
+
+impl Live {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// As [`Probe::start`].
+    pub fn start(filter: Filter) -> Result<Self, LiveError> {
+        Ok(Self { probe: Probe::start(filter)?, decoder: Decoder::default() })
+    }
+
+    /// What this kernel does not let it see.
+    pub fn unseen(&self) -> &[&'static str] {
+        self.probe.unseen()
+    }
+
+    /// Tells what happened since the last time.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn tell(&mut self, sink: &mut impl Sink) -> Result<(), LiveError> {
+        let Self { probe, decoder } = self;
+        probe.read(|record| decoder.take(record, sink))?;
+        decoder.sweep(sink);
+        Ok(())
+    }
+
+    /// Stops to watch, and tells the rest.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn finish(mut self, sink: &mut impl Sink) -> Result<Check, LiveError> {
+        self.probe.stop();
+        self.tell(sink)?;
+        let totals = self.probe.totals()?;
+        let check = self.decoder.finish(sink);
+        Ok(Check { untold: totals.ring_full, unwatched: totals.no_memory, ..check })
+    }
+
+    /// Whose the sockets are that live, by flow and end.
+    pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
+        self.decoder.sockets.values().map(|socket| {
+            let flow = &socket.before.flow;
+            (
+                socket.flow,
+                socket.end,
+                Owner { inode: socket.before.sample.inode, cgroup: flow.cgroup, netns: flow.netns },
+            )
+        })
+    }
+
+    /// When the first event was, in nanoseconds since 1970; `None` before it.
+    pub fn epoch_ns(&self) -> Option<u64> {
+        self.decoder.epoch_ns
+    }
+}
+
+impl Decoder {
+    /// Takes a record.
+    pub fn take(&mut self, record: Record<'_>, sink: &mut impl Sink) {
+        match record {
+            Record::Alive(account) => self.account(account, sink),
+            Record::Ended(account) => {
+                self.account(account, sink);
+                self.forget(account.flow.cookie, sink);
+            }
+            Record::Turn(turn) => self.turn(turn, sink),
+        }
+    }
+
+    /// All that live were told: a socket that was not is gone, and its end could not be told.
+    fn sweep(&mut self, sink: &mut impl Sink) {
+        let gone: Vec<u64> =
+            self.sockets.iter().filter(|(_, socket)| !socket.is_seen).map(|(cookie, _)| *cookie).collect();
+        for cookie in gone {
+            self.forget(cookie, sink);
+        }
+        self.sockets.values_mut().for_each(|socket| socket.is_seen = false);
+    }
+
+    /// Nothing more comes.
+    pub fn finish(mut self, sink: &mut impl Sink) -> Check {
+        for socket in self.sockets.values() {
+            self.check.add(&socket.before);
+        }
+        let mut left: Vec<FlowId> = self.flows.keys().copied().collect();
+        left.sort_unstable();
+        left.into_iter().for_each(|flow| sink.close(flow, FlowEnd::EndOfRecording));
+        self.check
+    }
+
+    fn forget(&mut self, cookie: u64, sink: &mut impl Sink) {
+        let Some(socket) = self.sockets.remove(&cookie) else { return };
+        self.check.add(&socket.before);
+        let Some(ends) = self.flows.get_mut(&socket.flow) else { return };
+        ends[socket.end.index()] = None;
+        if *ends == [None, None] {
+            self.flows.remove(&socket.flow);
+            if self.between.len() > MOST_PAIRS {
+                self.between.retain(|_, (flow, _)| self.flows.contains_key(flow));
+            }
+            sink.close(socket.flow, FlowEnd::Gone);
+        }
+    }
+
+    fn at(&mut self, nanos: u64) -> Instant {
+        let epoch = *self.epoch_ns.get_or_insert(nanos);
+        Instant::from_nanos(nanos.cast_signed().wrapping_sub(epoch.cast_signed()))
+    }
+
+    fn turn(&mut self, turn: &Turn, sink: &mut impl Sink) {
+        let at = self.at(turn.at_ns);
+        let Some((socket, mark)) = self.sockets.get(&turn.cookie).zip(turn.mark()) else { return };
+        sink.accept(socket.flow, &Event { at, kind: EventKind::Marked { end: socket.end, mark } });
+    }
+
+    fn account(&mut self, account: &Account, sink: &mut impl Sink) {
+        let Account { flow, sample, .. } = account;
+        let at = self.at(sample.at_ns);
+        if !self.sockets.contains_key(&flow.cookie) {
+            self.open(account, sink);
+        }
+        let Some(socket) = self.sockets.get_mut(&flow.cookie) else { return };
+        let (id, end, before) = (socket.flow, socket.end, &socket.before);
+        let mut tell = |kind| sink.accept(id, &Event { at, kind });
+        let amount = |now: u64, before: u64| {
+            Some(Bytes::new(now.saturating_sub(before))).filter(|some| *some > Bytes::ZERO)
+        };
+        if let Some(amount) = amount(account.written(), before.written()) {
+            tell(EventKind::Written { end, amount });
+        }
+        for (on, (now, before)) in zip(WAITS, zip(&flow.waits, &before.flow.waits)) {
+            for (lasted, count) in now.since(before) {
+                let (amount, times) = if on == Wait::ReceiveQueue { (count, 1) } else { (0, count) };
+                let amount = Bytes::new(amount.into());
+                tell(EventKind::Waited { end, on, lasted, amount, times: times.into() });
+            }
+        }
+        if let Some(amount) = amount(flow.read, before.flow.read) {
+            tell(EventKind::Read { end, amount });
+        }
+        for (by, (now, before)) in zip(HELD, zip(flow.held_ns, before.flow.held_ns)) {
+            if now > before {
+                tell(EventKind::Held { end, by, lasted: Duration::from_nanos(now - before) });
+            }
+        }
+        for _ in 0..flow.timeouts.wrapping_sub(before.flow.timeouts).min(MOST_TIMEOUTS) {
+            tell(EventKind::Marked { end, mark: Mark::Timeout });
+        }
+        tell(EventKind::Sampled(sample.of(end)));
+        (*socket.before, socket.is_seen) = (*account, true);
+    }
+
+    /// A socket that was not known: another end of a flow that is, or a new one.
+    fn open(&mut self, account: &Account, sink: &mut impl Sink) {
+        let [local, remote] = account.flow.ends();
+        // Who opened the connection cannot be seen. Clients' ports are the high ones.
+        let end = if (local.port, local) > (remote.port, remote) { End::A } else { End::B };
+        let (a, b) = if end == End::A { (local, remote) } else { (remote, local) };
+        let cookie = account.flow.cookie;
+        let (last, count) = self.between.get(&(a, b)).copied().unwrap_or((FlowId(0), 0));
+        let other = self.flows.get_mut(&last).filter(|ends| ends[end.index()].is_none());
+        let flow = if let Some(ends) = other {
+            ends[end.index()] = Some(cookie);
+            last
+        } else {
+            self.last += 1;
+            let flow = FlowId(self.last);
+            self.between.insert((a, b), (flow, count + 1));
+            self.flows.insert(flow, [None, None]);
+            if let Some(ends) = self.flows.get_mut(&flow) {
+                ends[end.index()] = Some(cookie);
+            }
+            sink.open(flow, &FlowKey { a, b, occurrence: count });
+            flow
+        };
+        self.check.sockets += 1;
+        self.sockets.insert(cookie, Socket { flow, end, before: Box::new(account.begun()), is_seen: true });
+    }
+}
+
+/// Endpoints kept whose connections are all over, so that the next between them has its number.
+const MOST_PAIRS: usize = 1 << 17;
+/// Of one socket between two looks: a timeout takes 200 ms.
+const MOST_TIMEOUTS: u32 = 1000;
+
+impl Check {
+    fn add(&mut self, Account { sample, flow, .. }: &Account) {
+        self.kernel_segments += u64::from(sample.data_segs_in.wrapping_sub(flow.segments_before));
+        self.segments += flow.segments;
+        self.unstamped += flow.unstamped;
+    }
+}
+
+impl Sample {
+    /// As an event.
+    fn of(&self, end: End) -> SocketSample {
+        let measured = |micros: u32| (micros != 0 && micros != u32::MAX).then_some(micros);
+        SocketSample {
+            ca_state: self.ca_state(),
+            snd_cwnd: Some(self.snd_cwnd),
+            snd_ssthresh: Some(self.snd_ssthresh),
+            srtt: measured(self.srtt_us),
+            rttvar: measured(self.srtt_us).map(|_| self.rttvar_us),
+            min_rtt: measured(self.min_rtt_us),
+            rto: measured(self.rto_us),
+            snd_wnd: Some(self.snd_wnd),
+            rcv_wnd: Some(self.rcv_wnd),
+            packets_out: Some(self.packets_out),
+            sacked_out: Some(self.sacked_out),
+            lost_out: Some(self.lost_out),
+            retrans_out: Some(self.retrans_out),
+            notsent: Some(self.notsent),
+            wmem_queued: Some(self.wmem_queued),
+            sndbuf: Some(self.sndbuf),
+            receive_queue: Some(self.receive_queue),
+            rmem_alloc: Some(self.rmem_alloc),
+            rcvbuf: Some(self.rcvbuf),
+            backlog: Some(self.backlog),
+            snd_mss: Some(self.mss),
+            rcv_rtt: measured(self.rcv_rtt_us),
+            total_retrans: Some(self.total_retrans),
+            data_segs_in: Some(self.data_segs_in),
+            ..SocketSample::unknown(end)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What was told of both ends of a connection, and where it is.
+
+use slowpath_model::{Bytes, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Mark, Sink, Wait};
+use std::time::Duration;
+
+/// What one end told.
+#[derive(Debug, Default)]
+pub struct EndTold {
+    pub written: Bytes,
+    pub read: Bytes,
+    pub held: Vec<(Hold, Duration)>,
+    waits: Vec<(Wait, Duration, u64)>,
+}
+
+impl EndTold {
+    /// How many waited there; bytes in the receive queue.
+    pub fn waited(&self, on: Wait) -> u64 {
+        self.waits.iter().filter(|(place, ..)| *place == on).map(|(.., count)| *count).sum()
+    }
+
+    pub fn longest(&self, on: Wait) -> Duration {
+        self.waits
+            .iter()
+            .filter(|(place, ..)| *place == on)
+            .map(|(_, time, _)| *time)
+            .max()
+            .unwrap_or_default()
+    }
+
+    pub fn held_by(&self, by: Hold) -> Duration {
+        self.held.iter().filter(|(hold, _)| *hold == by).map(|(_, time)| *time).sum()
+    }
+
+    pub fn held_most(&self) -> (Hold, Duration) {
+        let all = Hold::ALL.iter().map(|hold| (*hold, self.held_by(*hold)));
+        all.max_by_key(|(_, time)| *time).expect("there are some")
+    }
+}
+
+/// What was told.
+#[derive(Default)]
+pub struct Told {
+    keys: Vec<FlowKey>,
+    ends: [EndTold; 2],
+    marks: Vec<Mark>,
+}
+
+impl Told {
+    /// The end with the higher port, and the other.
+    pub fn both(&self) -> [&EndTold; 2] {
+        // The listener's port was given first, and the client's is another: who wrote first is the client.
+        let client = if self.ends[0].written >= self.ends[1].written { 0 } else { 1 };
+        [&self.ends[client], &self.ends[1 - client]]
+    }
+
+    pub fn keys(&self) -> &[FlowKey] {
+        &self.keys
+    }
+
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+}
+
+impl Sink for Told {
+    fn open(&mut self, _: FlowId, key: &FlowKey) {
+        self.keys.push(*key);
+    }
+
+    fn accept(&mut self, _: FlowId, event: &Event) {
+        let Some(end) = event.kind.end() else { return };
+        let own = &mut self.ends[end.index()];
+        match event.kind {
+            EventKind::Written { amount, .. } => own.written = Bytes::new(own.written.get() + amount.get()),
+            EventKind::Read { amount, .. } => own.read = Bytes::new(own.read.get() + amount.get()),
+            EventKind::Held { by, lasted, .. } => own.held.push((by, lasted)),
+            EventKind::Waited { on, lasted, amount, times, .. } => {
+                let count = if on == Wait::ReceiveQueue { amount.get() } else { times };
+                own.waits.push((on, lasted, count));
+            }
+            EventKind::Marked { mark, .. } => self.marks.push(mark),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, _: FlowId, _: FlowEnd) {}
+}
+
+/// On a thread of its own, in a network namespace that ends with it and in which there is nobody else.
+pub fn in_own_namespace(work: impl FnOnce() + Send + 'static) {
+    let inside = move || {
+        // SAFETY: it concerns the calling thread only.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "{}", std::io::Error::last_os_error());
+        // As on other wires: super-packets are of many segments.
+        let up = std::process::Command::new("ip").args(["link", "set", "lo", "up", "mtu", "1500"]).status();
+        assert!(up.is_ok_and(|status| status.success()), "loopback is up");
+        work();
+    };
+    if let Err(panic) = std::thread::spawn(inside).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
