@@ -5,6 +5,7 @@ mod captures;
 mod drill;
 mod help;
 mod lab;
+mod live;
 mod load;
 mod recorded;
 mod scenario;

@@ -1,0 +1,100 @@
+//! `diagnose --live`: this process's own connections.
+
+use super::{run, slowpath, told};
+use crate::captures::Captures;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = Captures::new();
+    for (args, says) in [
+        (&["diagnose", "--port", "80"][..], "--live"),
+        (&["diagnose", "--live", "transfer.pcap"], "cannot be used with"),
+        (&["diagnose", "--live", "--for", "20"], "write a number and a unit"),
+        (&["diagnose", "--live", "--port", "0"], "0 is not in 1..=65535"),
+        (&["diagnose", "--live", "--netns", "no-such"], "/run/netns/no-such: no such network namespace"),
+        (&["diagnose", "--live", "--cgroup", "/proc"], "/proc: is no control group"),
+        (&["diagnose", "--live", "--pid", "4294967295"], "there is no process 4294967295"),
+    ] {
+        let (code, _, err) = told(&run(&folder, args));
+        assert!(code == 2 && err.contains(says), "{args:?}: {code} {err}");
+    }
+}
+
+/// Whoever is not allowed to is told what is missing.
+#[test]
+#[ignore = "needs root"]
+fn without_capabilities_it_says_which() {
+    const NOBODY: u32 = 65534;
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("slowpath");
+    fs::copy(env!("CARGO_BIN_EXE_slowpath"), &copy).expect("a copy");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("others may enter");
+    let mut command = Command::new(copy);
+    let output = command.args(["diagnose", "--live", "--for", "1s"]).uid(NOBODY).gid(NOBODY).output();
+    let (code, _, err) = told(&output.expect("it runs"));
+    assert!(code == 2 && err.contains("CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"), "{code} {err}");
+}
+
+/// A reader that sleeps is named, and so are the process and every byte; in JSON and in words.
+#[test]
+#[ignore = "needs root"]
+fn a_connection_of_this_process_is_explained() {
+    const AMOUNT: usize = AMOUNT_READ as usize;
+    let folder = Captures::new();
+    for is_json in [true, false] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let port = listener.local_addr().expect("an address").port().to_string();
+        let mut command = slowpath(&folder);
+        command.args(["diagnose", "--live", "--port", &port, "--progress", "never"]);
+        let command = command.args(is_json.then_some("--json")).stdout(Stdio::piped());
+        let child = command.spawn().expect("the binary runs");
+        // It has to be at work; how long that takes is the machine's affair.
+        thread::sleep(Duration::from_secs(3));
+        let mut client =
+            TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let mut server = listener.accept().expect("its other end").0;
+        let writer = thread::spawn(move || client.write_all(&vec![1; AMOUNT]).map(|()| client));
+        thread::sleep(Duration::from_millis(1200));
+        server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
+        drop((writer.join().expect("it ends").expect("all is read"), server));
+        thread::sleep(Duration::from_millis(300));
+        // SAFETY: the process is our child and has not been waited for.
+        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+        let (code, out, _) = told(&child.wait_with_output().expect("it ends"));
+        assert_eq!(code, 0, "{out}");
+        if is_json {
+            check(&serde_json::from_str(&out).expect("JSON"));
+        } else {
+            assert!(out.contains("receive-window/slow-reader"), "{out}");
+            assert!(out.contains("receive queue") && out.contains("all of them"), "{out}");
+        }
+    }
+}
+
+fn check(document: &Value) {
+    assert_eq!(document["schema"], "slowpath/live/1");
+    let flow = &document["flows"][0];
+    assert_eq!(flow["bytes"], AMOUNT_READ);
+    let bound = &flow["bounds"][0];
+    assert_eq!(bound["cause"], "receive-window/slow-reader", "{flow:#}");
+    assert!(bound["seconds"].as_f64().expect("seconds") >= 1.0, "{bound}");
+    let (sender, receiver) = if flow["sender"] == "a" { ("a", "b") } else { ("b", "a") };
+    assert_eq!(flow[sender]["process"]["pid"], std::process::id());
+    assert_eq!(flow[sender]["host"]["written_bytes"], AMOUNT_READ);
+    let waits = flow[receiver]["host"]["waits"].as_array().expect("waits");
+    let queue = waits.iter().find(|wait| wait["place"] == "receive-queue").expect("data waited");
+    assert!(queue["longest_ns"].as_u64().expect("a time") >= 1_000_000_000, "{queue}");
+    assert_eq!(queue["count"], AMOUNT_READ);
+    assert_eq!(document["check"]["segments"], document["check"]["kernel_segments"]);
+}
+
+const AMOUNT_READ: u64 = 24 << 20;
