@@ -28,7 +28,7 @@ fn shipped_object_is_of_these_sources() {
 #[test]
 fn shipped_object_holds_nothing_of_the_machine_it_was_built_on() {
     assert!(BUILT_IN.len() < 100_000, "{} bytes", BUILT_IN.len());
-    for folder in ["/home/", "/root/", "/tmp/", "/usr/", ".cargo"] {
-        assert!(!says(BUILT_IN, folder), "{folder}");
+    for folder in ["home", "root", "tmp", "usr", "build"] {
+        assert!(!says(BUILT_IN, &format!("/{folder}/")), "{folder}");
     }
 }
