@@ -1,6 +1,7 @@
 //! What a script is run against.
 
 use crate::call::{Call, Fd, Returned};
+use crate::counters::Counters;
 use crate::packet::Datagram;
 use crate::shell::Command;
 use slowpath_model::Instant;
@@ -35,6 +36,12 @@ pub trait Kernel {
     /// # Errors
     /// If it is no socket of TCP.
     fn measures(&mut self, fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError>;
+
+    /// What it has counted since its namespace was made. `asked` are names that a script wants to know of.
+    ///
+    /// # Errors
+    /// If one of these is not counted, or the counters cannot be read.
+    fn counters(&mut self, asked: &[String]) -> Result<Counters, KernelError>;
 
     /// Takes over a setting, as a shell command makes it.
     ///

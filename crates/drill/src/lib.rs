@@ -13,6 +13,7 @@
 
 pub mod call;
 pub mod config;
+pub mod counters;
 pub mod kernel;
 pub mod lexer;
 pub mod modelled;

@@ -2,6 +2,7 @@
 //!
 //! Nothing is executed here. A kernel gets what a command means, and the command itself for those that can do more.
 
+use crate::counters::Query;
 use std::fmt;
 
 /// What a command means.
@@ -20,8 +21,8 @@ pub enum Command {
     Tc(Vec<String>),
     /// `ethtool`: offloads of the device.
     Ethtool(Vec<String>),
-    /// `nstat`: counters, the pattern of their names.
-    Counters(Vec<String>),
+    /// `nstat`: whether the counters are what the script says.
+    Counters(Query),
     /// `sleep`, in milliseconds.
     Sleep(u64),
     /// Another script, by its path: its lines are commands too.
@@ -130,7 +131,8 @@ fn redirections(words: Vec<String>) -> (Vec<String>, Option<String>) {
 }
 
 fn command(text: &str) -> Vec<Command> {
-    let (mut words, target) = words(text);
+    let stages = split_outside_quotes(text, &["|"]);
+    let (mut words, target) = words(stages[0]);
     // Variables of the environment before a command.
     while words.len() > 1 && words[0].split_once('=').is_some_and(|(name, _)| is_name(name)) {
         words.remove(0);
@@ -147,7 +149,11 @@ fn command(text: &str) -> Vec<Command> {
         "ip" => vec![Command::Ip(arguments)],
         "tc" => vec![Command::Tc(arguments)],
         "ethtool" => vec![Command::Ethtool(arguments)],
-        "nstat" => vec![Command::Counters(arguments)],
+        "nstat" => {
+            let stages: Vec<_> = stages.iter().map(|stage| self::words(stage).0).collect();
+            Query::parse(text, &stages).map_or_else(unknown, |query| vec![Command::Counters(query)])
+        }
+        _ if stages.len() > 1 => unknown(),
         "sleep" => sleep(&arguments).map_or_else(unknown, |millis| vec![Command::Sleep(millis)]),
         "set_sysctls.py" => files(&arguments),
         "." | "source" | "sh" | "bash" => match arguments.first() {
@@ -231,7 +237,7 @@ impl fmt::Display for Command {
             Self::Ip(words) => write!(f, "ip {}", words.join(" ")),
             Self::Tc(words) => write!(f, "tc {}", words.join(" ")),
             Self::Ethtool(words) => write!(f, "ethtool {}", words.join(" ")),
-            Self::Counters(words) => write!(f, "nstat {}", words.join(" ")),
+            Self::Counters(query) => query.fmt(f),
             Self::Sleep(millis) => write!(f, "sleep {}", *millis as f64 / 1000.0),
             Self::Include(path) => write!(f, "{path}"),
             Self::Nothing => f.write_str("true"),
@@ -282,6 +288,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_kept() {
+        let piped = "nstat | awk '{ print $2 }'";
+        assert_eq!(commands(piped), [Command::Unknown(piped.to_owned())]);
         assert_eq!(commands("iptables -A INPUT"), [Command::Unknown("iptables -A INPUT".to_owned())]);
         assert_eq!(commands("sysctl -a"), [Command::Unknown("sysctl -a".to_owned())]);
     }

@@ -12,14 +12,20 @@ pub type Counters = BTreeMap<String, u64>;
 /// # Errors
 /// If the namespace cannot be entered or /proc cannot be read.
 pub fn read(namespaces: &Namespaces, place: Place) -> Result<Counters, LabError> {
-    namespaces.inside(place, || {
-        let mut counters = Counters::new();
-        // /proc/net would be that of the process, not of this thread.
-        for path in ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"] {
-            parse(&std::fs::read_to_string(path).map_err(LabError::file(path))?, &mut counters);
-        }
-        Ok(counters)
-    })
+    namespaces.inside(place, of_this_thread)
+}
+
+/// Reads the counters of the namespace that the calling thread is in.
+///
+/// # Errors
+/// If /proc cannot be read.
+pub fn of_this_thread() -> Result<Counters, LabError> {
+    let mut counters = Counters::new();
+    // /proc/net would be that of the process, not of this thread.
+    for path in ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"] {
+        parse(&std::fs::read_to_string(path).map_err(LabError::file(path))?, &mut counters);
+    }
+    Ok(counters)
 }
 
 /// What grew, and by how much.

@@ -1,6 +1,7 @@
 //! The model of Linux's TCP as a [`Kernel`]: sockets and files around [`slowpath_tcp`], in virtual time.
 
 mod calls;
+mod counters;
 mod errors;
 mod events;
 mod header;
@@ -16,6 +17,7 @@ mod udp;
 
 use crate::call::{Call, Fd, Returned};
 use crate::config::{Config, IpVersion};
+use crate::counters::Counters;
 use crate::kernel::{Happening, Kernel, KernelError, Progress, Understood};
 use crate::packet::{Body, Datagram, Echoed, Icmp, TcpOption};
 use crate::shell::Command;
@@ -55,6 +57,8 @@ pub struct Modelled {
     files: BTreeMap<Fd, File>,
     /// Connections that no file has any more, and what is left of listeners.
     orphans: Vec<(Ports, Connection)>,
+    /// What connections have counted that are gone.
+    counted: Counters,
     flows: BTreeMap<Ports, Numbers>,
     sent: VecDeque<(Instant, Datagram)>,
     blocked: Option<Waiting>,
@@ -92,6 +96,7 @@ impl Modelled {
             offset,
             files: BTreeMap::new(),
             orphans: Vec::new(),
+            counted: Counters::new(),
             flows: BTreeMap::new(),
             sent: VecDeque::new(),
             blocked: None,
@@ -131,7 +136,9 @@ impl Modelled {
                 out.push((*ports, packet));
             }
         }
-        self.orphans.retain(|(_, connection)| !connection.is_gone());
+        for (_, connection) in self.orphans.extract_if(.., |(_, connection)| connection.is_gone()) {
+            counters::add(&mut self.counted, &connection, self.now);
+        }
         if self.way.metrics != known {
             self.apply_settings();
         }
@@ -402,6 +409,10 @@ impl Kernel for Modelled {
             Stage::Listening(listener) => Ok(info::of_listener(listener.queue())),
             Stage::Fresh(_) => Ok(info::of_closed()),
         }
+    }
+
+    fn counters(&mut self, asked: &[String]) -> Result<Counters, KernelError> {
+        self.counted(asked)
     }
 
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {

@@ -1,6 +1,7 @@
 //! Shell commands.
 
 use super::{Failure, Note, Runner, Step};
+use crate::counters::Query;
 use crate::kernel::Understood;
 use crate::shell::{self, Command};
 use slowpath_model::Instant;
@@ -36,6 +37,7 @@ impl Runner<'_> {
                 Command::Sleep(millis) => self.sleep(Duration::from_millis(millis), line)?,
                 Command::Include(path) => self.include(&path, line, depth)?,
                 Command::Unknown(text) => self.note(line, format!("`{text}` is not understood and left out")),
+                Command::Counters(query) => self.look(&query, line)?,
                 command => self.set(&command, line)?,
             }
         }
@@ -55,6 +57,24 @@ impl Runner<'_> {
             return Err(self.failure_at(line, format!("{path} names itself, or too many others")));
         }
         self.shell_at(&text, line, depth + 1)
+    }
+
+    /// Looks at the counters; it fails where the command does.
+    fn look(&mut self, query: &Query, line: u32) -> Step {
+        let names = query.names();
+        let now = self.kernel.counters(&names).map_err(|error| self.failure_at(line, error.to_string()))?;
+        let (_, succeeds) = query.look(&now, &mut self.counted);
+        if succeeds {
+            return Ok(());
+        }
+        let named = |name: &&String| names.is_empty() || names.contains(name);
+        let values: Vec<_> = now
+            .iter()
+            .filter(|(name, value)| **value > 0 && named(name))
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        let values = if values.is_empty() { "nothing was counted".to_owned() } else { values.join(", ") };
+        Err(self.failure_at(line, format!("no line is left of `{query}`; in all: {values}")))
     }
 
     fn set(&mut self, command: &Command, line: u32) -> Step {

@@ -17,6 +17,7 @@ mod time;
 pub use report::{Failure, Note, Outcome, Report, TraceLine};
 
 use crate::call::{Prepared, Returned};
+use crate::counters::Counters;
 use crate::kernel::{Happening, Kernel, KernelError};
 use crate::packet::Datagram;
 use crate::python::Interpreter;
@@ -51,6 +52,7 @@ pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) ->
         last: None,
         interpreter: code::interpreter(),
         notes: Vec::new(),
+        counted: Counters::new(),
         trace: Vec::new(),
     };
     let result = runner.events();
@@ -90,6 +92,8 @@ struct Runner<'a> {
     blocked: Option<Blocked>,
     last: Option<Last>,
     interpreter: Interpreter,
+    /// What the last look at the counters saw.
+    counted: Counters,
     notes: Vec<Note>,
     trace: Vec<TraceLine>,
 }

@@ -14,6 +14,7 @@ mod settings;
 mod worker;
 
 use crate::clock;
+use crate::counters::{self, Counters};
 use crate::error::LabError;
 use slowpath_drill::call::{Call, Fd};
 use slowpath_drill::packet::Datagram;
@@ -180,6 +181,10 @@ impl Kernel for Live {
 
     fn measures(&mut self, fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError> {
         measures::of(fd)
+    }
+
+    fn counters(&mut self, _asked: &[String]) -> Result<Counters, KernelError> {
+        counters::of_this_thread().map_err(|error| KernelError::new(error.to_string()))
     }
 
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {

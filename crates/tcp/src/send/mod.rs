@@ -136,7 +136,8 @@ pub(crate) struct Sender {
     pub reneging: bool,
     /// Where the next retransmission is looked for (`retransmit_skb_hint`).
     pub retransmit_hint: Option<SkbId>,
-    /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent.
+    /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent. Without SACK it stays
+    /// at the head.
     pub highest_sack: Option<SkbId>,
     /// SACK blocks of the last ACK (`recv_sack_cache`).
     pub sack_cache: [Block; 4],

@@ -286,7 +286,7 @@ impl Connection {
         let first = self.snd.packets_out == 0;
         self.snd.nxt = skb.end_seq;
         self.snd.queue.head_was_sent();
-        if self.snd.highest_sack.is_none() && self.snd.sacked_out > 0 {
+        if self.snd.highest_sack.is_none() {
             self.snd.highest_sack = Some(id);
         }
         self.snd.packets_out += skb.segments;

@@ -1,0 +1,58 @@
+//! The counters of the namespace (`nstat`), as far as the model counts.
+
+use super::Modelled;
+use super::sockets::{File, Stage};
+use crate::counters::Counters;
+use crate::kernel::KernelError;
+use slowpath_model::Instant;
+use slowpath_tcp::socket::Counters as Received;
+use slowpath_tcp::{Connection, TcpInfo};
+
+/// Reads one of them off a connection.
+type Count = fn(&TcpInfo, &Received) -> u32;
+
+/// Those that are kept.
+const KEPT: &[(&str, Count)] = &[
+    ("TcpRetransSegs", |info, _| info.total_retrans),
+    ("TcpExtTCPTimeouts", |info, _| info.total_rto.into()),
+    ("TcpExtTCPOFOQueue", |_, received| received.ofo_segments),
+    ("TcpExtDelayedACKs", |_, received| received.delayed_acks),
+    ("TcpExtTCPAckCompressed", |_, received| received.acks_compressed),
+    ("TcpExtTCPChallengeACK", |_, received| received.challenge_acks),
+    ("TcpExtPAWSEstab", |_, received| received.paws_rejected),
+    ("TcpExtPruneCalled", |_, received| received.prune_called),
+    ("TcpExtOfoPruned", |_, received| received.ofo_pruned),
+    ("TcpExtTCPToZeroWindowAdv", |_, received| received.to_zero_window),
+    ("TcpExtTCPFromZeroWindowAdv", |_, received| received.from_zero_window),
+];
+
+/// Adds what a connection has counted.
+pub fn add(counters: &mut Counters, connection: &Connection, now: Instant) {
+    let (info, received) = (connection.info(now), connection.counters());
+    for (name, count) in KEPT {
+        *counters.entry((*name).to_owned()).or_insert(0) += u64::from(count(&info, &received));
+    }
+}
+
+impl Modelled {
+    /// All of them, for a script that asks for some.
+    pub(super) fn counted(&self, asked: &[String]) -> Result<Counters, KernelError> {
+        let mut counters = self.counted.clone();
+        let held = self.files.values().filter_map(|file| match file {
+            File::Socket(socket) => match &socket.stage {
+                Stage::Connected(connection) => Some(&**connection),
+                Stage::Fresh(_) | Stage::Listening(_) => None,
+            },
+            _ => None,
+        });
+        let orphans = self.orphans.iter().map(|(_, connection)| connection);
+        for connection in held.chain(orphans) {
+            add(&mut counters, connection, self.now);
+        }
+        let unknown = asked.iter().find(|name| !KEPT.iter().any(|(kept, _)| kept.contains(name.as_str())));
+        let Some(name) = unknown else { return Ok(counters) };
+        let kept = KEPT.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let mend = "leave the line out, or run the script with --live";
+        Err(KernelError::new(format!("the model does not count {name}: {mend}; it counts {kept}")))
+    }
+}
