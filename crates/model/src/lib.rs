@@ -9,11 +9,13 @@
 //! - [`flow`]: who talks to whom, and from where we watch.
 //! - [`segment`]: one TCP segment as it passed the place of observation.
 //! - [`socket`]: what the host at one end can tell of its socket.
+//! - [`histogram`]: how times are spread, in bounded memory.
 //! - [`event`]: what a source can say, and who listens.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
 
 pub mod event;
 pub mod flow;
+pub mod histogram;
 pub mod notation;
 pub mod segment;
 pub mod sequence;
@@ -23,6 +25,7 @@ pub mod units;
 
 pub use event::{Event, EventKind, FlowEnd, Sink};
 pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
+pub use histogram::Histogram;
 pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::{SeqNr, StreamOffset, Unwrapper};
 pub use socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait};

@@ -1,0 +1,92 @@
+//! How times are spread, in bounded memory.
+
+use std::time::Duration;
+
+/// Parts of a doubling: buckets are so many to each power of two.
+const PARTS: usize = 32;
+const PARTS_BITS: u32 = PARTS.ilog2();
+/// Up to 2^64 nanoseconds.
+const BUCKETS: usize = (64 - PARTS_BITS as usize + 1) * PARTS;
+
+/// Counts of times in buckets that are exact below 32 ns, and above it 1/32 of their time wide: 15 KiB, however many
+/// there are and however long they lasted.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: [u64; BUCKETS],
+    total: u64,
+    longest: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: [0; BUCKETS], total: 0, longest: 0 }
+    }
+}
+
+impl Histogram {
+    /// Counts a time `weight` times.
+    pub fn add(&mut self, time: Duration, weight: u64) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.counts[bucket(nanos)] += weight;
+        self.total += weight;
+        self.longest = self.longest.max(nanos);
+    }
+
+    /// How many were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The longest, exactly; zero of none.
+    pub fn longest(&self) -> Duration {
+        Duration::from_nanos(self.longest)
+    }
+
+    /// The least time that is no less than that of `share` of a thousand, within 2 %; zero of none.
+    pub fn quantile(&self, share: u64) -> Duration {
+        let wanted = (u128::from(self.total) * u128::from(share)).div_ceil(1000);
+        let mut seen = 0_u128;
+        let found = self.counts.iter().position(|count| {
+            seen += u128::from(*count);
+            seen >= wanted
+        });
+        Duration::from_nanos(found.map_or(self.longest, middle).min(self.longest))
+    }
+}
+
+/// The bucket of a time.
+fn bucket(nanos: u64) -> usize {
+    let Some(doublings) = nanos.checked_ilog2().and_then(|log| log.checked_sub(PARTS_BITS)) else {
+        return nanos as usize;
+    };
+    // The leading bit and the five behind it say which.
+    (doublings as usize) * PARTS + (nanos >> doublings) as usize
+}
+
+/// The time in the middle of a bucket.
+fn middle(bucket: usize) -> u64 {
+    let doublings = (bucket / PARTS).saturating_sub(1);
+    let first = ((bucket - doublings * PARTS) as u64) << doublings;
+    first + ((1_u64 << doublings) - 1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_each_other_and_none_is_wider_than_a_thirty_second() {
+        let mut before = 0;
+        for nanos in
+            (0..200_000).chain((18..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])).chain([u64::MAX])
+        {
+            let place = bucket(nanos);
+            assert!(
+                place < BUCKETS && (place == before || place == before + 1 || nanos > 200_000),
+                "{nanos}"
+            );
+            before = place;
+            assert!(middle(place).abs_diff(nanos) <= nanos / 62, "{nanos} is shown as {}", middle(place));
+        }
+    }
+}
