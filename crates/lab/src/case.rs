@@ -1,6 +1,7 @@
 //! A case: one transfer whose limiting cause is known because we caused it.
 
 use crate::load::Load;
+use crate::namespaces::Place;
 use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::recording::{Omission, Recording};
@@ -72,7 +73,7 @@ pub enum ShareBasis {
 pub enum Offload {
     /// All off: captures show packets as on the wire.
     PerPacket,
-    /// Segmentation offload at the hosts, GRO with a flush timeout, checksums left to the device: captures
+    /// Segmentation offload at the hosts, packets joined again for the receiver, checksums left to the device: captures
     /// show super-packets. The path still carries packets.
     SuperPackets,
 }
@@ -100,6 +101,17 @@ pub struct Settings {
     /// The receiver's, if not the same.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_offload: Option<Offload>,
+    /// With super-packets, for how long a packet may wait on the far side of the path to be joined with the next one of
+    /// its super-packet.
+    #[serde(skip_serializing_if = "is_usual_wait", default = "usual_wait")]
+    pub joined_within_ns: u64,
+    /// Rate of the network card of the sender's host, in bits of IP packet per second; `None` is a card that takes no
+    /// time, as no host has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender_card_bit_per_s: Option<u64>,
+    /// The same of the receiver's host.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver_card_bit_per_s: Option<u64>,
     /// Sysctls of the sender's host beyond the pinned ones.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub sender_sysctls: Vec<(String, String)>,
@@ -119,6 +131,16 @@ pub struct Settings {
     pub sender_socket: SocketOptions,
     /// Options of the sockets on the receiver's host.
     pub receiver_socket: SocketOptions,
+}
+
+/// The labelled captures' receivers had GRO with this flush timeout.
+const fn usual_wait() -> u64 {
+    400_000
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_usual_wait(ns: &u64) -> bool {
+    *ns == usual_wait()
 }
 
 /// Something that must be true of a run, or the run does not count.
@@ -240,6 +262,9 @@ impl Settings {
             vlan: None,
             offload: Offload::PerPacket,
             receiver_offload: None,
+            joined_within_ns: usual_wait(),
+            sender_card_bit_per_s: None,
+            receiver_card_bit_per_s: None,
             sender_sysctls: Vec::new(),
             receiver_sysctls: Vec::new(),
             sender_route: None,
@@ -247,6 +272,22 @@ impl Settings {
             receiver_softirq_cpu: None,
             sender_socket: cubic.clone(),
             receiver_socket: cubic,
+        }
+    }
+}
+
+impl Settings {
+    /// A host's offloads.
+    pub fn offload_of(&self, host: Place) -> Offload {
+        self.receiver_offload.filter(|_| host == Place::Receiver).unwrap_or(self.offload)
+    }
+
+    /// Rate of a host's card.
+    pub fn card_bit_per_s(&self, host: Place) -> Option<u64> {
+        match host {
+            Place::Sender => self.sender_card_bit_per_s,
+            Place::Receiver => self.receiver_card_bit_per_s,
+            Place::Path => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the call to fill; both clocks exist on every Linux.
+    // SAFETY: `time` is a valid timespec for the call to fill; these clocks exist on every Linux.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
@@ -22,6 +22,11 @@ pub fn monotonic_ns() -> u64 {
 /// CPU time of this process, in nanoseconds.
 pub fn process_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Nanoseconds of CPU time of the calling thread.
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// Sleeps until an instant of [`monotonic_ns`]; at once if it has passed.

@@ -1,15 +1,11 @@
-//! Ethernet frames on their way through the relay: what they carry, and cutting super-packets into packets.
+//! Ethernet frames on their way through the relay: what they carry.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// `struct virtio_net_hdr`, which `PACKET_VNET_HDR` puts before each frame (include/uapi/linux/virtio_net.h).
-pub const VNET_HEADER_BYTES: usize = 10;
-const VNET_NEEDS_CSUM: u8 = 1;
-const VNET_GSO_NONE: u8 = 0;
-const ETHERTYPE_VLAN: u16 = 0x8100;
-const FIN_PSH: u8 = 0x09;
-const CWR: u8 = 0x80;
+/// 802.1Q.
+pub const ETHERTYPE_VLAN: u16 = 0x8100;
+const LEAST_IPV4_HEADER: usize = 20;
 
 /// One direction of a TCP connection.
 pub type FlowKey = (IpAddr, u16, IpAddr, u16);
@@ -21,6 +17,8 @@ pub struct Parsed {
     pub ip_at: usize,
     /// Length of the IP packet by its own header.
     pub ip_bytes: usize,
+    /// Whether it is IPv4, not IPv6.
+    pub is_v4: bool,
     /// IPv4 identification; 0 for IPv6.
     pub ip_id: u16,
     /// The TCP header, if the packet has one.
@@ -86,7 +84,11 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
             ),
             _ => return None,
         };
-    let mut parsed = Parsed { ip_at, ip_bytes, ip_id, tcp: None };
+    let is_v4 = ip.first()? >> 4 == 4;
+    if is_v4 && header_bytes < LEAST_IPV4_HEADER {
+        return None;
+    }
+    let mut parsed = Parsed { ip_at, ip_bytes, is_v4, ip_id, tcp: None };
     if i32::from(protocol) == libc::IPPROTO_TCP {
         let at = ip_at + header_bytes;
         let data_offset = usize::from(frame.get(at + 12)? >> 4) * 4;
@@ -100,78 +102,6 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
         });
     }
     Some(parsed)
-}
-
-/// Cuts what the kernel handed over (a vnet header and a frame) into packets as a network card would: TCP
-/// super-packets become segments of the size the kernel asked for, and checksums are complete.
-pub fn cut(with_vnet_header: &[u8], mut each: impl FnMut(Vec<u8>)) {
-    let Some((vnet, frame)) = with_vnet_header.split_at_checked(VNET_HEADER_BYTES) else { return };
-    let needs_checksum = vnet[0] & VNET_NEEDS_CSUM != 0;
-    let is_super = vnet[1] & 0x7f != VNET_GSO_NONE;
-    let segment_bytes = usize::from(u16::from_le_bytes([vnet[4], vnet[5]]));
-    let parsed = parse(frame);
-    let Some((parsed, tcp)) = parsed.and_then(|p| Some((p, p.tcp?))) else { return each(frame.to_vec()) };
-    if !is_super || segment_bytes == 0 || tcp.payload_bytes <= segment_bytes {
-        let mut packet = frame.to_vec();
-        if needs_checksum {
-            complete_checksums(&mut packet, parsed.ip_at, tcp.at);
-        }
-        return each(packet);
-    }
-    let end = (parsed.ip_at + parsed.ip_bytes).min(frame.len());
-    let payload = &frame[tcp.payload_at..end];
-    for (n, piece) in payload.chunks(segment_bytes).enumerate() {
-        let mut packet = Vec::with_capacity(tcp.payload_at + piece.len());
-        packet.extend_from_slice(&frame[..tcp.payload_at]);
-        packet.extend_from_slice(piece);
-        let ip_bytes = packet.len() - parsed.ip_at;
-        let ip = parsed.ip_at;
-        if packet[ip] >> 4 == 4 {
-            packet[ip + 2..ip + 4].copy_from_slice(&(ip_bytes as u16).to_be_bytes());
-            packet[ip + 4..ip + 6].copy_from_slice(&parsed.ip_id.wrapping_add(n as u16).to_be_bytes());
-        } else {
-            packet[ip + 4..ip + 6].copy_from_slice(&((ip_bytes - 40) as u16).to_be_bytes());
-        }
-        let sequence = tcp.sequence.wrapping_add((n * segment_bytes) as u32);
-        packet[tcp.at + 4..tcp.at + 8].copy_from_slice(&sequence.to_be_bytes());
-        if (n + 1) * segment_bytes < payload.len() {
-            packet[tcp.at + 13] &= !FIN_PSH;
-        }
-        if n > 0 {
-            packet[tcp.at + 13] &= !CWR;
-        }
-        complete_checksums(&mut packet, ip, tcp.at);
-        each(packet);
-    }
-}
-
-fn sum(bytes: &[u8]) -> u64 {
-    let mut chunks = bytes.chunks_exact(2);
-    let pairs: u64 = chunks.by_ref().map(|c| u64::from(u16::from_be_bytes([c[0], c[1]]))).sum();
-    pairs + chunks.remainder().first().map_or(0, |last| u64::from(*last) << 8)
-}
-
-fn folded(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
-/// Writes the IPv4 header checksum and the TCP checksum (RFC 9293, section 3.1).
-fn complete_checksums(packet: &mut [u8], ip_at: usize, tcp_at: usize) {
-    let addresses = if packet[ip_at] >> 4 == 4 {
-        packet[ip_at + 10..ip_at + 12].fill(0);
-        let checksum = folded(sum(&packet[ip_at..tcp_at]));
-        packet[ip_at + 10..ip_at + 12].copy_from_slice(&checksum.to_be_bytes());
-        ip_at + 12..ip_at + 20
-    } else {
-        ip_at + 8..ip_at + 40
-    };
-    packet[tcp_at + 16..tcp_at + 18].fill(0);
-    let pseudo = sum(&packet[addresses]) + (packet.len() - tcp_at) as u64 + libc::IPPROTO_TCP as u64;
-    let checksum = folded(pseudo + sum(&packet[tcp_at..]));
-    packet[tcp_at + 16..tcp_at + 18].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// Turns wire sequence numbers into stream offsets, for one direction of the path.
@@ -218,10 +148,9 @@ impl Streams {
 mod tests {
     use super::*;
 
-    /// An Ethernet frame with an IPv4 TCP segment and a vnet header before it.
-    fn frame(vnet: [u8; 10], payload: &[u8], flags: u8) -> Vec<u8> {
-        let mut f = vnet.to_vec();
-        f.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+    /// An Ethernet frame with an IPv4 TCP segment.
+    fn frame(payload: &[u8], flags: u8) -> Vec<u8> {
+        let mut f = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
         let length = (40 + payload.len()) as u16;
         f.extend([0x45, 0, (length >> 8) as u8, length as u8, 0x12, 0xff, 0x40, 0, 64, 6, 0, 0]);
         f.extend([192, 0, 2, 1, 192, 0, 2, 2]);
@@ -232,40 +161,10 @@ mod tests {
         f
     }
 
-    fn checksums_hold(packet: &[u8]) -> bool {
-        let pseudo = sum(&packet[26..34]) + (packet.len() - 34) as u64 + 6;
-        folded(sum(&packet[14..34])) == 0 && folded(pseudo + sum(&packet[34..])) == 0
-    }
-
-    #[test]
-    fn super_packet_is_cut_into_segments_with_own_numbers_and_checksums() {
-        let payload: Vec<u8> = (0..2500u32).map(|n| n as u8).collect();
-        let mut packets = Vec::new();
-        cut(&frame([1, 1, 54, 0, 0xe8, 0x03, 34, 0, 16, 0], &payload, 0x19), |p| packets.push(p));
-        let tcp: Vec<Tcp> = packets.iter().map(|p| parse(p).unwrap().tcp.unwrap()).collect();
-        assert_eq!(tcp.iter().map(|t| t.payload_bytes).collect::<Vec<_>>(), [1000, 1000, 500]);
-        assert_eq!(tcp.iter().map(|t| t.sequence).collect::<Vec<_>>(), [0xffff_fff0, 984, 1984]);
-        assert_eq!(tcp.iter().map(|t| t.flags).collect::<Vec<_>>(), [0x10, 0x10, 0x19]);
-        let ids: Vec<u16> = packets.iter().map(|p| parse(p).unwrap().ip_id).collect();
-        assert_eq!(ids, [0x12ff, 0x1300, 0x1301]);
-        assert!(packets.iter().all(|p| checksums_hold(p)));
-        let joined: Vec<u8> = packets.iter().flat_map(|p| p[54..].to_vec()).collect();
-        assert_eq!(joined, payload);
-    }
-
-    #[test]
-    fn partial_checksum_of_a_single_packet_is_completed() {
-        let mut packets = Vec::new();
-        cut(&frame([1, 0, 0, 0, 0, 0, 34, 0, 16, 0], b"odd", 0x18), |p| packets.push(p));
-        assert_eq!(packets.len(), 1);
-        assert!(checksums_hold(&packets[0]));
-    }
-
     #[test]
     fn offsets_do_not_wrap_and_retransmissions_go_back() {
         let mut streams = Streams::default();
-        let packet = frame([0; 10], b"x", 0x10);
-        let mut tcp = parse(&packet[10..]).unwrap().tcp.unwrap();
+        let mut tcp = parse(&frame(b"x", 0x10)).unwrap().tcp.unwrap();
         tcp.flags = 0x02;
         tcp.sequence = 0xffff_ffff;
         assert_eq!(streams.locate(&tcp), (0, 0));
@@ -284,9 +183,9 @@ mod tests {
 
     #[test]
     fn short_frames_are_not_parsed_and_do_not_panic() {
-        let whole = frame([0; 10], b"payload", 0x10);
-        for cut_at in 0..whole.len() - 10 {
-            let _ = parse(&whole[10..10 + cut_at]);
+        let whole = frame(b"payload", 0x10);
+        for cut_at in 0..whole.len() {
+            let _ = parse(&whole[..cut_at]);
         }
         assert_eq!(parse(&[0; 13]), None);
     }

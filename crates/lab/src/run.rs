@@ -9,9 +9,8 @@ use crate::error::LabError;
 use crate::host::{DEVICE, Host};
 use crate::load;
 use crate::namespaces::{Namespaces, Place};
-use crate::path::Path as EmulatedPath;
 use crate::recording::{self, Format};
-use crate::relay::{DirectionReport, Relay};
+use crate::relay::{Cost, DirectionReport, Relay};
 use crate::samples::Sampler;
 use crate::scratch::Scratch;
 use crate::testbed::{self, PATH_DEVICES};
@@ -128,11 +127,8 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self, raw: &[std::path::PathBuf; 2]) -> Result<(Truth, String), LabError> {
-        let paths = [
-            EmulatedPath::new(&self.case.forward, self.seeds[0]),
-            EmulatedPath::new(&self.case.backward, self.seeds[1]),
-        ];
-        let [forward, backward] = paths;
+        let [forward, backward] =
+            testbed::ways(&self.case.settings, [&self.case.forward, &self.case.backward], self.seeds);
         let (left, right) = PATH_DEVICES;
         let relay = self.namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward))?;
         let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -214,7 +210,7 @@ impl Bench<'_> {
         &self,
         (from_ns, to_ns): (u64, u64),
         connections: Vec<(EndRecord, EndRecord)>,
-        [forward, backward]: [DirectionReport; 2],
+        ([forward, backward], cost): ([DirectionReport; 2], Cost),
     ) -> Truth {
         let case = self.case;
         let mut connections: Vec<Connection> = connections
@@ -253,6 +249,7 @@ impl Bench<'_> {
             path: BothWays {
                 forward: way(0, &case.forward, forward),
                 backward: way(1, &case.backward, backward),
+                cost: Some(cost),
             },
             captures: BothHosts::default(),
             recordings: BothHosts::default(),

@@ -1,9 +1,11 @@
 //! The two hosts and the wire between them, set up as a case asks.
 
-use crate::case::{Family, Offload, Settings};
+use crate::case::{Family, MTU_BYTES, Offload, Settings};
 use crate::error::LabError;
 use crate::host::{DEVICE, MAC};
 use crate::namespaces::{Namespaces, Place};
+use crate::path::PathConfig;
+use crate::relay::Way;
 use crate::vlan;
 use crate::workload::stream::Hosts;
 use std::net::IpAddr;
@@ -15,9 +17,11 @@ pub const PATH_DEVICES: (&str, &str) = ("left", "right");
 const V4: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
 const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
 
-/// How long GRO may wait for the next packet before it hands up what it has. A network card's interrupt
-/// moderation is of this order.
-const GRO_FLUSH_TIMEOUT_NS: u64 = 400_000;
+/// Packets that wait for the card at most (`txqueuelen`, `ether_setup`).
+const CARD_QUEUE_PACKETS: u64 = 1000;
+/// What a card has on its descriptors is as much as it sends in this time, in fractions of a second: byte queue limits
+/// keep a ring no fuller than the time between two interrupts needs.
+const CARD_RINGS_PER_S: u64 = 1000;
 
 /// Settings that every case pins, so that a machine's own do not matter: Linux 6.18's defaults, but without
 /// the metrics cache.
@@ -49,9 +53,14 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
     }
     // The path's own stack stays out of it.
     namespaces.sysctl(Place::Path, "net.ipv6.conf.all.disable_ipv6", "1")?;
-    for device in [left, right] {
-        namespaces
-            .execute(Place::Path, &format!("ethtool -K {device} tso off gso off gro off txvlan off"))?;
+    for (device, host) in [(left, Place::Sender), (right, Place::Receiver)] {
+        // What the relay joins must reach the hosts as it is. With TSO a veth does without GRO on the other side
+        // (drivers/net/veth.c: veth_skb_is_eligible_for_gro).
+        let joins = if settings.offload_of(host) == Offload::SuperPackets { "on" } else { "off" };
+        namespaces.execute(
+            Place::Path,
+            &format!("ethtool -K {device} tx {joins} tso {joins} gso {joins} gro off txvlan off"),
+        )?;
         namespaces.ip(Place::Path, &format!("link set {device} up"))?;
     }
     let addresses = match settings.family {
@@ -67,8 +76,8 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
         for (name, value) in sysctls {
             namespaces.sysctl(place, name, value)?;
         }
-        let own_offload = settings.receiver_offload.filter(|_| place == Place::Receiver);
-        offload(&namespaces, place, own_offload.unwrap_or(settings.offload))?;
+        offload(&namespaces, place, settings.offload_of(place))?;
+        card(&namespaces, place, settings)?;
         host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
     }
     if let Some(route) = &settings.sender_route {
@@ -119,6 +128,35 @@ fn host(
     namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {DEVICE} nud permanent"))
 }
 
+/// Gives a host's interface the rate of its card. What the token bucket lets through at once, the relay spreads at that
+/// rate; the socket sees a queue that empties no faster, so that TCP small queues and pacing have something to work
+/// against. A veth alone takes a packet off the sender's hands before the call to send it returns.
+fn card(namespaces: &Namespaces, place: Place, settings: &Settings) -> Result<(), LabError> {
+    let Some(rate_bit_per_s) = settings.card_bit_per_s(place) else { return Ok(()) };
+    // Ethernet's header counts at the device, not at the card's rate.
+    const FRAME_BYTES: u64 = MTU_BYTES + 14;
+    let rate = rate_bit_per_s.saturating_mul(FRAME_BYTES) / MTU_BYTES;
+    let burst = (rate / 8 / CARD_RINGS_PER_S).max(2 * FRAME_BYTES);
+    let limit = CARD_QUEUE_PACKETS * FRAME_BYTES;
+    let tc = |line: String| namespaces.execute(place, &format!("tc qdisc add dev {DEVICE} {line}"));
+    tc(format!("root handle 1: tbf rate {rate}bit burst {burst} limit {limit}"))?;
+    tc(format!("parent 1: pfifo limit {CARD_QUEUE_PACKETS}"))
+}
+
+/// Both directions of the path between such hosts.
+pub fn ways(settings: &Settings, configs: [&PathConfig; 2], seeds: [u64; 2]) -> [Way; 2] {
+    let way = |n: usize, from: Place, to: Place| {
+        let mut way = Way::new(configs[n], seeds[n]);
+        way.joined_within_ns = match settings.offload_of(to) {
+            Offload::SuperPackets => settings.joined_within_ns,
+            Offload::PerPacket => 0,
+        };
+        way.card_bit_per_s = settings.card_bit_per_s(from);
+        way
+    };
+    [way(0, Place::Sender, Place::Receiver), way(1, Place::Receiver, Place::Sender)]
+}
+
 /// Sets one host's offloads.
 ///
 /// # Errors
@@ -128,9 +166,7 @@ pub fn offload(namespaces: &Namespaces, place: Place, offload: Offload) -> Resul
         Offload::PerPacket => namespaces
             .execute(place, &format!("ethtool -K {DEVICE} tx off rx off tso off gso off gro off txvlan off")),
         Offload::SuperPackets => {
-            namespaces.execute(place, &format!("ethtool -K {DEVICE} tso on gso on gro on txvlan off"))?;
-            let path = format!("/sys/class/net/{DEVICE}/gro_flush_timeout");
-            namespaces.write_sys(place, &path, &GRO_FLUSH_TIMEOUT_NS.to_string())
+            namespaces.execute(place, &format!("ethtool -K {DEVICE} tso on gso on gro on txvlan off"))
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;
-use crate::relay::DirectionReport;
+use crate::relay::{Cost, DirectionReport};
 use crate::watch::WatchReport;
 use crate::workload::end::EndRecord;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,9 @@ pub struct BothWays {
     pub forward: OneWay,
     /// From receiver to sender.
     pub backward: OneWay,
+    /// What carrying the packets cost; recordings made by earlier versions do not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<Cost>,
 }
 
 /// One connection as its two ends saw it.

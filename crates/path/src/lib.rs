@@ -27,7 +27,7 @@ pub mod policer;
 use chance::{Chance, Draws};
 use cross::{Cross, CrossConfig};
 use jitter::{Jitter, JitterConfig};
-use link::{Link, LinkConfig};
+use link::{Link, LinkConfig, QueueLimit};
 use loss::{Loss, LossConfig};
 use policer::{Policer, PolicerConfig};
 use schemars::JsonSchema;
@@ -123,6 +123,24 @@ pub struct PathConfig {
     /// Chance, in millionths, that a packet arrives twice.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub duplicate_ppm: u32,
+}
+
+impl PathConfig {
+    /// Most bytes that can be in the queue and on the way, with packets of at most so many; `None` without a link, whose rate
+    /// would bound them.
+    pub fn most_bytes(&self, mtu_bytes: u64) -> Option<u64> {
+        let link = self.link.as_ref()?;
+        let queue = match link.queue {
+            QueueLimit::Packets(packets) => u64::from(packets).saturating_mul(mtu_bytes),
+            QueueLimit::Bytes(bytes) => bytes,
+        };
+        let extra_ns =
+            self.jitter.map_or(0, |jitter| jitter.up_to_ns) + self.reorder.map_or(0, |r| r.extra_ns);
+        let way = u128::from(link.rate_bit_per_s) * u128::from(self.delay_ns.saturating_add(extra_ns))
+            / 8_000_000_000;
+        let copies = 1 + u64::from(self.duplicate_ppm > 0);
+        Some(u64::try_from(way).unwrap_or(u64::MAX).saturating_mul(copies).saturating_add(queue))
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]

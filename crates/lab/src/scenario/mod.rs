@@ -32,6 +32,9 @@ pub const LONGEST: Duration = Duration::from_secs(240);
 /// The MTU of the testbed's devices.
 const MTU: Bytes = Bytes::new(1500);
 
+/// About what a card waits before it interrupts (a scenario's `interrupt-delay`, if it says nothing).
+const JOINED_WITHIN_NS: u64 = 50_000;
+
 /// The scenario as a case on a machine with these CPUs. Its path draws as the simulator's does: the nth packet meets the
 /// same fate in both.
 ///
@@ -75,6 +78,9 @@ fn translate(scenario: &Scenario, machine: &[u32], refused: &mut Vec<String>) ->
     let settings = Settings {
         offload: offloads[0],
         receiver_offload: Some(offloads[1]).filter(|own| *own != offloads[0]),
+        joined_within_ns: JOINED_WITHIN_NS,
+        sender_card_bit_per_s: Some(hosts[0].nic.rate.get()),
+        receiver_card_bit_per_s: Some(hosts[1].nic.rate.get()),
         sender_sysctls: sysctls(&hosts[0].kernel),
         receiver_sysctls: sysctls(&hosts[1].kernel),
         sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),

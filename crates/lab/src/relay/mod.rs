@@ -1,0 +1,138 @@
+//! The relay between the two hosts: reads packets, asks the emulated path, and delivers them when due.
+//!
+//! It stands in the path's namespace with one packet socket per side. Arrival times are the kernel's own
+//! receive stamps, so that a late relay does not shift the schedule; how late deliveries were is counted.
+//!
+//! ```text
+//! ring ─▶ arena (a frame, once) ─▶ cut ─▶ card ─▶ path ─▶ pending ─▶ join ─▶ output
+//!          └───────────────────────── its bytes ─────────────────────▲
+//! ```
+//!
+//! - [`ring`]: frames from a device and to it, [`vnet`] what of a frame is left to the card.
+//! - [`arena`]: where frames stay; `cut`: super-packets as descriptions of packets; `pending`: what is on its way.
+//! - `direction`: one direction; `wait`: sleeping until the next packet is due.
+//! - [`report`]: what is known afterwards.
+//!
+//! Hosts with segmentation offload send and receive super-packets. The path carries packets all the same: each has its own
+//! place in the queue and its own fate. On the far side those of one super-packet that come within a short time go
+//! together, as a card with interrupt moderation and GRO hands them up.
+
+pub mod arena;
+mod cut;
+mod direction;
+mod pending;
+pub mod report;
+pub mod ring;
+pub mod vnet;
+mod wait;
+
+pub use report::{Cost, DirectionReport, Fate, Fault, Fullness, Lateness};
+
+use crate::clock;
+use crate::error::LabError;
+use crate::path::{Path, PathConfig};
+use direction::Direction;
+use ring::Ring;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One direction, as it is asked for.
+#[derive(Debug)]
+pub struct Way {
+    path: Path,
+    /// Bytes of frames that can be on the path.
+    memory_bytes: usize,
+    /// For how long a packet may wait to be joined with the next of its super-packet; 0 for a far side that gets each packet
+    /// alone.
+    pub joined_within_ns: u64,
+    /// The rate of the sending host's network card, if it is to have one: packets of a super-packet follow each other at
+    /// this rate.
+    pub card_bit_per_s: Option<u64>,
+}
+
+/// For bursts, and for a path that holds nothing.
+const LEAST_MEMORY_BYTES: u64 = 32 << 20;
+/// Untouched memory costs nothing, but there is an end to everything.
+const MOST_MEMORY_BYTES: u64 = 1 << 30;
+/// A frame stays until its last packet has left the path, and packets that were dropped are in it too.
+const FRAMES_PER_PACKET_BYTES: u64 = 4;
+/// A path whose link has no end of a rate.
+const MEMORY_WITHOUT_LINK_BYTES: u64 = 256 << 20;
+
+impl Way {
+    /// A direction that hands over each packet alone, from a host whose card takes no time.
+    pub fn new(config: &PathConfig, seed: u64) -> Self {
+        let holds = config.most_bytes(crate::case::MTU_BYTES);
+        let bytes =
+            holds.map_or(MEMORY_WITHOUT_LINK_BYTES, |bytes| bytes.saturating_mul(FRAMES_PER_PACKET_BYTES));
+        Self {
+            path: Path::new(config, seed),
+            memory_bytes: bytes.clamp(LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES) as usize,
+            joined_within_ns: 0,
+            card_bit_per_s: None,
+        }
+    }
+}
+
+/// Both directions, ready to run.
+#[derive(Debug)]
+pub struct Relay {
+    directions: [Direction; 2],
+    realtime_minus_monotonic_ns: u64,
+}
+
+/// Frames read, or delivered, before the other gets its turn.
+const BATCH: usize = 64;
+
+impl Relay {
+    /// Opens the sockets; call it on a thread inside the path's namespace.
+    ///
+    /// # Errors
+    /// If a device is missing or packet sockets are not allowed.
+    pub fn open(left: &str, right: &str, forward: Way, backward: Way) -> Result<Self, LabError> {
+        let [left, right] = [Ring::open(left)?, Ring::open(right)?];
+        let (to_left, to_right) = (left.output()?, right.output()?);
+        Ok(Self {
+            directions: [Direction::new(left, to_right, forward), Direction::new(right, to_left, backward)],
+            realtime_minus_monotonic_ns: clock::realtime_ns() - clock::monotonic_ns(),
+        })
+    }
+
+    /// Carries packets until `stop` is set; gives the reports of the forward and the backward direction, and what it cost.
+    pub fn run(mut self, stop: &AtomicBool) -> ([DirectionReport; 2], Cost) {
+        let (began_ns, began_cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+        let sockets = [0, 1].map(|n: usize| self.directions[n].input.as_raw_fd());
+        let mut last_delivery_ns = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let mut worked = false;
+            for n in 0..2 {
+                for _ in 0..BATCH {
+                    if !self.directions[n].take() {
+                        break;
+                    }
+                    worked = true;
+                }
+                for _ in 0..BATCH {
+                    let now_ns = self.now_ns();
+                    if !self.directions[n].deliver(now_ns) {
+                        break;
+                    }
+                    last_delivery_ns = now_ns;
+                    worked = true;
+                }
+            }
+            if !worked {
+                let now_ns = self.now_ns();
+                let due_ns = self.directions.iter().filter_map(|way| way.next_ns(now_ns)).min();
+                wait::wait(sockets, now_ns, due_ns, last_delivery_ns);
+            }
+        }
+        let cost =
+            Cost { cpu_ns: clock::thread_cpu_ns() - began_cpu_ns, ran_ns: clock::monotonic_ns() - began_ns };
+        (self.directions.map(Direction::finish), cost)
+    }
+
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns() + self.realtime_minus_monotonic_ns
+    }
+}

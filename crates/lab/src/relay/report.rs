@@ -1,0 +1,140 @@
+//! What the relay did, and how well.
+
+use crate::path::{DropReason, Totals};
+use serde::{Deserialize, Serialize};
+use slowpath_model::Histogram;
+use std::time::Duration;
+
+/// What the path did to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It was lost.
+    Dropped(DropReason),
+    /// It arrived twice.
+    Duplicated,
+    /// It was held back so that later packets overtook it.
+    HeldBack,
+}
+
+/// A packet to which the path did something other than to carry it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// When it came to the path, `CLOCK_REALTIME`.
+    pub at_ns: u64,
+    /// What happened.
+    pub fate: Fate,
+    /// IPv4 identification; 0 for IPv6.
+    pub ip_id: u16,
+    /// Port it came from.
+    pub from_port: u16,
+    /// Port it was sent to.
+    pub to_port: u16,
+    /// TCP sequence number as on the wire.
+    pub sequence: u32,
+    /// Offset of its first payload byte in the stream, which begins with 0 after the SYN.
+    pub offset: u64,
+    /// TCP payload bytes.
+    pub payload_bytes: u32,
+    /// IP bytes.
+    pub length_bytes: u32,
+}
+
+/// How late deliveries were against the schedule, within 2 %; the latest exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Half of the packets were no later than this.
+    pub p50_ns: u64,
+    /// 99 of 100 packets were no later than this.
+    pub p99_ns: u64,
+    /// 999 of 1000; recordings made by earlier versions do not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p99_9_ns: Option<u64>,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+impl Lateness {
+    /// What a histogram says.
+    pub fn of(late: &Histogram) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            p50_ns: nanos(late.quantile(500)),
+            p99_ns: nanos(late.quantile(990)),
+            p99_9_ns: Some(nanos(late.quantile(999))),
+            max_ns: nanos(late.longest()),
+        }
+    }
+}
+
+/// How full the relay's memory was at its fullest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fullness {
+    /// Frames that the relay read one after the other before it found its ring empty.
+    pub ring_frames: u64,
+    /// Packets that were on the path, or due.
+    pub packets: u64,
+    /// Bytes of frames of which a packet was on the path.
+    pub bytes: u64,
+}
+
+/// What one direction of the relay did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectionReport {
+    /// The path's own counts.
+    pub totals: Totals,
+    /// Packets handed to the far side.
+    pub delivered_packets: u64,
+    /// Packets still on the path when the relay stopped.
+    pub left_packets: u64,
+    /// Packets the far side's device refused; should be 0.
+    pub refused_packets: u64,
+    /// Frames that the relay's ring, or its memory, had no room for; should be 0.
+    pub missed_packets: u64,
+    /// Super-packets that the relay cut into packets.
+    pub cut_super_packets: u64,
+    /// Frames handed to the far side, of one packet or of several that were joined; earlier versions joined none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delivered_frames: Option<u64>,
+    /// For how long a packet may have waited for the next ones of its super-packet, to be joined with them. It changes how
+    /// many ACKs there are.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub joined_within_ns: u64,
+    /// How late deliveries were, the wait for other packets included.
+    pub lateness: Lateness,
+    /// How full the relay was at its fullest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fullest: Option<Fullness>,
+    /// Every packet that was dropped, duplicated or held back.
+    pub faults: Vec<Fault>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl DirectionReport {
+    /// Whether every packet is accounted for.
+    pub fn is_conserved(&self) -> bool {
+        self.totals.are_conserved()
+            && self.totals.scheduled_packets
+                == self.delivered_packets + self.left_packets + self.refused_packets
+    }
+}
+
+/// What the relay cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// CPU time of its thread, that of the far side's reception included: a packet is received where it is sent.
+    pub cpu_ns: u64,
+    /// How long it ran.
+    pub ran_ns: u64,
+}
+
+impl Cost {
+    /// CPUs kept busy, on average.
+    pub fn cores(self) -> f64 {
+        self.cpu_ns as f64 / self.ran_ns.max(1) as f64
+    }
+}

@@ -1,0 +1,130 @@
+//! The header that stands before each frame of a packet socket with `PACKET_VNET_HDR`: what of a frame is left to the
+//! network card (include/uapi/linux/virtio_net.h, `struct virtio_net_hdr`).
+
+/// What is left to the card. Offsets count from the start of the frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vnet {
+    /// `VIRTIO_NET_HDR_F_*`.
+    pub flags: u8,
+    /// `VIRTIO_NET_HDR_GSO_*`.
+    pub gso_type: u8,
+    /// Bytes of headers; a hint.
+    pub header_bytes: u16,
+    /// Payload bytes of each segment.
+    pub gso_bytes: u16,
+    /// Where the bytes begin that the checksum is of.
+    pub checksum_start: u16,
+    /// Where it goes, from there.
+    pub checksum_offset: u16,
+}
+
+impl Vnet {
+    /// Its length before the frame.
+    pub const BYTES: usize = 10;
+    /// The checksum is to be completed; its field holds the pseudo-header's part.
+    pub const NEEDS_CHECKSUM: u8 = 1;
+    /// Not a super-packet.
+    pub const GSO_NONE: u8 = 0;
+    /// TCP over IPv4.
+    pub const GSO_TCP_V4: u8 = 1;
+    /// TCP over IPv6.
+    pub const GSO_TCP_V6: u8 = 4;
+    /// With CWR in its first segment.
+    pub const GSO_ECN: u8 = 0x80;
+
+    /// From the wire. Of packet sockets it is in the machine's own byte order (`vio_le`, net/packet/af_packet.c).
+    pub fn read(bytes: [u8; Self::BYTES]) -> Self {
+        let number = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        Self {
+            flags: bytes[0],
+            gso_type: bytes[1],
+            header_bytes: number(2),
+            gso_bytes: number(4),
+            checksum_start: number(6),
+            checksum_offset: number(8),
+        }
+    }
+
+    /// As the kernel reads it.
+    pub fn bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = self.flags;
+        bytes[1] = self.gso_type;
+        let numbers = [self.header_bytes, self.gso_bytes, self.checksum_start, self.checksum_offset];
+        for (n, number) in numbers.into_iter().enumerate() {
+            bytes[2 + 2 * n..4 + 2 * n].copy_from_slice(&number.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// Whether a checksum is missing.
+    pub fn needs_checksum(self) -> bool {
+        self.flags & Self::NEEDS_CHECKSUM != 0
+    }
+
+    /// The frame has become this many bytes longer before its IP header.
+    pub fn shift(&mut self, bytes: u16) {
+        if self.header_bytes > 0 {
+            self.header_bytes = self.header_bytes.saturating_add(bytes);
+        }
+        if self.needs_checksum() {
+            self.checksum_start = self.checksum_start.saturating_add(bytes);
+        }
+    }
+
+    /// Completes the checksum of a frame, as the card would (`skb_checksum_help`). Nothing is done if it has no place in
+    /// the frame.
+    pub fn complete(&mut self, frame: &mut [u8]) {
+        let start = usize::from(self.checksum_start);
+        let at = start + usize::from(self.checksum_offset);
+        if self.needs_checksum() && at + 2 <= frame.len() {
+            let checksum = folded(sum(&frame[start..]));
+            frame[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+            self.flags &= !Self::NEEDS_CHECKSUM;
+        }
+    }
+}
+
+/// The sum of 16-bit words that a checksum is of (RFC 1071).
+pub fn sum(bytes: &[u8]) -> u64 {
+    // Words of any width add up to the same; those of 32 bits, in 64, need no carry.
+    let mut words = bytes.chunks_exact(4);
+    let wide: u64 = words.by_ref().map(|w| u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]]))).sum();
+    let mut last = [0; 4];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    wide + u64::from(u32::from_be_bytes(last))
+}
+
+/// A sum in 16 bits, complemented.
+pub fn folded(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of RFC 1071, section 3, and a length that is no multiple of a word.
+    #[test]
+    fn sums_are_those_of_the_rfc() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(folded(sum(&bytes)), !0xddf2);
+        assert_eq!(folded(sum(&[0x12, 0x34, 0x56])), !(0x1234 + 0x5600));
+    }
+
+    #[test]
+    fn the_header_is_read_as_it_is_written() {
+        let vnet = Vnet {
+            flags: 1,
+            gso_type: Vnet::GSO_TCP_V6 | Vnet::GSO_ECN,
+            header_bytes: 0x0102,
+            gso_bytes: 0x0304,
+            checksum_start: 0x0506,
+            checksum_offset: 0x0708,
+        };
+        assert_eq!(Vnet::read(vnet.bytes()), vnet);
+    }
+}
