@@ -69,10 +69,17 @@ impl Sample {
 pub fn read(path: &Path) -> Result<Vec<Sample>, LabError> {
     let packed = std::fs::read(path).map_err(LabError::file(path))?;
     let bytes = zstd::decode_all(packed.as_slice()).map_err(LabError::file(path))?;
-    let text = String::from_utf8_lossy(&bytes);
+    parse(&String::from_utf8_lossy(&bytes)).map_err(LabError::file(path))
+}
+
+/// Reads samples as they were taken.
+///
+/// # Errors
+/// If a row is not one of [`COLUMNS`].
+pub fn parse(text: &str) -> std::io::Result<Vec<Sample>> {
     let invalid = |line: &str| std::io::Error::other(format!("not a sample: {line}"));
     let sample = |line: &str| Sample::parse(line).ok_or_else(|| invalid(line));
-    text.lines().skip(1).map(sample).collect::<Result<_, _>>().map_err(LabError::file(path))
+    text.lines().skip(1).map(sample).collect()
 }
 
 #[cfg(test)]

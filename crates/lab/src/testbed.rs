@@ -59,7 +59,7 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
         let joins = if settings.offload_of(host) == Offload::SuperPackets { "on" } else { "off" };
         namespaces.execute(
             Place::Path,
-            &format!("ethtool -K {device} tx {joins} tso {joins} gso {joins} gro off txvlan off"),
+            &format!("ethtool -K {device} tso {joins} gso {joins} gro off txvlan off"),
         )?;
         namespaces.ip(Place::Path, &format!("link set {device} up"))?;
     }

@@ -9,6 +9,7 @@ use crate::{Outcome, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::report::FlowReport;
+use slowpath_lab::relay::Cost;
 use slowpath_lab::truth::OneWay;
 use slowpath_model::Bytes;
 use slowpath_model::units::duration_text;
@@ -43,6 +44,8 @@ pub struct Document<'a> {
     hosts: Vec<HostResult<'a>>,
     /// The path to the receiver, and back.
     path: Vec<Way>,
+    /// CPUs that carrying the packets kept busy, on average.
+    path_cores: Option<f64>,
     /// What `slowpath diagnose --json` says of the capture at the sending host.
     diagnosis: json::Diagnosis<'a>,
 }
@@ -56,8 +59,21 @@ struct Way {
     late_p50_ns: u64,
     /// 99 of 100.
     late_p99_ns: u64,
+    /// 999 of 1000.
+    late_p99_9_ns: Option<u64>,
     /// All of them.
     late_max_ns: u64,
+    /// For how long a packet may have waited for the next ones of its super-packet, to be delivered with them; 0 if each was
+    /// delivered alone.
+    joined_within_ns: u64,
+    /// Frames in which the packets were delivered.
+    delivered_frames: Option<u64>,
+    /// Frames that the path missed, since it was too busy; a run that has any does not count.
+    missed_frames: u64,
+    /// Most frames that had come before the path took them.
+    most_waiting_frames: Option<u64>,
+    /// Most packets that were on their way at once.
+    most_packets: Option<u64>,
 }
 
 impl Way {
@@ -67,7 +83,13 @@ impl Way {
             totals: way.report.totals.clone(),
             late_p50_ns: late.p50_ns,
             late_p99_ns: late.p99_ns,
+            late_p99_9_ns: late.p99_9_ns,
             late_max_ns: late.max_ns,
+            joined_within_ns: way.report.joined_within_ns,
+            delivered_frames: way.report.delivered_frames,
+            missed_frames: way.report.missed_packets,
+            most_waiting_frames: way.report.fullest.map(|fullest| fullest.ring_frames),
+            most_packets: way.report.fullest.map(|fullest| fullest.packets),
         }
     }
 }
@@ -115,6 +137,7 @@ fn document<'a>(scenario: &'a Scenario, live: &'a Live, diagnosis: &'a Diagnosis
         flows: flows.iter().map(|(name, total)| FlowResult::of(name, total)).collect(),
         hosts: HostResult::both(scenario, &live.truth),
         path: vec![Way::of(&live.truth.path.forward), Way::of(&live.truth.path.backward)],
+        path_cores: live.truth.path.cost.map(Cost::cores),
         diagnosis: json::Diagnosis::of(diagnosis),
     }
 }

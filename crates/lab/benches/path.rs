@@ -1,0 +1,227 @@
+//! What the emulated path carries, how punctually, and what it costs, on this machine. Needs root.
+//!
+//! `cargo bench -p slowpath-lab --bench path -- [NAME]...`
+//!
+//! Nothing is captured meanwhile: only the two hosts and the relay share the CPUs. Each row is run several times; shown
+//! are the median and, in brackets, all of them. `stolen` is the share of CPU time that the machine beneath took away.
+
+use slowpath_lab::case::{Case, MTU_BYTES, Offload, Set};
+use slowpath_lab::error::LabError;
+use slowpath_lab::namespaces::{self, Place};
+use slowpath_lab::relay::{Cost, DirectionReport, Relay};
+use slowpath_lab::samples::Sampler;
+use slowpath_lab::testbed::{self, PATH_DEVICES};
+use slowpath_lab::workload::end::{CASE_TIME, EndRecord, Surroundings};
+use slowpath_lab::workload::{Stream, Workload, Writer, stream};
+use slowpath_lab::{clock, sampled, signals};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const GBIT: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+/// Payload of a full packet with timestamps.
+const SEGMENT_BYTES: u64 = 1448;
+/// A server's card, and what a card waits before it interrupts.
+const CARD_BIT_PER_S: u64 = 10 * GBIT;
+const JOINED_WITHIN_NS: u64 = 50_000;
+const RELAY_PRIORITY: i32 = 20;
+const SAMPLE_EVERY_NS: u64 = 2 * MS;
+/// First and largest buffers of sockets, so that they bind nothing.
+const BUFFERS: &str = "4096 134217728 1073741824";
+
+/// A path both ways and one connection over it.
+fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> Case {
+    let workload = Workload::Streams(vec![Stream::one(writer)]);
+    Case::new(Set::Fresh, "bench", "path/bottleneck-full", rate_bit_per_s, rtt_ns, workload)
+        .offload(Offload::SuperPackets)
+        .sysctl("net.ipv4.tcp_rmem", BUFFERS)
+        .sysctl("net.ipv4.tcp_wmem", "4096 16384 1073741824")
+        .with(|settings| {
+            settings.joined_within_ns = JOINED_WITHIN_NS;
+            settings.sender_card_bit_per_s = Some(CARD_BIT_PER_S);
+            settings.receiver_card_bit_per_s = Some(CARD_BIT_PER_S);
+        })
+}
+
+/// What came of a run.
+struct Run {
+    /// Payload acknowledged in each whole second after the first, in shares of what the link carries.
+    seconds: Vec<f64>,
+    sender: EndRecord,
+    ways: [DirectionReport; 2],
+    cost: Cost,
+    stolen: f64,
+}
+
+fn run(case: &Case) -> Result<Run, LabError> {
+    let (namespaces, hosts) = testbed::build(&case.settings)?;
+    let [forward, backward] = testbed::ways(&case.settings, [&case.forward, &case.backward], [1, 2]);
+    let (left, right) = PATH_DEVICES;
+    let relay = namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward))?;
+    let Workload::Streams(streams) = &case.workload else { panic!("benchmarks have streams") };
+    let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    let sampler = Sampler::default();
+    let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX);
+    let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None };
+    let stolen_before = stolen();
+    let (records, (ways, cost), samples) = thread::scope(|scope| {
+        let relay = scope.spawn(|| {
+            clock::make_thread_punctual(RELAY_PRIORITY);
+            relay.run(&relay_stop)
+        });
+        let samples = scope.spawn(|| sampler.run(SAMPLE_EVERY_NS, &sampler_stop));
+        let records = stream::run(&namespaces, &hosts, streams, around);
+        relay_stop.store(true, Ordering::Relaxed);
+        sampler_stop.store(true, Ordering::Relaxed);
+        (records, relay.join().expect("the relay ends"), samples.join().expect("the sampler ends"))
+    });
+    let stolen_after = stolen();
+    let (sender, _) = records?.swap_remove(0);
+    let samples = sampled::parse(&samples).map_err(LabError::system("read the samples"))?;
+    let acked = |at_ns: u64| {
+        let before = samples.iter().rev().find(|s| s.local == sender.local && s.at_ns <= at_ns);
+        before.map_or(0, |sample| sample.acked_bytes)
+    };
+    let link = case.forward.link.as_ref().map_or(1, |link| link.rate_bit_per_s);
+    let share = |bytes: u64| bytes as f64 * 8.0 / (link as f64 * SEGMENT_BYTES as f64 / MTU_BYTES as f64);
+    let began_ns = sender.write_began_ns.unwrap_or(sender.opened_ns);
+    let whole = (sender.write_ended_ns.unwrap_or(began_ns) - began_ns) / SECOND;
+    let second = |n: u64| share(acked(began_ns + (n + 1) * SECOND) - acked(began_ns + n * SECOND));
+    Ok(Run {
+        seconds: (1..whole).map(second).collect(),
+        sender,
+        ways,
+        cost,
+        stolen: (stolen_after.0 - stolen_before.0) as f64 / (stolen_after.1 - stolen_before.1).max(1) as f64,
+    })
+}
+
+/// CPU time taken away, and all of it, in ticks (proc_stat(5)).
+fn stolen() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
+    let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+    (numbers.get(7).copied().unwrap_or(0), numbers.iter().sum())
+}
+
+impl Run {
+    fn lost(&self) -> u64 {
+        self.ways.iter().map(|way| way.missed_packets + way.refused_packets).sum()
+    }
+
+    /// From the call to connect to the last acknowledgement.
+    fn seconds_taken(&self) -> f64 {
+        let ended_ns = self.sender.acknowledged_ns.or(self.sender.info_ns).unwrap_or(0);
+        ended_ns.saturating_sub(self.sender.opened_ns) as f64 / SECOND as f64
+    }
+
+    fn least_second(&self) -> f64 {
+        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The median and, in brackets, all.
+fn median(mut values: Vec<f64>, digits: usize) -> String {
+    values.sort_by(f64::total_cmp);
+    let all: Vec<String> = values.iter().map(|value| format!("{value:.digits$}")).collect();
+    format!("{} [{}]", all[all.len() / 2], all.join(", "))
+}
+
+fn row(what: &str, measured: String, reach: &str) {
+    println!("{what:<46} {measured:<44} {reach}");
+}
+
+fn times(count: usize, case: &Case) -> Result<Vec<Run>, LabError> {
+    (0..count).map(|_| run(case)).collect()
+}
+
+fn of(runs: &[Run], digits: usize, value: impl Fn(&Run) -> f64) -> String {
+    median(runs.iter().map(value).collect(), digits)
+}
+
+fn lateness(name: &str, runs: &[Run], reach: &str) {
+    let micros = |ns: u64| ns as f64 / 1e3;
+    for (n, way) in ["there", "back"].into_iter().enumerate() {
+        let late = |what: &str, value: &dyn Fn(&Run) -> u64, reach: &str| {
+            row(&format!("{name}, {way}: late, {what}, µs"), of(runs, 0, |r| micros(value(r))), reach);
+        };
+        late("half", &|r| r.ways[n].lateness.p50_ns, "");
+        late("99 of 100", &|r| r.ways[n].lateness.p99_ns, reach);
+        late("999 of 1000", &|r| r.ways[n].lateness.p99_9_ns.unwrap_or(0), "");
+    }
+}
+
+/// What every group of rows ends with.
+fn circumstances(name: &str, runs: &[Run]) {
+    row(&format!("{name}: frames missed or refused"), of(runs, 0, |r| r.lost() as f64), "0");
+    row(&format!("{name}: stolen, %"), of(runs, 1, |r| r.stolen * 100.0), "");
+}
+
+fn full(name: &str, rate_bit_per_s: u64, rtt_ns: u64, reach: &str) -> Result<(), LabError> {
+    let runs = times(3, &case(rate_bit_per_s, rtt_ns, Writer::For { duration_ns: 8 * SECOND }))?;
+    row(&format!("{name}: least of 7 s, % of the line"), of(&runs, 1, |r| r.least_second() * 100.0), reach);
+    let mean = |r: &Run| r.seconds.iter().sum::<f64>() / r.seconds.len().max(1) as f64 * 100.0;
+    row(&format!("{name}: on average, %"), of(&runs, 1, mean), "");
+    row(&format!("{name}: CPUs of the relay"), of(&runs, 2, |r| r.cost.cores()), "at most 0.7 at 1 Gbit/s");
+    let joined =
+        |r: &Run| r.ways[0].delivered_packets as f64 / r.ways[0].delivered_frames.unwrap_or(1).max(1) as f64;
+    row(&format!("{name}: packets in a frame"), of(&runs, 1, joined), "");
+    lateness(name, &runs, "at most 150");
+    circumstances(name, &runs);
+    Ok(())
+}
+
+/// Small messages over an empty path.
+fn idle() -> Result<(), LabError> {
+    let writer = Writer::Messages { bytes: 200, every_ns: 10 * MS, count: 400 };
+    let runs = times(3, &case(GBIT, 40 * MS, writer))?;
+    lateness("idle", &runs, "at most 50");
+    let least = |r: &Run| r.sender.info.as_ref().map_or(0.0, |info| f64::from(info.min_rtt_us)) - 40_000.0;
+    row("idle: least round trip beyond 40 ms, µs", of(&runs, 0, least), "");
+    row("idle: CPUs of the relay", of(&runs, 2, |r| r.cost.cores()), "");
+    circumstances("idle", &runs);
+    Ok(())
+}
+
+/// How long 128 MB take when TCP has not to find the rate out: the first window fills the path. A round trip goes by for
+/// the SYN, one for the first 64 KiB, which is all that a SYN's window can say (RFC 7323, section 2.2), and one until the
+/// last byte is acknowledged.
+fn theory() -> Result<(), LabError> {
+    const BYTES: u64 = 128_000_000;
+    for rtt_us in [500, 25_000, 50_000, 100_000, 200_000] {
+        let rtt_ns = rtt_us * 1000;
+        let window = GBIT * rtt_ns / 8 / SECOND / MTU_BYTES + 100;
+        let case = case(GBIT, rtt_ns, Writer::Total { bytes: BYTES })
+            .queue(u32::try_from(2 * window).unwrap_or(u32::MAX))
+            .with(|settings| settings.sender_route = Some(format!("initcwnd {window}")));
+        let line = GBIT as f64 * SEGMENT_BYTES as f64 / MTU_BYTES as f64 / 8.0;
+        let expected = BYTES as f64 / line + 3.0 * rtt_ns as f64 / SECOND as f64;
+        let runs = times(3, &case)?;
+        let name = format!("128 MB, {} ms", rtt_us as f64 / 1000.0);
+        let error = |r: &Run| (r.seconds_taken() / expected - 1.0) * 100.0;
+        row(&format!("{name}: beyond {expected:.3} s, %"), of(&runs, 1, error), "±5");
+        circumstances(&name, &runs);
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), LabError> {
+    signals::remove_namespaces_when_ended()?;
+    namespaces::remove_leftovers()?;
+    let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+    row("", "measured".to_owned(), "reach");
+    let groups: [(&str, fn() -> Result<(), LabError>); 4] = [
+        ("idle", idle),
+        ("1gbit", || full("1 Gbit/s, 40 ms", GBIT, 40 * MS, "99")),
+        ("4gbit", || full("4 Gbit/s, 10 ms", 4 * GBIT, 10 * MS, "carried")),
+        ("theory", theory),
+    ];
+    for (_, measure) in groups.iter().filter(|(name, _)| is_wanted(name)) {
+        measure()?;
+        thread::sleep(Duration::from_millis(200));
+    }
+    Ok(())
+}

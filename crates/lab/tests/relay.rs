@@ -1,0 +1,120 @@
+//! The relay between two real hosts: what one writes the other reads, byte for byte, and every packet is accounted for.
+
+use slowpath_lab::case::{Family, Offload, Settings};
+use slowpath_lab::namespaces::{Namespaces, Place};
+use slowpath_lab::path::PathConfig;
+use slowpath_lab::path::link::{LinkConfig, QueueLimit};
+use slowpath_lab::path::loss::LossConfig;
+use slowpath_lab::path::{DropReason, ReorderConfig};
+use slowpath_lab::relay::{DirectionReport, Fate, Relay};
+use slowpath_lab::testbed::{self, PATH_DEVICES};
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const BYTES: usize = 6_000_000;
+
+/// A path that does to packets all that a path can.
+fn config() -> PathConfig {
+    PathConfig {
+        loss: vec![LossConfig::Random { probability_ppm: 5_000 }],
+        link: Some(LinkConfig {
+            rate_bit_per_s: 200_000_000,
+            queue: QueueLimit::Packets(200),
+            stalls: Vec::new(),
+        }),
+        delay_ns: 2_000_000,
+        reorder: Some(ReorderConfig { probability_ppm: 5_000, extra_ns: 500_000 }),
+        duplicate_ppm: 5_000,
+        ..PathConfig::default()
+    }
+}
+
+/// Bytes that differ wherever packets could be mixed up; a checksum that is left to the card guards none of them.
+fn pattern() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_ne_bytes()
+    };
+    (0..BYTES / 8).flat_map(|_| next()).collect()
+}
+
+/// Sends the pattern from the sender's host to the receiver's, and gives what arrived.
+fn transfer(namespaces: &Namespaces, to: IpAddr) -> Vec<u8> {
+    // The socket's namespace is that of the thread that makes it.
+    let listener = namespaces.inside(Place::Receiver, || Ok(TcpListener::bind((to, 5001)).unwrap())).unwrap();
+    thread::scope(|scope| {
+        let received = scope.spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let connect = || Ok(TcpStream::connect((to, 5001)).unwrap());
+        let mut stream = namespaces.inside(Place::Sender, connect).unwrap();
+        stream.write_all(&pattern()).unwrap();
+        drop(stream);
+        received.join().unwrap()
+    })
+}
+
+fn carried(settings: &Settings) -> (Vec<u8>, [DirectionReport; 2]) {
+    let (namespaces, hosts) = testbed::build(settings).unwrap();
+    let config = config();
+    let [forward, backward] = testbed::ways(settings, [&config, &config], [7, 8]);
+    let (left, right) = PATH_DEVICES;
+    let relay = namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward)).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let relay = scope.spawn(|| relay.run(&stop));
+        let bytes = transfer(&namespaces, hosts.receiver);
+        // The last ACKs are on their way.
+        thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        (bytes, relay.join().unwrap().0)
+    })
+}
+
+#[test]
+#[ignore = "needs root"]
+fn every_byte_arrives_and_every_packet_is_accounted_for() {
+    for (offload, family, vlan, card) in [
+        (Offload::PerPacket, Family::V4, None, None),
+        (Offload::PerPacket, Family::V6, Some(7), Some(1_000_000_000)),
+        (Offload::SuperPackets, Family::V4, None, Some(1_000_000_000)),
+        (Offload::SuperPackets, Family::V6, None, None),
+        (Offload::SuperPackets, Family::V4, Some(7), None),
+    ] {
+        let settings = Settings { offload, family, vlan, sender_card_bit_per_s: card, ..Settings::plain() };
+        let (bytes, reports) = carried(&settings);
+        assert!(bytes == pattern(), "{offload:?} {family:?}: {} bytes, or others", bytes.len());
+        for report in &reports {
+            let of = |fate| report.faults.iter().filter(|fault| fault.fate == fate).count() as u64;
+            let is_dropped = |fate| matches!(fate, Fate::Dropped(_));
+            let dropped = report.faults.iter().filter(|fault| is_dropped(fault.fate)).count() as u64;
+            assert!(report.is_conserved(), "{report:?}");
+            assert_eq!((report.missed_packets, report.refused_packets), (0, 0), "{offload:?} {family:?}");
+            assert_eq!(dropped, report.totals.dropped());
+            assert_eq!(of(Fate::Duplicated), report.totals.duplicated_packets);
+            // One that comes twice and late counts as coming twice.
+            assert!(of(Fate::HeldBack) <= report.totals.held_back_packets);
+            assert!(report.faults.iter().all(|fault| fault.length_bytes <= 1500));
+        }
+        let [forward, _] = &reports;
+        assert!(forward.totals.dropped_packets.contains_key(&DropReason::Random));
+        let (frames, packets) = (forward.delivered_frames.unwrap(), forward.delivered_packets);
+        match offload {
+            Offload::PerPacket => assert_eq!((frames, forward.cut_super_packets), (packets, 0)),
+            Offload::SuperPackets => {
+                assert!(forward.cut_super_packets > 50, "{}", forward.cut_super_packets);
+                assert!(frames < packets, "{frames} frames of {packets} packets");
+            }
+        }
+    }
+}
