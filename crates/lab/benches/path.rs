@@ -207,13 +207,15 @@ fn theory() -> Result<(), LabError> {
     Ok(())
 }
 
+type Measure = fn() -> Result<(), LabError>;
+
 fn main() -> Result<(), LabError> {
     signals::remove_namespaces_when_ended()?;
     namespaces::remove_leftovers()?;
     let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
     row("", "measured".to_owned(), "reach");
-    let groups: [(&str, fn() -> Result<(), LabError>); 4] = [
+    let groups: [(&str, Measure); 4] = [
         ("idle", idle),
         ("1gbit", || full("1 Gbit/s, 40 ms", GBIT, 40 * MS, "99")),
         ("4gbit", || full("4 Gbit/s, 10 ms", 4 * GBIT, 10 * MS, "carried")),
