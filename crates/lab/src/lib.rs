@@ -5,8 +5,7 @@
 //! happened, and writes the captures with their [`truth`].
 //!
 //! - The path: [`path`] decides, purely, what becomes of each packet; [`relay`] reads packets, asks it, and
-//!   delivers them when due; [`frame`] reads and cuts them. [`wire`] is a path of the kernel's own for traffic
-//!   that is too much for the relay.
+//!   delivers them when due; [`frame`] says what they carry. [`wire`] is a path of the kernel's own, which delays nothing.
 //! - The hosts: [`namespaces`], which never outlive a run for long; [`testbed`], their interfaces, addresses
 //!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
 //! - What runs: [`workload`]; what else does: [`load`]. How either is scheduled: [`task`]; on which of the machine's

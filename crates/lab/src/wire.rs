@@ -1,5 +1,5 @@
-//! A path made by the kernel alone: a bridge with rate limits, for traffic of more packets than the relay and
-//! its bookkeeping are meant for. It delays nothing but what its queues hold.
+//! A path made by the kernel alone: a bridge with rate limits, for long traffic of which nothing but a capture is wanted.
+//! It delays nothing but what its queues hold.
 
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};

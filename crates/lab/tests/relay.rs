@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BYTES: usize = 6_000_000;
 
@@ -64,10 +64,9 @@ fn transfer(namespaces: &Namespaces, to: IpAddr) -> Vec<u8> {
     })
 }
 
-fn carried(settings: &Settings) -> (Vec<u8>, [DirectionReport; 2]) {
+fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionReport; 2]) {
     let (namespaces, hosts) = testbed::build(settings).unwrap();
-    let config = config();
-    let [forward, backward] = testbed::ways(settings, [&config, &config], [7, 8]);
+    let [forward, backward] = testbed::ways(settings, [config, config], [7, 8]);
     let (left, right) = PATH_DEVICES;
     let relay = namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward)).unwrap();
     let stop = AtomicBool::new(false);
@@ -100,7 +99,7 @@ fn every_byte_arrives_and_every_packet_is_accounted_for() {
             sender_card_bit_per_s: card,
             ..Settings::plain()
         };
-        let (bytes, reports) = carried(&settings);
+        let (bytes, reports) = carried(&settings, &config());
         assert!(bytes == pattern(), "{settings:?}: {} bytes, or others", bytes.len());
         for report in &reports {
             let of = |fate| report.faults.iter().filter(|fault| fault.fate == fate).count() as u64;
@@ -123,6 +122,36 @@ fn every_byte_arrives_and_every_packet_is_accounted_for() {
             frames < packets,
             receiver == Offload::SuperPackets,
             "{frames} frames of {packets} packets"
+        );
+    }
+}
+
+/// Without a card of its own the sender hands all that its window allows to the path at once. With one, what the card
+/// cannot have sent yet waits in the host, so that no more is on the path than the card fills it with.
+#[test]
+#[ignore = "needs root"]
+fn a_card_holds_back_what_it_could_not_have_sent() {
+    const CARD_BIT_PER_S: u64 = 100_000_000;
+    let config = PathConfig { delay_ns: 5_000_000, ..PathConfig::default() };
+    for offload in [Offload::PerPacket, Offload::SuperPackets] {
+        let most_packets = |card| {
+            let settings = Settings { offload, sender_card_bit_per_s: card, ..Settings::plain() };
+            let began = Instant::now();
+            let (bytes, [forward, _]) = carried(&settings, &config);
+            assert!(bytes == pattern());
+            (forward.fullest.unwrap().packets, began.elapsed())
+        };
+        let (unheld, _) = most_packets(None);
+        let way = CARD_BIT_PER_S * config.delay_ns / 8 / 1_000_000_000 / 1500;
+        // Beside what is on the way, what the token bucket lets through at once; a relay or a bucket that is late has more.
+        let held = (0..6).map(|_| most_packets(Some(CARD_BIT_PER_S))).find(|(packets, took)| {
+            let bits = BYTES as f64 * 8.0;
+            assert!(took.as_secs_f64() > bits / CARD_BIT_PER_S as f64, "faster than the card: {took:?}");
+            *packets <= 4 * way
+        });
+        assert!(
+            held.is_some() && unheld > 6 * way,
+            "{offload:?}: {held:?}, without a card {unheld}, way {way}"
         );
     }
 }
