@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 fn scenarios() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let inside = |folder: PathBuf| fs::read_dir(folder).expect("a folder of scenarios");
-    let entries = inside(folder.join("live")).chain(inside(folder));
+    let entries =
+        ["live", "wu"].into_iter().flat_map(|name| inside(folder.join(name))).chain(inside(folder.clone()));
     let files = entries.map(|entry| entry.expect("an entry").path());
     let mut files: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
