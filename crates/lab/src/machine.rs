@@ -57,6 +57,12 @@ pub fn abilities() -> Vec<Ability> {
         program("tcpdump", "tcpdump", "captures at both hosts"),
         ability("priority", "lets the path deliver in time on a busy machine", false, priority()),
         ability("CPUs", "carry two hosts and the path", false, cpus()),
+        ability(
+            "steering",
+            "puts a host's receive softirqs on the CPU that a scenario names",
+            false,
+            steering(),
+        ),
         ability("punctuality", "decides which runs count", false, punctuality()),
         ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
         ability("leftovers", "of runs that were killed", false, leftovers()),
@@ -117,6 +123,15 @@ fn cpus() -> Found {
     match thread::available_parallelism().map_or(1, usize::from) {
         1 => missing("there is one", "take a machine with two: on one the path waits for the hosts"),
         cpus => Found::There(format!("{cpus}")),
+    }
+}
+
+fn steering() -> Found {
+    // Every machine has a loopback device, and a file for each of its queues if the kernel can do that at all.
+    if Path::new("/sys/class/net/lo/queues/rx-0/rps_cpus").exists() {
+        Found::There("receive packet steering".into())
+    } else {
+        missing("no receive packet steering", "take a kernel with CONFIG_RPS, and mount /sys")
     }
 }
 
