@@ -44,6 +44,15 @@ impl Waits {
         self.places[on as usize].get_or_insert_with(Default::default).add(lasted, weight);
     }
 
+    /// Adds what waited elsewhere.
+    pub fn join(&mut self, other: &Self) {
+        for (own, other) in self.places.iter_mut().zip(&other.places) {
+            if let Some(other) = other {
+                own.get_or_insert_with(Default::default).join(other);
+            }
+        }
+    }
+
     /// The places where there were waits, on the way from the card to the process.
     pub fn spreads(&self) -> impl Iterator<Item = Spread> {
         let places = Wait::ALL.iter().zip(&self.places);
@@ -62,6 +71,11 @@ impl At {
     fn add(&mut self, lasted: Duration, weight: u64) {
         self.times.add(lasted, weight);
         self.classes[CLASSES.iter().take_while(|bound| **bound <= lasted).count()] += weight;
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.times.join(&other.times);
+        self.classes.iter_mut().zip(other.classes).for_each(|(own, other)| *own += other);
     }
 
     fn spread(&self, on: Wait) -> Option<Spread> {

@@ -3,12 +3,12 @@
 mod document;
 mod files;
 mod table;
-mod waits;
 mod watch;
 
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::scenario::{self, Changes};
+use crate::waits::Waiting;
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,7 +24,6 @@ use slowpath_views::{Diagnosis, Recording, json as views, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
-use waits::Waiting;
 use watch::Watchers;
 
 pub use document::Document;

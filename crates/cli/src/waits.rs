@@ -2,13 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_analyses::waits::Spread;
-use slowpath_model::{Bytes, Wait};
-use slowpath_views::quantity::{count, duration};
+use slowpath_analyses::waits::{Spread, Waits};
+use slowpath_model::{Bytes, End, EventKind, Wait};
+use slowpath_scenario::Scenario;
+use slowpath_views::quantity::{count, duration, share};
 use std::time::Duration;
 
 /// What stands above the cells of [`row`].
-pub const HEADING: [&str; 5] = ["where it waited", "how often", "median", "99 %", "longest"];
+pub const HEADING: [&str; 7] =
+    ["where it waited", "how often", "median", "99 %", "longest", "over 10 ms", "over 200 ms"];
 
 /// How long something waited in a place.
 #[derive(Serialize, JsonSchema)]
@@ -45,6 +47,86 @@ impl WaitTimes {
     }
 }
 
+/// How long something waited in a place, at one end of a flow.
+#[derive(Serialize, JsonSchema)]
+pub struct WaitResult<'a> {
+    /// The flow.
+    flow: &'a str,
+    /// The host.
+    host: &'a str,
+    /// How long.
+    #[serde(flatten)]
+    times: WaitTimes,
+}
+
+/// What was waited at both ends of each of the scenario's flows.
+pub struct Waiting {
+    /// The flow of each stream.
+    flows: Vec<usize>,
+    ends: Vec<[Waits; 2]>,
+}
+
+/// How long something waited in a place.
+pub struct Row<'a> {
+    pub flow: &'a str,
+    pub host: &'a str,
+    pub spread: Spread,
+}
+
+impl Waiting {
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            flows: scenario.flow_of_streams(),
+            ends: scenario.flows.iter().map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// Something happened at one end of a connection of this stream.
+    pub fn happened(&mut self, stream: usize, kind: &EventKind) {
+        if let EventKind::Waited { end, on, lasted, amount, times } = *kind
+            && let Some(flow) = self.flows.get(stream)
+        {
+            self.ends[*flow][end.index()].add(on, lasted, amount, times);
+        }
+    }
+
+    /// What waited at one end of a connection of this flow.
+    pub fn join(&mut self, flow: usize, end: End, waits: &Waits) {
+        if let Some(ends) = self.ends.get_mut(flow) {
+            ends[end.index()].join(waits);
+        }
+    }
+
+    pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
+        scenario.flows.iter().zip(&self.ends).flat_map(move |(flow, ends)| {
+            End::BOTH.into_iter().flat_map(move |end| {
+                let host = if end == End::A { flow.client } else { flow.server };
+                let host = &scenario.host(host).name;
+                ends[end.index()].spreads().map(move |spread| Row { flow: &flow.name, host, spread })
+            })
+        })
+    }
+
+    /// The same for a document.
+    pub fn results<'a>(&'a self, scenario: &'a Scenario) -> Vec<WaitResult<'a>> {
+        let result =
+            |row: Row<'a>| WaitResult { flow: row.flow, host: row.host, times: WaitTimes::of(&row.spread) };
+        self.rows(scenario).map(result).collect()
+    }
+
+    /// The table's rows, with a heading; none where nothing waited for any time.
+    pub fn table(&self, scenario: &Scenario) -> Vec<Vec<String>> {
+        let waited = self.rows(scenario).filter(|row| row.spread.longest > Duration::ZERO);
+        let rows = waited.map(|Row { flow, host, spread }| row(&format!("{flow}, {host}"), &spread));
+        let rows: Vec<Vec<String>> = rows.collect();
+        if rows.is_empty() {
+            rows
+        } else {
+            [HEADING.map(str::to_owned).to_vec()].into_iter().chain(rows).collect()
+        }
+    }
+}
+
 /// A row of a table, its first cell what is before the colon and the place.
 pub fn row(before: &str, spread: &Spread) -> Vec<String> {
     let of = if spread.on == Wait::ReceiveQueue {
@@ -53,7 +135,12 @@ pub fn row(before: &str, spread: &Spread) -> Vec<String> {
         count(spread.count)
     };
     let times = [spread.median, spread.p99, spread.longest].map(duration);
-    [format!("{before}: {}", words(spread.on)), of].into_iter().chain(times).collect()
+    let over = |class: usize| share(spread.classes[class..].iter().sum::<u64>() as f64 / spread.count as f64);
+    [format!("{before}: {}", words(spread.on)), of]
+        .into_iter()
+        .chain(times)
+        .chain([over(2), over(4)])
+        .collect()
 }
 
 fn words(on: Wait) -> &'static str {

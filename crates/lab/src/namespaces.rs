@@ -9,6 +9,7 @@
 use crate::error::LabError;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -174,6 +175,13 @@ fn remove(name: &str) {
     if let Ok(mut made) = MADE.lock() {
         made.retain(|m| m != name);
     }
+}
+
+/// The numbers of the namespaces that this process has made and not yet removed: those of `/proc/PID/ns/net`.
+pub fn numbers() -> Vec<u64> {
+    let made = MADE.lock().map(|made| made.clone()).unwrap_or_default();
+    let number = |name: &String| Some(std::fs::metadata(Path::new(DIRECTORY).join(name)).ok()?.ino());
+    made.iter().filter_map(number).collect()
 }
 
 /// Removes every namespace that this process has made; for the thread that waits for signals.

@@ -32,6 +32,13 @@ impl Histogram {
         self.longest = self.longest.max(nanos);
     }
 
+    /// Adds what was counted elsewhere.
+    pub fn join(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(own, other)| *own += other);
+        self.total += other.total;
+        self.longest = self.longest.max(other.longest);
+    }
+
     /// How many were counted.
     pub fn total(&self) -> u64 {
         self.total

@@ -1,9 +1,12 @@
 //! A scenario on this machine's kernel: what was transferred, what the path did, and what a capture at the sending host
 //! says.
 
+use super::probe::{self, Probe};
 use crate::console::Console;
 use crate::recording;
+use crate::waits::Waiting;
 use anyhow::ensure;
+use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
 use slowpath_lab::host::Host;
@@ -15,7 +18,7 @@ use slowpath_lab::workload::Workload;
 use slowpath_lab::workload::end::EndRecord;
 use slowpath_lab::workload::stream::number_of;
 use slowpath_lab::{run, scenario, signals, task};
-use slowpath_model::{Bytes, Instant};
+use slowpath_model::{Bytes, End, Instant};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::report::Total;
 use slowpath_views::Recording;
@@ -34,6 +37,10 @@ pub struct Live {
     pub not_kept: u64,
     /// What makes the run not count; nothing if it does.
     pub invalid: Vec<String>,
+    /// What waited on the hosts, as their kernel told.
+    pub waiting: Waiting,
+    /// Why nothing is known of that.
+    pub unwatched: Option<String>,
 }
 
 /// Runs it, and tells each flow that the sending host's capture shows.
@@ -52,7 +59,10 @@ pub fn run(
     let waiting = console.working(&scenario.title);
     let scratch = Scratch::create()?;
     let folder = keep.map_or_else(|| scratch.file("run"), Path::to_owned);
-    let outcome = run::run(&case, &folder, run::Packing::Quick)?;
+    let probe = Probe::start();
+    let outcome = run::run(&case, &folder, run::Packing::Quick);
+    let seen = probe.and_then(Probe::finish);
+    let outcome = outcome?;
     drop(waiting);
     let failed: Vec<_> = outcome.truth.checks.iter().filter(|check| !check.holds).collect();
     ensure!(outcome.written, "the machine was too busy to carry and capture every packet: {failed:?}");
@@ -66,7 +76,17 @@ pub fn run(
         Recording { name: format!("{}, at the sending host", scenario.heading()), gone: true, ..read }
     };
     let (not_kept, ()) = analysis.finish_each(each);
+    let mut waiting = Waiting::new(scenario);
+    let unwatched = match seen {
+        Ok(accounts) => {
+            join(&mut waiting, scenario, &outcome.truth, &accounts);
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    };
     Ok(Live {
+        waiting,
+        unwatched,
         totals: totals(scenario, &outcome.truth),
         invalid: invalid(&outcome.truth),
         recording,
@@ -84,6 +104,21 @@ fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
         }
     }
     totals
+}
+
+/// What waited at both ends of each connection, to what waited in its flow.
+fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[Account]) {
+    let flows = scenario.flow_of_streams();
+    let sender = scenario.flows[0].sender_host();
+    for connection in &truth.connections {
+        let Some(number) = flow_of(&flows, truth, connection) else { continue };
+        let client = if scenario.flows[number].client == sender { End::A } else { End::B };
+        for (waits, end) in probe::waits(accounts, connection).into_iter().zip([client, !client]) {
+            if let Some(waits) = waits {
+                waiting.join(number, end, waits);
+            }
+        }
+    }
 }
 
 /// The flow of a connection, given those of all streams.

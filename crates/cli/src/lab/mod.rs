@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod hosts;
 mod live;
+mod probe;
 mod run;
 
 #[cfg(test)]

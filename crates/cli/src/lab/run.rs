@@ -4,7 +4,8 @@ use super::Asked;
 use super::hosts::HostResult;
 use super::live::{self, Live};
 use crate::console::{self, Console};
-use crate::transfers::{self, FlowResult};
+use crate::transfers::{self, FlowResult, align};
+use crate::waits::WaitResult;
 use crate::{Outcome, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,6 +43,10 @@ pub struct Document<'a> {
     flows: Vec<FlowResult<'a>>,
     /// Both hosts, the sender's first.
     hosts: Vec<HostResult<'a>>,
+    /// Where packets, data and processes waited, at each end of each flow.
+    waits: Vec<WaitResult<'a>>,
+    /// Why nothing is known of that; `null` if it is.
+    unwatched: Option<&'a str>,
     /// The path to the receiver, and back.
     path: Vec<Way>,
     /// CPUs that carrying the packets kept busy, on average.
@@ -136,6 +141,8 @@ fn document<'a>(scenario: &'a Scenario, live: &'a Live, diagnosis: &'a Diagnosis
         invalid: &live.invalid,
         flows: flows.iter().map(|(name, total)| FlowResult::of(name, total)).collect(),
         hosts: HostResult::both(scenario, &live.truth),
+        waits: live.waiting.results(scenario),
+        unwatched: live.unwatched.as_deref(),
         path: vec![Way::of(&live.truth.path.forward), Way::of(&live.truth.path.backward)],
         path_cores: live.truth.path.cost.map(Cost::cores),
         diagnosis: json::Diagnosis::of(diagnosis),
@@ -153,6 +160,14 @@ fn print(scenario: &Scenario, live: &Live, out: &mut impl Write) -> io::Result<(
     writeln!(out)?;
     transfers::print(&named(scenario, &live.totals), out)?;
     writeln!(out)?;
+    let waits = live.waiting.table(scenario);
+    if !waits.is_empty() {
+        align(&waits, out)?;
+        writeln!(out)?;
+    }
+    if let Some(why) = &live.unwatched {
+        writeln!(out, "where packets waited on the hosts is not known: {why}")?;
+    }
     for host in HostResult::both(scenario, &live.truth) {
         host.print(out)?;
     }

@@ -4,8 +4,6 @@ use super::Watched;
 use crate::transfers::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
-use slowpath_analyses::waits::CLASSES;
-use slowpath_model::units::duration_text;
 use slowpath_model::{End, Rate};
 use slowpath_views::quantity::{count, counted, duration, share};
 use std::io::{self, Write};
@@ -80,17 +78,13 @@ fn waits(account: &Account, out: &mut impl Write) -> io::Result<()> {
     for end in End::BOTH {
         let Some(own) = &account.ends[end.index()] else { continue };
         for spread in own.waits.spreads() {
-            let late: u64 = spread.classes[2..].iter().sum();
-            let late = share(late as f64 / spread.count as f64);
-            let row = waits::row(&format!("   {}", account.key.endpoint(end)), &spread);
-            rows.push(row.into_iter().chain([late]).collect());
+            rows.push(waits::row(&format!("   {}", account.key.endpoint(end)), &spread));
         }
     }
     if rows.is_empty() {
         return Ok(());
     }
-    let over = format!("over {}", duration_text(CLASSES[1]));
-    let mut heading: Vec<String> = waits::HEADING.into_iter().map(str::to_owned).chain([over]).collect();
+    let mut heading = waits::HEADING.map(str::to_owned).to_vec();
     heading[0].insert_str(0, "   ");
     rows.insert(0, heading);
     align(&rows, out)

@@ -1,12 +1,10 @@
 //! What `slowpath run --json` prints.
 
 use super::table::flows;
-use super::waits::Waiting;
 use crate::transfers::FlowResult;
-use crate::waits::WaitTimes;
+use crate::waits::{WaitResult, Waiting};
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_analyses::waits::Spread;
 use slowpath_path::Totals;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
@@ -82,18 +80,6 @@ struct PathResult<'a> {
     totals: Totals,
 }
 
-/// How long something waited in a place.
-#[derive(Serialize, JsonSchema)]
-pub struct WaitResult<'a> {
-    /// The flow.
-    flow: &'a str,
-    /// The host.
-    host: &'a str,
-    /// How long.
-    #[serde(flatten)]
-    times: WaitTimes,
-}
-
 impl<'a> Document<'a> {
     pub fn of(
         scenario: &'a Scenario,
@@ -114,10 +100,7 @@ impl<'a> Document<'a> {
                 .collect(),
             hosts: hosts.map(|(host, report)| HostResult::of(&host.name, report)).collect(),
             paths: paths(scenario, simulation),
-            waits: waiting
-                .rows(scenario)
-                .map(|row| WaitResult::of(row.flow, row.host, &row.spread))
-                .collect(),
+            waits: waiting.results(scenario),
             diagnosis,
         }
     }
@@ -137,12 +120,6 @@ impl<'a> HostResult<'a> {
             sockets: report.sockets,
             transmit: report.transmit,
         }
-    }
-}
-
-impl<'a> WaitResult<'a> {
-    fn of(flow: &'a str, host: &'a str, spread: &Spread) -> Self {
-        Self { flow, host, times: WaitTimes::of(spread) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
-use super::waits::Waiting;
 use crate::transfers::{self, align};
+use crate::waits::Waiting;
 use slowpath_model::Instant;
 use slowpath_model::units::duration_text;
 use slowpath_scenario::Scenario;

@@ -1,7 +1,7 @@
 //! Who watches a run: the analysis, and the files that are written of it.
 
 use super::files::Capture;
-use super::waits::Waiting;
+use crate::waits::Waiting;
 use slowpath_analyses::Analysis;
 use slowpath_recording::{Ending, Writer};
 use slowpath_simulator::{Observer, Occurrence, Sight, Tap, Wants};
@@ -52,7 +52,7 @@ impl Observer for Watchers {
     }
 
     fn happened(&mut self, occurrence: &Occurrence<'_>) {
-        self.waiting.happened(occurrence);
+        self.waiting.happened(occurrence.link.stream, &occurrence.kind);
         for record in &mut self.records {
             record.happened(occurrence);
         }

@@ -46,6 +46,13 @@ struct Socket {
     is_seen: bool,
 }
 
+impl Socket {
+    fn owner(&self) -> (FlowId, End, Owner) {
+        let Account { flow, sample, .. } = &*self.before;
+        (self.flow, self.end, Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns })
+    }
+}
+
 /// Makes events of what the probe tells. It touches no kernel: records can be played to it again.
 #[derive(Default)]
 pub struct Decoder {
@@ -54,6 +61,8 @@ pub struct Decoder {
     flows: HashMap<FlowId, [Option<u64>; 2]>,
     /// The last flow between two endpoints, and how many there were.
     between: HashMap<(Endpoint, Endpoint), (FlowId, u32)>,
+    /// Whose the sockets were that are over since the last time.
+    gone: Vec<(FlowId, End, Owner)>,
     last: u32,
     epoch_ns: Option<u64>,
     check: Check,
@@ -85,6 +94,7 @@ impl Live {
     /// If the kernel does not say.
     pub fn tell(&mut self, sink: &mut impl Sink) -> Result<(), LiveError> {
         let Self { probe, decoder } = self;
+        decoder.gone.clear();
         probe.read(|record| decoder.take(record, sink))?;
         decoder.sweep(sink);
         Ok(())
@@ -102,16 +112,10 @@ impl Live {
         Ok(Check { untold: totals.ring_full, unwatched: totals.no_memory, ..check })
     }
 
-    /// Whose the sockets are that live, by flow and end.
+    /// Whose the sockets are of which was told last, by flow and end; those that are over since are among them.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
-        self.decoder.sockets.values().map(|socket| {
-            let flow = &socket.before.flow;
-            (
-                socket.flow,
-                socket.end,
-                Owner { inode: socket.before.sample.inode, cgroup: flow.cgroup, netns: flow.netns },
-            )
-        })
+        let living = self.decoder.sockets.values().map(Socket::owner);
+        living.chain(self.decoder.gone.iter().copied())
     }
 
     /// When the first event was, in nanoseconds since 1970; `None` before it.
@@ -156,6 +160,7 @@ impl Decoder {
 
     fn forget(&mut self, cookie: u64, sink: &mut impl Sink) {
         let Some(socket) = self.sockets.remove(&cookie) else { return };
+        self.gone.push(socket.owner());
         self.check.add(&socket.before);
         let Some(ends) = self.flows.get_mut(&socket.flow) else { return };
         ends[socket.end.index()] = None;
