@@ -4,10 +4,10 @@ use crate::case::{Case, Check};
 use crate::path::DropReason;
 use crate::path::link::LinkConfig;
 use crate::relay::Fate;
-use crate::tcp_info::TcpInfo;
 use crate::truth::{CheckResult, Connection, Truth, overall_share};
 use crate::workload::Workload;
 use crate::workload::end::EndRecord;
+use slowpath_live::TcpInfo;
 
 /// The ends that send what the case is about: those on the sender's host, unless a stream is reversed.
 pub fn sending_ends<'a>(case: &Case, connections: &'a [Connection]) -> Vec<&'a EndRecord> {

@@ -12,7 +12,7 @@
 //!   CPUs: [`cpus`].
 //! - What is kept: [`watch`] (tcpdump), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
-//! - What is known afterwards: [`tcp_info`], [`samples`] and [`sampled`], [`counters`].
+//! - What is known afterwards: [`samples`] and [`sampled`], [`counters`].
 //!
 //! It needs root, and `ip`, `tc`, `ethtool` and `tcpdump`. Nothing on the host is changed but the namespaces it
 //! makes; sysctls are set inside those only.
@@ -43,7 +43,6 @@ pub mod scenario;
 pub mod scratch;
 pub mod signals;
 pub mod task;
-pub mod tcp_info;
 pub mod testbed;
 pub mod truth;
 pub mod vlan;

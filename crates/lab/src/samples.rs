@@ -1,7 +1,7 @@
 //! The kernel's view of every socket, taken at a steady pace while the transfer runs.
 
 use crate::clock;
-use crate::tcp_info::TcpInfo;
+use slowpath_live::TcpInfo;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};

@@ -55,7 +55,7 @@ const CRATES: &[Allowed] = &[
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
-    allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL], &[]),
+    allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",

@@ -18,9 +18,11 @@ pub struct Document<'a> {
     seconds: f64,
     /// The connections, that which carried most first.
     flows: Vec<FlowResult<'a>>,
-    /// What was seen of what the kernel counted.
-    check: CheckResult,
-    /// What this kernel does not tell.
+    /// Flows that were too many to be kept.
+    flows_not_kept: u64,
+    /// What the probe saw of what the kernel counted; `null` with `--own`.
+    check: Option<CheckResult>,
+    /// What cannot be seen on this kernel, or with `--own`.
     unseen: &'a [&'static str],
 }
 
@@ -114,26 +116,23 @@ struct CheckResult {
     untold: u64,
     /// Sockets for which the kernel had no memory.
     unwatched: u64,
-    /// Flows that were too many to be kept.
-    flows_not_kept: u64,
 }
 
 impl<'a> Document<'a> {
     pub fn of(watched: &'a Watched) -> Self {
-        let check = &watched.check;
         Self {
             schema: "slowpath/live/1",
             seconds: watched.lasted.as_secs_f64(),
             flows: watched.accounts.iter().map(|account| FlowResult::of(watched, account)).collect(),
-            check: CheckResult {
+            flows_not_kept: watched.not_kept,
+            check: watched.check.as_ref().map(|check| CheckResult {
                 sockets: check.sockets,
                 kernel_segments: check.kernel_segments,
                 segments: check.segments,
                 unstamped: check.unstamped,
                 untold: check.untold,
                 unwatched: check.unwatched,
-                flows_not_kept: watched.not_kept,
-            },
+            }),
             unseen: &watched.unseen,
         }
     }

@@ -2,6 +2,7 @@
 
 mod document;
 mod owners;
+mod source;
 mod table;
 
 pub use document::Document;
@@ -13,9 +14,10 @@ use anyhow::Context;
 use clap::{Args, ValueHint};
 use owners::{Owners, cgroups_below};
 use slowpath_analyses::hosts::{Account, Hosts};
-use slowpath_live::{Check, Filter, Live};
+use slowpath_live::{Check, Filter, LiveError};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId};
+use source::Source;
 use std::cmp::Reverse;
 use std::io::Write;
 use std::os::linux::fs::MetadataExt;
@@ -47,6 +49,10 @@ pub struct Asked {
     /// With --live: only connections of this network namespace: its name, as `ip netns` has it, or its file
     #[arg(long, value_name = "NETNS", requires = "live")]
     netns: Option<PathBuf>,
+    /// With --live: without privilege, by asking the kernel ten times a second (TCP_INFO over inet_diag); says what
+    /// cannot be seen this way
+    #[arg(long, requires = "live", conflicts_with_all = ["cgroup", "netns"])]
+    own: bool,
 }
 
 /// Where `ip netns` keeps the namespaces.
@@ -60,7 +66,8 @@ pub struct Watched {
     accounts: Vec<Account>,
     not_kept: u64,
     owners: Owners,
-    check: Check,
+    /// What the kernel counted beside the probe; `None` without it.
+    check: Option<Check>,
     unseen: Vec<&'static str>,
 }
 
@@ -76,7 +83,7 @@ pub fn run(
         anyhow::ensure!(Path::new(&format!("/proc/{pid}")).exists(), "there is no process {pid}");
     }
     let interrupt = Interrupt::listen()?;
-    let mut live = Live::start(Filter { port: asked.port, netns })?;
+    let mut source = Source::start(Filter { port: asked.port, netns }, asked.own).map_err(or_own)?;
     let mut hosts = Hosts::default();
     let mut owners = Owners::default();
     let began = Instant::now();
@@ -85,12 +92,11 @@ pub fn run(
     while !is_over(began) && !interrupt.has_come() {
         let left = asked.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
         thread::sleep(EVERY.min(left));
-        live.tell(&mut hosts)?;
-        owners.look(&live);
+        source.tell(&mut hosts, &mut owners)?;
     }
     let lasted = began.elapsed();
-    let unseen = live.unseen().to_vec();
-    let check = live.finish(&mut hosts)?;
+    let unseen = source.unseen();
+    let check = source.finish(&mut hosts)?;
     drop(working);
     let (mut accounts, not_kept) = hosts.finish();
     let (flow, least) = only;
@@ -109,8 +115,18 @@ pub fn run(
         table::print(&watched, top, &mut out)?;
     }
     out.flush()?;
-    let is_whole = watched.check.untold + watched.check.unwatched + watched.not_kept == 0;
-    Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })
+    let lost = watched.check.map_or(0, |check| check.untold + check.unwatched);
+    Ok(if lost + watched.not_kept == 0 { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// Who has no privilege is told what goes without.
+fn or_own(error: LiveError) -> anyhow::Error {
+    let hint = if matches!(error, LiveError::NotAllowed { .. }) {
+        "; --own needs none of these, and sees less"
+    } else {
+        ""
+    };
+    anyhow::anyhow!("{error}{hint}")
 }
 
 /// The number of a network namespace.

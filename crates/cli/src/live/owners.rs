@@ -1,7 +1,7 @@
 //! Whose the sockets are: /proc/PID/fd says which process has which open.
 
 use anyhow::Context;
-use slowpath_live::{Live, Owner};
+use slowpath_live::Owner;
 use slowpath_model::{End, FlowId};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -29,8 +29,8 @@ pub struct Owners {
 
 impl Owners {
     /// Notes the sockets that live, and finds the processes of those that are new.
-    pub fn look(&mut self, live: &Live) {
-        for (flow, end, owner) in live.owners().filter(|(.., owner)| owner.inode != 0) {
+    pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) {
+        for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
             self.sockets.insert((flow, end), owner);
         }
         let is_new = |owner: &Owner| !self.processes.contains_key(&owner.inode);

@@ -4,6 +4,7 @@ use super::Watched;
 use crate::transfers::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
+use slowpath_live::Check;
 use slowpath_model::{End, Rate};
 use slowpath_views::quantity::{count, counted, duration, share};
 use std::io::{self, Write};
@@ -92,7 +93,16 @@ fn waits(account: &Account, out: &mut impl Write) -> io::Result<()> {
 
 /// Whether all was seen.
 fn check(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
-    let check = &watched.check;
+    if let Some(check) = &watched.check {
+        counted_beside(check, out)?;
+    }
+    if watched.not_kept > 0 {
+        writeln!(out, "{} flows were too many and are left out", count(watched.not_kept))?;
+    }
+    watched.unseen.iter().try_for_each(|what| writeln!(out, "Not seen here: {what}."))
+}
+
+fn counted_beside(check: &Check, out: &mut impl Write) -> io::Result<()> {
     let missing = check.kernel_segments.abs_diff(check.segments);
     write!(
         out,
@@ -106,11 +116,10 @@ fn check(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
         (check.unstamped, "segments had no stamp of their arrival, and are in no wait"),
         (check.untold, "events found no room and are missing"),
         (check.unwatched, "sockets could not be watched: the kernel had no memory for them"),
-        (watched.not_kept, "flows were too many and are left out"),
     ] {
         if number > 0 {
             writeln!(out, "  {} {what}", count(number))?;
         }
     }
-    watched.unseen.iter().try_for_each(|what| writeln!(out, "  this kernel does not tell {what}"))
+    Ok(())
 }

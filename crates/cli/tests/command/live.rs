@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -29,7 +29,28 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-/// Whoever is not allowed to is told what is missing.
+/// Without privilege: the same reader, by what the kernel says when it is asked.
+#[test]
+fn without_root_the_kernel_is_asked() {
+    let folder = Captures::new();
+    let (code, out, err) = told(&watched(&folder, &["--own", "--json"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let flow = &document["flows"][0];
+    let sender = flow["sender"].as_str().expect("a letter");
+    assert_eq!(flow[sender]["process"]["pid"], std::process::id());
+    assert!(
+        flow["bounds"][0]["cause"].as_str().is_some_and(|cause| cause.starts_with("receive-window/")),
+        "{flow:#}"
+    );
+    assert_eq!(
+        (&document["check"], flow["a"]["host"]["waits"].as_array().map(Vec::len)),
+        (&Value::Null, Some(0))
+    );
+    assert!(document["unseen"].as_array().is_some_and(|unseen| !unseen.is_empty()));
+}
+
+/// Whoever is not allowed to is told what is missing, and what goes without.
 #[test]
 #[ignore = "needs root"]
 fn without_capabilities_it_says_which() {
@@ -41,43 +62,47 @@ fn without_capabilities_it_says_which() {
     let mut command = Command::new(copy);
     let output = command.args(["diagnose", "--live", "--for", "1s"]).uid(NOBODY).gid(NOBODY).output();
     let (code, _, err) = told(&output.expect("it runs"));
-    assert!(code == 2 && err.contains("CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"), "{code} {err}");
+    assert!(
+        code == 2 && err.contains("CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN") && err.contains("--own"),
+        "{code} {err}"
+    );
 }
 
 /// A reader that sleeps is named, and so are the process and every byte; in JSON and in words.
 #[test]
 #[ignore = "needs root"]
 fn a_connection_of_this_process_is_explained() {
-    const AMOUNT: usize = AMOUNT_READ as usize;
     let folder = Captures::new();
-    for is_json in [true, false] {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let port = listener.local_addr().expect("an address").port().to_string();
-        let mut command = slowpath(&folder);
-        command.args(["diagnose", "--live", "--port", &port, "--progress", "never"]);
-        let command = command.args(is_json.then_some("--json")).stdout(Stdio::piped());
-        let child = command.spawn().expect("the binary runs");
-        // It has to be at work; how long that takes is the machine's affair.
-        thread::sleep(Duration::from_secs(3));
-        let mut client =
-            TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
-        let mut server = listener.accept().expect("its other end").0;
-        let writer = thread::spawn(move || client.write_all(&vec![1; AMOUNT]).map(|()| client));
-        thread::sleep(Duration::from_millis(1200));
-        server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
-        drop((writer.join().expect("it ends").expect("all is read"), server));
-        thread::sleep(Duration::from_millis(300));
-        // SAFETY: the process is our child and has not been waited for.
-        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
-        let (code, out, _) = told(&child.wait_with_output().expect("it ends"));
-        assert_eq!(code, 0, "{out}");
-        if is_json {
-            check(&serde_json::from_str(&out).expect("JSON"));
-        } else {
-            assert!(out.contains("receive-window/slow-reader"), "{out}");
-            assert!(out.contains("receive queue") && out.contains("all of them"), "{out}");
-        }
-    }
+    let (code, out, _) = told(&watched(&folder, &["--json"]));
+    assert_eq!(code, 0, "{out}");
+    check(&serde_json::from_str(&out).expect("JSON"));
+    let (code, out, _) = told(&watched(&folder, &[]));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("receive-window/slow-reader"), "{out}");
+    assert!(out.contains("receive queue") && out.contains("all of them"), "{out}");
+}
+
+/// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
+fn watched(folder: &Captures, args: &[&str]) -> Output {
+    const AMOUNT: usize = AMOUNT_READ as usize;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let mut command = slowpath(folder);
+    command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    // It has to be at work; how long that takes is the machine's affair.
+    thread::sleep(Duration::from_secs(3));
+    let mut client = TcpStream::connect(address).expect("a connection");
+    let mut server = listener.accept().expect("its other end").0;
+    let writer = thread::spawn(move || client.write_all(&vec![1; AMOUNT]).map(|()| client));
+    thread::sleep(Duration::from_millis(1200));
+    server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
+    let client = writer.join().expect("it ends").expect("all is read");
+    thread::sleep(Duration::from_millis(300));
+    drop((client, server));
+    // SAFETY: the process is our child and has not been waited for.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+    child.wait_with_output().expect("it ends")
 }
 
 fn check(document: &Value) {

@@ -5,8 +5,8 @@ use crate::clock;
 use crate::error::LabError;
 use crate::samples::Sampler;
 use crate::task::{Scheduling, TaskRecord};
-use crate::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
+use slowpath_live::TcpInfo;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -412,7 +412,7 @@ impl End {
     /// # Errors
     /// If the kernel does not answer.
     pub fn inquire(&mut self) -> Result<(), LabError> {
-        self.record.info = Some(TcpInfo::of(&self.socket)?);
+        self.record.info = Some(TcpInfo::of(&self.socket).map_err(LabError::system("read TCP_INFO"))?);
         self.record.info_ns = Some(clock::realtime_ns());
         self.record.softirq_cpu = self.socket.cpu_affinity().ok().and_then(|cpu| u32::try_from(cpu).ok());
         self.record.sndbuf_bytes = self.socket.send_buffer_size().ok().map(|n| n as u64);

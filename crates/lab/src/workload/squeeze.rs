@@ -6,8 +6,8 @@
 use super::end::{End, check_deadline, poll};
 use crate::clock;
 use crate::error::LabError;
-use crate::tcp_info::TcpInfo;
 use crate::workload::end::Surroundings;
+use slowpath_live::TcpInfo;
 
 /// The kernel makes it the least it allows, `SOCK_MIN_RCVBUF`.
 const LEAST_BYTES: usize = 1;
@@ -26,7 +26,7 @@ impl End {
         self.give_room(AMPLE_BYTES)?;
         loop {
             check_deadline(around, "the end of the stream")?;
-            let info = TcpInfo::of(&self.socket)?;
+            let info = TcpInfo::of(&self.socket).map_err(LabError::system("read TCP_INFO"))?;
             match squeezed {
                 None if info.rcv_ooopack > known_out_of_order => {
                     squeezed = Some((clock::realtime_ns(), info.bytes_received));

@@ -4,12 +4,18 @@
 //! for a CPU, and what held the sender. [`Probe`] loads and reads it; [`Live`] makes events of the differences.
 
 mod error;
+mod own;
 mod probe;
 pub mod record;
 mod said;
 mod source;
 mod stamps;
+mod table;
+mod tcp_info;
 
 pub use error::LiveError;
+pub use own::{Own, UNSEEN};
 pub use probe::{Filter, Probe};
-pub use source::{Check, Decoder, Live, Owner};
+pub use source::{Check, Decoder, Live};
+pub use table::Owner;
+pub use tcp_info::TcpInfo;

@@ -3,10 +3,8 @@
 use crate::error::LiveError;
 use crate::probe::{Filter, Probe};
 use crate::record::{Account, HELD, Record, Sample, Turn, WAITS};
-use slowpath_model::{
-    Bytes, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Mark, Sink, SocketSample, Wait,
-};
-use std::collections::HashMap;
+use crate::table::{Owner, Table};
+use slowpath_model::{Bytes, End, Event, EventKind, FlowId, Instant, Mark, Sink, SocketSample, Wait};
 use std::iter::zip;
 use std::time::Duration;
 
@@ -27,43 +25,10 @@ pub struct Check {
     pub sockets: u64,
 }
 
-/// Whose a socket is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
-    /// The number of its file, as in `/proc/PID/fd`; 0 where no process had it open when it was last looked at.
-    pub inode: u64,
-    /// The control group in which it was made: the number of its folder.
-    pub cgroup: u64,
-    /// Its network namespace: the number of `/proc/PID/ns/net`.
-    pub netns: u32,
-}
-
-/// A socket of which something is known.
-struct Socket {
-    flow: FlowId,
-    end: End,
-    before: Box<Account>,
-    is_seen: bool,
-}
-
-impl Socket {
-    fn owner(&self) -> (FlowId, End, Owner) {
-        let Account { flow, sample, .. } = &*self.before;
-        (self.flow, self.end, Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns })
-    }
-}
-
 /// Makes events of what the probe tells. It touches no kernel: records can be played to it again.
 #[derive(Default)]
 pub struct Decoder {
-    sockets: HashMap<u64, Socket>,
-    /// The sockets of each connection of which this host has an end, or both.
-    flows: HashMap<FlowId, [Option<u64>; 2]>,
-    /// The last flow between two endpoints, and how many there were.
-    between: HashMap<(Endpoint, Endpoint), (FlowId, u32)>,
-    /// Whose the sockets were that are over since the last time.
-    gone: Vec<(FlowId, End, Owner)>,
-    last: u32,
+    table: Table<Box<Account>>,
     epoch_ns: Option<u64>,
     check: Check,
 }
@@ -94,7 +59,7 @@ impl Live {
     /// If the kernel does not say.
     pub fn tell(&mut self, sink: &mut impl Sink) -> Result<(), LiveError> {
         let Self { probe, decoder } = self;
-        decoder.gone.clear();
+        decoder.table.begin();
         probe.read(|record| decoder.take(record, sink))?;
         decoder.sweep(sink);
         Ok(())
@@ -114,8 +79,7 @@ impl Live {
 
     /// Whose the sockets are of which was told last, by flow and end; those that are over since are among them.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
-        let living = self.decoder.sockets.values().map(Socket::owner);
-        living.chain(self.decoder.gone.iter().copied())
+        self.decoder.table.owners()
     }
 
     /// When the first event was, in nanoseconds since 1970; `None` before it.
@@ -131,7 +95,9 @@ impl Decoder {
             Record::Alive(account) => self.account(account, sink),
             Record::Ended(account) => {
                 self.account(account, sink);
-                self.forget(account.flow.cookie, sink);
+                if let Some(last) = self.table.forget(account.flow.cookie, sink) {
+                    self.check.add(&last);
+                }
             }
             Record::Turn(turn) => self.turn(turn, sink),
         }
@@ -139,38 +105,13 @@ impl Decoder {
 
     /// All that live were told: a socket that was not is gone, and its end could not be told.
     fn sweep(&mut self, sink: &mut impl Sink) {
-        let gone: Vec<u64> =
-            self.sockets.iter().filter(|(_, socket)| !socket.is_seen).map(|(cookie, _)| *cookie).collect();
-        for cookie in gone {
-            self.forget(cookie, sink);
-        }
-        self.sockets.values_mut().for_each(|socket| socket.is_seen = false);
+        self.table.sweep(sink).iter().for_each(|last| self.check.add(last));
     }
 
     /// Nothing more comes.
     pub fn finish(mut self, sink: &mut impl Sink) -> Check {
-        for socket in self.sockets.values() {
-            self.check.add(&socket.before);
-        }
-        let mut left: Vec<FlowId> = self.flows.keys().copied().collect();
-        left.sort_unstable();
-        left.into_iter().for_each(|flow| sink.close(flow, FlowEnd::EndOfRecording));
+        self.table.finish(sink).for_each(|last| self.check.add(&last));
         self.check
-    }
-
-    fn forget(&mut self, cookie: u64, sink: &mut impl Sink) {
-        let Some(socket) = self.sockets.remove(&cookie) else { return };
-        self.gone.push(socket.owner());
-        self.check.add(&socket.before);
-        let Some(ends) = self.flows.get_mut(&socket.flow) else { return };
-        ends[socket.end.index()] = None;
-        if *ends == [None, None] {
-            self.flows.remove(&socket.flow);
-            if self.between.len() > MOST_PAIRS {
-                self.between.retain(|_, (flow, _)| self.flows.contains_key(flow));
-            }
-            sink.close(socket.flow, FlowEnd::Gone);
-        }
     }
 
     fn at(&mut self, nanos: u64) -> Instant {
@@ -180,23 +121,20 @@ impl Decoder {
 
     fn turn(&mut self, turn: &Turn, sink: &mut impl Sink) {
         let at = self.at(turn.at_ns);
-        let Some((socket, mark)) = self.sockets.get(&turn.cookie).zip(turn.mark()) else { return };
+        let Some((socket, mark)) = self.table.get(turn.cookie).zip(turn.mark()) else { return };
         sink.accept(socket.flow, &Event { at, kind: EventKind::Marked { end: socket.end, mark } });
     }
 
     fn account(&mut self, account: &Account, sink: &mut impl Sink) {
         let Account { flow, sample, .. } = account;
         let at = self.at(sample.at_ns);
-        if !self.sockets.contains_key(&flow.cookie) {
-            self.open(account, sink);
-        }
-        let Some(socket) = self.sockets.get_mut(&flow.cookie) else { return };
-        let (id, end, before) = (socket.flow, socket.end, &socket.before);
-        let mut tell = |kind| sink.accept(id, &Event { at, kind });
-        let amount = |now: u64, before: u64| {
-            Some(Bytes::new(now.saturating_sub(before))).filter(|some| *some > Bytes::ZERO)
-        };
-        if let Some(amount) = amount(account.written(), before.written()) {
+        let begun = || Box::new(account.begun());
+        let (socket, was_known) = self.table.seen(flow.cookie, flow.ends(), begun, sink);
+        self.check.sockets += u64::from(!was_known);
+        socket.owner = Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns };
+        let (end, before) = (socket.end, &socket.before);
+        let mut tell = |kind| sink.accept(socket.flow, &Event { at, kind });
+        if let Some(amount) = growth(account.written(), before.written()) {
             tell(EventKind::Written { end, amount });
         }
         for (on, (now, before)) in zip(WAITS, zip(&flow.waits, &before.flow.waits)) {
@@ -206,7 +144,7 @@ impl Decoder {
                 tell(EventKind::Waited { end, on, lasted, amount, times: times.into() });
             }
         }
-        if let Some(amount) = amount(flow.read, before.flow.read) {
+        if let Some(amount) = growth(flow.read, before.flow.read) {
             tell(EventKind::Read { end, amount });
         }
         for (by, (now, before)) in zip(HELD, zip(flow.held_ns, before.flow.held_ns)) {
@@ -218,41 +156,17 @@ impl Decoder {
             tell(EventKind::Marked { end, mark: Mark::Timeout });
         }
         tell(EventKind::Sampled(sample.of(end)));
-        (*socket.before, socket.is_seen) = (*account, true);
-    }
-
-    /// A socket that was not known: another end of a flow that is, or a new one.
-    fn open(&mut self, account: &Account, sink: &mut impl Sink) {
-        let [local, remote] = account.flow.ends();
-        // Who opened the connection cannot be seen. Clients' ports are the high ones.
-        let end = if (local.port, local) > (remote.port, remote) { End::A } else { End::B };
-        let (a, b) = if end == End::A { (local, remote) } else { (remote, local) };
-        let cookie = account.flow.cookie;
-        let (last, count) = self.between.get(&(a, b)).copied().unwrap_or((FlowId(0), 0));
-        let other = self.flows.get_mut(&last).filter(|ends| ends[end.index()].is_none());
-        let flow = if let Some(ends) = other {
-            ends[end.index()] = Some(cookie);
-            last
-        } else {
-            self.last += 1;
-            let flow = FlowId(self.last);
-            self.between.insert((a, b), (flow, count + 1));
-            self.flows.insert(flow, [None, None]);
-            if let Some(ends) = self.flows.get_mut(&flow) {
-                ends[end.index()] = Some(cookie);
-            }
-            sink.open(flow, &FlowKey { a, b, occurrence: count });
-            flow
-        };
-        self.check.sockets += 1;
-        self.sockets.insert(cookie, Socket { flow, end, before: Box::new(account.begun()), is_seen: true });
+        *socket.before = *account;
     }
 }
 
-/// Endpoints kept whose connections are all over, so that the next between them has its number.
-const MOST_PAIRS: usize = 1 << 17;
+/// What came to an amount since the last time.
+pub(crate) fn growth(now: u64, before: u64) -> Option<Bytes> {
+    (now > before).then(|| Bytes::new(now - before))
+}
+
 /// Of one socket between two looks: a timeout takes 200 ms.
-const MOST_TIMEOUTS: u32 = 1000;
+pub(crate) const MOST_TIMEOUTS: u32 = 1000;
 
 impl Check {
     fn add(&mut self, Account { sample, flow, .. }: &Account) {

@@ -1,7 +1,7 @@
 //! What the kernel says about a socket: `struct tcp_info` (include/uapi/linux/tcp.h, Linux 6.18).
 
-use crate::error::LabError;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::os::fd::AsRawFd;
 
 #[repr(C)]
@@ -135,7 +135,7 @@ impl TcpInfo {
     ///
     /// # Errors
     /// If it is not a TCP socket, or the kernel is older than 5.4.
-    pub fn of(socket: &impl AsRawFd) -> Result<Self, LabError> {
+    pub fn of(socket: &impl AsRawFd) -> io::Result<Self> {
         // SAFETY: the struct holds integers only, for which all-zero is valid.
         let mut raw: Raw = unsafe { std::mem::zeroed() };
         let mut size = size_of::<Raw>() as libc::socklen_t;
@@ -150,14 +150,24 @@ impl TcpInfo {
             )
         };
         if result != 0 {
-            return Err(LabError::last_os("read TCP_INFO"));
+            return Err(io::Error::last_os_error());
         }
-        let filled = size as usize;
-        if filled < std::mem::offset_of!(Raw, rcv_wnd) {
-            let source = std::io::Error::other(format!("the kernel fills {filled} bytes only"));
-            return Err(LabError::System { doing: "read TCP_INFO".into(), source });
-        }
-        Ok(Self::from_raw(&raw, filled))
+        let too_old = || io::Error::other(format!("the kernel fills {size} bytes of TCP_INFO only"));
+        Self::checked(&raw, size as usize).ok_or_else(too_old)
+    }
+
+    /// The struct as the kernel wrote it, shorter or longer than it is here.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        // SAFETY: the struct holds integers only, for which all-zero is valid.
+        let mut raw: Raw = unsafe { std::mem::zeroed() };
+        let filled = bytes.len().min(size_of::<Raw>());
+        // SAFETY: both are valid for so many bytes, and any bytes are integers.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut raw).cast(), filled) };
+        Self::checked(&raw, filled)
+    }
+
+    fn checked(raw: &Raw, filled: usize) -> Option<Self> {
+        (filled >= std::mem::offset_of!(Raw, rcv_wnd)).then(|| Self::from_raw(raw, filled))
     }
 
     fn from_raw(raw: &Raw, filled: usize) -> Self {
