@@ -4,19 +4,24 @@ use crate::error::LiveError;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 /// Held open, it makes the kernel stamp every packet that arrives on this host (`net_enable_timestamp`,
 /// net/core/dev.c): at least one socket has to ask.
 #[derive(Debug)]
 pub struct Stamps {
-    _socket: UdpSocket,
+    socket: UdpSocket,
 }
 
+const DOING: &str = "have the kernel stamp packets";
+/// The kernel begins when a worker of its own has run (`netstamp_work`); a loopback device that is down says nothing.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 impl Stamps {
+    /// Asks, and waits until it does.
     pub fn on() -> Result<Self, LiveError> {
-        const DOING: &str = "have the kernel stamp packets";
         let socket = UdpSocket::bind(("127.0.0.1", 0)).map_err(LiveError::system(DOING))?;
-        let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE;
+        let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
         // SAFETY: the value is a live u32 and its size is passed with it.
         let result = unsafe {
             libc::setsockopt(
@@ -30,7 +35,47 @@ impl Stamps {
         if result != 0 {
             return Err(LiveError::system(DOING)(io::Error::last_os_error()));
         }
-        Ok(Self { _socket: socket })
+        let stamps = Self { socket };
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && !stamps.are_made() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(stamps)
+    }
+
+    /// Whether a packet bears a stamp now: one to itself.
+    fn are_made(&self) -> bool {
+        let sent = self.socket.local_addr().and_then(|own| self.socket.send_to(&[0], own));
+        let waits = self.socket.set_read_timeout(Some(Duration::from_millis(100)));
+        sent.is_ok() && waits.is_ok() && self.receives_stamp()
+    }
+
+    fn receives_stamp(&self) -> bool {
+        let mut byte = [0_u8];
+        let mut control = [0_u64; 16];
+        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+        // SAFETY: all-zero is a valid msghdr.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control);
+        // SAFETY: the message points at live buffers of the sizes it states.
+        if unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) } < 0 {
+            return false;
+        }
+        // SAFETY: the kernel filled the control buffer; the macros walk it within msg_controllen, and the record is
+        // read as the type that its level and type say: three timespecs, of which the first is the software's.
+        unsafe {
+            let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+            while !header.is_null() {
+                if ((*header).cmsg_level, (*header).cmsg_type) == (libc::SOL_SOCKET, libc::SO_TIMESTAMPING) {
+                    return libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned().tv_sec != 0;
+                }
+                header = libc::CMSG_NXTHDR(&raw const message, header);
+            }
+        }
+        false
     }
 }
 

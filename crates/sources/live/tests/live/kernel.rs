@@ -1,8 +1,6 @@
 //! The probe on this kernel, against what the kernel itself counts and against waits that were put there.
 
-mod hosts;
-
-use hosts::{Told, in_own_namespace};
+use crate::hosts::{Told, in_own_namespace};
 use slowpath_live::{Filter, Live};
 use slowpath_model::{Bytes, End, Hold, Mark, Wait};
 use std::io::{Read, Write};

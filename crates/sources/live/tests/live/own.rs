@@ -1,8 +1,6 @@
 //! What the kernel says when it is asked, without privilege.
 
-mod hosts;
-
-use hosts::Told;
+use crate::hosts::Told;
 use slowpath_live::Own;
 use slowpath_model::{Bytes, Hold, Wait};
 use std::io::{Read, Write};
