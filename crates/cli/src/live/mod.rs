@@ -83,7 +83,8 @@ pub fn run(
         anyhow::ensure!(Path::new(&format!("/proc/{pid}")).exists(), "there is no process {pid}");
     }
     let interrupt = Interrupt::listen()?;
-    let mut source = Source::start(Filter { port: asked.port, netns }, asked.own).map_err(or_own)?;
+    let mut source =
+        Source::start(Filter { port: asked.port, netns, exact: false }, asked.own).map_err(or_own)?;
     let mut hosts = Hosts::default();
     let mut owners = Owners::default();
     let began = Instant::now();

@@ -195,7 +195,35 @@ struct skb_shared_info {
 	unsigned short gso_segs;
 };
 
+struct iphdr {
+	__u8 protocol;
+	__be32 saddr;
+	__be32 daddr;
+};
+
+struct ipv6hdr {
+	__u8 nexthdr;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+};
+
+struct tcphdr {
+	__be16 source;
+	__be16 dest;
+	__be32 seq;
+	__be32 ack_seq;
+	__be16 window;
+};
+
+struct net_device {
+	possible_net_t nd_net;
+};
+
 struct sk_buff {
+	struct net_device *dev;
+	unsigned int len;
+	__be16 protocol;
+	unsigned char *data;
 	s64 tstamp;
 	char cb[48];
 	__u8 tstamp_type : 2;

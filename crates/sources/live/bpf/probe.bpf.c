@@ -28,6 +28,7 @@ extern int CONFIG_HZ __kconfig __weak;
 #include "read.h"
 #include "waits.h"
 #include "hold.h"
+#include "exact.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -164,8 +165,8 @@ static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value)
 	return 0;
 }
 
-/* A segment of data comes to TCP. */
-static __always_inline void take_data(struct sock *sk, struct tcp_sock *tcp, struct flow *flow,
+/* A segment of data comes to TCP; where it waited. */
+static __always_inline u32 take_data(struct sock *sk, struct tcp_sock *tcp, struct flow *flow,
 				      const struct sk_buff *skb, u32 seq, u32 end, u32 segments, u64 now_ns)
 {
 	u64 stamp_ns = stamp_of(skb);
@@ -194,11 +195,11 @@ static __always_inline void take_data(struct sock *sk, struct tcp_sock *tcp, str
 		flow->window_full_ns += now_ns - flow->last_ns;
 	}
 	add_arrival(flow, end, stamp_ns ? stamp_ns : now_ns);
+	return place;
 }
 
-/* Each segment of an established connection passes here, before TCP looks at it (tcp_rcv_established). */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(slowpath_segment, struct sock *sk, const struct sk_buff *skb)
+/* A segment of an established connection comes to TCP. */
+static __always_inline int take_segment(struct sock *sk, const struct sk_buff *skb)
 {
 	u32 seq, end, segments, hold;
 	struct tcp_sock *tcp;
@@ -226,9 +227,75 @@ int BPF_PROG(slowpath_segment, struct sock *sk, const struct sk_buff *skb)
 	hold = hold_of(sk, tcp);
 	if (hold < HOLDS && now_ns > flow->last_ns)
 		flow->held_ns[hold] += now_ns - flow->last_ns;
-	if (segments)
-		take_data(sk, tcp, flow, skb, seq, end, segments, now_ns);
+	if (segments) {
+		u32 place = take_data(sk, tcp, flow, skb, seq, end, segments, now_ns);
+
+		if (config.is_exact)
+			take_flights(sk, seq, end, place, now_ns);
+	}
 	flow->last_ns = now_ns;
+	return 0;
+}
+
+/*
+ * Each segment of an established connection passes here, before TCP looks at it (tcp_rcv_established): from a softirq, or,
+ * if it was on the backlog, from the process that had locked the socket. The process may be interrupted in the middle of
+ * this by a softirq with segments of other connections, and no program runs on top of itself (bpf_prog_inc_misses_counter):
+ * so there are two.
+ */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(slowpath_direct, struct sock *sk, const struct sk_buff *skb)
+{
+	return sk->sk_lock.owned ? 0 : take_segment(sk, skb);
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(slowpath_backlog, struct sock *sk, const struct sk_buff *skb)
+{
+	return sk->sk_lock.owned ? take_segment(sk, skb) : 0;
+}
+
+/* A packet is handed to the protocols; its data begins with the IP header. Only for the oracle. */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(slowpath_arrival, struct sk_buff *skb)
+{
+	u32 from, to, header, seq, length;
+	u16 source, dest;
+	void *ip = skb->data;
+	void *tcp;
+
+	if (config.netns && skb->dev->nd_net.net->ns.inum != config.netns)
+		return 0;
+	if (skb->protocol == bpf_htons(0x0800)) {
+		if (READ_AT(ip, iphdr, protocol) != 6)
+			return 0;
+		header = (byte_at(ip) & 15) * 4;
+		from = READ_AT(ip, iphdr, saddr);
+		to = READ_AT(ip, iphdr, daddr);
+	} else if (skb->protocol == bpf_htons(0x86dd)) {
+		struct in6_addr address;
+
+		if (READ_AT(ip, ipv6hdr, nexthdr) != 6)
+			return 0;
+		header = 40;
+		address = READ_AT(ip, ipv6hdr, saddr);
+		from = folded(&address);
+		address = READ_AT(ip, ipv6hdr, daddr);
+		to = folded(&address);
+	} else {
+		return 0;
+	}
+	tcp = ip + header;
+	source = READ_AT(tcp, tcphdr, source);
+	dest = READ_AT(tcp, tcphdr, dest);
+	if (config.port && source != bpf_htons(config.port) && dest != bpf_htons(config.port))
+		return 0;
+	seq = bpf_ntohl(READ_AT(tcp, tcphdr, seq));
+	/* Data offset, in words. */
+	length = skb->len - header - (byte_at(tcp + 12) >> 4) * 4;
+	if ((s32)length > 0)
+		put_flight(segment_key(connection_key(from, to, source, dest), seq), seq + length, segments_of(skb),
+			   time_of_day());
 	return 0;
 }
 
@@ -288,8 +355,7 @@ int BPF_PROG(slowpath_switch)
 }
 
 /* The congestion machine changes its state; the old one is still there (tcp_set_ca_state, net/ipv4/tcp_cong.c). */
-SEC("tp_btf/tcp_cong_state_set")
-int BPF_PROG(slowpath_state, struct sock *sk, const u8 state)
+static __always_inline int take_state(struct sock *sk, const u8 state)
 {
 	struct inet_connection_sock *connection;
 	struct flow *flow = known_flow(sk);
@@ -322,6 +388,18 @@ int BPF_PROG(slowpath_state, struct sock *sk, const u8 state)
 	if (state != TCP_CA_Disorder && !(before == TCP_CA_Disorder && state == TCP_CA_Open))
 		tell_turn(flow, TURN_STATE, state);
 	return 0;
+}
+
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(slowpath_state_direct, struct sock *sk, const u8 state)
+{
+	return sk->sk_lock.owned ? 0 : take_state(sk, state);
+}
+
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(slowpath_state_backlog, struct sock *sk, const u8 state)
+{
+	return sk->sk_lock.owned ? take_state(sk, state) : 0;
 }
 
 SEC("tp_btf/inet_sock_set_state")

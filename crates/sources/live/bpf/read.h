@@ -17,6 +17,15 @@ extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 		read_;                                                                                                 \
 	})
 
+/* The byte at an address. */
+static __always_inline u8 byte_at(const void *address)
+{
+	u8 byte = 0;
+
+	bpf_probe_read_kernel(&byte, sizeof(byte), address);
+	return byte;
+}
+
 /* The time of day, as skb->tstamp has it. Where the kernel knows no leap seconds, TAI is the same. */
 static __always_inline u64 time_of_day(void)
 {

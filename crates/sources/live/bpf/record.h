@@ -10,7 +10,8 @@ struct config {
 	s64 tai_minus_realtime_ns;
 	u32 netns;
 	u16 port;
-	u16 pad;
+	/* Whether each segment is found again by its numbers as well. */
+	u16 is_exact;
 };
 
 /* Where something waited. */
@@ -199,6 +200,19 @@ struct turn {
 	u64 value;
 };
 
+/* What the oracle found, one for each CPU. */
+struct exact {
+	/* In softirq, on the backlog, and there while the holder was off the CPU. */
+	struct waits waits[PLACE_HOLDER_OFF_CPU + 1];
+	/* Segments that arrived, and those that TCP then took. */
+	u64 arrived;
+	u64 taken;
+	/* Bytes that TCP took and that were not seen to arrive. */
+	u64 unknown_bytes;
+	/* Segments that had to make room for others. */
+	u64 evicted;
+};
+
 /* Of the whole host, one for each CPU. */
 struct totals {
 	/* Records that the ring had no room for. */
@@ -210,3 +224,4 @@ struct totals {
 _Static_assert(sizeof(struct waits) == 424, "src/record.rs");
 _Static_assert(sizeof(struct flow) == 3424, "src/record.rs");
 _Static_assert(sizeof(struct sample) == 160, "src/record.rs");
+_Static_assert(sizeof(struct exact) == 1304, "src/record.rs");

@@ -1,9 +1,10 @@
 //! The probe: loaded, attached, and read.
 
 use crate::error::LiveError;
-use crate::record::{self, Config, Record, Totals};
+use crate::record::{self, Config, Exact, Record, Totals};
 use crate::said;
 use crate::stamps::{Stamps, tai_minus_realtime_ns};
+use bytemuck::Pod;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{
@@ -26,6 +27,9 @@ pub struct Filter {
     pub port: Option<u16>,
     /// Of sockets in the network namespace with this inode.
     pub netns: Option<u32>,
+    /// Each segment is found again by its numbers as well as by its stamp: an oracle, which costs a look into a table for
+    /// every packet of the host.
+    pub exact: bool,
 }
 
 /// A hook of the probe.
@@ -36,8 +40,9 @@ struct Hook {
     without: Option<&'static str>,
 }
 
-const HOOKS: [Hook; 7] = [
-    Hook { program: "slowpath_segment", tracepoint: "tcp_probe", without: None },
+const HOOKS: [Hook; 9] = [
+    Hook { program: "slowpath_direct", tracepoint: "tcp_probe", without: None },
+    Hook { program: "slowpath_backlog", tracepoint: "tcp_probe", without: None },
     Hook {
         program: "slowpath_read",
         tracepoint: "tcp_rcv_space_adjust",
@@ -49,7 +54,12 @@ const HOOKS: [Hook; 7] = [
         without: Some("whether the process with the socket's lock was off the CPU"),
     },
     Hook {
-        program: "slowpath_state",
+        program: "slowpath_state_direct",
+        tracepoint: "tcp_cong_state_set",
+        without: Some("timeouts and recoveries, and those that were needless"),
+    },
+    Hook {
+        program: "slowpath_state_backlog",
         tracepoint: "tcp_cong_state_set",
         without: Some("timeouts and recoveries, and those that were needless"),
     },
@@ -69,6 +79,9 @@ const HOOKS: [Hook; 7] = [
         without: Some("flows that end between two looks"),
     },
 ];
+/// The oracle's, and its maps.
+const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
+const ORACLE_MAPS: [&str; 2] = ["flights", "exact"];
 const ITERATOR: &str = "slowpath_flows";
 
 /// At work for as long as it lives; nothing is left in the kernel after that, however the process ends.
@@ -94,16 +107,20 @@ impl Probe {
         let is_there = |hook: &Hook| {
             btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{}", hook.tracepoint)).is_some()
         };
-        let (there, missing): (Vec<&Hook>, Vec<&Hook>) = HOOKS.iter().partition(|hook| is_there(hook));
+        let wanted = HOOKS.iter().chain(filter.exact.then_some(&ARRIVAL));
+        let (there, missing): (Vec<&Hook>, Vec<&Hook>) = wanted.partition(|hook| is_there(hook));
         if let Some(hook) = missing.iter().find(|hook| hook.without.is_none()) {
             return Err(LiveError::NoTracepoint { name: hook.tracepoint });
         }
         let mut open =
             ObjectBuilder::default().open_memory(&OBJECT.0).map_err(LiveError::bpf("open the probe"))?;
         for mut program in open.progs_mut() {
-            if missing.iter().any(|hook| program.name() == hook.program) {
-                program.set_autoload(false);
-            }
+            let is_used =
+                program.name() == ITERATOR || there.iter().any(|hook| program.name() == hook.program);
+            program.set_autoload(is_used);
+        }
+        for mut map in open.maps_mut().filter(|map| ORACLE_MAPS.iter().any(|name| map.name() == *name)) {
+            map.set_autocreate(filter.exact).map_err(LiveError::bpf("open the probe"))?;
         }
         configure(&mut open, filter)?;
         let object = open.load().map_err(LiveError::bpf("load the probe"))?;
@@ -130,7 +147,8 @@ impl Probe {
         })
         .map_err(LiveError::bpf("listen to the probe"))?;
         let ring = ring.build().map_err(LiveError::bpf("listen to the probe"))?;
-        let unseen = missing.iter().filter_map(|hook| hook.without).collect();
+        let mut unseen: Vec<_> = missing.iter().filter_map(|hook| hook.without).collect();
+        unseen.dedup();
         Ok(Self { links, iterator, ring, told, buffer: Vec::new(), unseen, _stamps: stamps, object })
     }
 
@@ -165,23 +183,33 @@ impl Probe {
         Ok(record::each(&self.buffer, take)?)
     }
 
+    /// What the oracle found, if it was asked for.
+    ///
+    /// # Errors
+    /// If the kernel does not give it.
+    pub fn exact(&self) -> Result<Vec<Exact>, LiveError> {
+        self.of_cpus("exact")
+    }
+
     /// What it counted of the whole host.
     ///
     /// # Errors
     /// If the kernel does not give it.
     pub fn totals(&self) -> Result<Totals, LiveError> {
-        const DOING: &str = "read the probe's totals";
-        let map = self.object.maps().find(|map| map.name() == "totals").ok_or(LiveError::BadProbe)?;
-        let of_cpus =
-            map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(LiveError::bpf(DOING))?;
-        let mut sum = Totals::default();
-        for bytes in of_cpus.unwrap_or_default() {
-            let one: Totals =
-                bytemuck::pod_read_unaligned(bytes.get(..size_of::<Totals>()).unwrap_or(&[0; 16]));
-            sum.ring_full += one.ring_full;
-            sum.no_memory += one.no_memory;
-        }
-        Ok(sum)
+        let add = |sum: Totals, one: Totals| Totals {
+            ring_full: sum.ring_full + one.ring_full,
+            no_memory: sum.no_memory + one.no_memory,
+        };
+        Ok(self.of_cpus("totals")?.into_iter().fold(Totals::default(), add))
+    }
+
+    /// The only entry of a map that has one for each CPU.
+    fn of_cpus<T: Pod>(&self, name: &str) -> Result<Vec<T>, LiveError> {
+        let map = self.object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe)?;
+        let found = map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let found = found.map_err(LiveError::bpf("read what the probe counted"))?.unwrap_or_default();
+        let read = |bytes: &Vec<u8>| Some(bytemuck::pod_read_unaligned(bytes.get(..size_of::<T>())?));
+        found.iter().map(|bytes| read(bytes).ok_or(LiveError::BadProbe)).collect()
     }
 }
 
@@ -191,7 +219,7 @@ fn configure(open: &mut OpenObject, filter: Filter) -> Result<(), LiveError> {
         tai_minus_realtime_ns: tai_minus_realtime_ns(),
         netns: filter.netns.unwrap_or(0),
         port: filter.port.unwrap_or(0),
-        pad: 0,
+        is_exact: filter.exact.into(),
     };
     let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(LiveError::BadProbe)?;
     let value = map.initial_value_mut().ok_or(LiveError::BadProbe)?;

@@ -24,7 +24,7 @@ pub(crate) struct Config {
     pub tai_minus_realtime_ns: i64,
     pub netns: u32,
     pub port: u16,
-    pub pad: u16,
+    pub is_exact: u16,
 }
 
 /// What held a sender, in the order of `enum hold`.
@@ -209,6 +209,18 @@ pub struct Turn {
     pub value: u64,
 }
 
+/// What the oracle found: each segment by its own arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Exact {
+    pub waits: [Waits; 3],
+    pub arrived: u64,
+    pub taken: u64,
+    pub unknown_bytes: u64,
+    pub evicted: u64,
+}
+
 /// Of the whole host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -276,6 +288,7 @@ const _: () = {
     assert!(size_of::<Waits>() == 424, "bpf/record.h");
     assert!(size_of::<Flow>() == 3424, "bpf/record.h");
     assert!(size_of::<Sample>() == 160, "bpf/record.h");
+    assert!(size_of::<Exact>() == 1304, "bpf/record.h");
 };
 
 /// What is told at once.

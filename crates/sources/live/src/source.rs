@@ -2,7 +2,7 @@
 
 use crate::error::LiveError;
 use crate::probe::{Filter, Probe};
-use crate::record::{Account, HELD, Record, Sample, Turn, WAITS};
+use crate::record::{Account, Exact, HELD, Record, Sample, Turn, WAITS};
 use crate::table::{Owner, Table};
 use slowpath_model::{Bytes, End, Event, EventKind, FlowId, Instant, Mark, Sink, SocketSample, Wait};
 use std::iter::zip;
@@ -80,6 +80,14 @@ impl Live {
     /// Whose the sockets are of which was told last, by flow and end; those that are over since are among them.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         self.decoder.table.owners()
+    }
+
+    /// What the oracle found, one for each CPU, if it was asked for.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn exact(&self) -> Result<Vec<Exact>, LiveError> {
+        self.probe.exact()
     }
 
     /// When the first event was, in nanoseconds since 1970; `None` before it.

@@ -18,6 +18,12 @@ impl EndTold {
         self.waits.iter().filter(|(place, ..)| *place == on).map(|(.., count)| *count).sum()
     }
 
+    /// How long packets waited for TCP, and how many of them so long.
+    pub fn packets(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let packets = [Wait::CpuBacklog, Wait::SocketBacklog, Wait::HolderOffCpu];
+        self.waits.iter().filter(move |(on, ..)| packets.contains(on)).map(|(_, time, count)| (*time, *count))
+    }
+
     pub fn longest(&self, on: Wait) -> Duration {
         self.waits
             .iter()
