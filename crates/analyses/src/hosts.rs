@@ -47,6 +47,8 @@ pub struct EndAccount {
     pub held: [Duration; Hold::ALL.len()],
     /// Of the time that the congestion window held it: while round trips showed a queue on the path.
     pub held_by_full_path: Duration,
+    /// The longest that was told at once of the time that the peer's window held it.
+    pub longest_by_window: Duration,
     /// Retransmission timeouts, and those that were spurious.
     pub timeouts: [u64; 2],
     /// Fast recoveries, and those that were undone.
@@ -115,8 +117,10 @@ impl EndAccount {
             EventKind::Waited { on, lasted, amount, times, .. } => self.waits.add(on, lasted, amount, times),
             EventKind::Held { by, lasted, .. } => {
                 self.held[by as usize] += lasted;
-                if by == Hold::CongestionWindow {
-                    self.undecided += lasted;
+                match by {
+                    Hold::CongestionWindow => self.undecided += lasted,
+                    Hold::ReceiveWindow => self.longest_by_window = self.longest_by_window.max(lasted),
+                    _ => {}
                 }
             }
             EventKind::Marked { mark: Mark::Timeout, .. } => self.timeouts[0] += 1,
@@ -236,14 +240,104 @@ fn below_full(own: &EndAccount) -> Cause {
     if own.timeouts[0] + own.recoveries[0] > 0 { Cause::AfterLoss } else { Cause::Undetermined }
 }
 
-/// A reader that leaves data waiting for longer than a round trip lets the window close. Where its host does not tell,
-/// the window itself does: a buffer that is too small stays as large as it is.
+/// A reader lets the window close that leaves data waiting, most of it for longer than a round trip, or some for as long
+/// as the sender was held. Where its host does not tell, the window itself does: a buffer that is too small stays as
+/// large as it is.
 fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
     let round_trip = own.samples.and_then(|[_, last]| last.srtt).map(|us| Duration::from_micros(us.into()));
     let waited = peer.and_then(|peer| peer.waits.spreads().find(|spread| spread.on == Wait::ReceiveQueue));
     let is_slow = match (waited, round_trip) {
-        (Some(waited), Some(round_trip)) => waited.median > round_trip,
+        (Some(waited), Some(round_trip)) => {
+            waited.median > round_trip || waited.longest >= own.longest_by_window / 2
+        }
         _ => own.snd_wnd.is_some_and(|[least, most]| least < most / 4),
     };
     if is_slow { Cause::SlowReader } else { Cause::ReceiveBufferTooSmall }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Endpoint;
+
+    const WRITER: End = End::A;
+
+    /// What bound the sender of a flow of which the lines of notation were told.
+    fn bounds(lines: &[&str]) -> Vec<(Cause, u64)> {
+        let mut hosts = Hosts::default();
+        let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+        hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
+        for line in lines {
+            hosts.accept(FlowId(1), &line.parse().expect("an event"));
+        }
+        let (accounts, _) = hosts.finish();
+        assert_eq!(accounts[0].sender(), WRITER);
+        let bounds = accounts[0].bounds();
+        let shares: f64 = bounds.iter().map(|bound| bound.share).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "each instant belongs to one: {bounds:?}");
+        bounds.iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
+    }
+
+    /// The same time, by whether and how long data waited to be read, or by how the window went.
+    #[test]
+    fn a_window_is_used_up_for_want_of_room_or_of_reading() {
+        let held = [
+            "0.1 A wrote 100000",
+            "0.1 A held receive-window 0.100",
+            "0.1 A sampled srtt 20000 snd_wnd 65536",
+        ];
+        let with = |more: &[&'static str]| bounds(&[&held[..], more].concat());
+        assert_eq!(with(&[]), [(Cause::ReceiveBufferTooSmall, 100)]);
+        assert_eq!(
+            with(&["0.1 B waited receive-queue 0.000050 65536"]),
+            [(Cause::ReceiveBufferTooSmall, 100)]
+        );
+        assert_eq!(with(&["0.1 B waited receive-queue 0.040 65536"]), [(Cause::SlowReader, 100)]);
+        let rarely =
+            ["0.1 B waited receive-queue 0.000050 6553600", "0.1 B waited receive-queue 0.080 65536"];
+        assert_eq!(with(&rarely), [(Cause::SlowReader, 100)]);
+        assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1448"]), [(Cause::SlowReader, 100)]);
+    }
+
+    /// Round trips tell a full path from a window that was cut.
+    #[test]
+    fn a_congestion_window_is_the_paths_while_a_queue_shows() {
+        let lines = [
+            "0.1 A wrote 100000",
+            "0.1 A marked ca-recovery",
+            "0.1 A held recovery 0.040",
+            "0.1 A held congestion-window 0.060",
+            "0.1 A sampled srtt 20100 min_rtt 20000",
+            "0.2 A held congestion-window 0.100",
+            "0.2 A sampled srtt 38000 min_rtt 20000",
+        ];
+        let expected = [(Cause::BottleneckFull, 100), (Cause::AfterLoss, 60), (Cause::FastRecovery, 40)];
+        assert_eq!(bounds(&lines), expected);
+    }
+
+    /// Only if all of them were.
+    #[test]
+    fn timeouts_are_needless_if_all_were_taken_back() {
+        let one = [
+            "0.3 A wrote 100",
+            "0.3 A held loss 0.300",
+            "0.3 A marked timeout",
+            "0.3 A marked spurious-timeout",
+        ];
+        assert_eq!(bounds(&one), [(Cause::SpuriousTimeout, 300)]);
+        assert_eq!(bounds(&[&one[..], &["0.9 A marked timeout"]].concat()), [(Cause::Timeout, 300)]);
+    }
+
+    #[test]
+    fn a_receiver_cannot_know_what_held_the_other() {
+        let mut hosts = Hosts::default();
+        let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+        hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
+        for line in ["0.1 B read 5000", "0.1 B held idle 0.100"] {
+            hosts.accept(FlowId(1), &line.parse().expect("an event"));
+        }
+        let (accounts, _) = hosts.finish();
+        assert_eq!((accounts[0].sender(), accounts[0].carried()), (End::A, Bytes::new(5000)));
+        assert_eq!(accounts[0].bounds(), []);
+    }
 }
