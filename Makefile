@@ -9,7 +9,7 @@ help:
 	@echo 'slowpath says where a TCP transfer loses its time.'
 	@echo
 	@echo 'First:'
-	@echo '  make demo    build it, diagnose four recorded transfers, write a page for each (3 minutes)'
+	@echo '  make demo    build it, diagnose four recorded transfers, make a fifth here, write pages (5 minutes)'
 	@echo '  make build   build it only: $(target)/release/slowpath'
 	@echo
 	@echo 'Then, with a recording of your own:'
@@ -19,7 +19,7 @@ help:
 	@echo 'For those who change it:'
 	@echo '  make test    every test and check; as root also those that need it (20 minutes)'
 	@echo '  make lint    formatting, clippy and the types of the page only'
-	@echo '  make bench   speed and memory beside tcptrace, tshark and ns-3 (as root; ONLY=captures or ONLY=simulators)'
+	@echo '  make bench   speed and memory beside tcptrace, tshark, ns-3 and bpftrace (as root; ONLY=captures, simulators or kernel)'
 	@echo '  make docs    the handbook in out/handbook and the crates in $(target)/doc'
 	@echo '  make clean   remove what was built'
 	@echo
@@ -39,13 +39,19 @@ lint:
 	@tools/test --only lint
 
 bench:
+ifneq ($(filter captures simulators,$(or $(ONLY),captures simulators)),)
 	@tools/install-packages build c++ tcptrace tshark tcpdump ethtool ip
 	cargo build --release --locked --package slowpath --package xtask
-ifneq ($(ONLY),simulators)
+endif
+ifneq ($(filter captures,$(or $(ONLY),captures)),)
 	@benches/compare
 endif
-ifneq ($(ONLY),captures)
+ifneq ($(filter simulators,$(or $(ONLY),simulators)),)
 	@benches/compare-simulators
+endif
+ifneq ($(filter kernel,$(or $(ONLY),kernel)),)
+	@tools/install-packages build ethtool ip bpftrace
+	cargo bench --locked --package slowpath-lab --bench path --bench probe
 endif
 
 docs:

@@ -1,5 +1,6 @@
 //! `xtask bench-input`: large captures of real traffic, for the benchmarks.
 
+use crate::tcpdump::{Watch, WatchOptions};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use slowpath_lab::case::{Offload, Settings};
@@ -7,7 +8,6 @@ use slowpath_lab::host::DEVICE;
 use slowpath_lab::namespaces::{self, Place};
 use slowpath_lab::samples::Sampler;
 use slowpath_lab::testbed;
-use slowpath_lab::watch::{Watch, WatchOptions};
 use slowpath_lab::wire::{self, Limit};
 use slowpath_lab::workload::end::{CASE_TIME, Surroundings};
 use slowpath_lab::workload::{Exchange, SocketOptions, Stream, Workload, Writer, exchange, stream};
@@ -156,6 +156,7 @@ impl Traffic {
         let records = match &self.workload {
             Workload::Streams(streams) => stream::run(&namespaces, &hosts, streams, around)?,
             Workload::Exchange(plan) => exchange::run(&namespaces, &hosts, plan, around)?,
+            Workload::Programs(_) => Vec::new(),
         };
         std::thread::sleep(Duration::from_millis(500));
         let report = watch.stop()?;

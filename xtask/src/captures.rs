@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use slowpath_lab::case::{Case, Set};
-use slowpath_lab::run::{Outcome, Packing, run};
+use slowpath_lab::run::{Keep, Outcome, Packing, run};
 use slowpath_lab::{cases, namespaces};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -42,6 +42,9 @@ enum WhichSet {
     Fresh,
 }
 
+/// They are kept for good.
+const KEEP: Keep = Keep { packing: Packing::Small, probe: true };
+
 impl Captures {
     pub(crate) fn run(&self) -> Result<()> {
         let set = match self.set {
@@ -70,8 +73,8 @@ impl Captures {
                 scope.spawn(|| {
                     while let Some(case) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                         let id = case.id();
-                        let holds = (0..self.attempts)
-                            .any(|_| report(&id, run(&case, &folder.join(&id), Packing::Small)));
+                        let holds =
+                            (0..self.attempts).any(|_| report(&id, run(&case, &folder.join(&id), KEEP)));
                         if !holds && let Ok(mut failed) = failed.lock() {
                             failed.push(id);
                         }

@@ -4,6 +4,7 @@ mod bench_input;
 mod captures;
 mod compare_live;
 mod score;
+mod tcpdump;
 
 use clap::{Parser, Subcommand};
 

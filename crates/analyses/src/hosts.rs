@@ -1,9 +1,17 @@
 //! What hosts tell of their connections, summed up: for sources that see no packets, or more than these.
 
+mod receiving;
+mod sending;
+mod windows;
+
+pub use receiving::{Receiver, Receiving};
+pub use sending::{Sending, Why, shows_queue};
+
 use crate::cause::Cause;
 use crate::waits::Waits;
 use slowpath_model::{
-    Bytes, End, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink, SocketSample, Wait,
+    Bytes, CaState, End, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink, SocketSample,
+    Wait,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,6 +19,8 @@ use std::time::Duration;
 
 /// Flows kept at once. What comes beyond is counted and left aside.
 const MOST_FLOWS: usize = 100_000;
+/// Sizes of a receive buffer that are kept: one that doubles has as many from a page to a gigabyte, and some more.
+const MOST_SIZES: usize = 64;
 
 /// Sums up what the hosts at both ends of flows tell.
 #[derive(Debug, Default)]
@@ -43,22 +53,24 @@ pub struct EndAccount {
     pub read: Bytes,
     /// Where packets, data and the process waited.
     pub waits: Waits,
-    /// For how long what held the sender, in the order of [`Hold::ALL`].
-    pub held: [Duration; Hold::ALL.len()],
-    /// Of the time that the congestion window held it: while round trips showed a queue on the path.
-    pub held_by_full_path: Duration,
-    /// The longest that was told at once of the time that the peer's window held it.
-    pub longest_by_window: Duration,
+    /// What held the sender.
+    pub sending: Sending,
     /// Retransmission timeouts, and those that were spurious.
     pub timeouts: [u64; 2],
+    /// Times that there was one, or several in a row.
+    losses: u64,
     /// Fast recoveries, and those that were undone.
     pub recoveries: [u64; 2],
+    /// What held the transfer back here, where data came in.
+    pub receiving: Receiving,
+    /// How often the window that it advertises closed.
+    pub zero_windows: u64,
+    /// The receive buffer's size, whenever that changed: the first times, and how often beyond these.
+    pub receive_buffer: Vec<(Instant, Bytes)>,
+    /// How often it changed that is not among these.
+    pub receive_buffer_more: u64,
     /// The first sample, and the last.
     pub samples: Option<[SocketSample; 2]>,
-    /// The least and the largest window that the peer advertised.
-    pub snd_wnd: Option<[u32; 2]>,
-    /// The congestion window's time since the last sample: that will say what it was.
-    undecided: Duration,
 }
 
 /// What bound a sender for a share of its time.
@@ -76,6 +88,11 @@ impl Hosts {
     /// What was told, in the order of the flows' numbers; how many flows were left aside.
     pub fn finish(self) -> (Vec<Account>, u64) {
         (self.flows.into_values().collect(), self.not_kept)
+    }
+
+    /// A flow so far.
+    pub fn flow(&self, flow: FlowId) -> Option<&Account> {
+        self.flows.get(&flow)
     }
 
     /// The flows so far.
@@ -99,7 +116,7 @@ impl Sink for Hosts {
         let [first, last] = account.told.unwrap_or([event.at; 2]);
         account.told = Some([first.min(event.at), last.max(event.at)]);
         let Some(end) = event.kind.end() else { return };
-        account.ends[end.index()].get_or_insert_default().accept(&event.kind);
+        account.ends[end.index()].get_or_insert_default().accept(event.at, &event.kind);
     }
 
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
@@ -110,57 +127,53 @@ impl Sink for Hosts {
 }
 
 impl EndAccount {
-    fn accept(&mut self, kind: &EventKind) {
+    fn accept(&mut self, at: Instant, kind: &EventKind) {
         match *kind {
-            EventKind::Written { amount, .. } => self.written = sum(self.written, amount),
-            EventKind::Read { amount, .. } => self.read = sum(self.read, amount),
-            EventKind::Waited { on, lasted, amount, times, .. } => self.waits.add(on, lasted, amount, times),
-            EventKind::Held { by, lasted, .. } => {
-                self.held[by as usize] += lasted;
-                match by {
-                    Hold::CongestionWindow => self.undecided += lasted,
-                    Hold::ReceiveWindow => self.longest_by_window = self.longest_by_window.max(lasted),
-                    _ => {}
-                }
+            EventKind::Written { amount, .. } => {
+                self.written = sum(self.written, amount);
+                self.sending.wrote(amount);
             }
+            EventKind::Read { amount, .. } => {
+                self.read = sum(self.read, amount);
+                self.receiving.read(amount);
+            }
+            EventKind::Waited { on, lasted, amount, times, .. } => {
+                self.waits.add(on, lasted, amount, times);
+                self.receiving.waited(on, lasted, times);
+            }
+            EventKind::Held { by, lasted, .. } => self.sending.held(at, by, lasted),
             EventKind::Marked { mark: Mark::Timeout, .. } => self.timeouts[0] += 1,
             EventKind::Marked { mark: Mark::SpuriousTimeout, .. } => self.timeouts[1] += 1,
-            EventKind::Marked { mark: Mark::State(slowpath_model::CaState::Recovery), .. } => {
-                self.recoveries[0] += 1;
-            }
+            EventKind::Marked { mark: Mark::State(CaState::Recovery), .. } => self.recoveries[0] += 1,
+            EventKind::Marked { mark: Mark::State(CaState::Loss), .. } => self.losses += 1,
             EventKind::Marked { mark: Mark::Undo, .. } => self.recoveries[1] += 1,
-            EventKind::Sampled(sample) => self.sample(sample),
+            EventKind::Marked { mark: Mark::ZeroWindow, .. } => self.zero_windows += 1,
+            EventKind::Marked { mark: Mark::ReceiveBuffer(size), .. } => {
+                if self.receive_buffer.len() < MOST_SIZES {
+                    self.receive_buffer.push((at, size));
+                } else {
+                    self.receive_buffer_more += 1;
+                }
+            }
+            EventKind::Sampled(sample) => {
+                self.receiving.sample(at, &sample);
+                self.sending.sample(at, &sample);
+                self.samples = Some([self.samples.map_or(sample, |[first, _]| first), sample]);
+            }
             _ => {}
         }
     }
 
-    fn sample(&mut self, sample: SocketSample) {
-        self.samples = Some([self.samples.map_or(sample, |[first, _]| first), sample]);
-        if let Some(window) = sample.snd_wnd {
-            let [least, most] = self.snd_wnd.unwrap_or([window; 2]);
-            self.snd_wnd = Some([least.min(window), most.max(window)]);
-        }
-        if shows_queue(&sample) {
-            self.held_by_full_path += self.undecided;
-        }
-        self.undecided = Duration::ZERO;
-    }
-
-    /// All the time that something held the sender.
-    pub fn time(&self) -> Duration {
-        self.held.iter().sum()
+    /// Of the last smoothed round trip, what is beyond the least; `None` where that shows no queue.
+    pub fn queueing(&self) -> Option<Duration> {
+        let [_, last] = self.samples.filter(|[_, last]| shows_queue(last))?;
+        let (srtt, least) = last.srtt.zip(last.min_rtt)?;
+        Some(Duration::from_micros(srtt.saturating_sub(least).into()))
     }
 }
 
 fn sum(one: Bytes, other: Bytes) -> Bytes {
     Bytes::new(one.get().saturating_add(other.get()))
-}
-
-/// Whether packets wait on the path: round trips are longer than the shortest by a quarter, and by more than a
-/// scheduler's whim.
-fn shows_queue(sample: &SocketSample) -> bool {
-    const WHIM_US: u32 = 500;
-    sample.srtt.zip(sample.min_rtt).is_some_and(|(srtt, least)| srtt > least + (least / 4).max(WHIM_US))
 }
 
 impl Account {
@@ -191,68 +204,85 @@ impl Account {
 
     /// What bound the sender, the longest first. Empty where its host told nothing: the receiver's cannot know.
     pub fn bounds(&self) -> Vec<Bound> {
-        let sender = self.sender();
-        let Some(own) = &self.ends[sender.index()] else { return Vec::new() };
-        let peer = self.ends[(!sender).index()].as_deref();
+        let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
         let mut bounds: Vec<Bound> = Vec::new();
-        let all = own.time().as_secs_f64();
-        let mut add = |cause: Cause, lasted: Duration| {
-            if lasted.is_zero() {
-                return;
-            }
+        let whys = own.sending.whys(self.ended.is_some());
+        let all = whys.iter().map(|(_, lasted)| *lasted).sum::<Duration>().as_secs_f64();
+        for (why, lasted) in whys.into_iter().filter(|(_, lasted)| !lasted.is_zero()) {
+            let (cause, share) = (self.cause(why), lasted.as_secs_f64() / all);
             match bounds.iter_mut().find(|bound| bound.cause == cause) {
-                Some(bound) => bound.lasted += lasted,
-                None => bounds.push(Bound { cause, lasted, share: 0.0 }),
-            }
-        };
-        for (hold, lasted) in Hold::ALL.iter().zip(own.held) {
-            match hold {
-                Hold::CongestionWindow => {
-                    add(Cause::BottleneckFull, own.held_by_full_path);
-                    add(below_full(own), lasted.saturating_sub(own.held_by_full_path));
-                }
-                other => add(cause(*other, own, peer), lasted),
+                Some(bound) => (bound.lasted, bound.share) = (bound.lasted + lasted, bound.share + share),
+                None => bounds.push(Bound { cause, lasted, share }),
             }
         }
-        bounds.iter_mut().for_each(|bound| bound.share = bound.lasted.as_secs_f64() / all);
         bounds.sort_by_key(|bound| Reverse(bound.lasted));
         bounds
     }
-}
 
-fn cause(hold: Hold, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
-    match hold {
-        Hold::Idle | Hold::Drained => Cause::SenderIdle,
-        Hold::SendBuffer => Cause::SendBufferFull,
-        Hold::ReceiveWindow => window(own, peer),
-        Hold::SlowStart => Cause::SlowStart,
-        Hold::CongestionWindow => below_full(own),
-        Hold::Recovery => Cause::FastRecovery,
-        // All of them, or the time is that of real ones.
-        Hold::Loss if own.timeouts[1] > 0 && own.timeouts[1] >= own.timeouts[0] => Cause::SpuriousTimeout,
-        Hold::Loss => Cause::Timeout,
-        Hold::Local => Cause::Undetermined,
+    /// What that was, by all that was told.
+    pub fn cause(&self, why: Why) -> Cause {
+        let sender = self.sender();
+        let Some(own) = &self.ends[sender.index()] else { return Cause::Undetermined };
+        cause(why, own, self.ends[(!sender).index()].as_deref())
     }
 }
 
-/// A congestion window that was used up, and no queue on the path.
-fn below_full(own: &EndAccount) -> Cause {
-    if own.timeouts[0] + own.recoveries[0] > 0 { Cause::AfterLoss } else { Cause::Undetermined }
+fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
+    match why {
+        // Answers set the pace of a congestion window: what held them back held it, where its host tells that.
+        Why::FullPath | Why::Silence | Why::Hold(Hold::CongestionWindow)
+            if peer.is_some_and(|peer| answered_late(own, peer)) =>
+        {
+            Cause::AcksHeldBack
+        }
+        Why::FullPath => Cause::BottleneckFull,
+        // Who was late, the sender cannot know.
+        Why::Silence => Cause::DelaySpike,
+        Why::Hold(Hold::Idle | Hold::Drained) => Cause::SenderIdle,
+        Why::Hold(Hold::SendBuffer) => Cause::SendBufferFull,
+        Why::Hold(Hold::ReceiveWindow) => window(own, peer),
+        Why::Hold(Hold::SlowStart) => Cause::SlowStart,
+        // A congestion window that was used up beyond slow start, and no queue on the path.
+        Why::Hold(Hold::CongestionWindow) if own.timeouts[0] + own.recoveries[0] > 0 => Cause::AfterLoss,
+        Why::Hold(Hold::CongestionWindow) => Cause::EarlyExit,
+        Why::Hold(Hold::Recovery) => Cause::FastRecovery,
+        // All of them, or the time is that of real ones. Those in a row are taken back at once.
+        Why::Hold(Hold::Loss) if own.timeouts[1] > 0 && own.timeouts[1] >= own.losses => {
+            Cause::SpuriousTimeout
+        }
+        // What was lost was found by a probe, before a timeout (tcp_send_loss_probe).
+        Why::Hold(Hold::Loss) if own.timeouts[0] == 0 => Cause::TailLoss,
+        Why::Hold(Hold::Loss) => Cause::Timeout,
+        Why::Hold(Hold::Local) => Cause::Undetermined,
+    }
+}
+
+/// Whether the process that had locked the peer's socket was off the CPU for a good part of the
+/// time in which the congestion window held the sender. That needs a round trip more than the answers were late.
+fn answered_late(own: &EndAccount, peer: &EndAccount) -> bool {
+    let held = peer.receiving.bounds().into_iter().find(|(what, ..)| *what == Receiver::HolderOffCpu);
+    held.is_some_and(|(_, lasted, _)| lasted * 2 >= own.sending.holds()[Hold::CongestionWindow as usize])
 }
 
 /// A reader lets the window close that leaves data waiting, most of it for longer than a round trip, or some for as long
-/// as the sender was held. Where its host does not tell, the window itself does: a buffer that is too small stays as
-/// large as it is.
+/// as the sender was held. Where its host does not tell, the windows do: a buffer that is too small stays as large as it
+/// is.
 fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
     let round_trip = own.samples.and_then(|[_, last]| last.srtt).map(|us| Duration::from_micros(us.into()));
     let waited = peer.and_then(|peer| peer.waits.spreads().find(|spread| spread.on == Wait::ReceiveQueue));
     let is_slow = match (waited, round_trip) {
         (Some(waited), Some(round_trip)) => {
-            waited.median > round_trip || waited.longest >= own.longest_by_window / 2
+            waited.median > round_trip || waited.longest >= own.sending.longest_by_window / 2
         }
-        _ => own.snd_wnd.is_some_and(|[least, most]| least < most / 4),
+        _ => own.sending.windows.shrank(),
     };
-    if is_slow { Cause::SlowReader } else { Cause::ReceiveBufferTooSmall }
+    if is_slow {
+        Cause::SlowReader
+    } else if own.sending.windows.grew() {
+        Cause::AutotuningLag
+    } else {
+        Cause::ReceiveBufferTooSmall
+    }
 }
 
 #[cfg(test)]
@@ -297,6 +327,7 @@ mod tests {
             ["0.1 B waited receive-queue 0.000050 6553600", "0.1 B waited receive-queue 0.080 65536"];
         assert_eq!(with(&rarely), [(Cause::SlowReader, 100)]);
         assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1448"]), [(Cause::SlowReader, 100)]);
+        assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1000000"]), [(Cause::AutotuningLag, 100)]);
     }
 
     /// Round trips tell a full path from a window that was cut.
@@ -315,17 +346,69 @@ mod tests {
         assert_eq!(bounds(&lines), expected);
     }
 
-    /// Only if all of them were.
+    /// Only if all of them were; those in a row are taken back at once.
     #[test]
     fn timeouts_are_needless_if_all_were_taken_back() {
-        let one = [
-            "0.3 A wrote 100",
-            "0.3 A held loss 0.300",
-            "0.3 A marked timeout",
-            "0.3 A marked spurious-timeout",
+        let once = [
+            "1.5 A wrote 100",
+            "1.5 A held loss 1.500",
+            "0.2 A marked ca-loss",
+            "0.2 A marked timeout",
+            "0.6 A marked timeout",
+            "1.5 A marked spurious-timeout",
         ];
-        assert_eq!(bounds(&one), [(Cause::SpuriousTimeout, 300)]);
-        assert_eq!(bounds(&[&one[..], &["0.9 A marked timeout"]].concat()), [(Cause::Timeout, 300)]);
+        assert_eq!(bounds(&once), [(Cause::SpuriousTimeout, 1500)]);
+        let again = ["1.9 A marked ca-loss", "1.9 A marked timeout"];
+        assert_eq!(bounds(&[&once[..], &again].concat()), [(Cause::Timeout, 1500)]);
+    }
+
+    #[test]
+    fn what_a_probe_repairs_is_no_timeout() {
+        let probed = ["0.1 A wrote 100", "0.1 A held loss 0.060", "0.1 A held recovery 0.025"];
+        assert_eq!(bounds(&probed), [(Cause::TailLoss, 60), (Cause::FastRecovery, 25)]);
+        let timed_out = ["0.1 A marked ca-loss", "0.1 A marked timeout"];
+        let expected = [(Cause::Timeout, 60), (Cause::FastRecovery, 25)];
+        assert_eq!(bounds(&[&probed[..], &timed_out].concat()), expected);
+    }
+
+    /// A sender knows that nothing came; whether its receiver had no CPU to answer, only that one's host does.
+    #[test]
+    fn what_is_late_is_the_receiver_if_its_host_says_so() {
+        let sampled = "sampled srtt 40000 rttvar 1000 min_rtt 30000";
+        let lines = [
+            "0.1 A wrote 100000",
+            "0.1 A held congestion-window 0.1",
+            &format!("0.1 A {sampled}"),
+            &format!("0.2 A {sampled}"),
+            "0.3 A held congestion-window 0.2",
+            &format!("0.3 A {sampled}"),
+        ];
+        let alone = [(Cause::BottleneckFull, 150), (Cause::DelaySpike, 150)];
+        assert_eq!(bounds(&lines), alone);
+        let with_receiver = |waited: &str| {
+            let told = [
+                "0.1 B sampled rcv_wnd 80000 receive_queue 0",
+                &format!("0.4 B waited holder-off-cpu {waited} 0"),
+                "0.4 B sampled rcv_wnd 80000 receive_queue 0",
+            ];
+            bounds(&[&lines[..], &told].concat())
+        };
+        assert_eq!(with_receiver("0.002"), alone);
+        assert_eq!(with_receiver("0.180"), [(Cause::AcksHeldBack, 300)]);
+    }
+
+    /// However often a buffer changes, it costs the same; and how often is known.
+    #[test]
+    fn sizes_of_a_buffer_are_kept_up_to_a_bound() {
+        let mut account = EndAccount::default();
+        let size = |n| Mark::ReceiveBuffer(Bytes::new(n));
+        for n in 1..=100 {
+            account.accept(Instant::START, &EventKind::Marked { end: End::B, mark: size(n) });
+            account.accept(Instant::START, &EventKind::Marked { end: End::B, mark: Mark::ZeroWindow });
+        }
+        let kept: Vec<u64> = account.receive_buffer.iter().map(|(_, size)| size.get()).collect();
+        assert_eq!(kept, (1..=MOST_SIZES as u64).collect::<Vec<_>>());
+        assert_eq!((account.receive_buffer_more, account.zero_windows), (100 - MOST_SIZES as u64, 100));
     }
 
     #[test]

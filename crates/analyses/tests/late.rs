@@ -57,3 +57,38 @@ fn a_full_window_does_not_explain_an_answer_that_is_overdue() {
     let report = analyse(&rounds(400, 400, 0.0));
     assert!(time(&report, Cause::DelaySpike) == 0.0);
 }
+
+/// A receiver whose reader is kept from its CPU acknowledges a whole flight at once, when its delayed-ACK timer runs out
+/// (`__tcp_ack_snd_check`, 6.18: the window does not advance). That one answer leaves nothing outstanding, and the sender
+/// goes on as it comes: until then it waited for the answer, and not for its application.
+#[test]
+fn one_answer_to_a_whole_flight_does_not_make_the_wait_before_it_the_applications() {
+    let mut lines = vec![
+        "0.0 > S 0:0(0) win 65535 <mss 1000,nop,wscale 0>".to_owned(),
+        "0.001 < S. 0:0(0) ack 1 win 60000 <mss 1000,nop,wscale 0>".to_owned(),
+        "0.00101 > . 1:1(0) ack 1 win 65535".to_owned(),
+    ];
+    let mut now = 0.0011;
+    for round in 0..100 {
+        let first = 1 + round * 20_000;
+        for segment in 0..20 {
+            let seq = first + segment * 1000;
+            lines.push(format!("{now:.6} > . {seq}:{}(1000) ack 1 win 65535", seq + 1000));
+            now += 0.000_001;
+        }
+        now += 0.040;
+        lines.push(format!("{now:.6} < . 1:1(0) ack {} win 60000", first + 20_000));
+        now += 0.000_005;
+    }
+    let report = analyse(&lines);
+    assert!(time(&report, Cause::SenderIdle) < 0.01, "{:?}", report.main().findings);
+    // A program that writes a flight each 40 ms is another matter: the answers come at once.
+    let late = |line: &String| {
+        let (at, rest) = line.split_once(' ')?;
+        let at: f64 = at.parse().ok()?;
+        Some(if rest.starts_with("< .") { format!("{:.6} {rest}", at - 0.038) } else { line.clone() })
+    };
+    let lines: Vec<String> = lines.iter().filter_map(late).collect();
+    let report = analyse(&lines);
+    assert!(time(&report, Cause::SenderIdle) > 3.5, "{:?}", report.main().findings);
+}

@@ -7,6 +7,7 @@ use crate::lab::Lab;
 use crate::live;
 use crate::run::Run;
 use crate::scenario::Scenario;
+use crate::sweep::Sweep;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use slowpath_analyses::{Cause, Label};
@@ -63,6 +64,8 @@ pub enum Command {
     Causes(Causes),
     /// Simulate a scenario, and say what bound its flows
     Run(Run),
+    /// Run a scenario again and again with other values, a row for each run
+    Sweep(Sweep),
     /// Run scenarios on this machine's kernel, in network namespaces
     Lab(Lab),
     /// Run scripts in packetdrill's language, on the model or on this kernel
@@ -107,8 +110,8 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = DIAGNOSE_HELP)]
 pub struct Diagnose {
-    /// The recording (pcap or pcapng, plain, gzip or zstd; a folder that `slowpath run --record` wrote; a scenario), or -
-    /// for standard input; two for both ends of the same transfer
+    /// The recording (pcap or pcapng, plain, gzip or zstd; a folder that `slowpath run --record` wrote; a file that --raw
+    /// wrote; a scenario), or - for standard input; two for both ends of the same transfer
     #[arg(required_unless_present = "live", num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

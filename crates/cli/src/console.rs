@@ -103,8 +103,58 @@ impl Console {
     }
 }
 
+impl Console {
+    /// Without colour and progress.
+    pub const fn silent() -> Self {
+        Self { colour: false, progress: false, width: None }
+    }
+
+    /// Progress through so many steps of which each takes a while.
+    pub fn steps(&self, what: &str, count: usize) -> Steps {
+        if !self.progress {
+            return Steps(None);
+        }
+        let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr_with_hz(8));
+        let bar = bar.with_style(style("{msg} {wide_bar} {pos} of {len}, {eta} left"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Steps(Some(bar.with_message(format!("{what}s"))))
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// How many of so many runs are made, on standard error or nowhere. It is wiped away in the end.
+pub struct Steps(Option<ProgressBar>);
+
+impl Steps {
+    /// One more.
+    pub fn step(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+
+    /// Something to know at once, progress or not.
+    pub fn say(&self, text: &str) {
+        let say = || {
+            // Where standard error is gone, there is nobody to tell.
+            let _ = writeln!(io::stderr(), "slowpath: {text}");
+        };
+        match &self.0 {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// How far something has come, on standard error or nowhere. It is wiped away in the end.

@@ -13,12 +13,15 @@ mod kernels;
 mod lab;
 mod live;
 mod man;
+mod measured;
+mod on_kernel;
 mod recording;
 mod run;
 mod scenario;
 #[cfg(test)]
 mod schemas;
 mod show;
+mod sweep;
 mod transfers;
 mod waits;
 
@@ -59,6 +62,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Flows(args) => flows::run(&args, console),
         Command::Causes(args) => causes::run(&args, console),
         Command::Run(args) => run::run(&args, console),
+        Command::Sweep(args) => sweep::run(&args, console),
         Command::Lab(args) => lab::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),

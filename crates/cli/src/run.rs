@@ -24,9 +24,9 @@ use slowpath_views::{Diagnosis, Recording, json as views, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
-use watch::Watchers;
 
 pub use document::Document;
+pub use watch::Watchers;
 
 const HELP: &str = "\
 The run is simulated: hosts with their CPUs, interrupts, schedulers, queues and the TCP of their kernel, and the paths \

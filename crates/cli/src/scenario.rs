@@ -101,6 +101,11 @@ pub fn run(args: &Scenario) -> anyhow::Result<Outcome> {
 ///
 /// Outside, a file that cannot be read; inside, a scenario that is refused.
 fn read(file: &Path, changes: &Changes) -> anyhow::Result<Result<Checked, Rejected>> {
+    Ok(slowpath_scenario::check(&file.to_string_lossy(), &text(file)?, &changes.set, changes.seed))
+}
+
+/// What is in a scenario's file, or on standard input.
+pub fn text(file: &Path) -> anyhow::Result<String> {
     // One byte more than the longest scenario, so that a longer one is refused as that without being read whole.
     const MOST_BYTES: u64 = (1 << 20) + 1;
     let name = file.to_string_lossy();
@@ -111,13 +116,23 @@ fn read(file: &Path, changes: &Changes) -> anyhow::Result<Result<Checked, Reject
         File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
     };
     read.with_context(|| name.clone().into_owned())?;
-    let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: this is not text (UTF-8)"))?;
-    Ok(slowpath_scenario::check(&name, &text, &changes.set, changes.seed))
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: this is not text (UTF-8)"))
 }
 
 /// Reads a scenario that has to be right.
 pub fn load(file: &Path, changes: &Changes) -> anyhow::Result<slowpath_scenario::Scenario> {
-    match read(file, changes)? {
+    load_text(file, &text(file)?, changes, &[])
+}
+
+/// The same of a file whose text is known, with more changes.
+pub fn load_text(
+    file: &Path,
+    text: &str,
+    changes: &Changes,
+    more: &[Override],
+) -> anyhow::Result<slowpath_scenario::Scenario> {
+    let set = [changes.set.as_slice(), more].concat();
+    match slowpath_scenario::check(&file.to_string_lossy(), text, &set, changes.seed) {
         Ok(checked) => Ok(checked.scenario),
         Err(rejected) => bail!("{rejected}"),
     }

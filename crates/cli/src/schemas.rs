@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{lab, live, run};
+use crate::{lab, live, run, sweep};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -10,6 +10,7 @@ fn checked_in_schemas_are_those_of_the_code() {
     for (name, schema) in [
         ("run-1", schemars::schema_for!(run::Document<'static>)),
         ("live-1", schemars::schema_for!(live::Document<'static>)),
+        ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
         ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),
         ("lab-compare-1", schemars::schema_for!(lab::CompareDocument<'static>)),
     ] {

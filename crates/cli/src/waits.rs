@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::waits::{Spread, Waits};
-use slowpath_model::{Bytes, End, EventKind, Wait};
+use slowpath_model::{Bytes, End, EventKind, Wait, nanos};
 use slowpath_scenario::Scenario;
 use slowpath_views::quantity::{count, duration, share};
 use std::time::Duration;
@@ -34,7 +34,6 @@ pub struct WaitTimes {
 
 impl WaitTimes {
     pub fn of(spread: &Spread) -> Self {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             place: spread.on.name(),
             unit: if spread.on == Wait::ReceiveQueue { "bytes" } else { "times" },
@@ -95,6 +94,16 @@ impl Waiting {
         if let Some(ends) = self.ends.get_mut(flow) {
             ends[end.index()].join(waits);
         }
+    }
+
+    /// What waited at the hosts that receive, of all flows together.
+    pub fn of_receivers(&self, scenario: &Scenario) -> Waits {
+        let mut all = Waits::default();
+        for (flow, ends) in scenario.flows.iter().zip(&self.ends) {
+            let end = if flow.receiver_host() == flow.client { End::A } else { End::B };
+            all.join(&ends[end.index()]);
+        }
+        all
     }
 
     pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {

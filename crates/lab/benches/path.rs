@@ -2,18 +2,21 @@
 //!
 //! `cargo bench -p slowpath-lab --bench path -- [NAME]...`
 //!
-//! Nothing is captured meanwhile: only the two hosts and the relay share the CPUs. Each row is run several times; shown
-//! are the median and, in brackets, all of them. `stolen` is the share of CPU time that the machine beneath took away.
+//! Nothing is captured meanwhile: only the two hosts and the relay share the CPUs. Each row is run several times over each
+//! kind of interface, in turns; shown are the median and, in brackets, all of them. `stolen` is the share of CPU time that
+//! the machine beneath took away.
 
-use slowpath_lab::case::{Case, MTU_BYTES, Offload, Set};
+use slowpath_lab::case::{Carrier, Case, MTU_BYTES, Offload, Set};
 use slowpath_lab::error::LabError;
-use slowpath_lab::namespaces::{self, Place};
+use slowpath_lab::lateness::StolenWatch;
+use slowpath_lab::namespaces;
 use slowpath_lab::relay::{Cost, DirectionReport, Relay};
 use slowpath_lab::samples::Sampler;
-use slowpath_lab::testbed::{self, PATH_DEVICES};
+use slowpath_lab::testbed;
 use slowpath_lab::workload::end::{CASE_TIME, EndRecord, Surroundings};
 use slowpath_lab::workload::{Stream, Workload, Writer, stream};
 use slowpath_lab::{clock, sampled, signals};
+use slowpath_model::nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -57,15 +60,14 @@ struct Run {
 
 fn run(case: &Case) -> Result<Run, LabError> {
     let (namespaces, hosts) = testbed::build(&case.settings)?;
-    let [forward, backward] = testbed::ways(&case.settings, [&case.forward, &case.backward], [1, 2]);
-    let (left, right) = PATH_DEVICES;
-    let relay = namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward))?;
+    let relay =
+        Relay::open(&namespaces, testbed::ways(&case.settings, [&case.forward, &case.backward], [1, 2]))?;
     let Workload::Streams(streams) = &case.workload else { panic!("benchmarks have streams") };
     let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let sampler = Sampler::default();
-    let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX);
+    let deadline_ns = clock::monotonic_ns() + nanos(CASE_TIME);
     let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None };
-    let stolen_before = stolen();
+    let stolen = StolenWatch::start();
     let (records, (ways, cost), samples) = thread::scope(|scope| {
         let relay = scope.spawn(|| {
             clock::make_thread_punctual(RELAY_PRIORITY);
@@ -77,7 +79,7 @@ fn run(case: &Case) -> Result<Run, LabError> {
         sampler_stop.store(true, Ordering::Relaxed);
         (records, relay.join().expect("the relay ends"), samples.join().expect("the sampler ends"))
     });
-    let stolen_after = stolen();
+    let stolen = stolen.finish();
     let (sender, _) = records?.swap_remove(0);
     let samples = sampled::parse(&samples).map_err(LabError::system("read the samples"))?;
     let acked = |at_ns: u64| {
@@ -89,21 +91,7 @@ fn run(case: &Case) -> Result<Run, LabError> {
     let began_ns = sender.write_began_ns.unwrap_or(sender.opened_ns);
     let whole = (sender.write_ended_ns.unwrap_or(began_ns) - began_ns) / SECOND;
     let second = |n: u64| share(acked(began_ns + (n + 1) * SECOND) - acked(began_ns + n * SECOND));
-    Ok(Run {
-        seconds: (1..whole).map(second).collect(),
-        sender,
-        ways,
-        cost,
-        stolen: (stolen_after.0 - stolen_before.0) as f64 / (stolen_after.1 - stolen_before.1).max(1) as f64,
-    })
-}
-
-/// CPU time taken away, and all of it, in ticks (proc_stat(5)).
-fn stolen() -> (u64, u64) {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
-    let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
-    (numbers.get(7).copied().unwrap_or(0), numbers.iter().sum())
+    Ok(Run { seconds: (1..whole).map(second).collect(), sender, ways, cost, stolen })
 }
 
 impl Run {
@@ -129,19 +117,28 @@ fn median(mut values: Vec<f64>, digits: usize) -> String {
     format!("{} [{}]", all[all.len() / 2], all.join(", "))
 }
 
-fn row(what: &str, measured: String, reach: &str) {
-    println!("{what:<46} {measured:<44} {reach}");
+fn row(what: &str, [veth, tap]: [String; 2], reach: &str) {
+    println!("{what:<46} {veth:<34} {tap:<34} {reach}");
 }
 
-fn times(count: usize, case: &Case) -> Result<Vec<Run>, LabError> {
-    (0..count).map(|_| run(case)).collect()
+/// Runs over veth devices, and over TAP devices.
+type Runs = [Vec<Run>; 2];
+
+fn times(count: usize, case: &Case) -> Result<Runs, LabError> {
+    let mut runs = Runs::default();
+    for _ in 0..count {
+        for (carrier, runs) in [Carrier::Veth, Carrier::Tap].into_iter().zip(&mut runs) {
+            runs.push(run(&case.clone().with(|settings| settings.carrier = carrier))?);
+        }
+    }
+    Ok(runs)
 }
 
-fn of(runs: &[Run], digits: usize, value: impl Fn(&Run) -> f64) -> String {
-    median(runs.iter().map(value).collect(), digits)
+fn of(runs: &Runs, digits: usize, value: impl Fn(&Run) -> f64) -> [String; 2] {
+    [0, 1].map(|which: usize| median(runs[which].iter().map(&value).collect(), digits))
 }
 
-fn lateness(name: &str, runs: &[Run], reach: &str) {
+fn lateness(name: &str, runs: &Runs, reach: &str) {
     let micros = |ns: u64| ns as f64 / 1e3;
     for (n, way) in ["there", "back"].into_iter().enumerate() {
         let late = |what: &str, value: &dyn Fn(&Run) -> u64, reach: &str| {
@@ -154,7 +151,7 @@ fn lateness(name: &str, runs: &[Run], reach: &str) {
 }
 
 /// What every group of rows ends with.
-fn circumstances(name: &str, runs: &[Run]) {
+fn circumstances(name: &str, runs: &Runs) {
     row(&format!("{name}: frames missed or refused"), of(runs, 0, |r| r.lost() as f64), "0");
     row(&format!("{name}: stolen, %"), of(runs, 1, |r| r.stolen * 100.0), "");
 }
@@ -214,7 +211,7 @@ fn main() -> Result<(), LabError> {
     namespaces::remove_leftovers()?;
     let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
-    row("", "measured".to_owned(), "reach");
+    row("", ["veth", "TAP"].map(str::to_owned), "reach");
     let groups: [(&str, Measure); 4] = [
         ("idle", idle),
         ("1gbit", || full("1 Gbit/s, 40 ms", GBIT, 40 * MS, "99")),

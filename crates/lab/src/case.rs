@@ -1,11 +1,13 @@
 //! A case: one transfer whose limiting cause is known because we caused it.
 
+use crate::host::Host;
 use crate::load::Load;
 use crate::namespaces::Place;
 use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::recording::{Omission, Recording};
 use crate::workload::{SocketOptions, Workload};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which collection a case belongs to.
@@ -88,6 +90,25 @@ pub enum Family {
     V6,
 }
 
+/// What carries packets from one host to the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
+    #[default]
+    Veth,
+    /// The relay, by TAP devices: a packet came when it was read.
+    Tap,
+    /// The kernel, by [`crate::netem`]: hosts are without offloads.
+    Netem,
+}
+
+impl Carrier {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// How the two hosts are set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -96,6 +117,9 @@ pub struct Settings {
     /// 802.1Q tag of what the hosts send and expect, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vlan: Option<u16>,
+    /// What carries the packets.
+    #[serde(skip_serializing_if = "Carrier::is_usual", default)]
+    pub carrier: Carrier,
     /// Offloads.
     pub offload: Offload,
     /// The receiver's, if not the same.
@@ -260,6 +284,7 @@ impl Settings {
         Self {
             family: Family::V4,
             vlan: None,
+            carrier: Carrier::default(),
             offload: Offload::PerPacket,
             receiver_offload: None,
             joined_within_ns: usual_wait(),
@@ -279,7 +304,18 @@ impl Settings {
 impl Settings {
     /// A host's offloads.
     pub fn offload_of(&self, host: Place) -> Offload {
+        if self.carrier == Carrier::Netem {
+            return Offload::PerPacket;
+        }
         self.receiver_offload.filter(|_| host == Place::Receiver).unwrap_or(self.offload)
+    }
+
+    /// What its applications set on sockets.
+    pub fn socket_of(&self, host: Host) -> &SocketOptions {
+        match host {
+            Host::Sender => &self.sender_socket,
+            Host::Receiver => &self.receiver_socket,
+        }
     }
 
     /// Rate of a host's card.

@@ -16,7 +16,7 @@ pub fn sending_ends<'a>(case: &Case, connections: &'a [Connection]) -> Vec<&'a E
     };
     match &case.workload {
         Workload::Exchange(_) => connections.iter().map(|c| &c.sender).collect(),
-        Workload::Streams(_) => connections.iter().map(sent_more).collect(),
+        Workload::Streams(_) | Workload::Programs(_) => connections.iter().map(sent_more).collect(),
     }
 }
 
@@ -31,6 +31,10 @@ pub fn all(case: &Case, truth: &Truth) -> Vec<CheckResult> {
     let ways = [&truth.path.forward.report, &truth.path.backward.report];
     let missed: u64 = ways.iter().map(|w| w.missed_packets + w.refused_packets).sum();
     must(Check::PathComplete, missed, missed == 0 && ways.iter().all(|w| w.is_conserved()));
+    if matches!(case.workload, Workload::Programs(_)) {
+        // They tell nobody what they wrote and read.
+        return results;
+    }
     let unread: u64 = truth
         .connections
         .iter()
@@ -40,7 +44,8 @@ pub fn all(case: &Case, truth: &Truth) -> Vec<CheckResult> {
         })
         .sum();
     let all_arrived = unread == 0 || case.cut_after_ns.is_some();
-    must(Check::EveryByteArrived, unread, all_arrived && !truth.connections.is_empty());
+    let holds = all_arrived && !truth.connections.is_empty();
+    results.push(CheckResult { required: Check::EveryByteArrived, measured: unread as f64, holds });
     results
 }
 
@@ -49,7 +54,7 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
     let forward = &truth.path.forward.report;
     let share = |basis| overall_share(&ends, basis).map_or(0.0, |s| s.of_transfer);
     let counter =
-        |counters: &crate::counters::Counters, name: &String| counters.get(name).copied().unwrap_or(0) as f64;
+        |counters: &slowpath_live::Counters, name: &String| counters.get(name).copied().unwrap_or(0) as f64;
     let retransmitted = || {
         ends.iter().filter_map(|e| e.info.as_ref()).map(|i| f64::from(i.total_retrans_packets)).sum::<f64>()
     };

@@ -19,11 +19,6 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time of this process, in nanoseconds.
-pub fn process_cpu_ns() -> u64 {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
 /// Nanoseconds of CPU time of the calling thread.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
@@ -46,13 +41,11 @@ pub fn make_thread_punctual(priority: i32) {
     }
 }
 
-/// Ticks of the kernel in a second (`CONFIG_HZ`), by the resolution of the clock that moves at ticks only.
+/// Ticks of the kernel in a second (`CONFIG_HZ`).
 pub fn ticks_per_second() -> u32 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the call to fill; the clock exists on every Linux.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    let tick_ns = slowpath_live::tick_ns();
     // Half of a nanosecond's error in a tick of 1/300 s must not make it 299.
-    (1_000_000_000 + time.tv_nsec / 2).checked_div(time.tv_nsec).map_or(0, |ticks| ticks as u32)
+    (1_000_000_000 + tick_ns / 2).checked_div(tick_ns).unwrap_or_default()
 }
 
 /// Waits for the kernel's next tick and the middle of the time to the one after it, and gives that instant of

@@ -8,6 +8,7 @@ use crate::case::Case;
 use crate::error::LabError;
 use crate::host::{DEVICE, Host};
 use crate::namespaces::{Namespaces, Place};
+use crate::privilege::{self, Privilege};
 use crate::task::{self, Scheduling};
 use crate::workload::Workload;
 
@@ -28,6 +29,10 @@ fn bound(case: &Case) -> Vec<u32> {
             streams.iter().flat_map(|stream| [&stream.opener, &stream.acceptor]).flatten().collect()
         }
         Workload::Exchange(plan) => [&plan.client, &plan.server].into_iter().flatten().collect(),
+        Workload::Programs(plan) => [&plan.client, &plan.server]
+            .into_iter()
+            .filter_map(|program| program.scheduling.as_ref())
+            .collect(),
     };
     let loads = case.loads.iter().map(|load| &load.scheduling);
     processes.into_iter().chain(loads).flat_map(|scheduling| scheduling.cpus.iter().copied()).collect()
@@ -64,8 +69,12 @@ impl Drop for KeptAway {
 /// (Documentation/networking/scaling.rst). By itself a veth device has them run on the CPU that transmits, the path's.
 ///
 /// # Errors
-/// If the kernel has no receive packet steering (`CONFIG_RPS`).
+/// If the kernel has no receive packet steering (`CONFIG_RPS`). Without root it is not asked for: only root of the machine
+/// may steer.
 pub fn steer(namespaces: &Namespaces, case: &Case) -> Result<(), LabError> {
+    if privilege::held() != Privilege::Root {
+        return Ok(());
+    }
     let settings = &case.settings;
     for (place, cpu) in
         [(Place::Sender, settings.sender_softirq_cpu), (Place::Receiver, settings.receiver_softirq_cpu)]

@@ -48,14 +48,36 @@ pub enum LabError {
         /// How long.
         waited: Duration,
     },
+    /// Without root, the lab needs namespaces of its own.
+    #[error(
+        "the lab makes network namespaces: run it as root (CAP_SYS_ADMIN, CAP_NET_ADMIN), or have user namespaces allowed \
+         (sysctl user.max_user_namespaces; kernel.unprivileged_userns_clone on Debian; \
+         kernel.apparmor_restrict_unprivileged_userns on Ubuntu)"
+    )]
+    NoNamespace {
+        /// Why there is none.
+        source: std::io::Error,
+    },
+    /// A program that was to run over the path failed.
+    #[error("`{command}` ended {when} (exit code {exit_code}){}{said}", if said.is_empty() { "" } else { ": " })]
+    Program {
+        /// The command.
+        command: String,
+        /// When that was.
+        when: &'static str,
+        /// Its exit code.
+        exit_code: i32,
+        /// What it said.
+        said: String,
+    },
     /// A thread of the lab panicked.
     #[error("the thread that {role} panicked")]
     Panicked {
         /// What the thread does.
         role: &'static str,
     },
-    /// The truth could not be written as JSON.
-    #[error("cannot write the truth as JSON")]
+    /// JSON could not be written or read.
+    #[error("JSON")]
     Json(#[from] serde_json::Error),
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub const DEVICE: &str = "eth0";
 /// Its hardware address, of the sender and of the receiver.
 pub const MAC: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+/// The path's interfaces towards the sender and the receiver.
+pub const PATH_DEVICES: (&str, &str) = ("left", "right");
 
 /// A host of the testbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,15 @@ pub enum Host {
 impl Host {
     /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+
+    /// The one that it is joined with.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
 }
 
 /// The host that sent a frame, by its address.

@@ -1,10 +1,9 @@
 //! How late this machine is: whether what disagrees with a clock says anything.
 
+use crate::background::Background;
 use crate::clock;
 use std::mem;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Before the thread that runs a script.
@@ -15,28 +14,50 @@ const PERIOD: Duration = Duration::from_millis(1);
 /// Watches how late the CPUs come: a thread on each asks for it once a millisecond. A CPU that the machine beneath has
 /// taken away, or an interrupt that lasts, makes it late, and with it the kernel's timers and whoever watches them.
 #[derive(Debug)]
-pub struct LatenessWatch {
-    over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<u64>>,
-}
+pub struct LatenessWatch(Vec<Background<u64>>);
 
 impl LatenessWatch {
     /// Begins to watch every CPU that this process may run on.
     pub fn start() -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let threads = cpus().map(|cpu| {
-            let over = Arc::clone(&over);
-            thread::spawn(move || watch(cpu, &over))
-        });
-        Self { threads: threads.collect(), over }
+        Self(cpus().map(|cpu| Background::start(move |over| watch(cpu, over))).collect())
     }
 
     /// The longest that any of them was late.
     pub fn finish(self) -> Duration {
-        self.over.store(true, Ordering::Relaxed);
-        let latest = self.threads.into_iter().filter_map(|thread| thread.join().ok()).max();
+        self.0.iter().for_each(Background::stop);
+        let latest = self.0.into_iter().filter_map(Background::finish).max();
         Duration::from_nanos(latest.unwrap_or(0))
     }
+}
+
+/// Counts the CPU time that the machine beneath takes away, where it says so (`steal` of proc_stat(5)). For what a
+/// [`LatenessWatch`] would disturb: a task that wakes every millisecond cuts the turns of the others short.
+#[derive(Debug)]
+pub struct StolenWatch {
+    stolen_before: u64,
+    all_before: u64,
+}
+
+impl StolenWatch {
+    /// Begins to count, of all CPUs together.
+    pub fn start() -> Self {
+        let (stolen_before, all_before) = ticks();
+        Self { stolen_before, all_before }
+    }
+
+    /// The share of all CPU time that was taken away.
+    pub fn finish(self) -> f64 {
+        let (stolen, all) = ticks();
+        (stolen - self.stolen_before) as f64 / (all - self.all_before).max(1) as f64
+    }
+}
+
+/// CPU time taken away, and all of it, in ticks (proc_stat(5)).
+fn ticks() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
+    let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+    (numbers.get(7).copied().unwrap_or(0), numbers.iter().sum())
 }
 
 /// The CPUs of this process (`sched_getaffinity`).
@@ -71,12 +92,13 @@ fn watch(cpu: usize, over: &AtomicBool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     /// The watch is not blind: it is late itself where its CPU is.
     #[test]
     fn a_moment_is_at_least_as_late_as_nothing() {
         let watch = LatenessWatch::start();
-        assert_eq!(watch.threads.len(), thread::available_parallelism().map_or(1, usize::from));
+        assert_eq!(watch.0.len(), thread::available_parallelism().map_or(1, usize::from));
         thread::sleep(Duration::from_millis(20));
         assert!(watch.finish() > Duration::ZERO);
     }

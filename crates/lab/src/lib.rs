@@ -5,23 +5,24 @@
 //! happened, and writes the captures with their [`truth`].
 //!
 //! - The path: [`path`] decides, purely, what becomes of each packet; [`relay`] reads packets, asks it, and
-//!   delivers them when due; [`frame`] says what they carry. [`wire`] is a path of the kernel's own, which delays nothing.
+//!   delivers them when due; [`frame`] says what they carry. [`netem`] is a path of the
+//!   kernel's own, [`wire`] one that delays nothing.
 //! - The hosts: [`namespaces`], which never outlive a run for long; [`testbed`], their interfaces, addresses
-//!   and settings; [`vlan`], tags; [`signals`] and [`scratch`], which leave nothing behind.
+//!   and settings; [`vlan`], tags; [`tun`], devices of a program; [`signals`] and [`scratch`], which leave nothing behind.
 //! - What runs: [`workload`]; what else does: [`load`]. How either is scheduled: [`task`]; on which of the machine's
 //!   CPUs: [`cpus`].
-//! - What is kept: [`watch`] (tcpdump), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
+//! - What is kept: [`watch`] (captures), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
-//! - What is known afterwards: [`samples`] and [`sampled`], [`counters`].
+//! - What is known afterwards: [`samples`] and [`sampled`].
 //!
-//! It needs root, and `ip`, `tc`, `ethtool` and `tcpdump`. Nothing on the host is changed but the namespaces it
-//! makes; sysctls are set inside those only.
+//! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
+//! changed but the namespaces it makes; sysctls are set inside those only.
 
+pub mod background;
 pub mod case;
 pub mod cases;
 pub mod check;
 pub mod clock;
-pub mod counters;
 pub mod cpus;
 pub mod drill;
 pub mod error;
@@ -31,8 +32,11 @@ pub mod lateness;
 pub mod load;
 pub mod machine;
 pub mod namespaces;
+pub mod netem;
 pub mod pcap;
 pub mod pcapng;
+pub mod privilege;
+pub mod probe;
 pub mod recording;
 pub use slowpath_path as path;
 pub mod relay;
@@ -42,9 +46,11 @@ pub mod samples;
 pub mod scenario;
 pub mod scratch;
 pub mod signals;
+pub mod slots;
 pub mod task;
 pub mod testbed;
 pub mod truth;
+pub mod tun;
 pub mod vlan;
 pub mod watch;
 pub mod wire;

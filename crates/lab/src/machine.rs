@@ -2,7 +2,12 @@
 
 use crate::lateness::LatenessWatch;
 use crate::namespaces;
+use crate::netem;
+use crate::privilege::{self, Privilege};
 use crate::run::kernel_release;
+use crate::tun;
+use slowpath_live::{Filter, Live};
+use std::error::Error;
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -40,21 +45,14 @@ const WATCHED: Duration = Duration::from_secs(1);
 /// A CPU that is later than this makes a path too late on any delay below twice that in hundredths.
 const PUNCTUAL: Duration = Duration::from_millis(1);
 
-/// Whether this process is root.
-pub fn is_root() -> bool {
-    // SAFETY: it has no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// Tries everything.
+/// Tries everything, as whoever the lab would work.
 pub fn abilities() -> Vec<Ability> {
     let ability = |name, purpose, required, found| Ability { name, purpose, required, found };
     vec![
-        ability("root", "makes namespaces and opens packet sockets", true, root()),
+        ability("root", "makes namespaces and opens packet sockets, or is done without", true, root()),
         ability("namespaces", "are the hosts and the path", true, network_namespace()),
         program("ip", "iproute2", "sets up addresses and routes"),
         program("ethtool", "ethtool", "switches offloads"),
-        program("tcpdump", "tcpdump", "captures at both hosts"),
         ability("priority", "lets the path deliver in time on a busy machine", false, priority()),
         ability("CPUs", "carry two hosts and the path", false, cpus()),
         ability(
@@ -63,6 +61,9 @@ pub fn abilities() -> Vec<Ability> {
             false,
             steering(),
         ),
+        ability("TAP devices", "can be the hosts' interfaces (--carrier tap)", false, taps()),
+        ability("netem", "can be the path (--carrier netem)", false, netem()),
+        ability("probe", "tells where packets and readers waited on the hosts", false, probe()),
         ability("punctuality", "decides which runs count", false, punctuality()),
         ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
         ability("leftovers", "of runs that were killed", false, leftovers()),
@@ -74,10 +75,28 @@ fn missing(why: impl Into<String>, mend: impl Into<String>) -> Found {
 }
 
 fn root() -> Found {
-    if is_root() {
-        Found::There("this process is root".into())
-    } else {
-        missing("this process is not root", "run it with sudo (CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_RAW)")
+    match privilege::obtain() {
+        Ok(Privilege::Root) => Found::There("this process is root".into()),
+        Ok(Privilege::OwnNamespace) => Found::There(format!(
+            "not root, but of a user namespace of its own; then {}",
+            privilege::lost().join("; ")
+        )),
+        Err(error) => {
+            missing(error.source().map_or_else(String::new, ToString::to_string), error.to_string())
+        }
+    }
+}
+
+fn probe() -> Found {
+    if privilege::held() != Privilege::Root {
+        return missing(
+            "only root of the machine may load it",
+            "run it as root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN)",
+        );
+    }
+    match Live::start(Filter::of_netns(&[u32::MAX])) {
+        Ok(_) => Found::There("it loads".into()),
+        Err(error) => missing(error.to_string(), "see docs/src/live.md, \"What it needs\""),
     }
 }
 
@@ -127,11 +146,33 @@ fn cpus() -> Found {
 }
 
 fn steering() -> Found {
+    if privilege::held() != Privilege::Root {
+        return missing("only root of the machine may steer", "run it as root");
+    }
     // Every machine has a loopback device, and a file for each of its queues if the kernel can do that at all.
     if Path::new("/sys/class/net/lo/queues/rx-0/rps_cpus").exists() {
         Found::There("receive packet steering".into())
     } else {
         missing("no receive packet steering", "take a kernel with CONFIG_RPS, and mount /sys")
+    }
+}
+
+fn taps() -> Found {
+    let trial = || {
+        // SAFETY: it concerns the calling thread only; the machine's own network sees nothing of the trial.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            return -1;
+        }
+        tun::open("slowpath", libc::IFF_TAP | libc::IFF_VNET_HDR).map_or(-1, |_| 0)
+    };
+    let mend = "modprobe tun (CONFIG_TUN); in a container, have the device passed in";
+    on_a_thread(tun::PATH, trial, "can be made", mend)
+}
+
+fn netem() -> Found {
+    match netem::is_there() {
+        Ok(()) => Found::There("the kernel has it".into()),
+        Err(error) => missing(error.to_string(), "modprobe sch_netem (CONFIG_NET_SCH_NETEM)"),
     }
 }
 
@@ -175,6 +216,6 @@ mod tests {
         let abilities = abilities();
         assert_eq!(namespace(), before);
         let root = abilities.iter().find(|ability| ability.name == "root").map(|ability| &ability.found);
-        assert_eq!(matches!(root, Some(Found::There(_))), is_root());
+        assert_eq!(matches!(root, Some(Found::There(_))), privilege::is_root());
     }
 }

@@ -7,6 +7,7 @@
 //! Their names carry the process that made them, so that the next start can remove what a killed run left.
 
 use crate::error::LabError;
+use crate::host::Host;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -41,6 +42,15 @@ impl Place {
     }
 }
 
+impl From<Host> for Place {
+    fn from(host: Host) -> Self {
+        match host {
+            Host::Sender => Self::Sender,
+            Host::Receiver => Self::Receiver,
+        }
+    }
+}
+
 /// Everything this process has made and not yet removed, so that a signal can remove it.
 static MADE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -50,6 +60,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 pub struct Namespaces {
     base: String,
     kept: Vec<OwnedFd>,
+    taps: Vec<(Place, File)>,
 }
 
 impl Namespaces {
@@ -60,7 +71,8 @@ impl Namespaces {
     pub fn create() -> Result<Self, LabError> {
         remove_leftovers()?;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let namespaces = Self { base: format!("{}{count}", own_prefix()), kept: Vec::new() };
+        let namespaces =
+            Self { base: format!("{}{count}", own_prefix()), kept: Vec::new(), taps: Vec::new() };
         for place in Place::ALL {
             let name = namespaces.name(place);
             if let Ok(mut made) = MADE.lock() {
@@ -77,9 +89,34 @@ impl Namespaces {
         format!("{}-{}", self.base, place.name())
     }
 
+    /// The number of a namespace: that of `/proc/PID/ns/net`.
+    ///
+    /// # Errors
+    /// If the namespace is gone.
+    pub fn number(&self, place: Place) -> Result<u32, LabError> {
+        let path = Path::new(DIRECTORY).join(self.name(place));
+        let about = std::fs::metadata(&path).map_err(LabError::file(&path))?;
+        // The kernel counts them in 32 bits (ns_common.inum).
+        Ok(about.ino() as u32)
+    }
+
     /// Keeps something open for as long as the namespaces exist.
     pub fn keep(&mut self, descriptors: impl IntoIterator<Item = OwnedFd>) {
         self.kept.extend(descriptors);
+    }
+
+    /// Keeps the TAP device of a host open for as long as the namespaces exist.
+    pub fn keep_tap(&mut self, place: Place, file: File) {
+        self.taps.push((place, file));
+    }
+
+    /// The TAP device of a host, if it has one.
+    ///
+    /// # Errors
+    /// If the process has no descriptor left.
+    pub fn tap(&self, place: Place) -> Result<Option<File>, LabError> {
+        let own = self.taps.iter().find(|(of, _)| *of == place);
+        own.map(|(_, file)| file.try_clone()).transpose().map_err(LabError::system("duplicate a TAP device"))
     }
 
     /// Moves the calling thread into a namespace, for good.
@@ -177,13 +214,6 @@ fn remove(name: &str) {
     }
 }
 
-/// The numbers of the namespaces that this process has made and not yet removed: those of `/proc/PID/ns/net`.
-pub fn numbers() -> Vec<u64> {
-    let made = MADE.lock().map(|made| made.clone()).unwrap_or_default();
-    let number = |name: &String| Some(std::fs::metadata(Path::new(DIRECTORY).join(name)).ok()?.ino());
-    made.iter().filter_map(number).collect()
-}
-
 /// Removes every namespace that this process has made; for the thread that waits for signals.
 pub fn remove_all() {
     let made = MADE.lock().map(|made| made.clone()).unwrap_or_default();
@@ -229,14 +259,22 @@ fn born_ticks(pid: u32) -> Option<u64> {
 /// # Errors
 /// If it does not start or fails; what it said on standard error is in the error.
 pub fn run(command: &[&str]) -> Result<(), LabError> {
+    output(command).map(drop)
+}
+
+/// The same; gives what it said on standard output.
+///
+/// # Errors
+/// Likewise.
+pub fn output(command: &[&str]) -> Result<Vec<u8>, LabError> {
     let line = command.join(" ");
-    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+    let Some((program, arguments)) = command.split_first() else { return Ok(Vec::new()) };
     let output = Command::new(program)
         .args(arguments)
         .output()
         .map_err(|source| LabError::Start { command: line.clone(), source })?;
     if output.status.success() {
-        return Ok(());
+        return Ok(output.stdout);
     }
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(LabError::Command { command: line, status: output.status, stderr })

@@ -1,10 +1,14 @@
-//! The capture files that tcpdump writes here, read and written again.
+//! The capture files of the lab, written, read and written again.
 
 use crate::error::LabError;
+use std::io::{self, Write};
 
 /// Bytes before the first record.
 const HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
+/// Major and minor.
+const VERSION: [u16; 2] = [2, 4];
+const LINKTYPE_ETHERNET: u32 = 1;
 /// Stamps of nanoseconds, in this machine's byte order (pcap-savefile(5)).
 const MAGIC: u32 = 0xa1b2_3c4d;
 
@@ -39,8 +43,8 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 pub fn read(file: &[u8]) -> Result<Capture<'_>, LabError> {
     let header = file.first_chunk::<HEADER_BYTES>().filter(|header| u32_at(*header, 0) == Some(MAGIC));
     let header = *header.ok_or_else(|| LabError::System {
-        doing: "read what tcpdump wrote".into(),
-        source: std::io::ErrorKind::InvalidData.into(),
+        doing: "read a capture".into(),
+        source: io::ErrorKind::InvalidData.into(),
     })?;
     let mut frames = Vec::new();
     let mut at = HEADER_BYTES;
@@ -62,13 +66,39 @@ pub fn read(file: &[u8]) -> Result<Capture<'_>, LabError> {
 pub fn write(header: &[u8; HEADER_BYTES], frames: &[Frame]) -> Vec<u8> {
     let mut file = header.to_vec();
     for frame in frames {
-        let (seconds, nanos) = (frame.at_ns / 1_000_000_000, frame.at_ns % 1_000_000_000);
-        for word in [seconds as u32, nanos as u32, frame.bytes.len() as u32, frame.length_bytes] {
-            file.extend(word.to_ne_bytes());
-        }
+        file.extend(record_header(frame));
         file.extend(frame.bytes);
     }
     file
+}
+
+/// The header of a file of Ethernet frames, of which so many bytes are kept.
+pub fn header(snap_bytes: u32) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&MAGIC.to_ne_bytes());
+    header[4..6].copy_from_slice(&VERSION[0].to_ne_bytes());
+    header[6..8].copy_from_slice(&VERSION[1].to_ne_bytes());
+    // Between them are a time zone and its accuracy, which nobody uses.
+    header[16..20].copy_from_slice(&snap_bytes.to_ne_bytes());
+    header[20..].copy_from_slice(&LINKTYPE_ETHERNET.to_ne_bytes());
+    header
+}
+
+/// Writes one frame.
+///
+/// # Errors
+/// As the output's.
+pub fn write_frame(out: &mut impl Write, frame: &Frame<'_>) -> io::Result<()> {
+    out.write_all(&record_header(frame))?;
+    out.write_all(frame.bytes)
+}
+
+fn record_header(frame: &Frame<'_>) -> [u8; RECORD_HEADER_BYTES] {
+    let mut header = [0; RECORD_HEADER_BYTES];
+    let (seconds, nanos) = (frame.at_ns / 1_000_000_000, frame.at_ns % 1_000_000_000);
+    let words = [seconds as u32, nanos as u32, frame.bytes.len() as u32, frame.length_bytes];
+    header.chunks_exact_mut(4).zip(words).for_each(|(into, word)| into.copy_from_slice(&word.to_ne_bytes()));
+    header
 }
 
 #[cfg(test)]
@@ -86,13 +116,11 @@ pub mod tests {
 
     /// A capture of frames with their stamps.
     pub fn capture_of(frames: &[(u64, &[u8; 14])]) -> Vec<u8> {
-        let mut header = [0; HEADER_BYTES];
-        header[..4].copy_from_slice(&MAGIC.to_ne_bytes());
         let frames: Vec<Frame> = frames
             .iter()
             .map(|(at_ns, bytes)| Frame { at_ns: *at_ns, length_bytes: 60, bytes: *bytes })
             .collect();
-        write(&header, &frames)
+        write(&header(128), &frames)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// As tcpdump writes it, with stamps of nanoseconds.
+    /// With stamps of nanoseconds.
     #[default]
     Pcap,
     /// With an interface for what either host sends, each with a resolution and an origin of time of its own.
@@ -63,7 +63,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Whether it is all of what tcpdump wrote, as it wrote it.
+    /// Whether it is all of what was captured, as it was.
     pub fn is_as_captured(&self) -> bool {
         *self == Self::default()
     }
@@ -79,10 +79,10 @@ pub struct RecordingReport {
     pub gaps_ns: Vec<(u64, u64)>,
 }
 
-/// The recording made of what tcpdump wrote.
+/// The recording made of what was captured.
 ///
 /// # Errors
-/// If it is not what tcpdump writes.
+/// If it is no capture of the lab's.
 pub fn make(captured: &[u8], wanted: &Recording) -> Result<(Vec<u8>, RecordingReport), LabError> {
     let capture = pcap::read(captured)?;
     let first_ns = capture.frames.first().map_or(0, |frame| frame.at_ns);

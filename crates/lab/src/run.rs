@@ -1,24 +1,29 @@
 //! One run of a case: set up, capture, transfer, check, write.
 
-use crate::case::Case;
+use crate::case::{Carrier, Case};
 use crate::check;
 use crate::clock;
-use crate::counters;
 use crate::cpus::{self, KeptAway};
 use crate::error::LabError;
 use crate::host::{DEVICE, Host};
 use crate::load;
 use crate::namespaces::{Namespaces, Place};
+use crate::netem;
+use crate::privilege::{self, Privilege};
+use crate::probe::Probe;
 use crate::recording::{self, Format};
 use crate::relay::{Cost, DirectionReport, Relay};
 use crate::samples::Sampler;
 use crate::scratch::Scratch;
-use crate::testbed::{self, PATH_DEVICES};
+use crate::testbed;
 use crate::truth::{self, BothHosts, BothWays, Connection, Expected, KernelShares, OneWay, Truth};
-use crate::watch::{Watch, WatchOptions};
+use crate::watch::Watch;
 use crate::workload::end::{CASE_TIME, EndRecord, Surroundings};
+use crate::workload::programs::{self, ProgramRecord};
 use crate::workload::stream::{self, Hosts};
 use crate::workload::{Stream, Workload, Writer, exchange};
+use slowpath_live::{Counters, counters, growth};
+use slowpath_model::nanos;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +32,15 @@ use std::time::Duration;
 const RELAY_PRIORITY: i32 = 20;
 const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
+
+/// What is kept of a run beside its truth, its samples and its two recordings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// How small the files are made.
+    pub packing: Packing,
+    /// What the probe tells as well.
+    pub probe: bool,
+}
 
 /// How small the files of a run are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +64,8 @@ impl Packing {
 pub const SAMPLES: &str = "samples.csv.zst";
 /// See [`SAMPLES`].
 pub const TRUTH: &str = "truth.json";
+/// What the probe told, if it could watch: `slowpath_live` replays it.
+pub const PROBE: &str = "probe.raw.zst";
 
 /// The recording made at a host.
 pub const fn recording_file(host: Host, format: Format) -> &'static str {
@@ -70,6 +86,8 @@ pub struct Outcome {
     pub written: bool,
     /// Bytes of the files.
     pub stored_bytes: u64,
+    /// Why the probe that was wanted did not watch.
+    pub unwatched: Option<String>,
 }
 
 /// Runs a case and, if every check holds, writes its files into `folder`. A run whose checks fail writes
@@ -77,7 +95,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
-pub fn run(case: &Case, folder: &Path, packing: Packing) -> Result<Outcome, LabError> {
+pub fn run(case: &Case, folder: &Path, Keep { packing, probe }: Keep) -> Result<Outcome, LabError> {
     let scratch = Scratch::create()?;
     let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
     let kept_away = KeptAway::from(case)?;
@@ -85,14 +103,25 @@ pub fn run(case: &Case, folder: &Path, packing: Packing) -> Result<Outcome, LabE
     cpus::steer(&namespaces, case)?;
     let seeds = case.seeds();
     let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
+    let told = scratch.file("probe.raw");
+    let hosts = [namespaces.number(Place::Sender)?, namespaces.number(Place::Receiver)?];
+    let probe = match privilege::held() {
+        _ if !probe => None,
+        Privilege::Root => Some(Probe::start(&hosts, Some(&told))?.map_err(|error| error.to_string())),
+        Privilege::OwnNamespace => Some(Err("the kernel's probe needs root".to_owned())),
+    };
     let (mut truth, samples) = bench.run(&raw)?;
+    let finish = |probe: Probe| probe.finish().map_err(|error| error.to_string());
+    let watched = probe.map(|probe| probe.and_then(finish));
     drop((namespaces, kept_away));
     let captured = |path: &Path| fs::read(path).map_err(LabError::file(path));
     let (sender, left_out_at_sender) = recording::make(&captured(&raw[0])?, &case.recording)?;
     let (receiver, left_out_at_receiver) = recording::make(&captured(&raw[1])?, &case.recording)?;
     truth.recordings = BothHosts { sender: left_out_at_sender, receiver: left_out_at_receiver };
     truth.checks = check::all(case, &truth);
-    let mut outcome = Outcome { truth, written: false, stored_bytes: 0 };
+    let is_watched = matches!(watched, Some(Ok(())));
+    let unwatched = watched.and_then(Result::err);
+    let mut outcome = Outcome { truth, written: false, stored_bytes: 0, unwatched };
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(LabError::file(folder))?;
     }
@@ -103,6 +132,9 @@ pub fn run(case: &Case, folder: &Path, packing: Packing) -> Result<Outcome, LabE
             outcome.stored_bytes += store(&folder.join(file), &recording, packing)?;
         }
         outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes(), packing)?;
+        if is_watched {
+            outcome.stored_bytes += store(&folder.join(PROBE), &captured(&told)?, packing)?;
+        }
         let json = truth::to_json(&outcome.truth)?;
         let path = folder.join(TRUTH);
         fs::write(&path, &json).map_err(LabError::file(&path))?;
@@ -118,6 +150,9 @@ fn store(path: &Path, data: &[u8], packing: Packing) -> Result<u64, LabError> {
     Ok(packed.len() as u64)
 }
 
+/// The records of both ends of each connection, and those of programs that keep none.
+type Transferred = (Vec<(EndRecord, EndRecord)>, Vec<ProgramRecord>);
+
 struct Bench<'a> {
     case: &'a Case,
     namespaces: &'a Namespaces,
@@ -127,17 +162,23 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self, raw: &[std::path::PathBuf; 2]) -> Result<(Truth, String), LabError> {
-        let [forward, backward] =
-            testbed::ways(&self.case.settings, [&self.case.forward, &self.case.backward], self.seeds);
-        let (left, right) = PATH_DEVICES;
-        let relay = self.namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward))?;
+        let configs = [&self.case.forward, &self.case.backward];
+        let relay = if self.case.settings.carrier == Carrier::Netem {
+            netem::install(self.namespaces, configs)?;
+            None
+        } else {
+            let ways = testbed::ways(&self.case.settings, configs, self.seeds);
+            Some(Relay::open(self.namespaces, ways)?)
+        };
         let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
         let sampler = Sampler::default();
         std::thread::scope(|scope| {
             let stopper = StopOnDrop([&relay_stop, &sampler_stop]);
-            let relay = scope.spawn(|| {
-                clock::make_thread_punctual(RELAY_PRIORITY);
-                relay.run(&relay_stop)
+            let relay = relay.map(|relay| {
+                scope.spawn(|| {
+                    clock::make_thread_punctual(RELAY_PRIORITY);
+                    relay.run(&relay_stop)
+                })
             });
             if let Some(bytes) = self.case.warm_up_bytes {
                 let around = self.surroundings(&sampler);
@@ -145,9 +186,8 @@ impl Bench<'_> {
                 self.let_it_settle();
             }
             let before = self.counters()?;
-            let watches = [(Place::Sender, &raw[0]), (Place::Receiver, &raw[1])].map(|(place, file)| {
-                Watch::start(self.namespaces, place, DEVICE, file, WatchOptions::HEADERS)
-            });
+            let watches = [(Place::Sender, &raw[0]), (Place::Receiver, &raw[1])]
+                .map(|(place, file)| Watch::start(self.namespaces, place, DEVICE, file));
             let [sender_watch, receiver_watch] = watches;
             let (sender_watch, receiver_watch) = (sender_watch?, receiver_watch?);
             let samples = scope.spawn(|| {
@@ -155,24 +195,31 @@ impl Bench<'_> {
                 sampler.run(SAMPLE_EVERY_NS, &sampler_stop)
             });
             let start_ns = clock::monotonic_ns();
-            let deadline_ns = start_ns.saturating_add(case_ns());
+            let deadline_ns = start_ns.saturating_add(nanos(CASE_TIME));
             let loads = load::Running::start(&self.case.loads, start_ns, deadline_ns, self.seeds[0])?;
             let from_ns = clock::realtime_ns();
-            let connections = self.transfer(&sampler)?;
+            let (connections, programs) = self.transfer(&sampler)?;
             let to_ns = clock::realtime_ns();
             let loads = loads.stop();
             self.let_it_settle();
             let captures = BothHosts { sender: sender_watch.stop()?, receiver: receiver_watch.stop()? };
             let after = self.counters()?;
             drop(stopper);
-            let reports = relay.join().map_err(|_| LabError::Panicked { role: "relays packets" })?;
+            let carried = match relay {
+                Some(relay) => {
+                    let relay = relay.join().map_err(|_| LabError::Panicked { role: "relays packets" })?;
+                    (relay.0, Some(relay.1))
+                }
+                None => (netem::reports(self.namespaces, configs)?, None),
+            };
             let samples = samples.join().map_err(|_| LabError::Panicked { role: "samples sockets" })?;
             let counters = BothHosts {
-                sender: counters::growth(&before.sender, &after.sender),
-                receiver: counters::growth(&before.receiver, &after.receiver),
+                sender: growth(&before.sender, &after.sender),
+                receiver: growth(&before.receiver, &after.receiver),
             };
-            let mut truth = self.truth((from_ns, to_ns), connections, reports);
+            let mut truth = self.truth((from_ns, to_ns), connections, carried);
             truth.loads = loads;
+            truth.programs = programs;
             truth.counters = counters;
             truth.captures = captures;
             Ok((truth, samples))
@@ -180,17 +227,24 @@ impl Bench<'_> {
     }
 
     fn surroundings<'a>(&self, sampler: &'a Sampler) -> Surroundings<'a> {
-        let deadline_ns = clock::monotonic_ns().saturating_add(case_ns());
+        let deadline_ns = clock::monotonic_ns().saturating_add(nanos(CASE_TIME));
         Surroundings { sampler, deadline_ns, cut_ns: None }
     }
 
-    fn transfer(&self, sampler: &Sampler) -> Result<Vec<(EndRecord, EndRecord)>, LabError> {
+    fn transfer(&self, sampler: &Sampler) -> Result<Transferred, LabError> {
         let mut around = self.surroundings(sampler);
-        around.cut_ns = self.case.cut_after_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
-        match &self.case.workload {
-            Workload::Streams(streams) => stream::run(self.namespaces, self.hosts, streams, around),
-            Workload::Exchange(plan) => exchange::run(self.namespaces, self.hosts, plan, around),
-        }
+        let lasts_ns = self.case.cut_after_ns;
+        around.cut_ns = lasts_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
+        let (namespaces, hosts) = (self.namespaces, self.hosts);
+        let connections = match &self.case.workload {
+            Workload::Streams(streams) => stream::run(namespaces, hosts, streams, around)?,
+            Workload::Exchange(plan) => exchange::run(namespaces, hosts, plan, around)?,
+            Workload::Programs(plan) => {
+                let records = programs::run(namespaces, hosts, plan, lasts_ns, around)?;
+                return Ok((Vec::new(), records.into()));
+            }
+        };
+        Ok((connections, Vec::new()))
     }
 
     /// Lets the last packets arrive, and the captures take them.
@@ -199,18 +253,19 @@ impl Bench<'_> {
         std::thread::sleep(Duration::from_nanos(2 * rtt_ns) + Duration::from_millis(250));
     }
 
-    fn counters(&self) -> Result<BothHosts<counters::Counters>, LabError> {
-        Ok(BothHosts {
-            sender: counters::read(self.namespaces, Place::Sender)?,
-            receiver: counters::read(self.namespaces, Place::Receiver)?,
-        })
+    fn counters(&self) -> Result<BothHosts<Counters>, LabError> {
+        let of = |place| {
+            self.namespaces
+                .inside(place, || counters().map_err(LabError::system("read the kernel's counters")))
+        };
+        Ok(BothHosts { sender: of(Place::Sender)?, receiver: of(Place::Receiver)? })
     }
 
     fn truth(
         &self,
         (from_ns, to_ns): (u64, u64),
         connections: Vec<(EndRecord, EndRecord)>,
-        ([forward, backward], cost): ([DirectionReport; 2], Cost),
+        ([forward, backward], cost): ([DirectionReport; 2], Option<Cost>),
     ) -> Truth {
         let case = self.case;
         let mut connections: Vec<Connection> = connections
@@ -246,20 +301,17 @@ impl Bench<'_> {
             connections,
             counters: BothHosts::default(),
             loads: Vec::new(),
+            programs: Vec::new(),
             path: BothWays {
                 forward: way(0, &case.forward, forward),
                 backward: way(1, &case.backward, backward),
-                cost: Some(cost),
+                cost,
             },
             captures: BothHosts::default(),
             recordings: BothHosts::default(),
             checks: Vec::new(),
         }
     }
-}
-
-fn case_ns() -> u64 {
-    u64::try_from(CASE_TIME.as_nanos()).unwrap_or(u64::MAX)
 }
 
 struct StopOnDrop<'a>([&'a AtomicBool; 2]);

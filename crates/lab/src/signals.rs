@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::{namespaces, scratch};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace and temporary folder
 /// this process has made and exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
@@ -9,6 +10,10 @@ use crate::{namespaces, scratch};
 /// # Errors
 /// If the signals cannot be blocked.
 pub fn remove_namespaces_when_ended() -> Result<(), LabError> {
+    static LISTENING: AtomicBool = AtomicBool::new(false);
+    if LISTENING.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     // SAFETY: the set is live and initialised by sigemptyset before it is used; only this process's own mask
     // is changed.
     let signals = unsafe {

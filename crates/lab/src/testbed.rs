@@ -1,21 +1,27 @@
 //! The two hosts and the wire between them, set up as a case asks.
 
-use crate::case::{Family, MTU_BYTES, Offload, Settings};
+use crate::case::{Carrier, Family, MTU_BYTES, Offload, Settings};
 use crate::error::LabError;
-use crate::host::{DEVICE, MAC};
+use crate::host::{DEVICE, Host, MAC, PATH_DEVICES};
 use crate::namespaces::{Namespaces, Place};
 use crate::path::PathConfig;
-use crate::relay::Way;
+use crate::relay::{Way, tap};
 use crate::vlan;
 use crate::workload::stream::Hosts;
-use std::net::IpAddr;
-
-/// The path's interfaces towards the sender and the receiver.
-pub const PATH_DEVICES: (&str, &str) = ("left", "right");
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 // Addresses for documentation: RFC 5737 and RFC 3849.
-const V4: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
-const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
+const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
+const V6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
+
+/// A host's address.
+pub fn address(family: Family, host: Host) -> IpAddr {
+    match family {
+        Family::V4 => V4[host as usize].into(),
+        Family::V6 => V6[host as usize].into(),
+    }
+}
 
 /// Packets that wait for the card at most (`txqueuelen`, `ether_setup`).
 const CARD_QUEUE_PACKETS: u64 = 1000;
@@ -45,6 +51,39 @@ const PINNED: [(&str, &str); 11] = [
 /// If a command fails, which all do without root.
 pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
     let mut namespaces = Namespaces::create()?;
+    match settings.carrier {
+        Carrier::Veth | Carrier::Netem => pairs(&namespaces, settings)?,
+        Carrier::Tap => taps(&mut namespaces, settings)?,
+    }
+    let addresses = Host::BOTH.map(|host| address(settings.family, host));
+    for (place, own, sysctls) in
+        [(Place::Sender, 0, &settings.sender_sysctls), (Place::Receiver, 1, &settings.receiver_sysctls)]
+    {
+        for (name, value) in PINNED {
+            namespaces.sysctl(place, name, value)?;
+        }
+        for (name, value) in sysctls {
+            namespaces.sysctl(place, name, value)?;
+        }
+        offload(&namespaces, place, settings.offload_of(place))?;
+        card(&namespaces, place, settings)?;
+        host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
+    }
+    if let Some(route) = &settings.sender_route {
+        let to = addresses[1];
+        namespaces.ip(Place::Sender, &format!("route add {to} dev {DEVICE} {route}"))?;
+    }
+    let hosts = Hosts {
+        sender: addresses[0],
+        receiver: addresses[1],
+        sender_options: settings.sender_socket.clone(),
+        receiver_options: settings.receiver_socket.clone(),
+    };
+    Ok((namespaces, hosts))
+}
+
+/// A pair of interfaces for each host, of which one is on the path.
+fn pairs(namespaces: &Namespaces, settings: &Settings) -> Result<(), LabError> {
     let (left, right) = PATH_DEVICES;
     for (place, mac, peer) in [(Place::Sender, MAC[0], left), (Place::Receiver, MAC[1], right)] {
         let path = namespaces.name(Place::Path);
@@ -63,40 +102,20 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
         )?;
         namespaces.ip(Place::Path, &format!("link set {device} up"))?;
     }
-    let addresses = match settings.family {
-        Family::V4 => V4,
-        Family::V6 => V6,
-    };
-    for (place, own, sysctls) in
-        [(Place::Sender, 0, &settings.sender_sysctls), (Place::Receiver, 1, &settings.receiver_sysctls)]
-    {
-        for (name, value) in PINNED {
-            namespaces.sysctl(place, name, value)?;
-        }
-        for (name, value) in sysctls {
-            namespaces.sysctl(place, name, value)?;
-        }
-        offload(&namespaces, place, settings.offload_of(place))?;
-        card(&namespaces, place, settings)?;
-        host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
+    Ok(())
+}
+
+/// An interface for each host, of which the path has the other end as a file. What is written there reaches the host as it
+/// is: only with `IFF_NAPI` would it pass through GRO.
+fn taps(namespaces: &mut Namespaces, settings: &Settings) -> Result<(), LabError> {
+    for (place, mac) in [(Place::Sender, MAC[0]), (Place::Receiver, MAC[1])] {
+        let offload = settings.offload_of(place);
+        let file = namespaces.inside(place, || tap::create(DEVICE, offload))?;
+        namespaces.keep_tap(place, file);
+        let queue = tap::QUEUE_FRAMES;
+        namespaces.ip(place, &format!("link set {DEVICE} address {mac} txqueuelen {queue}"))?;
     }
-    if let Some(route) = &settings.sender_route {
-        let to = addresses[1];
-        namespaces.ip(Place::Sender, &format!("route add {to} dev {DEVICE} {route}"))?;
-    }
-    let address = |n: usize| {
-        addresses[n].parse::<IpAddr>().map_err(|e| LabError::System {
-            doing: format!("read address {}", addresses[n]),
-            source: std::io::Error::other(e),
-        })
-    };
-    let hosts = Hosts {
-        sender: address(0)?,
-        receiver: address(1)?,
-        sender_options: settings.sender_socket.clone(),
-        receiver_options: settings.receiver_socket.clone(),
-    };
-    Ok((namespaces, hosts))
+    Ok(())
 }
 
 /// Address, route and neighbour; nothing is left to ask the network for.
@@ -104,8 +123,8 @@ fn host(
     namespaces: &mut Namespaces,
     place: Place,
     settings: &Settings,
-    own: &str,
-    (peer, peer_mac): (&str, &str),
+    own: IpAddr,
+    (peer, peer_mac): (IpAddr, &str),
 ) -> Result<(), LabError> {
     match settings.family {
         Family::V4 => namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?,

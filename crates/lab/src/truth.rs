@@ -4,14 +4,17 @@
 //! A counter that is absent is 0. What the kernel does not tell is `null`.
 
 use crate::case::{Case, Check, Label, ShareBasis};
-use crate::counters::Counters;
 use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;
 use crate::relay::{Cost, DirectionReport};
 use crate::watch::WatchReport;
 use crate::workload::end::EndRecord;
+use crate::workload::programs::ProgramRecord;
 use serde::{Deserialize, Serialize};
+use slowpath_live::Counters;
+use slowpath_model::{End, Endpoint, FlowKey};
+use std::net::SocketAddr;
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -38,9 +41,12 @@ pub struct Truth {
     /// What else wanted the hosts' CPUs, and how much of them it had.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<LoadRecord>,
+    /// What became of programs that are not the lab's: the server and the client.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub programs: Vec<ProgramRecord>,
     /// The path and what it did.
     pub path: BothWays,
-    /// What tcpdump says about the two captures.
+    /// What came of the two captures.
     pub captures: BothHosts<WatchReport>,
     /// What the recordings made of them do not hold.
     #[serde(default)]
@@ -119,6 +125,18 @@ pub struct Connection {
     pub sender_shares: Option<KernelShares>,
     /// The kernel's account of the receiver's time, if that end wrote too.
     pub receiver_shares: Option<KernelShares>,
+}
+
+impl Connection {
+    /// Which end of a flow is at the sender's host; `None` if it is another connection's.
+    pub fn sender_in(&self, flow: &FlowKey) -> Option<End> {
+        let is = |end: End, at: SocketAddr| {
+            let Endpoint { address, port } = flow.endpoint(end);
+            (address, port) == (at.ip(), at.port())
+        };
+        let is_sender = |end: &End| is(*end, self.sender.local) && is(!*end, self.sender.remote);
+        End::BOTH.into_iter().find(is_sender)
+    }
 }
 
 /// How the kernel accounts for the time of an end that writes.

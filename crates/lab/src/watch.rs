@@ -1,149 +1,123 @@
-//! A capture of one host's interface, taken with tcpdump while a transfer runs.
+//! A capture of one host's interface, taken while a transfer runs: a pcap file with stamps of nanoseconds.
+//!
+//! Its thread is not woken for packets: it empties the ring from time to time, so that a capture takes little of the CPU
+//! that it watches.
 
+use crate::background::Background;
+use crate::clock;
 use crate::error::LabError;
 use crate::namespaces::{Namespaces, Place};
+use crate::pcap;
+use crate::slots::{self, Slots};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
-/// How to capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchOptions {
-    /// Bytes kept of each packet; 0 keeps all.
-    pub snap_bytes: u32,
-    /// The kernel's buffer for the capture.
-    pub buffer_kib: u32,
-    /// Hand over each packet at once. Off for captures of many packets per second.
-    pub immediate: bool,
-    /// End after so many packets.
-    pub packets: Option<u64>,
-}
+/// Headers only: Ethernet with a VLAN tag, IPv6 and TCP with all its options need 118 bytes.
+const SNAP_BYTES: usize = 128;
+/// These, and what the kernel puts before them.
+const SLOT_BYTES: usize = 256;
+/// 32 MiB: at a million packets a second an eighth of a second.
+const SLOTS: usize = 1 << 17;
+const EVERY: Duration = Duration::from_millis(5);
+/// After the relay, before all that is no part of the lab.
+const PRIORITY: i32 = 10;
+const ETHER_ADDRESSES: usize = 12;
 
-impl WatchOptions {
-    /// Headers only: Ethernet with a VLAN tag, IPv6 and TCP with all its options need 118 bytes.
-    pub const HEADERS: Self = Self { snap_bytes: 128, buffer_kib: 32 * 1024, immediate: true, packets: None };
-}
-
-/// What tcpdump says it saw.
+/// What came of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchReport {
     /// Packets written.
     pub captured_packets: u64,
-    /// Packets the capture lost, in the kernel or at the interface; should be 0.
+    /// Packets the capture lost; should be 0.
     pub dropped_packets: u64,
 }
 
 /// A running capture.
-pub struct Watch {
-    child: Child,
-    said: mpsc::Receiver<String>,
-    line: String,
-}
-
-const PATIENCE: Duration = Duration::from_secs(10);
+pub struct Watch(Background<Result<WatchReport, LabError>>);
 
 impl Watch {
-    /// Starts a capture and waits until it listens. Call it on a thread that outlives the capture: the
-    /// capture ends when that thread does.
+    /// Starts a capture and waits until it listens.
     ///
     /// # Errors
-    /// If tcpdump is missing, may not capture, or does not start to listen.
-    pub fn start(
-        namespaces: &Namespaces,
-        place: Place,
-        device: &str,
-        file: &Path,
-        options: WatchOptions,
-    ) -> Result<Self, LabError> {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &namespaces.name(place), "tcpdump", "-n", "-Z", "root", "-i", device]);
-        command.args(["--time-stamp-precision=nano", "-s", &options.snap_bytes.to_string()]);
-        command.args(["-B", &options.buffer_kib.to_string()]);
-        if options.immediate {
-            command.arg("--immediate-mode");
-        }
-        if let Some(packets) = options.packets {
-            command.args(["-c", &packets.to_string()]);
-        }
-        command.arg("-w").arg(file);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // SAFETY: only async-signal-safe calls: they set this child's own signal mask, its death signal and
-        // its scheduling class.
-        unsafe {
-            command.pre_exec(|| {
-                let mut none: libc::sigset_t = std::mem::zeroed();
-                libc::sigemptyset(&raw mut none);
-                libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-                let parameter = libc::sched_param { sched_priority: 10 };
-                libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter);
-                Ok(())
-            });
-        }
-        let line = format!("tcpdump -i {device} ({place:?})");
-        let mut child =
-            command.spawn().map_err(|source| LabError::Start { command: line.clone(), source })?;
-        let (tell, said) = mpsc::channel();
-        if let Some(stderr) = child.stderr.take() {
-            std::thread::spawn(move || {
-                BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|l| tell.send(l))
-            });
-        }
-        let mut watch = Self { child, said, line };
-        let mut heard = String::new();
-        let began = Instant::now();
-        while began.elapsed() < PATIENCE {
-            match watch.said.recv_timeout(PATIENCE) {
-                Ok(line) if line.contains("listening on") => return Ok(watch),
-                Ok(line) => heard.push_str(&line),
-                Err(_) => break,
-            }
-        }
-        let status = watch.child.kill().and_then(|()| watch.child.wait());
-        match status {
-            Ok(status) => Err(LabError::Command { command: watch.line.clone(), status, stderr: heard }),
-            Err(source) => Err(LabError::Start { command: watch.line.clone(), source }),
-        }
+    /// If there is no such device, it may not be captured, or the file cannot be written.
+    pub fn start(namespaces: &Namespaces, place: Place, device: &str, file: &Path) -> Result<Self, LabError> {
+        let slots =
+            namespaces.inside(place, || Slots::listen(slots::socket()?, device, SLOT_BYTES, SLOTS))?;
+        let out = BufWriter::new(File::create(file).map_err(LabError::file(file))?);
+        let path = file.to_owned();
+        Ok(Self(Background::start(move |stop| {
+            clock::make_thread_punctual(PRIORITY);
+            record(slots, out, stop).map_err(LabError::file(path))
+        })))
     }
 
-    /// Ends the capture and reads its counts.
+    /// Ends the capture with all that came until now.
     ///
     /// # Errors
-    /// If tcpdump does not end.
-    pub fn stop(mut self) -> Result<WatchReport, LabError> {
-        // SAFETY: the process is our child and has not been waited for, so the id is its own.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
-        let began = Instant::now();
-        while self.child.try_wait().map_err(LabError::system("wait for tcpdump"))?.is_none() {
-            if began.elapsed() > PATIENCE {
-                let _ = self.child.kill();
-                return Err(LabError::TimedOut {
-                    what: format!("the end of {}", self.line),
-                    waited: PATIENCE,
-                });
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let mut report = WatchReport::default();
-        while let Ok(line) = self.said.recv_timeout(Duration::from_secs(1)) {
-            let count = line.split(' ').next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-            if line.contains("captured") {
-                report.captured_packets = count;
-            } else if line.contains("dropped by") {
-                report.dropped_packets += count;
-            }
-        }
-        Ok(report)
+    /// If the file could not be written.
+    pub fn stop(self) -> Result<WatchReport, LabError> {
+        self.0.finish().unwrap_or(Err(LabError::Panicked { role: "captures packets" }))
     }
 }
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+fn record(mut slots: Slots, mut out: impl Write, stop: &AtomicBool) -> std::io::Result<WatchReport> {
+    let mut report = WatchReport::default();
+    out.write_all(&pcap::header(SNAP_BYTES as u32))?;
+    loop {
+        // What came before it was asked to stop is written.
+        let is_last = stop.load(Ordering::Relaxed);
+        while let Some(slot) = slots.next() {
+            let (_, frame) = slot.frame(0);
+            let mut kept = [0; SNAP_BYTES];
+            let (bytes, tag_bytes) = keep(frame, slot.tag(), &mut kept);
+            let length_bytes = slot.length_bytes() + tag_bytes;
+            pcap::write_frame(&mut out, &pcap::Frame { at_ns: slot.stamp_ns(), length_bytes, bytes })?;
+            report.captured_packets += 1;
+            slots.done();
+        }
+        if is_last {
+            break;
+        }
+        thread::sleep(EVERY);
+    }
+    report.dropped_packets = slots.missed_frames();
+    out.flush()?;
+    Ok(report)
+}
+
+/// What is kept of a frame, with the tag put back that the kernel took out; and how many bytes that has.
+fn keep<'a>(frame: &[u8], tag: Option<(u16, u16)>, kept: &'a mut [u8; SNAP_BYTES]) -> (&'a [u8], u32) {
+    let tag = tag.filter(|_| frame.len() >= ETHER_ADDRESSES);
+    let (before, after) = frame.split_at(if tag.is_some() { ETHER_ADDRESSES } else { 0 });
+    let tag = tag.map(|(kind, content)| u32::from(kind) << 16 | u32::from(content)).map(u32::to_be_bytes);
+    let tag = tag.as_ref().map_or(&[][..], |tag| tag);
+    let mut kept_bytes = 0;
+    for part in [before, tag, after] {
+        let count = part.len().min(SNAP_BYTES - kept_bytes);
+        kept[kept_bytes..kept_bytes + count].copy_from_slice(&part[..count]);
+        kept_bytes += count;
+    }
+    (&kept[..kept_bytes], tag.len() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_where_it_was_on_the_wire() {
+        let frame: Vec<u8> = (0..200).collect();
+        let mut kept = [0; SNAP_BYTES];
+        assert_eq!(keep(&frame, None, &mut kept), (&frame[..SNAP_BYTES], 0));
+        assert_eq!(keep(&frame[..60], None, &mut kept), (&frame[..60], 0));
+        let (bytes, more) = keep(&frame[..60], Some((0x8100, 0x0203)), &mut kept);
+        assert_eq!((bytes.len(), more), (64, 4));
+        assert_eq!(bytes[8..20], [8, 9, 10, 11, 0x81, 0, 2, 3, 12, 13, 14, 15]);
+        assert_eq!(keep(&frame[..5], Some((0x8100, 7)), &mut kept), (&frame[..5], 0), "that is no frame");
     }
 }

@@ -2,8 +2,8 @@
 //! It delays nothing but what its queues hold.
 
 use crate::error::LabError;
+use crate::host::PATH_DEVICES;
 use crate::namespaces::{Namespaces, Place};
-use crate::testbed::PATH_DEVICES;
 
 /// One flow's bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,9 @@ pub struct Limit {
 /// # Errors
 /// If the kernel has no bridge, HTB or u32.
 pub fn join(namespaces: &Namespaces, limits: &[Limit]) -> Result<(), LabError> {
-    namespaces.ip(Place::Path, "link add bridge type bridge stp_state 0 mcast_snooping 0")?;
+    bridge(namespaces)?;
     let (left, right) = PATH_DEVICES;
     for (device, towards) in [(left, Place::Sender), (right, Place::Receiver)] {
-        namespaces.ip(Place::Path, &format!("link set {device} master bridge"))?;
         let tc = |line: String| namespaces.execute(Place::Path, &format!("tc {line}"));
         tc(format!("qdisc add dev {device} root handle 1: htb default 1"))?;
         tc(format!("class add dev {device} parent 1: classid 1:1 htb rate 10gbit burst 1m quantum 60000"))?;
@@ -40,6 +39,19 @@ pub fn join(namespaces: &Namespaces, limits: &[Limit]) -> Result<(), LabError> {
                 "filter add dev {device} parent 1: protocol ip u32 match ip dport {port} 0xffff flowid 1:{class:x}"
             ))?;
         }
+    }
+    Ok(())
+}
+
+/// Joins the two sides of the path's namespace.
+///
+/// # Errors
+/// If the kernel has no bridge.
+pub fn bridge(namespaces: &Namespaces) -> Result<(), LabError> {
+    namespaces.ip(Place::Path, "link add bridge type bridge stp_state 0 mcast_snooping 0")?;
+    let (left, right) = PATH_DEVICES;
+    for device in [left, right] {
+        namespaces.ip(Place::Path, &format!("link set {device} master bridge"))?;
     }
     namespaces.ip(Place::Path, "link set bridge up")
 }

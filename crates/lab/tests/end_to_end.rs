@@ -1,11 +1,11 @@
-//! Real runs on this kernel. They need root, tcpdump, iproute2 and ethtool.
+//! Real runs on this kernel. They need root, iproute2 and ethtool.
 
 use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
 use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::recording::Format;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::run::{Outcome, Packing, SAMPLES, TRUTH, recording_file, run};
+use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, run};
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{frame, namespaces};
@@ -59,13 +59,13 @@ fn timeless(label: &str, rate_bit_per_s: u64, rtt_ns: u64, workload: Workload) -
 
 /// A run that kept all its promises; as `xtask captures` does, one that did not is tried again.
 fn written(case: &Case, folder: &Path) -> Outcome {
-    let mut outcome = run(case, folder, Packing::Small).unwrap();
+    let mut outcome = run(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
     for _ in 1..6 {
         if outcome.written {
             break;
         }
         eprintln!("tried again: {:?}", outcome.truth.checks);
-        outcome = run(case, folder, Packing::Small).unwrap();
+        outcome = run(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
     }
     assert!(outcome.written, "{:?}", outcome.truth.checks);
     outcome
@@ -127,7 +127,7 @@ fn run_whose_fault_did_not_happen_is_not_written() {
     let case = timeless("loss-recovery/rto", 20 * MBIT, 10 * MS, bulk(300))
         .variant("no-fault")
         .check(Check::Dropped(1_000_000));
-    let outcome = run(&case, &folder.0, Packing::Small).unwrap();
+    let outcome = run(&case, &folder.0, Keep { packing: Packing::Small, probe: false }).unwrap();
     assert!(!outcome.written);
     assert!(!folder.0.exists());
 }

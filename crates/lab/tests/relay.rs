@@ -1,18 +1,18 @@
 //! The relay between two real hosts: what one writes the other reads, byte for byte, and every packet is accounted for.
 
-use slowpath_lab::case::{Family, Offload, Settings};
-use slowpath_lab::namespaces::{Namespaces, Place};
+mod transfer;
+
+use slowpath_lab::case::{Carrier, Family, Offload, Settings};
 use slowpath_lab::path::PathConfig;
 use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::path::{DropReason, ReorderConfig};
 use slowpath_lab::relay::{DirectionReport, Fate, Relay};
-use slowpath_lab::testbed::{self, PATH_DEVICES};
-use std::io::{Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream};
+use slowpath_lab::testbed;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use transfer::transfer;
 
 const BYTES: usize = 6_000_000;
 
@@ -44,35 +44,13 @@ fn pattern() -> Vec<u8> {
     (0..BYTES / 8).flat_map(|_| next()).collect()
 }
 
-/// Sends the pattern from the sender's host to the receiver's, and gives what arrived.
-fn transfer(namespaces: &Namespaces, to: IpAddr) -> Vec<u8> {
-    // The socket's namespace is that of the thread that makes it.
-    let listener = namespaces.inside(Place::Receiver, || Ok(TcpListener::bind((to, 5001)).unwrap())).unwrap();
-    thread::scope(|scope| {
-        let received = scope.spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-            let mut bytes = Vec::new();
-            stream.read_to_end(&mut bytes).unwrap();
-            bytes
-        });
-        let connect = || Ok(TcpStream::connect((to, 5001)).unwrap());
-        let mut stream = namespaces.inside(Place::Sender, connect).unwrap();
-        stream.write_all(&pattern()).unwrap();
-        drop(stream);
-        received.join().unwrap()
-    })
-}
-
 fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionReport; 2]) {
     let (namespaces, hosts) = testbed::build(settings).unwrap();
-    let [forward, backward] = testbed::ways(settings, [config, config], [7, 8]);
-    let (left, right) = PATH_DEVICES;
-    let relay = namespaces.inside(Place::Path, || Relay::open(left, right, forward, backward)).unwrap();
+    let relay = Relay::open(&namespaces, testbed::ways(settings, [config, config], [7, 8])).unwrap();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let relay = scope.spawn(|| relay.run(&stop));
-        let bytes = transfer(&namespaces, hosts.receiver);
+        let (bytes, _) = transfer(&namespaces, hosts.receiver, &pattern());
         // The last ACKs are on their way.
         thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::Relaxed);
@@ -80,23 +58,53 @@ fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionRepo
     })
 }
 
+/// Two hosts that differ in what a relay has to do for them.
+struct Pair {
+    sender: Offload,
+    receiver: Offload,
+    family: Family,
+    card_bit_per_s: Option<u64>,
+}
+
+const RELAYS: [Carrier; 2] = [Carrier::Veth, Carrier::Tap];
+const GBIT: u64 = 1_000_000_000;
+
 #[test]
 #[ignore = "needs root"]
 fn every_byte_arrives_and_every_packet_is_accounted_for() {
-    for (sender, receiver, family, vlan, card) in [
-        (Offload::PerPacket, Offload::PerPacket, Family::V4, None, None),
-        (Offload::PerPacket, Offload::PerPacket, Family::V6, Some(7), Some(1_000_000_000)),
-        (Offload::SuperPackets, Offload::SuperPackets, Family::V4, None, Some(1_000_000_000)),
-        (Offload::SuperPackets, Offload::SuperPackets, Family::V6, None, None),
-        (Offload::SuperPackets, Offload::SuperPackets, Family::V4, Some(7), None),
-        (Offload::SuperPackets, Offload::PerPacket, Family::V6, None, None),
-    ] {
+    use Offload::{PerPacket, SuperPackets};
+    let pairs = [
+        Pair { sender: PerPacket, receiver: PerPacket, family: Family::V4, card_bit_per_s: None },
+        Pair { sender: SuperPackets, receiver: SuperPackets, family: Family::V4, card_bit_per_s: Some(GBIT) },
+        Pair { sender: SuperPackets, receiver: SuperPackets, family: Family::V6, card_bit_per_s: None },
+        Pair { sender: SuperPackets, receiver: PerPacket, family: Family::V6, card_bit_per_s: None },
+    ];
+    are_carried(&pairs, None);
+}
+
+/// Hosts put tags on with programs that kernels before 6.6 do not attach.
+#[test]
+#[ignore = "needs root"]
+fn so_it_is_of_tagged_packets() {
+    use Offload::{PerPacket, SuperPackets};
+    let pairs = [
+        Pair { sender: PerPacket, receiver: PerPacket, family: Family::V6, card_bit_per_s: Some(GBIT) },
+        Pair { sender: SuperPackets, receiver: SuperPackets, family: Family::V4, card_bit_per_s: None },
+    ];
+    are_carried(&pairs, Some(7));
+}
+
+fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
+    for (&Pair { sender, receiver, family, card_bit_per_s }, carrier) in
+        pairs.iter().flat_map(|pair| RELAYS.map(|carrier| (pair, carrier)))
+    {
         let settings = Settings {
+            carrier,
             offload: sender,
             receiver_offload: Some(receiver),
             family,
             vlan,
-            sender_card_bit_per_s: card,
+            sender_card_bit_per_s: card_bit_per_s,
             ..Settings::plain()
         };
         let (bytes, reports) = carried(&settings, &config());
@@ -133,9 +141,10 @@ fn every_byte_arrives_and_every_packet_is_accounted_for() {
 fn a_card_holds_back_what_it_could_not_have_sent() {
     const CARD_BIT_PER_S: u64 = 100_000_000;
     let config = PathConfig { delay_ns: 5_000_000, ..PathConfig::default() };
-    for offload in [Offload::PerPacket, Offload::SuperPackets] {
+    let hosts = [Offload::PerPacket, Offload::SuperPackets].into_iter();
+    for (offload, carrier) in hosts.flat_map(|offload| RELAYS.map(|carrier| (offload, carrier))) {
         let most_packets = |card| {
-            let settings = Settings { offload, sender_card_bit_per_s: card, ..Settings::plain() };
+            let settings = Settings { carrier, offload, sender_card_bit_per_s: card, ..Settings::plain() };
             let began = Instant::now();
             let (bytes, [forward, _]) = carried(&settings, &config);
             assert!(bytes == pattern());
@@ -151,7 +160,7 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
         });
         assert!(
             held.is_some() && unheld > 6 * way,
-            "{offload:?}: {held:?}, without a card {unheld}, way {way}"
+            "{offload:?}, {carrier:?}: {held:?}, without a card {unheld}, way {way}"
         );
     }
 }

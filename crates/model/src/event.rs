@@ -53,7 +53,7 @@ pub enum EventKind {
         /// How many packets waited so long, or times a process did: 1 where each wait is told by itself.
         times: u64,
     },
-    /// Something held the sender at one end since it was last told what did.
+    /// Until then something held the sender at one end, since it was last told what did.
     Held {
         /// At which end.
         end: End,
@@ -140,4 +140,11 @@ pub trait Sink {
     fn accept(&mut self, flow: FlowId, event: &Event);
     /// The source says no more of it.
     fn close(&mut self, flow: FlowId, end: FlowEnd);
+}
+
+/// Nobody listens.
+impl Sink for () {
+    fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
+    fn accept(&mut self, _flow: FlowId, _event: &Event) {}
+    fn close(&mut self, _flow: FlowId, _end: FlowEnd) {}
 }

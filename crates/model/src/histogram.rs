@@ -26,7 +26,7 @@ impl Default for Histogram {
 impl Histogram {
     /// Counts a time `weight` times.
     pub fn add(&mut self, time: Duration, weight: u64) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = crate::time::nanos(time);
         self.counts[bucket(nanos)] += weight;
         self.total += weight;
         self.longest = self.longest.max(nanos);

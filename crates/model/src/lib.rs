@@ -28,6 +28,6 @@ pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
 pub use histogram::Histogram;
 pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::{SeqNr, StreamOffset, Unwrapper};
-pub use socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait};
-pub use time::Instant;
+pub use socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait, measured};
+pub use time::{Instant, nanos};
 pub use units::{Bytes, Rate};

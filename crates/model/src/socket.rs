@@ -203,6 +203,11 @@ impl Mark {
     }
 }
 
+/// A time as `struct tcp_info` has it, in microseconds: 0 and 2^32 - 1 say that none was measured.
+pub fn measured(micros: u32) -> Option<u32> {
+    (micros != 0 && micros != u32::MAX).then_some(micros)
+}
+
 /// Declares the numbers of a sample once: the field, its unit and its meaning. What is written about them elsewhere
 /// follows from [`SocketSample::FIELDS`].
 macro_rules! sample {

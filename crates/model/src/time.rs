@@ -55,7 +55,7 @@ impl Add<Duration> for Instant {
     type Output = Self;
     /// Saturates at the end of the range.
     fn add(self, time: Duration) -> Self {
-        Self(self.0.saturating_add(nanos(time)))
+        Self(self.0.saturating_add(signed_nanos(time)))
     }
 }
 
@@ -63,11 +63,16 @@ impl Sub<Duration> for Instant {
     type Output = Self;
     /// Saturates at the start of the range.
     fn sub(self, time: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(time)))
+        Self(self.0.saturating_sub(signed_nanos(time)))
     }
 }
 
-fn nanos(time: Duration) -> i64 {
+/// Nanoseconds of a duration; one beyond 584 years counts as that.
+pub fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn signed_nanos(time: Duration) -> i64 {
     // Not `as_nanos`: 128 bits, several times for each packet of a simulation.
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(time.subsec_nanos()))

@@ -6,6 +6,7 @@ use crate::table::{Cells, Row};
 use slowpath_model::{
     Bytes, CaState, DropReason, Ecn, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Hold,
     Instant, IpFacts, Mark, SackBlock, SackBlocks, Segment, SocketSample, StreamOffset, Timestamps, Wait,
+    nanos,
 };
 use std::net::IpAddr;
 use std::time::Duration;
@@ -91,10 +92,6 @@ pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
         }
         _ => {}
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReason>) {

@@ -13,12 +13,14 @@ use std::time::Duration;
 /// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
 /// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
 /// Linux 6.18 have them.
-const SYSCTLS: [&str; 26] = [
+const SYSCTLS: [&str; 27] = [
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
+    "net.core.netdev_tstamp_prequeue",
     "net.core.rmem_max",
     "net.core.somaxconn",
     "net.core.wmem_max",
+    "net.ipv4.tcp_allowed_congestion_control",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_dsack",
     "net.ipv4.tcp_early_retrans",
@@ -39,7 +41,6 @@ const SYSCTLS: [&str; 26] = [
     "net.ipv4.tcp_wmem",
     "net.netfilter.nf_conntrack_count",
     "net.netfilter.nf_conntrack_max",
-    "net.ipv4.tcp_frto",
 ];
 
 /// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`, `snmp4_net_list`).

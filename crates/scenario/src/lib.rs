@@ -6,6 +6,7 @@
 //!
 //! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.
+//! - [`sweep`]: the runs that are made of one scenario, each with other values.
 //! - [`costs`], [`machines`]: what the kernel's work costs, by machine.
 //! - [`mod@file`], [`schema`], [`read`]: from text to a scenario.
 //! - [`estimate`]: what a run will need.
@@ -25,6 +26,7 @@ pub mod record;
 pub mod reference;
 pub mod scenario;
 pub mod schema;
+pub mod sweep;
 pub mod template;
 
 pub use costs::{Cost, CostTable};
@@ -37,3 +39,4 @@ pub use path::Path;
 pub use read::{Checked, check};
 pub use record::Record;
 pub use scenario::Scenario;
+pub use sweep::{Case, Sweep, Vary};

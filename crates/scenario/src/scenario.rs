@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::record::Record;
+use crate::sweep::Sweep;
 use slowpath_path::chance::Draws;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What is written down.
     pub record: Record,
+    /// What a sweep of it varies.
+    pub sweep: Sweep,
 }
 
 impl Scenario {

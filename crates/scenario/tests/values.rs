@@ -152,6 +152,12 @@ fn every_declared_key_is_read() {
         messages = { size = "1 B" }
         [[flows]]
         requests = { response = "1 B" }
+        [[vary]]
+        key = "path.0.rate"
+        values = ["1 Mbit/s"]
+        [[try]]
+        name = "faster"
+        set = ["path.0.rate=2 Mbit/s"]
     "#;
     let checked = checked(text, &[]);
     let read: Vec<&str> =

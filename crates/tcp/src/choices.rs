@@ -48,7 +48,8 @@ pub enum ForwardRto {
 /// How many segments go out before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`, until 2.6.38).
+    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`, until 2.6.38). With metrics by routes it is two until
+    /// the round trip of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
     Rfc3390,
     /// So many (RFC 6928: ten; `TCP_INIT_CWND`, since 2.6.39).
     Segments(u32),

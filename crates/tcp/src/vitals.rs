@@ -1,7 +1,7 @@
 //! What an observer of a socket can ask beside `TCP_INFO`: a sample, and what shows that the socket took a turn.
 
 use crate::connection::Connection;
-use slowpath_model::{CaState, End, Instant, SocketSample};
+use slowpath_model::{CaState, End, Instant, SocketSample, measured};
 
 /// What changes when a socket takes a turn. Cheap enough to be compared after every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,6 @@ impl Connection {
     /// The state of the socket, as far as TCP knows it: what waits before it is the host's to say.
     pub fn sample(&self, end: End, now: Instant) -> SocketSample {
         let info = self.info(now);
-        let measured = |micros: u32| (micros != 0 && micros != u32::MAX).then_some(micros);
         let queue = self.receive_queue();
         SocketSample {
             ca_state: Some(self.snd.ca_state),

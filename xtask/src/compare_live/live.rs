@@ -22,7 +22,10 @@ pub fn run(scenario: &Scenario) -> Result<Seen> {
     );
     let scratch = Scratch::create()?;
     let folder = scratch.file("run");
-    ensure!(run::run(&case, &folder, run::Packing::Quick)?.written, "the machine is too busy for a capture");
+    ensure!(
+        run::run(&case, &folder, run::Keep { packing: run::Packing::Quick, probe: false })?.written,
+        "the machine is too busy for a capture"
+    );
     read(&folder)
 }
 

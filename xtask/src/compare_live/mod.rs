@@ -5,18 +5,19 @@ mod live;
 mod model;
 mod rows;
 mod seen;
+mod steady;
 mod timers;
+mod wakeups;
 mod window;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rows::Row;
 use seen::Seen;
-use slowpath_lab::lateness::LatenessWatch;
 use slowpath_lab::{clock, namespaces};
 use slowpath_scenario::Scenario;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use steady::{Late, Watch};
 
 /// Run scenarios in the simulator and on this machine's kernel.
 #[derive(Args)]
@@ -47,14 +48,13 @@ const COMPARISONS: &[Comparison] = &[
     Comparison { scenario: "timeouts", runs: 1, rows: timers::data },
     Comparison { scenario: "delayed-acks", runs: 1, rows: timers::delayed_acks },
     Comparison { scenario: "quick-acks", runs: 1, rows: timers::quick_acks },
+    Comparison { scenario: "wake-ups", runs: 1, rows: wakeups::readers },
 ];
 
 /// The kernel that the profile is made after; an older one does other things.
 const RELEASE: (u32, u32) = (6, 18);
 /// How often a comparison is made: a machine whose CPUs are taken away is late for seconds at a time.
 const TRIES: u32 = 9;
-/// How late a CPU may have been for what does not agree to count: half a tick or so.
-const STEADY: Duration = Duration::from_millis(2);
 /// So often it counts before it is the model's: what the kernel does otherwise it does every time.
 const ENOUGH: u32 = 3;
 
@@ -76,7 +76,7 @@ impl CompareLive {
             println!("{}: {}", comparison.scenario, compared.title);
             print!("{}", rows::table(&compared.rows));
             if let Some(late) = compared.too_late {
-                println!("not judged: {}: a CPU was late by {late:?} at least", comparison.scenario);
+                println!("not judged: {}: {late} at least", comparison.scenario);
             } else {
                 apart.extend(compared.rows.into_iter().filter(|row| !row.agrees()).map(|row| row.what));
             }
@@ -93,7 +93,7 @@ struct Compared {
     /// Once they agree, or as they are after the last try.
     rows: Vec<Row>,
     /// How late the machine was at least, if it was too late each time to say who is wrong.
-    too_late: Option<Duration>,
+    too_late: Option<Late>,
 }
 
 impl Comparison {
@@ -101,22 +101,23 @@ impl Comparison {
         let scenario = read(file, hz)?;
         let model = model::run(&scenario);
         let mut rows = Vec::new();
-        let (mut counted, mut least_late) = (0, Duration::MAX);
+        let (mut counted, mut least_late) = (0, None);
         for _ in 0..TRIES {
-            let watch = LatenessWatch::start();
+            let watch = Watch::start(&scenario);
             let kernel: Vec<Seen> = (0..self.runs).map(|_| live::run(&scenario)).collect::<Result<_>>()?;
             let late = watch.finish();
             rows = (self.rows)(&scenario, &model, &kernel)?;
             if rows.iter().all(Row::agrees) {
                 return Ok(Compared { title: scenario.title, rows, too_late: None });
             }
-            least_late = least_late.min(late);
-            counted += u32::from(late < STEADY);
+            counted += u32::from(late.is_steady());
+            least_late = Some(least_late.map_or(late, |least: Late| least.or_less(late)));
             if counted == ENOUGH {
                 break;
             }
         }
-        Ok(Compared { title: scenario.title, rows, too_late: (counted < ENOUGH).then_some(least_late) })
+        let too_late = least_late.filter(|_| counted < ENOUGH);
+        Ok(Compared { title: scenario.title, rows, too_late })
     }
 }
 

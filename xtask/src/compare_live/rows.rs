@@ -74,9 +74,20 @@ pub fn table(rows: &[Row]) -> String {
 }
 
 /// The middle of some numbers; not a number if there is none.
-pub fn median(mut numbers: Vec<f64>) -> f64 {
+pub fn median(numbers: Vec<f64>) -> f64 {
+    quantile(&numbers, 0.5)
+}
+
+/// The number below which so large a share of some is.
+pub fn quantile(numbers: &[f64], share: f64) -> f64 {
+    let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+    numbers.get((numbers.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// The mean of some numbers.
+pub fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
 }
 
 /// The least of some numbers; infinite if there is none.

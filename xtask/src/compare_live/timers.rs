@@ -136,7 +136,7 @@ pub fn quick_acks(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row
 
 /// The delays of the ACKs for what the opening end sends, in milliseconds from the oldest message that each
 /// acknowledges, as seen by who sends them.
-fn delays(connection: &Connection) -> Vec<f64> {
+pub fn delays(connection: &Connection) -> Vec<f64> {
     let mut waiting: Vec<(i64, Instant)> = Vec::new();
     let mut delays = Vec::new();
     for (at, segment) in &connection.segments {

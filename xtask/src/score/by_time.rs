@@ -57,40 +57,64 @@ pub struct Said {
 }
 
 /// How often the kernel was asked.
-const SAMPLED_NS: u64 = 10_000_000;
+pub const SAMPLED_NS: u64 = 10_000_000;
 
-/// Adds a run's verdicts.
-pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
-    let also: Vec<Cause> = std::iter::once(&run.truth.expected.label)
-        .chain(&run.truth.expected.also)
-        .map(named)
-        .collect::<Result<Vec<_>>>()?
-        .concat();
-    let at_sender: Vec<Cause> =
-        run.truth.expected.also_at_sender.iter().map(named).collect::<Result<Vec<_>>>()?.concat();
-    let group = Group::of(&run.truth.expected.label);
-    if run.truth.recordings.sender.left_out_frames > 0 && run.truth.recordings.sender.gaps_ns.is_empty() {
-        // Of one direction, or of less than a round trip, there is no time to be told.
-        return Ok(());
+/// What is right to say of a run at a place.
+pub struct Judging {
+    place: Place,
+    also: Vec<Cause>,
+    at_sender: Vec<Cause>,
+}
+
+impl Judging {
+    pub fn of(run: &Run, place: Place) -> Result<Self> {
+        let expected = &run.truth.expected;
+        let labels = std::iter::once(&expected.label).chain(&expected.also);
+        let also = labels.map(named).collect::<Result<Vec<_>>>()?.concat();
+        let at_sender = expected.also_at_sender.iter().map(named).collect::<Result<Vec<_>>>()?.concat();
+        Ok(Self { place, also, at_sender })
     }
-    for (place, watched) in run.places() {
-        let mut timed = Timed {
+
+    /// Whether it is right to say that while this held.
+    pub fn fits(&self, held: Held, said: Cause) -> bool {
+        accepts(held, said, &self.also)
+            || self.place == Place::Sender && held == Held::LateReceiver && self.at_sender.contains(&said)
+    }
+}
+
+impl Timed {
+    /// Nothing yet.
+    pub fn new(run: &Run, place: Place) -> Self {
+        Self {
             run: run.name.clone(),
             place,
-            group,
+            group: Group::of(&run.truth.expected.label),
             known_s: 0.0,
             unsettled_s: 0.0,
             right_s: 0.0,
             said: BTreeMap::new(),
             wrong: BTreeMap::new(),
-        };
+        }
+    }
+
+    /// So many seconds in which that held, and what is counted in that column was said.
+    pub fn add(&mut self, held: Held, column: usize, seconds: f64) {
+        self.said.entry(held).or_default()[column] += seconds;
+    }
+}
+
+/// Adds a run's verdicts.
+pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
+    if run.truth.recordings.sender.left_out_frames > 0 && run.truth.recordings.sender.gaps_ns.is_empty() {
+        // Of one direction, or of less than a round trip, there is no time to be told.
+        return Ok(());
+    }
+    for (place, watched) in run.places() {
+        let judging = Judging::of(run, place)?;
+        let mut timed = Timed::new(run, place);
         let near_ns = match place {
             Place::Sender | Place::Both => 0,
             Place::Receiver => run.truth.case.forward.delay_ns,
-        };
-        let fits = |held: Held, said: Cause| {
-            accepts(held, said, &also)
-                || place == Place::Sender && held == Held::LateReceiver && at_sender.contains(&said)
         };
         for flow in &watched.flows {
             let Some((connection, end)) = connection(run, flow) else { continue };
@@ -106,9 +130,9 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
                 let slack = SAMPLED_NS + near_ns;
                 let around = spells.around(middle.saturating_sub(slack), middle + slack);
                 timed.known_s += seconds;
-                let right = around.into_iter().find(|said| fits(moment.held, *said));
+                let right = around.into_iter().find(|said| judging.fits(moment.held, *said));
                 let counted = right.unwrap_or(said);
-                timed.said.entry(moment.held).or_default()[column(counted)] += seconds;
+                timed.add(moment.held, column(counted), seconds);
                 match right {
                     Some(_) => timed.right_s += seconds,
                     None => *timed.wrong.entry(format!("{:?} / {said}", moment.held)).or_default() += seconds,
@@ -122,13 +146,8 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
 
 /// The connection a flow is, and which of the flow's ends is on the sender's host.
 fn connection<'a>(run: &'a Run, flow: &FlowReport) -> Option<(&'a Connection, End)> {
-    let is = |end: End, connection: &Connection| {
-        let (own, peer) = (flow.key.endpoint(end), flow.key.endpoint(!end));
-        (own.address, own.port) == (connection.sender.local.ip(), connection.sender.local.port())
-            && (peer.address, peer.port) == (connection.sender.remote.ip(), connection.sender.remote.port())
-    };
-    let mut all = run.truth.connections.iter();
-    all.find_map(|connection| Some((connection, End::BOTH.into_iter().find(|end| is(*end, connection))?)))
+    let of = |connection: &'a Connection| Some((connection, connection.sender_in(&flow.key)?));
+    run.truth.connections.iter().find_map(of)
 }
 
 /// Whether saying this cause is right where that held. `also` are the causes that the lab put there.

@@ -69,11 +69,15 @@ pub struct Row {
     pub columns: BTreeMap<&'static str, f64>,
 }
 
-/// Adds a run's two verdicts.
+/// Adds a run's verdicts.
 pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
-    for (place, watched) in run.places() {
+    run.places().try_for_each(|(place, watched)| limits.add(run, place, shares(watched)))
+}
+
+impl Limits {
+    /// Adds how the time of a run was shared out at a place, most first.
+    pub fn add(&mut self, run: &Run, place: Place, shares: Vec<(Cause, f64)>) -> Result<()> {
         let right = Right::of(&run.truth, place)?;
-        let shares = shares(watched);
         let share_of = |is: &dyn Fn(Cause) -> bool| -> f64 {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)
         };
@@ -87,7 +91,7 @@ pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
         for (cause, share) in &shares {
             columns[column(*cause)] += share;
         }
-        limits.runs.push(Verdict {
+        self.runs.push(Verdict {
             run: run.name.clone(),
             place,
             group: right.group,
@@ -98,8 +102,8 @@ pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
             kernel: Kernel { expected, ..kernel(run) },
             columns,
         });
+        Ok(())
     }
-    Ok(())
 }
 
 /// Fills the matrix.
@@ -126,8 +130,10 @@ pub fn sum_up(limits: &mut Limits) {
                 .map(|verdict| verdict.by_limit)
                 .fold(1.0, f64::min),
             by_limit_at: Place::ALL
+                .into_iter()
+                .filter(|place| verdicts.iter().any(|verdict| verdict.place == *place))
                 .map(|place| (place, mean(&|verdict| (verdict.place == place).then_some(verdict.by_limit))))
-                .into(),
+                .collect(),
             by_cause: of_captures(&|verdict| verdict.by_cause),
             by_label: of_captures(&|verdict| verdict.by_label),
             columns: COLUMNS

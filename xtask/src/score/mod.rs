@@ -6,6 +6,7 @@ mod counts;
 mod held;
 mod labels;
 mod limits;
+mod live;
 mod print;
 mod right;
 mod run;
@@ -57,6 +58,17 @@ struct Measured {
     stalls: stalls::Stalls,
     labels: labels::Labels,
     counts: counts::Counts,
+    /// Of the runs whose probe's records were kept.
+    live: Live,
+}
+
+/// What the probe told.
+#[derive(Default, Serialize)]
+struct Live {
+    /// Runs with records.
+    runs: usize,
+    limits: limits::Limits,
+    by_time: by_time::ByTime,
 }
 
 impl Score {
@@ -79,6 +91,7 @@ impl Score {
         ensure!(!names.is_empty(), "{}: no runs", folder.display());
 
         let (mut limits, mut by_time, mut stalls, mut labels, mut counts) = Default::default();
+        let mut live = Live::default();
         for name in &names {
             let run = Run::read(name).with_context(|| name.display().to_string())?;
             limits::add(&mut limits, &run)?;
@@ -86,9 +99,13 @@ impl Score {
             stalls::add(&mut stalls, &run);
             labels::add(&mut labels, &run);
             counts::add(&mut counts, &run);
+            let is_told = live::add(&mut live.limits, &mut live.by_time, &run, name);
+            live.runs += usize::from(is_told.with_context(|| name.display().to_string())?);
         }
-        limits::sum_up(&mut limits);
-        by_time::sum_up(&mut by_time);
+        for (limits, by_time) in [(&mut limits, &mut by_time), (&mut live.limits, &mut live.by_time)] {
+            limits::sum_up(limits);
+            by_time::sum_up(by_time);
+        }
         let measured = Measured {
             set: folder.display().to_string(),
             runs: names.len(),
@@ -97,6 +114,7 @@ impl Score {
             stalls,
             labels,
             counts,
+            live,
         };
         if self.json {
             println!("{}", serde_json::to_string_pretty(&measured)?);

@@ -1,7 +1,8 @@
 //! The score as text.
 
 use super::Measured;
-use super::limits::Verdict;
+use super::by_time::ByTime;
+use super::limits::{Limits, Verdict};
 use super::right::COLUMNS;
 use super::run::Place;
 use std::fmt::Write;
@@ -12,12 +13,20 @@ const WORTH_A_LOOK: f64 = 0.95;
 /// Everything, for people.
 pub fn text(measured: &Measured, verbose: bool) -> String {
     let mut text = format!("{}: {} runs, each captured at both ends\n", measured.set, measured.runs);
-    matrix(&mut text, measured);
-    verdicts(&mut text, measured, verbose);
-    times(&mut text, measured, verbose);
+    matrix(&mut text, &measured.limits);
+    verdicts(&mut text, &measured.limits, verbose);
+    times(&mut text, &measured.by_time, verbose);
     stalls(&mut text, measured);
     labels(&mut text, measured, verbose);
     counts(&mut text, measured, verbose);
+    let live = &measured.live;
+    if live.runs > 0 {
+        let _ =
+            writeln!(text, "\n\nWhat the probe told live of {} runs, at either end and of both.", live.runs);
+        matrix(&mut text, &live.limits);
+        verdicts(&mut text, &live.limits, verbose);
+        times(&mut text, &live.by_time, verbose);
+    }
     text
 }
 
@@ -29,7 +38,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 100.0 } else { percent(part as f64 / whole as f64) }
 }
 
-fn matrix(text: &mut String, measured: &Measured) {
+fn matrix(text: &mut String, limits: &Limits) {
     let _ = writeln!(
         text,
         "\nLimits by label. Right: share of the time with the right limit, of what the kernel says there is; both: one \
@@ -45,8 +54,8 @@ fn matrix(text: &mut String, measured: &Measured) {
         let _ = write!(text, " {column:>7}");
     }
     text.push('\n');
-    for row in &measured.limits.groups {
-        let at = |place| percent(row.by_limit_at[&place]);
+    for row in &limits.groups {
+        let at = |place| row.by_limit_at.get(&place).map_or(f64::NAN, |share| percent(*share));
         let _ = write!(
             text,
             "{:15} {:4} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} {:6.1} |",
@@ -72,9 +81,9 @@ fn matrix(text: &mut String, measured: &Measured) {
     }
 }
 
-fn verdicts(text: &mut String, measured: &Measured, verbose: bool) {
+fn verdicts(text: &mut String, limits: &Limits, verbose: bool) {
     let shown: Vec<&Verdict> =
-        measured.limits.runs.iter().filter(|run| verbose || run.by_limit < WORTH_A_LOOK).collect();
+        limits.runs.iter().filter(|run| verbose || run.by_limit < WORTH_A_LOOK).collect();
     let which = if verbose { "All captures" } else { "Captures with less than 95 % right" };
     let _ = writeln!(text, "\n{which}; k: the kernel's own share, as far as it counts one.");
     for run in shown {
@@ -94,8 +103,7 @@ fn verdicts(text: &mut String, measured: &Measured, verbose: bool) {
     }
 }
 
-fn times(text: &mut String, measured: &Measured, verbose: bool) {
-    let by_time = &measured.by_time;
+fn times(text: &mut String, by_time: &ByTime, verbose: bool) {
     let _ = writeln!(
         text,
         "\nLimits at each time, held against the kernel's samples, the path's books and the applications' own.\n\

@@ -187,6 +187,8 @@ impl<'a> Known<'a> {
             Workload::Exchange(_) if !by_sender => Some(&[S::ClientIdle]),
             Workload::Exchange(_) => self.wrote_at(to_ns).then_some(&[S::DataUnavailable]),
             Workload::Streams(_) => self.wrote_at(to_ns).then_some(&[S::ResourceConstraint]),
+            // No labelled capture is of programs that say nothing of themselves.
+            Workload::Programs(_) => None,
         }
     }
 

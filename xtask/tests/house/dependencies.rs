@@ -65,7 +65,7 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
-    allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, ANALYSES, LAB], &[]),
+    allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB], &[]),
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.

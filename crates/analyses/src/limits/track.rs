@@ -347,9 +347,9 @@ impl Track {
         let hold = self.hold();
         self.account(at, hold, rto);
         self.told = Marks::default();
-        self.unanswered += answer.delivered;
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
-            // What is outstanding fell to half, and nothing followed: there was nothing to follow.
+            // What is outstanding had fallen to half, and nothing followed: there was nothing to follow. What this
+            // answer makes of it is not the past's.
             self.dry = true;
             let [open, dry] = [Hold::Open as usize, Hold::Dry as usize];
             let since = self.open_since_sent.min(self.current.held[open]);
@@ -357,6 +357,7 @@ impl Track {
             self.current.held[dry] += since;
             self.open_since_sent = 0;
         }
+        self.unanswered += answer.delivered;
         if answer.delivered > 0 {
             let gap = u32::try_from((at - self.learnt) / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);

@@ -24,6 +24,18 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
         let only = (args.choice.flow, args.choice.min_bytes);
         return live::run(&args.live, only, (args.top, args.json), console);
     }
+    if let [one] = args.files.as_slice()
+        && let Ok(Some(raw)) = slowpath_live::open_raw(one)
+    {
+        let needs_packets = args.html.is_some() || args.vantage.is_some();
+        anyhow::ensure!(
+            !needs_packets,
+            "{}: has no packets: --html and --vantage do not go with it",
+            one.display()
+        );
+        let only = (args.choice.flow, args.choice.min_bytes);
+        return live::replay(one, raw, only, (args.top, args.json));
+    }
     if let Some(page) = &args.html {
         refuse_input(page, &args.files)?;
     }

@@ -1,19 +1,16 @@
 //! `slowpath lab compare`: the simulator beside this machine's kernel.
 
 use super::Asked;
-use super::live;
 use crate::Outcome;
 use crate::console::{self, Console};
+use crate::measured::Measured;
 use crate::transfers::align;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Cause, Options, VantageOverride};
+use slowpath_analyses::Cause;
 use slowpath_model::Rate;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::report::Total;
-use slowpath_simulator::{Simulation, Tap};
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -63,52 +60,32 @@ impl Number<'_> {
     }
 }
 
-/// For how large a share of their lives the flows were bound by what, on average.
-#[derive(Default)]
-struct Shares {
-    sums: BTreeMap<Cause, f64>,
-    flows: u32,
-}
-
-impl Shares {
-    fn add(&mut self, flow: &FlowReport) {
-        self.flows += 1;
-        for finding in &flow.main().findings {
-            *self.sums.entry(finding.cause).or_default() += finding.share;
-        }
-    }
-
-    fn of(&self, cause: Cause) -> f64 {
-        self.sums.get(&cause).copied().unwrap_or(0.0) / f64::from(self.flows.max(1))
-    }
-}
-
 /// Shares below this are not shown.
 const WORTH_A_LINE: f64 = 0.01;
 
 pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
     let scenario = asked.scenario()?;
-    let mut kernel_shares = Shares::default();
-    let live = live::run(&scenario, asked.keep(), console, |flow| kernel_shares.add(&flow))?;
-    let (model_totals, model_shares) = simulate(&scenario);
+    let kernel = Measured::of_kernel(&scenario, asked.how(), console)?;
+    let model = Measured::of_model(&scenario)?;
     let mut numbers: Vec<Number<'_>> = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
-        numbers.extend(of_flow(&flow.name, &model_totals[index], &live.totals[index]));
+        numbers.extend(of_flow(&flow.name, &model.totals[index], &kernel.totals[index]));
     }
-    let worth = |cause: &&Cause| model_shares.of(**cause).max(kernel_shares.of(**cause)) >= WORTH_A_LINE;
+    let share = |measured: &Measured, cause| measured.shares.of(cause);
+    let worth = |cause: &&Cause| share(&model, **cause).max(share(&kernel, **cause)) >= WORTH_A_LINE;
     numbers.extend(Cause::ALL.iter().filter(worth).map(|cause| Number {
         flow: None,
         what: cause.to_string(),
         unit: "%",
-        model: Some(model_shares.of(*cause) * 100.0),
-        kernel: Some(kernel_shares.of(*cause) * 100.0),
+        model: Some(share(&model, *cause) * 100.0),
+        kernel: Some(share(&kernel, *cause) * 100.0),
     }));
     let document = Document {
         schema: "slowpath/lab-compare/1",
         title: &scenario.title,
         seed: scenario.seed,
-        kernel: &live.truth.kernel,
-        invalid: &live.invalid,
+        kernel: kernel.release.as_deref().unwrap_or_default(),
+        invalid: &kernel.invalid,
         numbers,
     };
     let mut out = console::stdout();
@@ -119,19 +96,7 @@ pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
         print(&scenario, &document, &mut out)?;
     }
     out.flush()?;
-    Ok(if live.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// What came of each flow in the simulator, and what bound them, as its sending host would see it.
-fn simulate(scenario: &Scenario) -> (Vec<Total>, Shares) {
-    let vantage = scenario.flows[0].sender_host();
-    let options = Options { vantage: Some(VantageOverride::Sender), ..Options::default() };
-    let mut tap = Tap::new(vantage, Analysis::new(options));
-    let mut simulation = Simulation::new(scenario);
-    simulation.run(&mut tap);
-    let mut shares = Shares::default();
-    tap.finish().finish_each(|flow| shares.add(&flow));
-    ((0..scenario.flows.len()).map(|flow| simulation.total(flow)).collect(), shares)
+    Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
 }
 
 fn of_flow<'a>(flow: &'a str, model: &Total, kernel: &Total) -> Vec<Number<'a>> {

@@ -1,6 +1,6 @@
 //! What happened on the hosts: how much of their CPUs was whose, and what their kernels counted.
 
-use super::live::flow_of;
+use crate::on_kernel::flow_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_lab::host::Host;

@@ -3,8 +3,7 @@
 mod check;
 mod compare;
 mod hosts;
-mod live;
-mod probe;
+mod programs;
 mod run;
 
 #[cfg(test)]
@@ -14,19 +13,25 @@ pub use run::Document as RunDocument;
 
 use crate::Outcome;
 use crate::console::Console;
+use crate::on_kernel::How;
 use crate::scenario::{self, Changes};
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use programs::Programs;
+use slowpath_lab::case::Carrier;
+use slowpath_lab::privilege;
 use slowpath_scenario::Scenario;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const HELP: &str = "\
 The lab runs a scenario file with real packets, real sockets and this machine's kernel: two network namespaces are the \
 hosts, a third holds the path, which delays, queues and drops packets as the scenario says. Nothing else on the \
-machine is touched, and nothing stays behind; what a killed run left, the next one removes. It needs root.
+machine is touched, and nothing stays behind; what a killed run left, the next one removes. Without root it runs in a \
+user namespace of its own, where the kernel allows that, and says what is lost.
 
 Examples:
   slowpath lab check
   sudo slowpath lab run scenarios/slow-reader.toml
+  sudo slowpath lab run scenarios/slow-reader.toml --carrier tap
   sudo slowpath lab compare scenarios/slow-reader.toml";
 
 /// Arguments of `lab`.
@@ -51,7 +56,7 @@ Exit codes:
     },
     /// Run a scenario on this machine's kernel, and say what bound its flows
     #[command(after_help = EXIT_CODES)]
-    Run(Asked),
+    Run(AskedOfRun),
     /// Run a scenario in the simulator and on this machine's kernel, number beside number
     #[command(after_help = EXIT_CODES)]
     Compare(Asked),
@@ -61,7 +66,24 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  there is a result
   1  there is a result, but the machine was too busy for it to count
-  2  nothing could be done: no root, no such file, a scenario that the lab cannot run";
+  2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run";
+
+const RUN_HELP: &str = "\
+Programs of your own run on the hosts with their sysctls, offloads, loads and CPUs, as whoever runs slowpath and with \
+nothing on standard input; their processes, those in the background too, end with the run, however that ends. The \
+verdict is over all of their connections.
+
+Examples:
+  sudo slowpath lab run scenarios/bulk-wan.toml
+  sudo slowpath lab run scenarios/bulk-wan.toml --server 'iperf3 -s -1' --client 'iperf3 -c {server} -t 5'
+  sudo slowpath lab run scenarios/bulk-wan.toml --server-at sender --server 'python3 -m http.server' \\
+    --client 'curl -so /dev/null http://{server}:8000/file'
+
+Exit codes:
+  0  there is a result
+  1  there is a result, but the machine was too busy for it to count, or a program of yours failed
+  2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run, a server \
+that does not listen";
 
 /// What to run.
 #[derive(Args)]
@@ -75,6 +97,9 @@ struct Asked {
     /// must not exist yet
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     keep: Option<PathBuf>,
+    /// What carries the packets from one host to the other
+    #[arg(long, value_name = "KIND", default_value = "veth")]
+    carrier: CarrierArgument,
     /// How many flows of the verdict to show in full
     #[arg(long, value_name = "N", default_value_t = 3)]
     top: usize,
@@ -83,17 +108,48 @@ struct Asked {
     json: bool,
 }
 
+/// See [`Carrier`].
+#[derive(Clone, Copy, ValueEnum)]
+enum CarrierArgument {
+    /// slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet
+    Veth,
+    /// slowpath, by TAP devices: a packet came when it was read
+    Tap,
+    /// The kernel, by tc-netem(8): without named packets, policers, cross traffic and reordering, without offloads on the
+    /// hosts, and without a word of which packet met what, and how late it was
+    Netem,
+}
+
+/// The same, and what runs in it.
+#[derive(Args)]
+#[command(after_long_help = RUN_HELP)]
+struct AskedOfRun {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    programs: Programs,
+}
+
 impl Asked {
     fn scenario(&self) -> anyhow::Result<Scenario> {
         scenario::load(&self.file, &self.changes)
     }
 
-    fn keep(&self) -> Option<&Path> {
-        self.keep.as_deref()
+    fn how(&self) -> How<'_> {
+        let carrier = match self.carrier {
+            CarrierArgument::Veth => Carrier::Veth,
+            CarrierArgument::Tap => Carrier::Tap,
+            CarrierArgument::Netem => Carrier::Netem,
+        };
+        How { instead: None, carrier, keep: self.keep.as_deref() }
     }
 }
 
 pub fn run(args: &Lab, console: &Console) -> anyhow::Result<Outcome> {
+    // While there is one thread only.
+    if !matches!(args.command, What::Check { .. }) {
+        privilege::obtain()?;
+    }
     match &args.command {
         What::Check { json } => check::run(*json),
         What::Run(asked) => run::run(asked, console),

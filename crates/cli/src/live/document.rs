@@ -1,11 +1,14 @@
 //! What `slowpath diagnose --live --json` prints.
 
 use super::Watched;
+use super::drops::DropResult;
+use super::receiver::ReceiverResult;
 use crate::waits::WaitTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::hosts::{Account, EndAccount};
-use slowpath_model::{End, Hold, Rate, SocketSample};
+use slowpath_live::{Counted, Dropped};
+use slowpath_model::{Bytes, End, Hold, Instant, Rate, SocketSample, nanos};
 use std::collections::BTreeMap;
 
 /// What this host's connections did while they were watched.
@@ -20,10 +23,17 @@ pub struct Document<'a> {
     flows: Vec<FlowResult<'a>>,
     /// Flows that were too many to be kept.
     flows_not_kept: u64,
+    /// Packets of TCP that the kernel dropped of which no socket is known that is watched.
+    drops: Vec<DropResult<'a>>,
+    /// How long the receive softirqs of this host waited to run: until then packets lay in a card's ring or a CPU's queue;
+    /// `null` where none was seen.
+    softirqs: Option<WaitTimes>,
     /// What the probe saw of what the kernel counted; `null` with `--own`.
     check: Option<CheckResult>,
     /// What cannot be seen on this kernel, or with `--own`.
-    unseen: &'a [&'static str],
+    unseen: &'a [String],
+    /// Why a file of what the probe told was not read to its end; `null` if it was, or there was none.
+    incomplete: Option<&'a str>,
 }
 
 /// A connection.
@@ -66,7 +76,7 @@ struct EndResult<'a> {
     /// The process that has the socket open, if it is of this host and still did when it was looked for.
     process: Option<ProcessResult<'a>>,
     /// What its host told; `null` if that is another host.
-    host: Option<HostResult>,
+    host: Option<HostResult<'a>>,
 }
 
 /// A process.
@@ -80,7 +90,7 @@ struct ProcessResult<'a> {
 
 /// What the host of an end told.
 #[derive(Serialize, JsonSchema)]
-struct HostResult {
+struct HostResult<'a> {
     /// Bytes that the process wrote.
     written_bytes: u64,
     /// Bytes that it read.
@@ -89,6 +99,16 @@ struct HostResult {
     held_ns: BTreeMap<&'static str, u64>,
     /// Where packets, data and the process waited.
     waits: Vec<WaitTimes>,
+    /// Packets that its kernel dropped: that it would have received, or was about to send.
+    drops: Vec<DropResult<'a>>,
+    /// What held the transfer back here, where data came in, the longest first.
+    receiver_bounds: Vec<ReceiverResult>,
+    /// Of the last smoothed round trip, what is beyond the least, in microseconds; `null` where no queue shows.
+    queueing_us: Option<u64>,
+    /// How often the window that it advertises closed.
+    zero_windows: u64,
+    /// The sizes of its receive buffer, each when it was first seen: at most 64.
+    receive_buffer: Vec<SizeResult>,
     /// Retransmission timeouts.
     timeouts: u64,
     /// Of these, those that were spurious.
@@ -99,6 +119,15 @@ struct HostResult {
     undone_recoveries: u64,
     /// The socket's last state; the names are those of the table `samples` in a recording.
     last: BTreeMap<&'static str, u32>,
+}
+
+/// A size of a buffer.
+#[derive(Serialize, JsonSchema)]
+struct SizeResult {
+    /// Since when, in seconds after the flow was first seen.
+    since_seconds: f64,
+    /// Bytes of memory (`sk_rcvbuf`).
+    bytes: u64,
 }
 
 /// What was seen of what there was.
@@ -116,6 +145,27 @@ struct CheckResult {
     untold: u64,
     /// Sockets for which the kernel had no memory.
     unwatched: u64,
+    /// Timeouts that were taken back in this network namespace (`TCPLossUndo`); `null` where not all of it is watched.
+    timeouts_undone: Option<CountedResult>,
+    /// Windows that were closed there (`TCPToZeroWindowAdv`); the same.
+    zero_windows: Option<CountedResult>,
+    /// Times that a program was to run on top of itself, and did not: what happened then is not seen.
+    skipped: u64,
+}
+
+/// What the kernel counted, and what the probe did.
+#[derive(Serialize, JsonSchema)]
+struct CountedResult {
+    /// The kernel.
+    kernel: u64,
+    /// The probe.
+    probe: u64,
+}
+
+impl CountedResult {
+    fn of(counted: Counted) -> Self {
+        Self { kernel: counted.kernel, probe: counted.probe }
+    }
 }
 
 impl<'a> Document<'a> {
@@ -125,6 +175,8 @@ impl<'a> Document<'a> {
             seconds: watched.lasted.as_secs_f64(),
             flows: watched.accounts.iter().map(|account| FlowResult::of(watched, account)).collect(),
             flows_not_kept: watched.not_kept,
+            drops: DropResult::all(&watched.drops.host),
+            softirqs: watched.softirqs.spreads().next().as_ref().map(WaitTimes::of),
             check: watched.check.as_ref().map(|check| CheckResult {
                 sockets: check.sockets,
                 kernel_segments: check.kernel_segments,
@@ -132,21 +184,28 @@ impl<'a> Document<'a> {
                 unstamped: check.unstamped,
                 untold: check.untold,
                 unwatched: check.unwatched,
+                timeouts_undone: check.undone.map(CountedResult::of),
+                zero_windows: check.zero_windows.map(CountedResult::of),
+                skipped: check.skipped,
             }),
             unseen: &watched.unseen,
+            incomplete: watched.incomplete.as_deref(),
         }
     }
 }
 
 impl<'a> FlowResult<'a> {
-    fn of(watched: &'a Watched, account: &Account) -> Self {
+    fn of(watched: &'a Watched, account: &'a Account) -> Self {
+        let began = account.told.map(|[first, _]| first);
         let end = |end: End| EndResult {
             endpoint: account.key.endpoint(end).to_string(),
             process: watched
                 .owners
                 .process(account.id, end)
                 .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
-            host: account.ends[end.index()].as_deref().map(HostResult::of),
+            host: account.ends[end.index()]
+                .as_deref()
+                .map(|own| HostResult::of(began, own, watched.drops.of(account.id, end))),
         };
         let bounds = account.bounds().into_iter().map(|bound| BoundResult {
             cause: bound.cause.to_string(),
@@ -166,10 +225,13 @@ impl<'a> FlowResult<'a> {
     }
 }
 
-impl HostResult {
-    fn of(account: &EndAccount) -> Self {
-        let held = Hold::ALL.iter().zip(account.held);
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+impl<'a> HostResult<'a> {
+    fn of(began: Option<Instant>, account: &EndAccount, drops: &'a [Dropped]) -> Self {
+        let size = |(at, size): &(Instant, Bytes)| SizeResult {
+            since_seconds: began.and_then(|began| at.since(began)).unwrap_or_default().as_secs_f64(),
+            bytes: size.get(),
+        };
+        let held = Hold::ALL.iter().zip(account.sending.holds());
         let names = SocketSample::FIELDS.iter().map(|(name, ..)| *name);
         let last = account.samples.map(|[_, last]| names.zip(last.values()).collect::<Vec<_>>());
         Self {
@@ -177,6 +239,11 @@ impl HostResult {
             read_bytes: account.read.get(),
             held_ns: held.map(|(hold, time)| (hold.name(), nanos(time))).collect(),
             waits: account.waits.spreads().map(|spread| WaitTimes::of(&spread)).collect(),
+            drops: DropResult::all(drops),
+            receiver_bounds: ReceiverResult::all(account),
+            queueing_us: account.queueing().map(|time| time.as_micros() as u64),
+            zero_windows: account.zero_windows,
+            receive_buffer: account.receive_buffer.iter().map(size).collect(),
             timeouts: account.timeouts[0],
             spurious_timeouts: account.timeouts[1],
             recoveries: account.recoveries[0],

@@ -1,11 +1,15 @@
 //! `slowpath diagnose --live`: this host's connections, as its kernel tells of them.
 
 mod document;
+mod drops;
 mod owners;
+mod receiver;
+mod replay;
 mod source;
 mod table;
 
 pub use document::Document;
+pub use replay::replay;
 
 use crate::Outcome;
 use crate::console::{self, Console};
@@ -14,12 +18,14 @@ use anyhow::Context;
 use clap::{Args, ValueHint};
 use owners::{Owners, cgroups_below};
 use slowpath_analyses::hosts::{Account, Hosts};
-use slowpath_live::{Check, Filter, LiveError};
+use slowpath_analyses::waits::Waits;
+use slowpath_live::{Check, Drops, EVERY, Filter, LiveError, NETNSES, Rest};
 use slowpath_model::units::duration_from_text;
-use slowpath_model::{Bytes, FlowId};
+use slowpath_model::{Bytes, FlowId, Wait};
 use source::Source;
 use std::cmp::Reverse;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -46,19 +52,21 @@ pub struct Asked {
     /// /sys/fs/cgroup/system.slice
     #[arg(long, value_name = "DIR", requires = "live", value_hint = ValueHint::DirPath)]
     cgroup: Option<PathBuf>,
-    /// With --live: only connections of this network namespace: its name, as `ip netns` has it, or its file
+    /// With --live: only connections of this network namespace: its name, as `ip netns` has it, or its file; up to four
     #[arg(long, value_name = "NETNS", requires = "live")]
-    netns: Option<PathBuf>,
+    netns: Vec<PathBuf>,
     /// With --live: without privilege, by asking the kernel ten times a second (TCP_INFO over inet_diag); says what
     /// cannot be seen this way
     #[arg(long, requires = "live", conflicts_with_all = ["cgroup", "netns"])]
     own: bool,
+    /// With --live: write what the probe tells to this file as well, as it comes; `slowpath diagnose FILE` reads it again,
+    /// without root
+    #[arg(long, value_name = "FILE", requires = "live", conflicts_with = "own", value_hint = ValueHint::FilePath)]
+    raw: Option<PathBuf>,
 }
 
 /// Where `ip netns` keeps the namespaces.
 const NAMESPACES: &str = "/run/netns";
-/// How often the kernel is asked.
-const EVERY: Duration = Duration::from_millis(100);
 
 /// What was seen.
 pub struct Watched {
@@ -68,46 +76,80 @@ pub struct Watched {
     owners: Owners,
     /// What the kernel counted beside the probe; `None` without it.
     check: Option<Check>,
-    unseen: Vec<&'static str>,
+    drops: Drops,
+    /// How long this host's receive softirqs waited to run; empty without the probe.
+    softirqs: Waits,
+    unseen: Vec<String>,
+    /// Why a file was not read to its end.
+    incomplete: Option<String>,
 }
 
 pub fn run(
     asked: &Asked,
     only: (Option<FlowId>, Bytes),
-    (top, json): (usize, bool),
+    shown: (usize, bool),
     console: &Console,
 ) -> anyhow::Result<Outcome> {
-    let netns = asked.netns.as_deref().map(namespace).transpose()?;
+    anyhow::ensure!(asked.netns.len() <= NETNSES, "--netns: {NETNSES} network namespaces at most");
+    let netns = asked.netns.iter().map(|name| namespace(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let groups = asked.cgroup.as_deref().map(cgroups_below).transpose()?;
     if let Some(pid) = asked.pid {
         anyhow::ensure!(Path::new(&format!("/proc/{pid}")).exists(), "there is no process {pid}");
     }
     let interrupt = Interrupt::listen()?;
     let mut source =
-        Source::start(Filter { port: asked.port, netns, exact: false }, asked.own).map_err(or_own)?;
+        Source::start(Filter { port: asked.port, ..Filter::of_netns(&netns) }, asked.own).map_err(or_own)?;
+    if let Some(path) = &asked.raw {
+        let file = File::create(path).with_context(|| path.display().to_string())?;
+        source.record(Box::new(BufWriter::new(file)))?;
+    }
     let mut hosts = Hosts::default();
     let mut owners = Owners::default();
     let began = Instant::now();
     let working = console.working("watching this host's connections");
-    let is_over = |began: Instant| asked.lasting.is_some_and(|time| began.elapsed() >= time);
-    while !is_over(began) && !interrupt.has_come() {
+    let is_over = || asked.lasting.is_some_and(|time| began.elapsed() >= time);
+    while !is_over() && !interrupt.has_come() {
         let left = asked.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
         thread::sleep(EVERY.min(left));
         source.tell(&mut hosts, &mut owners)?;
     }
     let lasted = began.elapsed();
     let unseen = source.unseen();
-    let check = source.finish(&mut hosts)?;
+    let rest = source.finish(&mut hosts)?;
     drop(working);
     let (mut accounts, not_kept) = hosts.finish();
-    let (flow, least) = only;
     accounts.retain(|account| {
         let of_process = asked.pid.is_none_or(|pid| owners.has_process(account.id, pid));
         let of_group = groups.as_ref().is_none_or(|groups| owners.is_in(account.id, groups));
-        of_process && of_group && flow.is_none_or(|flow| account.id == flow) && account.carried() >= least
+        of_process && of_group
     });
-    accounts.sort_by_key(|account| Reverse(account.carried()));
-    let watched = Watched { lasted, accounts, not_kept, owners, check, unseen };
+    let check = rest.as_ref().map(|rest| rest.check);
+    let Rest { drops, softirqs, .. } = rest.unwrap_or_default();
+    let softirqs = ring(&softirqs);
+    let watched =
+        Watched { lasted, accounts, not_kept, owners, check, drops, softirqs, unseen, incomplete: None };
+    present(watched, only, shown)
+}
+
+/// A softirq that waits to run has packets wait in a ring.
+fn ring(softirqs: &[(Duration, u32)]) -> Waits {
+    let mut waits = Waits::default();
+    for (lasted, times) in softirqs {
+        waits.add(Wait::Ring, *lasted, Bytes::ZERO, (*times).into());
+    }
+    waits
+}
+
+/// Prints what was seen of the flows that were asked for.
+fn present(
+    mut watched: Watched,
+    (flow, least): (Option<FlowId>, Bytes),
+    (top, json): (usize, bool),
+) -> anyhow::Result<Outcome> {
+    watched
+        .accounts
+        .retain(|account| flow.is_none_or(|flow| account.id == flow) && account.carried() >= least);
+    watched.accounts.sort_by_key(|account| Reverse(account.carried()));
     let mut out = console::stdout();
     if json {
         serde_json::to_writer_pretty(&mut out, &Document::of(&watched))?;
@@ -116,8 +158,9 @@ pub fn run(
         table::print(&watched, top, &mut out)?;
     }
     out.flush()?;
-    let lost = watched.check.map_or(0, |check| check.untold + check.unwatched);
-    Ok(if lost + watched.not_kept == 0 { Outcome::Whole } else { Outcome::Partial })
+    let Check { untold, unwatched, .. } = watched.check.unwrap_or_default();
+    let is_whole = [untold, unwatched, watched.not_kept] == [0; 3] && watched.incomplete.is_none();
+    Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })
 }
 
 /// Who has no privilege is told what goes without.

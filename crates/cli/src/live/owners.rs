@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// How often /proc is gone through at most: it may be long.
 const EVERY: Duration = Duration::from_secs(1);
+/// Sockets of which it is known whose they are: both ends of all flows that are kept.
+const MOST_SOCKETS: usize = 200_000;
 
 /// A process that has a socket open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,28 +24,58 @@ pub struct Process {
 /// Whose each socket is that was seen.
 #[derive(Default)]
 pub struct Owners {
-    sockets: HashMap<(FlowId, End), Owner>,
-    processes: HashMap<u64, Process>,
+    sockets: HashMap<(FlowId, End), Socket>,
+    /// When /proc was gone through.
     looked: Option<Instant>,
+    /// There are sockets whose processes were not looked for.
+    has_new: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Socket {
+    owner: Owner,
+    process: Sought,
+}
+
+/// A process is looked for once: one that this process may not look at is not found the next time either.
+#[derive(Clone, Debug)]
+enum Sought {
+    NotYet,
+    InVain,
+    Found(Process),
 }
 
 impl Owners {
     /// Notes the sockets that live, and finds the processes of those that are new.
     pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) {
         for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
-            self.sockets.insert((flow, end), owner);
+            let key = (flow, end);
+            let is_known = self.sockets.get(&key).is_some_and(|known| known.owner.inode == owner.inode);
+            if !is_known && self.sockets.len() < MOST_SOCKETS {
+                self.sockets.insert(key, Socket { owner, process: Sought::NotYet });
+                self.has_new = true;
+            }
         }
-        let is_new = |owner: &Owner| !self.processes.contains_key(&owner.inode);
-        let may_look = self.looked.is_none_or(|looked| looked.elapsed() >= EVERY);
-        if may_look && self.sockets.values().any(is_new) {
-            self.processes.extend(processes());
+        if self.has_new && self.looked.is_none_or(|looked| looked.elapsed() >= EVERY) {
+            self.seek(&processes());
             self.looked = Some(Instant::now());
         }
     }
 
+    fn seek(&mut self, processes: &HashMap<u64, Process>) {
+        for socket in self.sockets.values_mut().filter(|socket| matches!(socket.process, Sought::NotYet)) {
+            let found = processes.get(&socket.owner.inode).cloned();
+            socket.process = found.map_or(Sought::InVain, Sought::Found);
+        }
+        self.has_new = false;
+    }
+
     /// The process at an end of a flow.
     pub fn process(&self, flow: FlowId, end: End) -> Option<&Process> {
-        self.processes.get(&self.sockets.get(&(flow, end))?.inode)
+        match &self.sockets.get(&(flow, end))?.process {
+            Sought::Found(process) => Some(process),
+            Sought::NotYet | Sought::InVain => None,
+        }
     }
 
     /// Whether either end is this process's.
@@ -53,8 +85,8 @@ impl Owners {
 
     /// Whether either end is of one of these control groups.
     pub fn is_in(&self, flow: FlowId, groups: &HashSet<u64>) -> bool {
-        let owner = |end| self.sockets.get(&(flow, end));
-        End::BOTH.into_iter().filter_map(owner).any(|owner| groups.contains(&owner.cgroup))
+        let socket = |end| self.sockets.get(&(flow, end));
+        End::BOTH.into_iter().filter_map(socket).any(|socket| groups.contains(&socket.owner.cgroup))
     }
 }
 
@@ -107,5 +139,17 @@ mod tests {
         let number = inode(link.to_str().expect("text")).expect("a socket's");
         assert_eq!(processes().get(&number).map(|process| process.pid), Some(std::process::id()));
         assert_eq!(inode("pipe:[1]"), None);
+    }
+
+    /// One whose process is not found is not looked for again, and it stays the owner's.
+    #[test]
+    fn a_process_is_looked_for_once() {
+        let mut owners = Owners::default();
+        let nobodys = Owner { inode: u64::MAX, cgroup: 7, netns: 1 };
+        owners.look([(FlowId(1), End::A, nobodys)].into_iter());
+        owners.looked = None;
+        owners.look([(FlowId(1), End::A, nobodys)].into_iter());
+        assert!(owners.looked.is_none(), "/proc was gone through again");
+        assert!(owners.is_in(FlowId(1), &HashSet::from([7])) && owners.process(FlowId(1), End::A).is_none());
     }
 }

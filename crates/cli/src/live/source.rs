@@ -1,8 +1,9 @@
 //! Who tells of this host's connections: the probe, or the kernel when it is asked.
 
 use super::owners::Owners;
-use slowpath_live::{Check, Filter, Live, LiveError, Own};
+use slowpath_live::{Filter, Live, LiveError, Own, Rest};
 use slowpath_model::Sink;
+use std::io::Write;
 
 pub enum Source {
     /// The probe; needs privilege.
@@ -34,16 +35,25 @@ impl Source {
         Ok(())
     }
 
-    /// What cannot be seen this way, or on this kernel.
-    pub fn unseen(&self) -> Vec<&'static str> {
+    /// Writes from here on what the probe tells.
+    pub fn record(&mut self, out: Box<dyn Write>) -> Result<(), LiveError> {
         match self {
-            Self::Probe(live) => live.unseen().to_vec(),
-            Self::Asked(_) => slowpath_live::UNSEEN.to_vec(),
+            Self::Probe(live) => live.record(out),
+            Self::Asked(_) => Ok(()),
         }
     }
 
-    /// The rest, and what the kernel counted beside it where that can be compared.
-    pub fn finish(self, sink: &mut impl Sink) -> Result<Option<Check>, LiveError> {
+    /// What cannot be seen this way, or on this kernel.
+    pub fn unseen(&self) -> Vec<String> {
+        let unseen = match self {
+            Self::Probe(live) => live.unseen(),
+            Self::Asked(_) => slowpath_live::UNSEEN,
+        };
+        unseen.iter().map(|what| (*what).to_owned()).collect()
+    }
+
+    /// The rest; what is no event, where that can be seen.
+    pub fn finish(self, sink: &mut impl Sink) -> Result<Option<Rest>, LiveError> {
         match self {
             Self::Probe(live) => live.finish(sink).map(Some),
             Self::Asked(mut own) => {

@@ -1,10 +1,10 @@
 //! What the host's connections did, as text.
 
-use super::Watched;
+use super::{Watched, drops, receiver};
 use crate::transfers::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
-use slowpath_live::Check;
+use slowpath_live::{Check, Counted};
 use slowpath_model::{End, Rate};
 use slowpath_views::quantity::{count, counted, duration, share};
 use std::io::{self, Write};
@@ -24,6 +24,8 @@ pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<
         writeln!(out, "\n{} not shown; --top shows more.", counted((flows - top) as u64, "connection"))?;
     }
     writeln!(out)?;
+    drops::print("Dropped elsewhere:", &watched.drops.host, out)?;
+    softirqs(watched, out)?;
     check(watched, out)
 }
 
@@ -43,7 +45,15 @@ fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Resul
         Some(own) => sending(account, own, out)?,
         None => writeln!(out, "   Its sender is on another host: what held it back cannot be seen here.")?,
     }
-    waits(account, out)
+    waits(account, out)?;
+    End::BOTH.into_iter().try_for_each(|end| {
+        if let Some(own) = &account.ends[end.index()] {
+            receiver::print(&account.key.endpoint(end).to_string(), own, LEAST_SHARE, out)?;
+            receive_buffer(account, end, own, out)?;
+        }
+        let before = format!("   dropped at {}:", account.key.endpoint(end));
+        drops::print(&before, watched.drops.of(account.id, end), out)
+    })
 }
 
 fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Result<()> {
@@ -51,26 +61,23 @@ fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Res
         let time = |us: Option<u32>| {
             us.map_or_else(|| "-".to_owned(), |us| duration(Duration::from_micros(us.into())))
         };
-        write!(out, "   round trip {} (least {})", time(last.srtt), time(last.min_rtt))?;
+        let queueing = own.queueing().map(|time| format!(": {} of it are queues", duration(time)));
+        let queueing = queueing.unwrap_or_default();
+        write!(out, "   round trip {} (least {}{queueing})", time(last.srtt), time(last.min_rtt))?;
         write!(out, ", cwnd {}", count(last.snd_cwnd.unwrap_or(0).into()))?;
         write!(out, ", sent again {}", count(last.total_retrans.unwrap_or(0).into()))?;
         let [timeouts, spurious] = own.timeouts;
         let needless = if spurious > 0 { format!(" ({spurious} of them needless)") } else { String::new() };
         writeln!(out, ", timeouts {timeouts}{needless}")?;
     }
-    let rows: Vec<Vec<String>> = account
-        .bounds()
-        .iter()
-        .filter(|bound| bound.share >= LEAST_SHARE)
-        .map(|bound| {
-            vec![
-                format!("   {}", share(bound.share)),
-                format!("{}", bound.cause),
-                format!("  {}", bound.cause.title()),
-            ]
-        })
-        .collect();
-    rows.iter().try_for_each(|row| writeln!(out, "{:>10}  {}: {}", row[0].trim(), row[1], row[2].trim()))
+    let bounds = account.bounds();
+    let worth = || bounds.iter().filter(|bound| bound.share >= LEAST_SHARE);
+    for bound in worth() {
+        writeln!(out, "{:>10}  {}: {}", share(bound.share), bound.cause, bound.cause.title())?;
+    }
+    worth().next().map_or(Ok(()), |most| {
+        writeln!(out, "            what it means and what would help: slowpath causes {}", most.cause)
+    })
 }
 
 /// What waited, at both ends.
@@ -91,10 +98,42 @@ fn waits(account: &Account, out: &mut impl Write) -> io::Result<()> {
     align(&rows, out)
 }
 
+/// How the receive buffer grew, and how often it was full nevertheless.
+fn receive_buffer(account: &Account, end: End, own: &EndAccount, out: &mut impl Write) -> io::Result<()> {
+    let endpoint = account.key.endpoint(end);
+    if let [(_, first), .., (at, last)] = own.receive_buffer[..] {
+        let steps = own.receive_buffer.len() as u64 - 1 + own.receive_buffer_more;
+        let after = account.told.and_then(|[began, _]| at.since(began)).unwrap_or_default();
+        let (steps, after) = (counted(steps, "step"), duration(after));
+        writeln!(out, "   receive buffer at {endpoint}: from {first} to {last}, {steps} in {after}")?;
+    }
+    if own.zero_windows > 0 {
+        writeln!(out, "   window of {endpoint}: closed {}", counted(own.zero_windows, "time"))?;
+    }
+    Ok(())
+}
+
+/// How long packets lay in cards' rings and CPUs' queues, at least.
+fn softirqs(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
+    watched.softirqs.spreads().try_for_each(|spread| {
+        writeln!(
+            out,
+            "Receive softirqs ran {} after they were raised, 99 of 100 within {}, the last after {} ({}).",
+            duration(spread.median),
+            duration(spread.p99),
+            duration(spread.longest),
+            counted(spread.count, "time"),
+        )
+    })
+}
+
 /// Whether all was seen.
 fn check(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     if let Some(check) = &watched.check {
         counted_beside(check, out)?;
+    }
+    if let Some(why) = &watched.incomplete {
+        writeln!(out, "Told only in part: {why}")?;
     }
     if watched.not_kept > 0 {
         writeln!(out, "{} flows were too many and are left out", count(watched.not_kept))?;
@@ -115,10 +154,22 @@ fn counted_beside(check: &Check, out: &mut impl Write) -> io::Result<()> {
         (missing, "segments are unaccounted for: they came before or after the connection was established"),
         (check.unstamped, "segments had no stamp of their arrival, and are in no wait"),
         (check.untold, "events found no room and are missing"),
+        (
+            check.skipped,
+            "times a program was to run on top of itself and did not: what happened then is not seen",
+        ),
         (check.unwatched, "sockets could not be watched: the kernel had no memory for them"),
     ] {
         if number > 0 {
             writeln!(out, "  {} {what}", count(number))?;
+        }
+    }
+    for (counted, what) in [
+        (check.undone, "timeouts were taken back here (TCPLossUndo)"),
+        (check.zero_windows, "windows were closed here (TCPToZeroWindowAdv)"),
+    ] {
+        if let Some(Counted { kernel, probe }) = counted.filter(|counted| !counted.agrees()) {
+            writeln!(out, "  {} {what}, and {} are told of", count(kernel), count(probe))?;
         }
     }
     Ok(())

@@ -3,7 +3,12 @@
 use super::{run, slowpath, told};
 use crate::captures::Captures;
 use serde_json::Value;
-use std::process::Stdio;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SMALL: &str = "title = \"Small\"\nduration = \"20 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
@@ -24,12 +29,15 @@ pub fn document(folder: &Captures, args: &[&str]) -> Value {
     document
 }
 
-/// Namespaces of runs of this very test program's children.
-pub fn namespaces() -> usize {
-    std::fs::read_dir("/run/netns").map_or(0, |all| {
-        let ours = |name: &str| name.starts_with("slowpath-");
-        all.flatten().filter(|entry| entry.file_name().to_str().is_some_and(ours)).count()
-    })
+/// The network namespaces of every run on this machine: of this test program's children, and what others have left.
+pub fn namespaces() -> BTreeSet<OsString> {
+    let all = std::fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    all.filter(|name| name.as_encoded_bytes().starts_with(b"slowpath-")).collect()
+}
+
+/// How many there are that there were not before. What others have left may go at any time: the next run removes it.
+pub fn made_since(before: &BTreeSet<OsString>) -> usize {
+    namespaces().difference(before).count()
 }
 
 #[test]
@@ -57,16 +65,20 @@ fn the_check_names_all_that_is_needed() {
 fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
     let folder = folder(SMALL);
     let before = namespaces();
-    let document = document(&folder, &["lab", "run", "small.toml", "--json", "--keep", "kept"]);
-    let flow = &document["flows"][0];
-    assert_eq!((flow["bytes"].as_u64(), flow["connections"].as_u64()), (Some(1 << 20), Some(1)));
-    assert!(flow["retransmits"].as_u64() >= Some(1), "a segment was dropped: {flow}");
-    assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
-    let told_of = &document["diagnosis"]["flows"][0];
-    assert!(told_of.is_object(), "the capture has the flow");
-    assert!(folder.path("kept/receiver.pcap.zst").is_file());
-    assert_eq!(namespaces(), before);
-    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--keep", "kept"]));
+    for carrier in ["veth", "tap"] {
+        let args = ["lab", "run", "small.toml", "--json", "--carrier", carrier, "--keep", carrier];
+        let document = document(&folder, &args);
+        assert_eq!(document["carrier"], carrier);
+        let flow = &document["flows"][0];
+        assert_eq!((flow["bytes"].as_u64(), flow["connections"].as_u64()), (Some(1 << 20), Some(1)));
+        assert!(flow["retransmits"].as_u64() >= Some(1), "a segment was dropped: {flow}");
+        assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
+        let told_of = &document["diagnosis"]["flows"][0];
+        assert!(told_of.is_object(), "the capture has the flow");
+        assert!(folder.path(carrier).join("receiver.pcap.zst").is_file());
+        assert_eq!(made_since(&before), 0);
+    }
+    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--keep", "tap"]));
     assert!(code == 2 && err.contains("is there already"), "{err}");
 }
 
@@ -101,13 +113,43 @@ fn what_a_killed_run_leaves_the_next_one_removes() {
         .spawn()
         .expect("the binary runs");
     let given_up = Instant::now() + Duration::from_secs(30);
-    while namespaces() < before + 3 && Instant::now() < given_up {
+    while made_since(&before) < 3 && Instant::now() < given_up {
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill().expect("it runs");
     child.wait().expect("it is ours");
-    assert!(namespaces() >= before + 3, "it was killed too early or too late");
+    assert!(made_since(&before) >= 3, "it was killed too early or too late");
     std::fs::write(folder.path("small.toml"), SMALL).expect("a folder to write to");
     document(&folder, &["lab", "run", "small.toml", "--json"]);
-    assert_eq!(namespaces(), before);
+    assert_eq!(made_since(&before), 0);
+}
+
+/// As nobody; from a folder that nobody can reach.
+#[test]
+#[ignore = "needs root"]
+fn without_root_a_scenario_runs_in_namespaces_of_its_own() {
+    const NOBODY: u32 = 65_534;
+    let folder = folder(SMALL);
+    let (own, work) = (folder.path("slowpath"), folder.path("work"));
+    std::fs::copy(env!("CARGO_BIN_EXE_slowpath"), &own).expect("a folder to write to");
+    std::fs::create_dir(&work).expect("a folder to write to");
+    std::fs::copy(folder.path("small.toml"), work.join("small.toml")).expect("a folder to write to");
+    std::fs::set_permissions(folder.path("."), Permissions::from_mode(0o755)).expect("it is ours");
+    chown(&work, Some(NOBODY), Some(NOBODY)).expect("root may");
+    let before = namespaces();
+    let output = Command::new(&own)
+        .args(["lab", "run", "small.toml", "--json"])
+        .current_dir(&work)
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .expect("it starts");
+    let (code, out, err) = told(&output);
+    assert!(code == 0 || code == 1, "{code}: {err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["flows"][0]["bytes"].as_u64(), Some(1 << 20));
+    assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
+    assert!(document["lost"].as_array().is_some_and(|lost| lost.len() == 3), "{}", document["lost"]);
+    assert!(document["unwatched"].is_string(), "{}", document["unwatched"]);
+    assert_eq!(made_since(&before), 0);
 }

@@ -29,6 +29,36 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
+/// What a probe told before, without root: the same as was told then, or as much of it as there is.
+#[test]
+fn what_a_probe_told_before_is_read_again() {
+    let folder = Captures::new();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../sources/live/tests/live/kept/transfer.raw");
+    let (code, out, err) = told(&run(&folder, &["diagnose", "--json", kept]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let flow = &document["flows"][0];
+    assert_eq!((&flow["bytes"], &document["incomplete"]), (&Value::from(16 << 20), &Value::Null));
+    assert_eq!(document["check"]["segments"], document["check"]["kernel_segments"]);
+    assert_eq!(document["check"]["zero_windows"], serde_json::json!({ "kernel": 1, "probe": 1 }));
+    let receiver = if flow["sender"] == "a" { "b" } else { "a" };
+    assert_eq!(flow[receiver]["host"]["zero_windows"], 1);
+    assert_eq!(flow[receiver]["host"]["receive_buffer"].as_array().map(Vec::len), Some(2), "{flow:#}");
+    let part = folder.path("part.raw");
+    let whole = fs::read(kept).expect("it is kept");
+    fs::write(&part, &whole[..9449]).expect("the folder is there");
+    let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
+    assert!(
+        code == 1 && out.contains("Told only in part: part.raw: the file ends at byte 9449"),
+        "{code} {out}"
+    );
+    fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
+    let (code, _, err) = told(&run(&folder, &["diagnose", "part.raw"]));
+    assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
+    let (code, _, err) = told(&run(&folder, &["diagnose", "--html", "page.html", kept]));
+    assert!(code == 2 && err.contains("has no packets"), "{code} {err}");
+}
+
 /// Without privilege: the same reader, by what the kernel says when it is asked.
 #[test]
 fn without_root_the_kernel_is_asked() {
@@ -121,6 +151,9 @@ fn check(document: &Value) {
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
     assert_eq!(flow[sender]["host"]["written_bytes"], AMOUNT_READ);
     let waits = flow[receiver]["host"]["waits"].as_array().expect("waits");
+    let held = &flow[receiver]["host"]["receiver_bounds"][0];
+    assert_eq!(held["cause"], "slow-reader", "{flow:#}");
+    assert!(held["seconds"].as_f64().expect("seconds") >= 1.0, "{held}");
     let queue = waits.iter().find(|wait| wait["place"] == "receive-queue").expect("data waited");
     assert!(queue["longest_ns"].as_u64().expect("a time") >= 1_000_000_000, "{queue}");
     assert_eq!(queue["count"], AMOUNT_READ);

@@ -4,13 +4,16 @@ mod both_ends;
 mod captures;
 mod drill;
 mod help;
+mod killed;
 mod lab;
 mod live;
 mod load;
+mod programs;
 mod recorded;
 mod scenario;
 mod show;
 mod simulated;
+mod sweep;
 mod vantage;
 
 use captures::Captures;

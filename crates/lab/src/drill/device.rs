@@ -3,17 +3,15 @@
 use super::addresses::Network;
 use crate::error::LabError;
 use crate::namespaces::run;
-use std::fs::{File, OpenOptions};
+use crate::tun;
+use std::fs::File;
 use std::net::IpAddr;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 /// What scripts call it.
 pub const NAME: &str = "tun0";
 /// How long an address may take to be one.
 const PATIENCE: Duration = Duration::from_secs(5);
-const PATH: &str = "/dev/net/tun";
 
 /// The device, up and with its addresses, as long as this is open.
 #[derive(Debug)]
@@ -24,22 +22,7 @@ pub struct Device {
 impl Device {
     /// Makes the device in the namespace of the calling thread.
     pub fn create(network: &Network, mtu: u16) -> Result<Self, LabError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(PATH)
-            .map_err(LabError::file(PATH))?;
-        // SAFETY: integers and bytes only, for which all-zero is valid.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (slot, byte) in request.ifr_name.iter_mut().zip(NAME.bytes()) {
-            *slot = byte as libc::c_char;
-        }
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        // SAFETY: the request is live for the duration of the call, and of the kind that it takes.
-        if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } != 0 {
-            return Err(LabError::last_os(format!("make {NAME}")));
-        }
+        let file = tun::open(NAME, libc::IFF_TUN)?;
         set_up(network, mtu)?;
         Ok(Self { file })
     }

@@ -14,7 +14,6 @@ mod settings;
 mod worker;
 
 use crate::clock;
-use crate::counters::{self, Counters};
 use crate::error::LabError;
 use slowpath_drill::call::{Call, Fd};
 use slowpath_drill::packet::Datagram;
@@ -183,8 +182,8 @@ impl Kernel for Live {
         measures::of(fd)
     }
 
-    fn counters(&mut self, _asked: &[String]) -> Result<Counters, KernelError> {
-        counters::of_this_thread().map_err(|error| KernelError::new(error.to_string()))
+    fn counters(&mut self, _asked: &[String]) -> Result<slowpath_live::Counters, KernelError> {
+        slowpath_live::counters().map_err(|error| KernelError::new(error.to_string()))
     }
 
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {

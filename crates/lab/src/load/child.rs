@@ -79,13 +79,21 @@ extern "C" fn end(_signal: libc::c_int) {
     OVER.store(true, Ordering::Relaxed);
 }
 
-/// Computes until an instant of the process's own CPU time, or until the spell is over.
+/// A longer time between two looks at the clock was not this process's own.
+const AT_A_TIME_NS: u64 = 50_000;
+
+/// Computes for so much CPU time, or until the spell is over. It adds that time up itself: who asks the kernel for it
+/// makes the kernel look whether the time slice is over (`task_sched_runtime`), which a task that only computes leaves
+/// to the tick.
 fn compute(cpu_ns: u64, spell: Spell) {
-    while !spell.is_over() && clock::process_cpu_ns() < cpu_ns {
-        // Tens of microseconds without a system call.
-        for number in 0..20_000 {
+    let (mut used_ns, mut last_ns) = (0, clock::monotonic_ns());
+    while used_ns < cpu_ns && !spell.is_over() {
+        for number in 0..2_000 {
             std::hint::black_box(number);
         }
+        let now_ns = clock::monotonic_ns();
+        used_ns += (now_ns - last_ns).min(AT_A_TIME_NS);
+        last_ns = now_ns;
     }
 }
 
@@ -141,8 +149,9 @@ fn job(parent: libc::pid_t, spell: Spell, jobs: Jobs, mut draws: Draws) -> ! {
     let total_ns = draws.exponential(jobs.job_ns);
     let mut used_ns: u64 = 0;
     while used_ns < total_ns && !spell.is_over() {
-        used_ns = used_ns.saturating_add(draws.exponential(jobs.burst_ns).max(1_000)).min(total_ns);
-        compute(used_ns, spell);
+        let burst_ns = draws.exponential(jobs.burst_ns).max(1_000).min(total_ns - used_ns);
+        compute(burst_ns, spell);
+        used_ns += burst_ns;
         spell.sleep_until(clock::monotonic_ns().saturating_add(draws.exponential(jobs.wait_ns)));
     }
     // SAFETY: it does not come back.

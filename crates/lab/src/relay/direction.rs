@@ -3,9 +3,10 @@
 use super::Way;
 use super::arena::Arena;
 use super::cut::Super;
+use super::end::End;
 use super::pending::Pending;
 use super::report::{DirectionReport, Fate, Fault, Fullness, Lateness};
-use super::ring::{Arrival, Output, Ring};
+use super::ring::{Arrival, Output};
 use super::vnet::Vnet;
 use crate::frame::{self, Parsed, Streams};
 use crate::path::link::{Link, LinkConfig, QueueLimit};
@@ -28,7 +29,7 @@ struct Known {
 /// One direction at work.
 #[derive(Debug)]
 pub struct Direction {
-    pub input: Ring,
+    pub input: End,
     output: Output,
     /// The sending host's network card, which is serial.
     card: Option<Link>,
@@ -45,7 +46,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    pub fn new(input: Ring, output: Output, way: Way) -> Self {
+    pub fn new(input: End, output: Output, way: Way) -> Self {
         let card = way.card_bit_per_s.map(|rate_bit_per_s| LinkConfig {
             rate_bit_per_s,
             // What waits for the card waits in the host.
@@ -81,12 +82,10 @@ impl Direction {
         let bytes = arrival.bytes + arrival.vlan.map_or(0, |_| TAG_BYTES);
         let room = self.arena.room(bytes).filter(|_| arrival.bytes >= ETHERNET_BYTES);
         let vnet = match room {
-            Some(room) => read(&self.input, &arrival, room),
+            Some(room) => read(&arrival, room),
             None => {
-                if arrival.is_queued {
-                    // Nothing can be done if it is not there.
-                    let _ = self.input.fetch([&mut [], &mut []]);
-                }
+                // Nothing can be done if it is not there.
+                let _ = arrival.queued.map(|queued| queued.fetch([&mut [], &mut []]));
                 None
             }
         };
@@ -219,7 +218,7 @@ impl Direction {
 }
 
 /// Copies a frame into its room, with a VLAN tag that the kernel took out put back; `None` if not all of it is there.
-fn read(ring: &Ring, arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
+fn read(arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
     let (addresses, mut rest) = room.split_at_mut(ADDRESSES_BYTES);
     if let Some(tci) = arrival.vlan {
         let tag;
@@ -228,9 +227,9 @@ fn read(ring: &Ring, arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
         tag[2..].copy_from_slice(&tci.to_be_bytes());
     }
     let mut vnet = arrival.vnet;
-    if arrival.is_queued {
-        let (queued, bytes) = ring.fetch([addresses, rest]).ok()?;
-        vnet = (bytes == arrival.bytes).then_some(queued)?;
+    if let Some(queued) = arrival.queued {
+        let (header, bytes) = queued.fetch([addresses, rest]).ok()?;
+        vnet = (bytes == arrival.bytes).then_some(header)?;
     } else {
         let head = (arrival.head.len() == arrival.bytes).then_some(arrival.head)?;
         addresses.copy_from_slice(&head[..ADDRESSES_BYTES]);

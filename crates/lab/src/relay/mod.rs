@@ -1,14 +1,16 @@
 //! The relay between the two hosts: reads packets, asks the emulated path, and delivers them when due.
 //!
 //! It stands in the path's namespace with one packet socket per side. Arrival times are the kernel's own
-//! receive stamps, so that a late relay does not shift the schedule; how late deliveries were is counted.
+//! receive stamps, so that a late relay does not shift the schedule; how late deliveries were is counted. Or it has the
+//! hosts' interfaces themselves, as TAP devices; then a packet came when it was read.
 //!
 //! ```text
 //! ring ─▶ arena (a frame, once) ─▶ cut ─▶ card ─▶ path ─▶ pending ─▶ join ─▶ output
 //!          └───────────────────────── its bytes ─────────────────────▲
 //! ```
 //!
-//! - [`ring`]: frames from a device and to it, [`vnet`] what of a frame is left to the card.
+//! - [`ring`]: frames from a device and to it, [`vnet`] what of a frame is left to the card; [`tap`]: the same of a host's
+//!   own interface; `end`: either.
 //! - [`arena`]: where frames stay; `cut`: super-packets as descriptions of packets; `pending`: what is on its way.
 //! - `direction`: one direction; `wait`: sleeping until the next packet is due.
 //! - [`report`]: what is known afterwards.
@@ -20,9 +22,11 @@
 pub mod arena;
 mod cut;
 mod direction;
+mod end;
 mod pending;
 pub mod report;
 pub mod ring;
+pub mod tap;
 pub mod vnet;
 mod wait;
 
@@ -30,9 +34,11 @@ pub use report::{Cost, DirectionReport, Fate, Fault, Fullness, Lateness};
 
 use crate::clock;
 use crate::error::LabError;
+use crate::host::Host;
+use crate::namespaces::Namespaces;
 use crate::path::{Path, PathConfig};
 use direction::Direction;
-use ring::Ring;
+use end::End;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -85,15 +91,19 @@ pub struct Relay {
 const BATCH: usize = 64;
 
 impl Relay {
-    /// Opens the sockets; call it on a thread inside the path's namespace.
+    /// Opens an end towards each of the hosts, as they were built.
     ///
     /// # Errors
     /// If a device is missing or packet sockets are not allowed.
-    pub fn open(left: &str, right: &str, forward: Way, backward: Way) -> Result<Self, LabError> {
-        let [left, right] = [Ring::open(left)?, Ring::open(right)?];
-        let (to_left, to_right) = (left.output()?, right.output()?);
+    pub fn open(namespaces: &Namespaces, [forward, backward]: [Way; 2]) -> Result<Self, LabError> {
+        let (sender, receiver) =
+            (End::open(namespaces, Host::Sender)?, End::open(namespaces, Host::Receiver)?);
+        let (to_sender, to_receiver) = (sender.output()?, receiver.output()?);
         Ok(Self {
-            directions: [Direction::new(left, to_right, forward), Direction::new(right, to_left, backward)],
+            directions: [
+                Direction::new(sender, to_receiver, forward),
+                Direction::new(receiver, to_sender, backward),
+            ],
             realtime_minus_monotonic_ns: clock::realtime_ns() - clock::monotonic_ns(),
         })
     }

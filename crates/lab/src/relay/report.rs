@@ -2,8 +2,7 @@
 
 use crate::path::{DropReason, Totals};
 use serde::{Deserialize, Serialize};
-use slowpath_model::Histogram;
-use std::time::Duration;
+use slowpath_model::{Histogram, nanos};
 
 /// What the path did to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +56,6 @@ pub struct Lateness {
 impl Lateness {
     /// What a histogram says.
     pub fn of(late: &Histogram) -> Self {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             p50_ns: nanos(late.quantile(500)),
             p99_ns: nanos(late.quantile(990)),

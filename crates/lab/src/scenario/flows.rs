@@ -1,8 +1,8 @@
 //! What a scenario's flows are in the lab: who writes, who reads, and what they set on their sockets.
 
 use super::hosts::Placed;
-use super::nanos;
 use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Writer};
+use slowpath_model::nanos;
 use slowpath_model::{Bytes, Rate};
 use slowpath_scenario::{Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Workload};
 use std::time::Duration;

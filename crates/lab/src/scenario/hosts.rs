@@ -1,10 +1,10 @@
 //! What a scenario's hosts are on this machine: their CPUs, what else wants these, and how processes are scheduled.
 
-use super::nanos;
 use crate::cpus;
 use crate::host::Host as Role;
 use crate::load::{Load, LoadKind};
 use crate::task::{Class, Scheduling};
+use slowpath_model::nanos;
 use slowpath_scenario::{Host, Priority, Process};
 
 /// A host of the scenario in its place.

@@ -5,13 +5,17 @@
 
 mod flows;
 mod hosts;
+mod programs;
 
-use crate::case::{Case, Offload, Set, Settings};
+pub use programs::Instead;
+
+use crate::case::{Carrier, Case, Offload, Set, Settings};
 use crate::host::Host as Role;
+use crate::netem;
 use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
-use slowpath_model::Bytes;
+use slowpath_model::{Bytes, nanos};
 use slowpath_scenario::{Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
@@ -41,15 +45,47 @@ const JOINED_WITHIN_NS: u64 = 50_000;
 /// # Errors
 /// If there is anything in it that the lab cannot do.
 pub fn case(scenario: &Scenario, machine: &[u32]) -> Result<Case, Refused> {
+    whole(|refused| translate(scenario, machine, None, refused))
+}
+
+/// The same with programs in place of the scenario's flows.
+///
+/// # Errors
+/// If there is anything in the rest of it that the lab cannot do.
+pub fn case_of_programs(scenario: &Scenario, machine: &[u32], instead: &Instead) -> Result<Case, Refused> {
+    whole(|refused| translate(scenario, machine, Some(instead), refused))
+}
+
+/// The case with its packets carried otherwise.
+///
+/// # Errors
+/// If that cannot do to packets what the path is to do.
+pub fn carried_by(carrier: Carrier, case: Case) -> Result<Case, Refused> {
+    let ways = [("to the receiver", &case.forward), ("to the sender", &case.backward)];
+    let refused = ways.map(|(way, config)| {
+        let of_way = move |why: String| format!("path, {way}: {why}");
+        let why = if carrier == Carrier::Netem { netem::refused(config) } else { Vec::new() };
+        why.into_iter().map(of_way)
+    });
+    let refused: Vec<String> = refused.into_iter().flatten().collect();
+    let settings = Settings { carrier, ..case.settings.clone() };
+    if refused.is_empty() { Ok(Case { settings, ..case }) } else { Err(Refused(refused)) }
+}
+
+fn whole(translate: impl FnOnce(&mut Vec<String>) -> Option<Case>) -> Result<Case, Refused> {
     let mut refused = Vec::new();
-    let case = translate(scenario, machine, &mut refused);
-    match case {
+    match translate(&mut refused) {
         Some(case) if refused.is_empty() => Ok(case),
         _ => Err(Refused(refused)),
     }
 }
 
-fn translate(scenario: &Scenario, machine: &[u32], refused: &mut Vec<String>) -> Option<Case> {
+fn translate(
+    scenario: &Scenario,
+    machine: &[u32],
+    instead: Option<&Instead>,
+    refused: &mut Vec<String>,
+) -> Option<Case> {
     let first = &scenario.flows[0];
     let path = scenario.path(first.path);
     let (sender, receiver) = (first.sender_host(), first.receiver_host());
@@ -90,6 +126,7 @@ fn translate(scenario: &Scenario, machine: &[u32], refused: &mut Vec<String>) ->
         ..Settings::plain()
     };
     let work = match (&first.workload, scenario.flows.as_slice()) {
+        _ if instead.is_some() => Work::Programs(instead?.work(first, placed, &settings)),
         (Workload::RequestResponse(plan), [flow]) => {
             Work::Exchange(flows::exchange(flow, plan, placed, refused)?)
         }
@@ -168,10 +205,6 @@ fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
 }
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +230,25 @@ mod tests {
         ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
         }
+    }
+
+    #[test]
+    fn what_netem_cannot_do_is_said_by_its_key_and_way() {
+        let text = "[path]\ndelay = \"10 ms\"\nreorder = \"1 %\"\n[path.forward.policer]\nrate = \"10 Mbit/s\"\n\
+                    [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n";
+        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
+        assert!(carried_by(Carrier::Tap, case.clone()).is_ok());
+        let Refused(all) = carried_by(Carrier::Netem, case).expect_err("none of that is there");
+        let told: Vec<_> = all.iter().map(|why| why.rsplit_once(": ").expect("key and reason").0).collect();
+        assert_eq!(
+            told,
+            [
+                "path, to the receiver: policer",
+                "path, to the receiver: reorder",
+                "path, to the sender: lose",
+                "path, to the sender: reorder",
+            ]
+        );
     }
 
     #[test]

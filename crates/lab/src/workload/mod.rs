@@ -5,16 +5,19 @@
 //! - [`stream`]: connections over which one end (or both) sends in bulk or in messages.
 //! - [`options`]: what is set on a socket.
 //! - [`exchange`]: requests and responses, over few or many connections.
+//! - [`programs`]: what somebody else's programs do instead.
 
 pub mod absent;
 pub mod end;
 pub mod exchange;
 pub mod options;
+pub mod programs;
 pub mod squeeze;
 pub mod stream;
 
 use crate::task::Scheduling;
 pub use options::SocketOptions;
+pub use programs::Programs;
 use serde::{Deserialize, Serialize};
 
 /// How an end writes.
@@ -245,4 +248,6 @@ pub enum Workload {
     Streams(Vec<Stream>),
     /// Requests and responses.
     Exchange(Exchange),
+    /// Programs that are not the lab's.
+    Programs(Programs),
 }

@@ -3,7 +3,7 @@
 use crate::file::{Place, Table};
 use crate::schema::quantity::{Chance, Pattern, QueueSize};
 use crate::schema::{Key, Reader, Section, Sub};
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::{Bytes, Rate, nanos};
 use slowpath_path::cross::{CrossConfig, CrossPattern};
 use slowpath_path::jitter::JitterConfig;
 use slowpath_path::link::{LinkConfig, QueueLimit, Stall};
@@ -211,10 +211,6 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
         reorder: (reorder.ppm > 0).then_some(ReorderConfig { probability_ppm: reorder.ppm, extra_ns }),
         duplicate_ppm: reader.get(&DUPLICATE).ppm,
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// More of one kind of element than this are made by a program, and each packet meets all of them.

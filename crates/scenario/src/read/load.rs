@@ -7,7 +7,7 @@ use slowpath_kernels::KernelProfile;
 use std::time::Duration;
 
 static HOGS: Key<u32> = Key::new("hogs", "So many tasks that compute without a pause (wu, table VII).")
-    .range("1", "10000")
+    .range("0", "10000")
     .absent("another kind of load");
 static MAKE: Key<u32> = Key::new(
     "make",

@@ -4,6 +4,7 @@
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
 //! - `path`, `elements`: `[path]` and its directions.
 //! - `flow`, `workload`, `process`: `[flows]`.
+//! - `sweep`: `[[vary]]` and `[[try]]`.
 
 mod costs;
 mod cpu;
@@ -17,6 +18,7 @@ mod path;
 mod priority;
 mod process;
 mod run;
+mod sweep;
 mod workload;
 
 use crate::file::{Diagnostic, Override, Place, Rejected, Sources, tree};
@@ -53,6 +55,8 @@ pub const SECTIONS: &[&Section] = &[
     &process::PAUSE,
     &process::SOCKET,
     &run::RECORD,
+    &sweep::VARY,
+    &sweep::TRY,
 ];
 
 /// A scenario's text may be so long; the longest that anyone has written by hand is some kilobytes.

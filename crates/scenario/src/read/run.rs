@@ -4,7 +4,7 @@ use crate::estimate::Estimate;
 use crate::file::{Place, Table};
 use crate::host::Host;
 use crate::id::HostId;
-use crate::read::{flow, host, path};
+use crate::read::{flow, host, path, sweep};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
@@ -31,7 +31,7 @@ static RECORDS: Sub = Sub::table("record", "What is written down.");
 pub static RUN: Section = Section {
     heading: "",
     meaning: "What stands before the first heading.",
-    keys: &[&TITLE, &DURATION, &SEED, &HOSTS, &PATHS, &FLOWS, &RECORDS],
+    keys: &[&TITLE, &DURATION, &SEED, &HOSTS, &PATHS, &FLOWS, &RECORDS, &sweep::VARIES, &sweep::TRIES],
     also: None,
 };
 
@@ -74,10 +74,11 @@ pub fn read(context: &Context, table: &Table, seed: Option<u64>) -> Option<Scena
     let paths = path::read_all(&reader, &PATHS, &hosts);
     let flows = flow::read_all(&reader, &FLOWS, &hosts, &paths, duration);
     let record = read_record(&reader, &hosts);
+    let sweep = sweep::read(&reader);
     if context.has_errors() {
         return None;
     }
-    let scenario = Scenario { title, duration, seed, hosts, paths, flows, record };
+    let scenario = Scenario { title, duration, seed, hosts, paths, flows, record, sweep };
     if let Err(too_much) = Estimate::of(&scenario).is_sane() {
         context.refuse(reader.place(&DURATION), too_much.to_string(), "make it shorter, slower or smaller");
         return None;

@@ -29,19 +29,7 @@ struct {
 	__type(value, struct bucket);
 } flights SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct exact);
-} exact SEC(".maps");
-
-static __always_inline struct exact *exact_totals(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&exact, &zero);
-}
+PER_CPU(struct exact, exact)
 
 static __always_inline u64 mixed(u64 value)
 {
@@ -78,7 +66,7 @@ static __always_inline struct bucket *bucket_of_key(u64 key)
 static __noinline int put_flight(u64 key, u32 end, u32 segments, u64 now_ns)
 {
 	struct bucket *bucket = bucket_of_key(key);
-	struct exact *totals = exact_totals();
+	struct exact *totals = exact_here();
 	struct flight *into;
 	u64 oldest_ns = ~0ULL;
 	int n;
@@ -121,7 +109,7 @@ struct walk {
 /* One segment of it; whether that was all, or no more is found. */
 static long take_flight(u32 n, struct walk *walk)
 {
-	struct exact *totals = exact_totals();
+	struct exact *totals = exact_here();
 	u64 key = segment_key(walk->connection, walk->seq);
 	struct bucket *bucket = bucket_of_key(key);
 	struct flight *found = 0;

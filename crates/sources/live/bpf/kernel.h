@@ -23,6 +23,7 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 typedef _Bool bool;
+enum { false, true };
 
 /* include/uapi/linux/bpf.h */
 enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_SK_STORAGE = 24, BPF_MAP_TYPE_RINGBUF = 27 };
@@ -30,7 +31,7 @@ enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 /* include/linux/socket.h, include/linux/net.h, include/net/tcp_states.h, include/net/tcp.h */
-enum { AF_INET = 2, AF_INET6 = 10 };
+enum { AF_INET6 = 10 };
 enum { SOCK_NOSPACE = 2 };
 enum { TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
 enum { RCV_SHUTDOWN = 1 };
@@ -38,6 +39,12 @@ enum { TCPHDR_FIN = 1 };
 
 /* enum tcp_ca_state, include/uapi/linux/tcp.h */
 enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
+
+/* include/net/dropreason-core.h */
+enum skb_drop_reason {
+	SKB_DROP_REASON_NOT_SPECIFIED,
+	SKB_DROP_REASON_QUEUE_PURGE,
+};
 
 /* skb->tstamp_type, include/linux/skbuff.h */
 enum { SKB_CLOCK_REALTIME = 0 };
@@ -66,10 +73,6 @@ typedef struct {
 typedef struct {
 	int counter;
 } atomic_t;
-
-typedef struct {
-	s64 counter;
-} atomic64_t;
 
 struct kernfs_node {
 	u64 id;
@@ -102,7 +105,6 @@ struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
-	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
@@ -127,25 +129,12 @@ struct sock {
 	struct sock_cgroup_data sk_cgrp_data;
 };
 
-struct tcp_congestion_ops {
-	char name[16];
-};
-
 struct inet_connection_sock {
 	__u32 icsk_rto;
-	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u8 icsk_ca_state : 5;
-	__u8 icsk_retransmits;
-};
-
-struct rb_node;
-
-struct rb_root {
-	struct rb_node *rb_node;
 };
 
 struct minmax_sample {
-	u32 t;
 	u32 v;
 };
 
@@ -153,7 +142,12 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+struct tcp_options_received {
+	u16 rcv_wscale : 4;
+};
+
 struct tcp_sock {
+	struct tcp_options_received rx_opt;
 	u32 snd_wnd;
 	u32 mss_cache;
 	u32 snd_cwnd;
@@ -161,11 +155,9 @@ struct tcp_sock {
 	u32 sacked_out;
 	u32 retrans_out;
 	u32 copied_seq;
-	u32 rttvar_us;
+	u32 mdev_us;
 	u32 snd_ssthresh;
 	struct minmax rtt_min;
-	struct rb_root out_of_order_queue;
-	u32 data_segs_out;
 	u32 write_seq;
 	u8 is_cwnd_limited : 1;
 	u32 rcv_nxt;
@@ -174,9 +166,8 @@ struct tcp_sock {
 	u32 srtt_us;
 	u32 packets_out;
 	u32 rcv_wnd;
-	u32 rcv_wup;
-	u64 bytes_received;
 	u64 bytes_acked;
+	u64 first_tx_mstamp;
 	u32 data_segs_in;
 	struct {
 		u32 rtt_us;
@@ -188,7 +179,9 @@ struct tcp_sock {
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
-	__u16 tcp_flags;
+	/* One byte in 6.12, two in 6.18, of which this is the first where the lesser comes first (little-endian). */
+	__u8 tcp_flags;
+	__u32 ack_seq;
 };
 
 struct skb_shared_info {
@@ -211,8 +204,6 @@ struct tcphdr {
 	__be16 source;
 	__be16 dest;
 	__be32 seq;
-	__be32 ack_seq;
-	__be16 window;
 };
 
 struct net_device {
@@ -221,8 +212,10 @@ struct net_device {
 
 struct sk_buff {
 	struct net_device *dev;
+	struct sock *sk;
 	unsigned int len;
 	__be16 protocol;
+	__u16 network_header;
 	unsigned char *data;
 	s64 tstamp;
 	char cb[48];

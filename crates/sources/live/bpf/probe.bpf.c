@@ -22,13 +22,11 @@ const char built_from[] SEC(".slowpath") = "slowpath-bpf-source:" SOURCE_HASH;
 /* Written before the programs are loaded. In a section of its own: a map that is this and nothing else. */
 const volatile struct config config SEC(".rodata.config") = {};
 
-/* Ticks a second, where the kernel's configuration can be read. */
-extern int CONFIG_HZ __kconfig __weak;
-
 #include "read.h"
 #include "waits.h"
 #include "hold.h"
 #include "exact.h"
+#include "softirqs.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -42,26 +40,23 @@ struct {
 	__uint(max_entries, 1 << 22);
 } records SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct totals);
-} totals SEC(".maps");
+PER_CPU(struct totals, totals)
 
 /* When each CPU last began to run another task. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u64);
-} switched SEC(".maps");
+PER_CPU(u64, switched)
 
-static __always_inline struct totals *host_totals(void)
+/* Room for a record, or it is counted that there was none. */
+static __always_inline void *reserve_record(u64 bytes)
 {
-	u32 zero = 0;
+	void *record = bpf_ringbuf_reserve(&records, bytes, 0);
 
-	return bpf_map_lookup_elem(&totals, &zero);
+	if (!record) {
+		struct totals *host = totals_here();
+
+		if (host)
+			host->ring_full++;
+	}
+	return record;
 }
 
 static __always_inline bool has_port(struct sock *sk)
@@ -107,11 +102,11 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	if (!tcp)
 		return 0;
 	netns = sk->__sk_common.skc_net.net->ns.inum;
-	if (config.netns && netns != config.netns)
+	if (!is_watched(netns))
 		return 0;
 	flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!flow) {
-		struct totals *host = host_totals();
+		struct totals *host = totals_here();
 
 		if (host)
 			host->no_memory++;
@@ -119,12 +114,13 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	}
 	is_v6 = sk->__sk_common.skc_family == AF_INET6;
 	flow->cookie = bpf_get_socket_cookie(sk);
-	flow->began_ns = now_ns;
 	flow->last_ns = now_ns;
 	flow->netns = netns;
 	flow->cgroup = cgroup_of(sk);
 	flow->segments_before = tcp->data_segs_in - segments;
 	flow->read_to = tcp->copied_seq;
+	flow->is_closed = !tcp->rcv_wnd;
+	flow->again = tcp->total_retrans;
 	/* What was written before the first answer came is seen from the start. bytes_acked has the SYN. */
 	flow->written_before = tcp->bytes_acked;
 	if (tcp->bytes_acked > 1)
@@ -142,66 +138,87 @@ static __always_inline struct flow *known_flow(struct sock *sk)
 	return has_port(sk) ? bpf_sk_storage_get(&flows, sk, 0, 0) : 0;
 }
 
-static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value)
+#include "drops.h"
+
+static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value, u64 at_ns)
 {
 	struct turn *told;
 
 	if (!flow)
 		return 0;
-	told = bpf_ringbuf_reserve(&records, sizeof(*told), 0);
-	if (!told) {
-		struct totals *host = host_totals();
-
-		if (host)
-			host->ring_full++;
+	told = reserve_record(sizeof(*told));
+	if (!told)
 		return 0;
-	}
 	told->kind = RECORD_TURN;
 	told->turn = turn;
 	told->cookie = flow->cookie;
-	told->at_ns = time_of_day();
+	told->at_ns = at_ns;
 	told->value = value;
 	bpf_ringbuf_submit(told, 0);
 	return 0;
 }
 
+/*
+ * What the window did since it was last looked at, by a segment or a read. Nothing can be missed between two looks: it
+ * is opened only after a read (tcp_cleanup_rbuf), and closes only by what comes.
+ */
+static __always_inline void take_window(struct tcp_sock *tcp, struct flow *flow)
+{
+	u8 is_closed = !tcp->rcv_wnd;
+
+	if (is_closed == flow->is_closed)
+		return;
+	flow->is_closed = is_closed;
+	flow->zero_windows += is_closed;
+	/* The answer to the last segment said so. */
+	if (is_closed)
+		tell_turn(flow, TURN_ZERO_WINDOW, 0, flow->last_ns);
+	else
+		tell_turn(flow, TURN_WINDOW_OPENED, 0, time_of_day());
+}
+
+/*
+ * Whether the receive buffer has another size. It is looked at with the first segment and when a process reads, which
+ * is what lets it grow (tcp_rcv_space_adjust); not with each segment, since a CPU on which packets arrive keeps writing
+ * to this cache line (sk_backlog, sk_rmem_alloc).
+ */
+static __always_inline void take_buffer(struct sock *sk, struct flow *flow)
+{
+	u32 rcvbuf = sk->sk_rcvbuf;
+
+	if (rcvbuf != flow->rcvbuf) {
+		flow->rcvbuf = rcvbuf;
+		tell_turn(flow, TURN_RECEIVE_BUFFER, rcvbuf, flow->grown_ns ? flow->grown_ns : time_of_day());
+	}
+	flow->grown_ns = 0;
+}
+
 /* A segment of data comes to TCP; where it waited. */
-static __always_inline u32 take_data(struct sock *sk, struct tcp_sock *tcp, struct flow *flow,
-				      const struct sk_buff *skb, u32 seq, u32 end, u32 segments, u64 now_ns)
+static __always_inline u32 take_data(struct flow *flow, const struct sk_buff *skb, bool was_on_backlog, u32 end,
+				      u32 segments, u64 now_ns)
 {
 	u64 stamp_ns = stamp_of(skb);
 	u64 waited_ns = stamp_ns && now_ns > stamp_ns ? now_ns - stamp_ns : 0;
-	u32 window = tcp->rcv_wup + tcp->rcv_wnd - tcp->rcv_nxt;
 	u32 place = PLACE_SOFTIRQ;
 
 	flow->segments += segments;
-	flow->bytes += end - seq;
-	if (sk->sk_lock.owned) {
-		u32 zero = 0;
-		u64 *since = bpf_map_lookup_elem(&switched, &zero);
+	if (was_on_backlog) {
+		u64 *since = switched_here();
 
-		flow->backlogged += segments;
 		place = since && *since > stamp_ns ? PLACE_HOLDER_OFF_CPU : PLACE_BACKLOG;
 	}
 	if (stamp_ns)
 		add_wait(&flow->waits[place], waited_ns, segments);
 	else
 		flow->unstamped += segments;
-	if (tcp->out_of_order_queue.rb_node || (s32)(seq - tcp->rcv_nxt) > 0)
-		flow->beyond_hole += segments;
-	/* The sender had used up what it was last told. */
-	if ((s32)(end + tcp->mss_cache - tcp->rcv_nxt - window) > 0) {
-		flow->window_full += segments;
-		flow->window_full_ns += now_ns - flow->last_ns;
-	}
 	add_arrival(flow, end, stamp_ns ? stamp_ns : now_ns);
 	return place;
 }
 
 /* A segment of an established connection comes to TCP. */
-static __always_inline int take_segment(struct sock *sk, const struct sk_buff *skb)
+static __always_inline int take_segment(struct sock *sk, const struct sk_buff *skb, bool was_on_backlog)
 {
-	u32 seq, end, segments, hold;
+	u32 seq, end, segments;
 	struct tcp_sock *tcp;
 	struct flow *flow;
 	u64 now_ns;
@@ -223,12 +240,12 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 		flow = open_flow(sk, segments, now_ns);
 		if (!flow)
 			return 0;
+		take_buffer(sk, flow);
 	}
-	hold = hold_of(sk, tcp);
-	if (hold < HOLDS && now_ns > flow->last_ns)
-		flow->held_ns[hold] += now_ns - flow->last_ns;
+	take_window(tcp, flow);
+	take_holds(sk, tcp, flow, READ_AT(skb->cb, tcp_skb_cb, ack_seq), now_ns);
 	if (segments) {
-		u32 place = take_data(sk, tcp, flow, skb, seq, end, segments, now_ns);
+		u32 place = take_data(flow, skb, was_on_backlog, end, segments, now_ns);
 
 		if (config.is_exact)
 			take_flights(sk, seq, end, place, now_ns);
@@ -246,13 +263,13 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(slowpath_direct, struct sock *sk, const struct sk_buff *skb)
 {
-	return sk->sk_lock.owned ? 0 : take_segment(sk, skb);
+	return sk->sk_lock.owned ? 0 : take_segment(sk, skb, false);
 }
 
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(slowpath_backlog, struct sock *sk, const struct sk_buff *skb)
 {
-	return sk->sk_lock.owned ? take_segment(sk, skb) : 0;
+	return sk->sk_lock.owned ? take_segment(sk, skb, true) : 0;
 }
 
 /* A packet is handed to the protocols; its data begins with the IP header. Only for the oracle. */
@@ -264,7 +281,7 @@ int BPF_PROG(slowpath_arrival, struct sk_buff *skb)
 	void *ip = skb->data;
 	void *tcp;
 
-	if (config.netns && skb->dev->nd_net.net->ns.inum != config.netns)
+	if (!is_watched(skb->dev->nd_net.net->ns.inum))
 		return 0;
 	if (skb->protocol == bpf_htons(0x0800)) {
 		if (READ_AT(ip, iphdr, protocol) != 6)
@@ -314,6 +331,8 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
 		return 0;
+	take_window(tcp, flow);
+	take_buffer(sk, flow);
 	copied = tcp->copied_seq;
 	/* tcp_read_sock counts the FIN before it comes here, tcp_recvmsg_locked after. */
 	if (sk->sk_shutdown & RCV_SHUTDOWN && copied == tcp->rcv_nxt)
@@ -343,11 +362,22 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(slowpath_switch)
+/* The receive buffer may grow now: the reader took more than ever in a round trip (tcp_rcv_space_adjust, from 6.16 on). */
+SEC("tp_btf/tcp_rcvbuf_grow")
+int BPF_PROG(slowpath_grow, struct sock *sk)
 {
-	u32 zero = 0;
-	u64 *since = bpf_map_lookup_elem(&switched, &zero);
+	struct flow *flow = known_flow(sk);
+
+	if (flow)
+		flow->grown_ns = time_of_day();
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(slowpath_switch, bool is_preempted, struct task_struct *before, struct task_struct *next)
+{
+	/* Who has nothing to do locks no socket. */
+	u64 *since = next->pid ? switched_here() : 0;
 
 	if (since)
 		*since = time_of_day();
@@ -372,21 +402,18 @@ static __always_inline int take_state(struct sock *sk, const u8 state)
 	before = BPF_CORE_READ_BITFIELD(connection, icsk_ca_state);
 	if (state == TCP_CA_Loss)
 		flow->timeouts++;
-	else if (state == TCP_CA_Recovery && before != TCP_CA_Recovery)
-		flow->recoveries++;
 	if (state == before)
 		return 0;
 	/* tcp_undo_cwnd_reduction takes the marker away; the end of a recovery that was needed does not. */
 	is_undone = state < TCP_CA_Recovery && !tcp->undo_marker;
 	if (is_undone && before == TCP_CA_Loss) {
 		flow->timeouts_undone++;
-		tell_turn(flow, TURN_SPURIOUS_TIMEOUT, 0);
+		tell_turn(flow, TURN_SPURIOUS_TIMEOUT, 0, time_of_day());
 	} else if (is_undone && before == TCP_CA_Recovery) {
-		flow->recoveries_undone++;
-		tell_turn(flow, TURN_UNDO, 0);
+		tell_turn(flow, TURN_UNDO, 0, time_of_day());
 	}
 	if (state != TCP_CA_Disorder && !(before == TCP_CA_Disorder && state == TCP_CA_Open))
-		tell_turn(flow, TURN_STATE, state);
+		tell_turn(flow, TURN_STATE, state, time_of_day());
 	return 0;
 }
 
@@ -415,16 +442,6 @@ int BPF_PROG(slowpath_close, const struct sock *sk, const int before, const int 
 	return 0;
 }
 
-SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(slowpath_retransmit, const struct sock *sk, const struct sk_buff *skb)
-{
-	struct flow *flow = known_flow((struct sock *)sk);
-
-	if (flow)
-		__sync_fetch_and_add(&flow->retransmitted, 1);
-	return 0;
-}
-
 /* SOCK_INODE, include/net/sock.h. */
 static __always_inline u64 inode_of(const struct socket *socket)
 {
@@ -436,21 +453,23 @@ static __always_inline u64 inode_of(const struct socket *socket)
 static __always_inline void fill_sample(struct sample *to, struct sock *sk, struct tcp_sock *tcp)
 {
 	struct inet_connection_sock *connection = (struct inet_connection_sock *)tcp;
+	u32 said;
 
 	to->at_ns = time_of_day();
 	to->inode = inode_of(sk->sk_socket);
 	to->bytes_acked = tcp->bytes_acked;
-	to->bytes_received = tcp->bytes_received;
-	to->state = sk->__sk_common.skc_state;
 	to->ca_state = BPF_CORE_READ_BITFIELD(connection, icsk_ca_state);
 	to->snd_cwnd = tcp->snd_cwnd;
 	to->snd_ssthresh = tcp->snd_ssthresh;
 	to->srtt_us = tcp->srtt_us >> 3;
-	to->rttvar_us = tcp->rttvar_us >> 2;
+	/* As tcpi_rttvar (tcp_get_info): the deviation itself, not the bound that the timeout is made of. */
+	to->rttvar_us = tcp->mdev_us >> 2;
 	to->min_rtt_us = tcp->rtt_min.s[0].v;
-	to->rto_us = CONFIG_HZ ? (u64)connection->icsk_rto * 1000000 / CONFIG_HZ : 0;
+	to->rto_us = (u64)connection->icsk_rto * config.tick_ns / 1000;
 	to->snd_wnd = tcp->snd_wnd;
-	to->rcv_wnd = tcp->rcv_wnd;
+	/* The kernel reckons with more than it can say in the header (tcp_select_window). */
+	said = 65535u << BPF_CORE_READ_BITFIELD(tcp, rx_opt.rcv_wscale);
+	to->rcv_wnd = tcp->rcv_wnd < said ? tcp->rcv_wnd : said;
 	to->packets_out = tcp->packets_out;
 	to->sacked_out = tcp->sacked_out;
 	to->lost_out = tcp->lost_out;
@@ -466,10 +485,7 @@ static __always_inline void fill_sample(struct sample *to, struct sock *sk, stru
 	to->mss = tcp->mss_cache;
 	to->rcv_rtt_us = tcp->rcv_rtt_est.rtt_us >> 3;
 	to->data_segs_in = tcp->data_segs_in;
-	to->data_segs_out = tcp->data_segs_out;
 	to->total_retrans = tcp->total_retrans;
-	bpf_probe_read_kernel_str(to->congestion_control, sizeof(to->congestion_control),
-				  connection->icsk_ca_ops->name);
 }
 
 /* The flow is over: what was added up since it was last read goes with it. */
@@ -484,19 +500,16 @@ int BPF_PROG(slowpath_end, struct sock *sk)
 	if (!flow)
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
-	record = tcp ? bpf_ringbuf_reserve(&records, sizeof(*record), 0) : 0;
-	if (!record) {
-		struct totals *host = host_totals();
-
-		if (host)
-			host->ring_full++;
+	record = tcp ? reserve_record(sizeof(*record)) : 0;
+	if (!record)
 		return 0;
-	}
 	record->kind = RECORD_ENDED;
 	record->pad = 0;
 	fill_sample(&record->sample, sk, tcp);
 	bpf_probe_read_kernel(&record->flow, sizeof(record->flow), flow);
 	bpf_ringbuf_submit(record, 0);
+	/* Its storage lives for as long as somebody has the socket. */
+	flow->cookie = 0;
 	return 0;
 }
 
@@ -511,7 +524,7 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	struct sample sample = {};
 	struct tcp_sock *tcp;
 
-	if (!sk || !flow)
+	if (!sk || !flow || !flow->cookie)
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)

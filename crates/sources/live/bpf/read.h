@@ -17,6 +17,20 @@ extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 		read_;                                                                                                 \
 	})
 
+/* A map with one value for each CPU, and `name_here` for this CPU's; it may be missing as far as the verifier knows. */
+#define PER_CPU(value_type, name)                                                                                          \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);                                                               \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, u32);                                                                                      \
+		__type(value, value_type);                                                                             \
+	} name SEC(".maps");                                                                                           \
+	static __always_inline value_type *name##_here(void)                                                           \
+	{                                                                                                              \
+		u32 zero = 0;                                                                                          \
+		return bpf_map_lookup_elem(&name, &zero);                                                              \
+	}
+
 /* The byte at an address. */
 static __always_inline u8 byte_at(const void *address)
 {
@@ -24,6 +38,13 @@ static __always_inline u8 byte_at(const void *address)
 
 	bpf_probe_read_kernel(&byte, sizeof(byte), address);
 	return byte;
+}
+
+/* Whether the sockets of a network namespace are asked for. */
+static __always_inline bool is_watched(u32 netns)
+{
+	return !config.netns[0] || netns == config.netns[0] || netns == config.netns[1] || netns == config.netns[2] ||
+	       netns == config.netns[3];
 }
 
 /* The time of day, as skb->tstamp has it. Where the kernel knows no leap seconds, TAI is the same. */

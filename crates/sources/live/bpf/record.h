@@ -5,13 +5,21 @@
  */
 #pragma once
 
-/* Which flows are watched: 0 is any. */
+#define NETNSES 4
+
+/* Which flows are watched. */
 struct config {
 	s64 tai_minus_realtime_ns;
-	u32 netns;
+	/* Of one of these network namespaces, the first ones; if all are 0, of any. */
+	u32 netns[NETNSES];
+	/* 0 is any. */
 	u16 port;
 	/* Whether each segment is found again by its numbers as well. */
-	u16 is_exact;
+	u8 is_exact;
+	/* Whether this kernel's drops name the socket (trace_kfree_skb, from 6.11 on). */
+	u8 drops_name_socket;
+	/* How long a tick of the kernel's is (jiffies). */
+	u32 tick_ns;
 };
 
 /* Where something waited. */
@@ -38,8 +46,14 @@ enum place {
 struct waits {
 	u32 counts[WAIT_BUCKETS];
 	u32 pad;
-	u64 total_ns;
 	u64 longest_ns;
+};
+
+/* A CPU's receive softirqs. */
+struct softirqs {
+	/* Since when the next one waits to run; 0 if none does. */
+	u64 raised_ns;
+	struct waits waits;
 };
 
 /* What held the sender back: each instant belongs to one. */
@@ -74,61 +88,83 @@ struct arrival {
 
 #define ARRIVALS 64
 
-/* A flow's part that the probe keeps beside the socket. */
+/* Packets that were dropped for a reason; 0 is none. */
+struct drop {
+	u32 reason;
+	u32 packets;
+};
+
+#define DROPS 8
+
+/*
+ * A flow's part that the probe keeps beside the socket. Segments come up on one CPU and are read on another, and each
+ * cache line that both write costs both: there is one, the first. The kernel lets this begin 8 bytes into a line
+ * (bpf_local_storage_elem, include/linux/bpf_local_storage.h).
+ */
 struct flow {
-	u64 cookie;
-	u64 began_ns;
 	/* The last segment that TCP took. */
 	u64 last_ns;
-	u64 cgroup;
-	u32 netns;
-	/* tcp_sock.data_segs_in before the first segment that was counted. */
-	u32 segments_before;
-	/* What was written to the socket before. */
-	u64 written_before;
-	/* What was read from it since. */
-	u64 read;
-	u16 family;
-	u16 local_port;
-	u16 remote_port;
-	/* The reader is known, so that its wait for a CPU can be. */
-	u8 has_reader;
-	/* A FIN was sent, which takes a sequence number. */
-	u8 has_fin;
-	u8 local[16];
-	u8 remote[16];
-	/* Segments of data that TCP took, and bytes of these. */
+	/* Segments of data that TCP took. */
 	u64 segments;
-	u64 bytes;
 	/* Segments that had no stamp, or one of another clock. */
 	u64 unstamped;
-	/* Segments on the backlog. */
-	u64 backlogged;
-	/* Segments that came while there was a hole before them. */
-	u64 beyond_hole;
-	/* Segments after which the advertised window was used up. */
-	u64 window_full;
-	u64 window_full_ns;
-	/* Timeouts, and those taken back; recoveries, and those taken back; segments sent again. */
-	u32 timeouts;
-	u32 timeouts_undone;
-	u32 recoveries;
-	u32 recoveries_undone;
-	u32 retransmitted;
-	u32 pad;
-	u64 reader_run_delay;
-	u32 reader;
-	/* tcp_sock.copied_seq after the last read. */
-	u32 read_to;
+	/* Arrivals that are not read: from tail to before head, from the first place on where all were read before. */
 	u32 arrival_head;
 	u32 arrival_tail;
 	/* Arrivals within so long are one. */
 	u32 quantum_ns;
-	u32 pad_too;
+	/* The window that it advertises is closed. */
+	u8 is_closed;
+	/* All that was written was acknowledged by the last segment. */
+	u8 is_idle;
+	/* The lower half of tcp_sock.total_retrans at the last segment. */
+	u16 again;
+	struct arrival arrivals[ARRIVALS];
+
+	u64 cookie;
+	u64 cgroup;
+
+	/* The reader's line. What was read from it since the first segment. */
+	u64 read;
+	u64 reader_run_delay;
+	/* When the kernel last set out to let the receive buffer grow; 0 if nothing is known of that. */
+	u64 grown_ns;
+	/* sk_rcvbuf as it was last told; the first segment tells it. */
+	u32 rcvbuf;
+	u32 reader;
+	/* tcp_sock.copied_seq after the last read. */
+	u32 read_to;
+	/* The reader is known, so that its wait for a CPU can be. */
+	u8 has_reader;
+	/* A FIN was sent, which takes a sequence number. */
+	u8 has_fin;
+	u16 pad;
+
+	/* How often the window that it advertises closed. */
+	u32 zero_windows;
+	/* Timeouts, and those taken back. */
+	u32 timeouts;
+	u32 timeouts_undone;
+	u32 netns;
+	/* What was written to the socket before the first segment that was counted. */
+	u64 written_before;
+	/* tcp_sock.data_segs_in before it. */
+	u32 segments_before;
+	u16 family;
+	u16 local_port;
+	u16 remote_port;
+	u16 pads[3];
+	u8 local[16];
+	u8 remote[16];
+	/* For more reasons there is no room: they are counted as the host's. */
+	struct drop drops[DROPS];
 	u64 held_ns[HOLDS];
 	struct waits waits[PLACES];
-	struct arrival arrivals[ARRIVALS];
 };
+
+/* The first arrival ends the first line, and the reader's begins one. */
+_Static_assert(8 + __builtin_offsetof(struct flow, arrivals[1]) == 64, "struct flow");
+_Static_assert((8 + __builtin_offsetof(struct flow, read)) % 64 == 0, "struct flow");
 
 /* A socket's state as the probe reads it. */
 struct sample {
@@ -136,15 +172,12 @@ struct sample {
 	/* Of the file that the process has; 0 when it has closed it. */
 	u64 inode;
 	u64 bytes_acked;
-	u64 bytes_received;
-	u32 state;
 	u32 ca_state;
 	u32 snd_cwnd;
 	u32 snd_ssthresh;
 	u32 srtt_us;
 	u32 rttvar_us;
 	u32 min_rtt_us;
-	/* 0 if the kernel does not tell how long its ticks are (CONFIG_HZ). */
 	u32 rto_us;
 	u32 snd_wnd;
 	u32 rcv_wnd;
@@ -164,10 +197,8 @@ struct sample {
 	u32 mss;
 	u32 rcv_rtt_us;
 	u32 data_segs_in;
-	u32 data_segs_out;
 	u32 total_retrans;
 	u32 pad;
-	char congestion_control[16];
 };
 
 /* What is read of a flow that lives, and told of one that ends. */
@@ -190,6 +221,10 @@ enum turn_kind {
 	TURN_STATE,
 	TURN_SPURIOUS_TIMEOUT,
 	TURN_UNDO,
+	TURN_ZERO_WINDOW,
+	TURN_WINDOW_OPENED,
+	/* The receive buffer is now of the size `value`. */
+	TURN_RECEIVE_BUFFER,
 };
 
 struct turn {
@@ -221,7 +256,7 @@ struct totals {
 	u64 no_memory;
 };
 
-_Static_assert(sizeof(struct waits) == 424, "src/record.rs");
-_Static_assert(sizeof(struct flow) == 3424, "src/record.rs");
-_Static_assert(sizeof(struct sample) == 160, "src/record.rs");
-_Static_assert(sizeof(struct exact) == 1304, "src/record.rs");
+_Static_assert(sizeof(struct waits) == 416, "src/record.rs");
+_Static_assert(sizeof(struct flow) == 3408, "src/record.rs");
+_Static_assert(sizeof(struct sample) == 128, "src/record.rs");
+_Static_assert(sizeof(struct exact) == 1280, "src/record.rs");

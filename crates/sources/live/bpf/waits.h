@@ -70,7 +70,6 @@ static __noinline int add_wait(struct waits *waits, u64 ns, u32 weight)
 	if (bucket >= WAIT_BUCKETS)
 		return 0;
 	waits->counts[bucket] += weight;
-	waits->total_ns += ns * weight;
 	if (waits->longest_ns < ns)
 		waits->longest_ns = ns;
 	return 0;
@@ -108,8 +107,11 @@ static __noinline int add_arrival(struct flow *flow, u32 end, u64 at_ns)
 
 	if (!flow)
 		return 0;
-	if (flow->arrival_head == flow->arrival_tail)
+	if (flow->arrival_head == flow->arrival_tail) {
+		flow->arrival_head = 0;
+		flow->arrival_tail = 0;
 		flow->quantum_ns = LEAST_QUANTUM_NS;
+	}
 	newest = &flow->arrivals[(flow->arrival_head - 1) & (ARRIVALS - 1)];
 	if (flow->arrival_head != flow->arrival_tail) {
 		if ((s32)(end - newest->end) <= 0)

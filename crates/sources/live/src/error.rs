@@ -58,7 +58,10 @@ impl LiveError {
         move |source| {
             let told = crate::said::take();
             match source.kind() {
-                libbpf_rs::ErrorKind::PermissionDenied => Self::NotAllowed { doing, told },
+                // The verifier refuses a program by the same error; more rights would not mend that.
+                libbpf_rs::ErrorKind::PermissionDenied if !told.contains(crate::said::OF_VERIFIER) => {
+                    Self::NotAllowed { doing, told }
+                }
                 _ => Self::Bpf { doing, source, told },
             }
         }

@@ -1,19 +1,22 @@
 //! The probe: loaded, attached, and read.
 
+use crate::drops::Reasons;
 use crate::error::LiveError;
-use crate::record::{self, Config, Exact, Record, Totals};
+use crate::raw::{Look, REASONS};
+use crate::record::{Config, Exact, NETNSES, Softirqs, Totals, Waits};
 use crate::said;
-use crate::stamps::{Stamps, tai_minus_realtime_ns};
-use bytemuck::Pod;
+use crate::stamps::{Stamps, are_made_before_queue, tai_minus_realtime_ns, tick_ns};
+use bytemuck::{Pod, Zeroable};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::btf::types::{FuncProto, Typedef};
 use libbpf_rs::{
     Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
 };
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The programs, compiled from `bpf/` as the kernel takes them.
 #[repr(C, align(8))]
@@ -25,11 +28,25 @@ static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR")
 pub struct Filter {
     /// Of this port at either end.
     pub port: Option<u16>,
-    /// Of sockets in the network namespace with this inode.
-    pub netns: Option<u32>,
+    /// Of sockets in one of the network namespaces with these inodes; those that are 0 say nothing, and come last.
+    pub netns: [u32; NETNSES],
     /// Each segment is found again by its numbers as well as by its stamp: an oracle, which costs a look into a table for
     /// every packet of the host.
     pub exact: bool,
+}
+
+impl Filter {
+    /// Of sockets in these network namespaces; of no more than [`NETNSES`].
+    pub fn of_netns(asked: &[u32]) -> Self {
+        let mut netns = [0; NETNSES];
+        netns.iter_mut().zip(asked).for_each(|(into, asked)| *into = *asked);
+        Self { netns, ..Self::default() }
+    }
+
+    /// Whether all the sockets of this network namespace are among those that are watched.
+    pub fn has_all_of(&self, netns: u32) -> bool {
+        self.port.is_none() && (self.netns[0] == 0 || self.netns.contains(&netns))
+    }
 }
 
 /// A hook of the probe.
@@ -40,13 +57,18 @@ struct Hook {
     without: Option<&'static str>,
 }
 
-const HOOKS: [Hook; 9] = [
+const HOOKS: [Hook; 12] = [
     Hook { program: "slowpath_direct", tracepoint: "tcp_probe", without: None },
     Hook { program: "slowpath_backlog", tracepoint: "tcp_probe", without: None },
     Hook {
         program: "slowpath_read",
         tracepoint: "tcp_rcv_space_adjust",
         without: Some("how long data waited to be read, and the reader for a CPU"),
+    },
+    Hook {
+        program: "slowpath_grow",
+        tracepoint: "tcp_rcvbuf_grow",
+        without: Some("when exactly receive buffers grew: told with the next read"),
     },
     Hook {
         program: "slowpath_switch",
@@ -69,19 +91,26 @@ const HOOKS: [Hook; 9] = [
         without: Some("the end of a stream: a byte too much is counted as written"),
     },
     Hook {
-        program: "slowpath_retransmit",
-        tracepoint: "tcp_retransmit_skb",
-        without: Some("what was sent again"),
-    },
-    Hook {
         program: "slowpath_end",
         tracepoint: "tcp_destroy_sock",
         without: Some("flows that end between two looks"),
     },
+    Hook { program: "slowpath_raise", tracepoint: "softirq_raise", without: Some(SOFTIRQS) },
+    Hook { program: "slowpath_softirq", tracepoint: "softirq_entry", without: Some(SOFTIRQS) },
+    Hook {
+        program: "slowpath_drop",
+        tracepoint: KFREE_SKB,
+        without: Some("what the kernel dropped, and why"),
+    },
 ];
+const SOFTIRQS: &str = "how long receive softirqs waited to run";
+const KFREE_SKB: &str = "kfree_skb";
 /// The oracle's, and its maps.
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
 const ORACLE_MAPS: [&str; 2] = ["flights", "exact"];
+const IN_RING: &str =
+    "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
+const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
 const ITERATOR: &str = "slowpath_flows";
 
 /// At work for as long as it lives; nothing is left in the kernel after that, however the process ends.
@@ -91,8 +120,9 @@ pub struct Probe {
     iterator: Link,
     ring: RingBuffer<'static>,
     told: Rc<RefCell<Vec<u8>>>,
-    buffer: Vec<u8>,
+    look: Look,
     unseen: Vec<&'static str>,
+    reasons: Reasons,
     _stamps: Stamps,
 }
 
@@ -104,9 +134,7 @@ impl Probe {
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
         said::keep();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;
-        let is_there = |hook: &Hook| {
-            btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{}", hook.tracepoint)).is_some()
-        };
+        let is_there = |hook: &Hook| arguments(&btf, hook.tracepoint).is_some();
         let wanted = HOOKS.iter().chain(filter.exact.then_some(&ARRIVAL));
         let (there, missing): (Vec<&Hook>, Vec<&Hook>) = wanted.partition(|hook| is_there(hook));
         if let Some(hook) = missing.iter().find(|hook| hook.without.is_none()) {
@@ -122,7 +150,9 @@ impl Probe {
         for mut map in open.maps_mut().filter(|map| ORACLE_MAPS.iter().any(|name| map.name() == *name)) {
             map.set_autocreate(filter.exact).map_err(LiveError::bpf("open the probe"))?;
         }
-        configure(&mut open, filter)?;
+        // Packet, place, reason, and since 6.11 the socket that would have received it.
+        let drops_name_socket = arguments(&btf, KFREE_SKB) >= Some(4);
+        configure(&mut open, filter, drops_name_socket)?;
         let object = open.load().map_err(LiveError::bpf("load the probe"))?;
         let stamps = Stamps::on()?;
         let mut links = Vec::new();
@@ -149,7 +179,20 @@ impl Probe {
         let ring = ring.build().map_err(LiveError::bpf("listen to the probe"))?;
         let mut unseen: Vec<_> = missing.iter().filter_map(|hook| hook.without).collect();
         unseen.dedup();
-        Ok(Self { links, iterator, ring, told, buffer: Vec::new(), unseen, _stamps: stamps, object })
+        if !drops_name_socket {
+            // TCP has taken the device off a packet by then, and with it the namespace (tcp_v4_rcv).
+            unseen.push(match filter.netns[0] {
+                0 => "of which connection the packets are that TCP dropped on receipt: Linux 6.11 tells",
+                _ => "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is",
+            });
+        }
+        unseen.push(IN_RING);
+        if !are_made_before_queue() {
+            unseen.push(IN_CPU_QUEUE);
+        }
+        let reasons = Reasons::of_kernel(&btf);
+        let look = Look::default();
+        Ok(Self { links, iterator, ring, told, look, unseen, reasons, _stamps: stamps, object })
     }
 
     /// What this kernel does not let it see.
@@ -162,25 +205,26 @@ impl Probe {
         self.links.clear();
     }
 
-    /// Hands out what was told since the last time, then every flow that lives.
+    /// What was told since the last time, and every flow that lives.
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn read(&mut self, mut take: impl FnMut(Record<'_>)) -> Result<(), LiveError> {
+    pub fn look(&mut self) -> Result<&Look, LiveError> {
         self.ring.consume().map_err(LiveError::bpf("listen to the probe"))?;
-        let told = std::mem::take(&mut *self.told.borrow_mut());
-        record::each(&told, &mut take)?;
+        let Look { told, flows } = &mut self.look;
+        told.clear();
+        told.append(&mut self.told.borrow_mut());
+        flows.clear();
         let mut iterator = Iter::new(&self.iterator).map_err(LiveError::bpf("read the probe"))?;
-        self.buffer.clear();
         loop {
-            match iterator.read_to_end(&mut self.buffer) {
+            match iterator.read_to_end(flows) {
                 Ok(_) => break,
                 // The kernel looks again for a while at a table that changes.
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(error) => return Err(LiveError::system("read the probe")(error)),
             }
         }
-        Ok(record::each(&self.buffer, take)?)
+        Ok(&self.look)
     }
 
     /// What the oracle found, if it was asked for.
@@ -203,23 +247,118 @@ impl Probe {
         Ok(self.of_cpus("totals")?.into_iter().fold(Totals::default(), add))
     }
 
+    /// How long the receive softirqs of all CPUs waited to run.
+    ///
+    /// # Errors
+    /// If the kernel does not give it.
+    pub fn softirqs(&self) -> Result<Waits, LiveError> {
+        let cpus = self.of_cpus::<Softirqs>("softirqs")?;
+        Ok(cpus.iter().fold(Waits::zeroed(), |sum, cpu| sum.join(&cpu.waits)))
+    }
+
+    /// What the kernel dropped of which no socket is known that is watched, by the number of the reason.
+    ///
+    /// # Errors
+    /// If the kernel does not give it.
+    pub fn drops(&self) -> Result<[u64; REASONS], LiveError> {
+        let mut dropped = [0; REASONS];
+        for (reason, packets) in (0..).zip(&mut dropped) {
+            *packets = self.entry_of_cpus::<u64>("drops", reason)?.into_iter().sum();
+        }
+        Ok(dropped)
+    }
+
+    /// The reasons' names.
+    pub fn reasons(&self) -> &Reasons {
+        &self.reasons
+    }
+
+    /// How often a hook was passed while its program was at work on the same CPU: what happened there is not seen.
+    pub fn misses(&self) -> u64 {
+        self.programs().map(|(_, info)| info.recursion_misses).sum()
+    }
+
+    /// How often each program ran while the kernel measured it, and for how long in all: see [`measure_programs`].
+    pub fn costs(&self) -> Vec<Cost> {
+        let cost = |(program, info): (String, libbpf_sys::bpf_prog_info)| Cost {
+            program,
+            runs: info.run_cnt,
+            ran: Duration::from_nanos(info.run_time_ns),
+        };
+        self.programs().map(cost).filter(|cost| cost.runs > 0).collect()
+    }
+
+    /// What the kernel says of each program.
+    fn programs(&self) -> impl Iterator<Item = (String, libbpf_sys::bpf_prog_info)> {
+        self.object.progs().filter(|program| program.autoload()).map(|program| {
+            // SAFETY: all-zero is a valid value of the struct, and the kernel is told its size; it fills it or leaves it.
+            let info = unsafe {
+                let mut info: libbpf_sys::bpf_prog_info = std::mem::zeroed();
+                let mut size = size_of_val(&info) as u32;
+                let file = program.as_fd().as_raw_fd();
+                libbpf_sys::bpf_prog_get_info_by_fd(file, &raw mut info, &raw mut size);
+                info
+            };
+            (program.name().to_string_lossy().into_owned(), info)
+        })
+    }
+
     /// The only entry of a map that has one for each CPU.
     fn of_cpus<T: Pod>(&self, name: &str) -> Result<Vec<T>, LiveError> {
+        self.entry_of_cpus(name, 0)
+    }
+
+    fn entry_of_cpus<T: Pod>(&self, name: &str, entry: u32) -> Result<Vec<T>, LiveError> {
         let map = self.object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe)?;
-        let found = map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let found = map.lookup_percpu(&entry.to_ne_bytes(), MapFlags::ANY);
         let found = found.map_err(LiveError::bpf("read what the probe counted"))?.unwrap_or_default();
         let read = |bytes: &Vec<u8>| Some(bytemuck::pod_read_unaligned(bytes.get(..size_of::<T>())?));
         found.iter().map(|bytes| read(bytes).ok_or(LiveError::BadProbe)).collect()
     }
 }
 
+/// What a program of the probe cost.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// Its name.
+    pub program: String,
+    /// How often it ran.
+    pub runs: u64,
+    /// For how long in all, two readings of the clock included.
+    pub ran: Duration,
+}
+
+/// The kernel measures for how long programs run, for as long as what is given back is open (`BPF_ENABLE_STATS`).
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn measure_programs() -> Result<OwnedFd, LiveError> {
+    // SAFETY: the call takes a number; what it gives back is a descriptor that nobody else has, or an error.
+    unsafe {
+        match libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) {
+            ..0 => Err(LiveError::system("measure BPF programs")(std::io::Error::last_os_error())),
+            file => Ok(OwnedFd::from_raw_fd(file)),
+        }
+    }
+}
+
+/// How many arguments this kernel's tracepoint has; `None` if there is none.
+fn arguments(btf: &Btf<'_>, tracepoint: &str) -> Option<usize> {
+    let pointer = btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{tracepoint}"))?.next_type()?;
+    let function = FuncProto::try_from(pointer.next_type()?).ok()?;
+    // The first is the tracing machinery's own.
+    function.len().checked_sub(1)
+}
+
 /// Writes what the programs are to be loaded with.
-fn configure(open: &mut OpenObject, filter: Filter) -> Result<(), LiveError> {
+fn configure(open: &mut OpenObject, filter: Filter, drops_name_socket: bool) -> Result<(), LiveError> {
     let config = Config {
         tai_minus_realtime_ns: tai_minus_realtime_ns(),
-        netns: filter.netns.unwrap_or(0),
+        netns: filter.netns,
         port: filter.port.unwrap_or(0),
         is_exact: filter.exact.into(),
+        drops_name_socket: drops_name_socket.into(),
+        tick_ns: tick_ns(),
     };
     let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(LiveError::BadProbe)?;
     let value = map.initial_value_mut().ok_or(LiveError::BadProbe)?;

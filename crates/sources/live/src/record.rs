@@ -1,9 +1,9 @@
 //! What the probe tells, as bytes: the layout of `bpf/record.h`, field by field. Meanings and units stand there.
 
+use crate::address::address;
 use bytemuck::{Pod, Zeroable};
-use slowpath_model::{CaState, Endpoint, Hold, Mark, Wait};
+use slowpath_model::{Bytes, CaState, Endpoint, Hold, Mark, Wait};
 use std::iter::zip;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -11,20 +11,25 @@ const BUCKETS: usize = 101;
 const PLACES: usize = 5;
 const HOLDS: usize = 9;
 const ARRIVALS: usize = 64;
-const AF_INET6: u16 = 10;
+const DROPS: usize = 8;
 
 /// Where something waited, in the order of `enum place`.
 pub const WAITS: [Wait; PLACES] =
     [Wait::CpuBacklog, Wait::SocketBacklog, Wait::HolderOffCpu, Wait::ReceiveQueue, Wait::RunQueue];
+
+/// Network namespaces that can be asked for at once.
+pub const NETNSES: usize = 4;
 
 /// What the probe is told before it is loaded; 0 is any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Config {
     pub tai_minus_realtime_ns: i64,
-    pub netns: u32,
+    pub netns: [u32; NETNSES],
     pub port: u16,
-    pub is_exact: u16,
+    pub is_exact: u8,
+    pub drops_name_socket: u8,
+    pub tick_ns: u32,
 }
 
 /// What held a sender, in the order of `enum hold`.
@@ -47,8 +52,16 @@ pub const HELD: [Hold; HOLDS] = [
 pub struct Waits {
     pub counts: [u32; BUCKETS],
     pad: u32,
-    pub total_ns: u64,
     pub longest_ns: u64,
+}
+
+/// A CPU's receive softirqs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Softirqs {
+    raised_ns: u64,
+    /// How long they waited to run.
+    pub waits: Waits,
 }
 
 /// Where the buckets begin that are no quarter of an octave: at the boundaries of Wu and others' classes.
@@ -64,6 +77,13 @@ static BEGINS_NS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
 });
 
 impl Waits {
+    /// Those of two places.
+    pub(crate) fn join(self, other: &Self) -> Self {
+        let mut counts = self.counts;
+        zip(&mut counts, other.counts).for_each(|(count, other)| *count = count.wrapping_add(other));
+        Self { counts, longest_ns: self.longest_ns.max(other.longest_ns), ..self }
+    }
+
     /// How often one waited how long since `before`: in the middle of a bucket, within 13 %, but for the longest.
     pub fn since(&self, before: &Self) -> impl Iterator<Item = (Duration, u32)> {
         let counts = zip(self.counts, before.counts).map(|(now, before)| now.wrapping_sub(before));
@@ -90,49 +110,56 @@ struct Arrival {
     pad: u32,
 }
 
+/// Packets that were dropped for a reason of the kernel's (`enum skb_drop_reason`); 0 is none. The count wraps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Drop {
+    pub reason: u32,
+    pub packets: u32,
+}
+
 /// What the probe added up beside a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
 pub struct Flow {
-    pub cookie: u64,
-    pub began_ns: u64,
     pub last_ns: u64,
-    pub cgroup: u64,
-    pub netns: u32,
-    pub segments_before: u32,
-    written_before: u64,
-    pub read: u64,
-    pub family: u16,
-    pub local_port: u16,
-    pub remote_port: u16,
-    has_reader: u8,
-    has_fin: u8,
-    local: [u8; 16],
-    remote: [u8; 16],
     pub segments: u64,
-    pub bytes: u64,
     pub unstamped: u64,
-    pub backlogged: u64,
-    pub beyond_hole: u64,
-    pub window_full: u64,
-    pub window_full_ns: u64,
-    pub timeouts: u32,
-    pub timeouts_undone: u32,
-    pub recoveries: u32,
-    pub recoveries_undone: u32,
-    pub retransmitted: u32,
-    pad: u32,
-    reader_run_delay: u64,
-    pub reader: u32,
-    read_to: u32,
     arrival_head: u32,
     arrival_tail: u32,
     quantum_ns: u32,
-    pad_too: u32,
+    is_closed: u8,
+    is_idle: u8,
+    again: u16,
+    arrivals: [Arrival; ARRIVALS],
+    pub cookie: u64,
+    pub cgroup: u64,
+    pub read: u64,
+    reader_run_delay: u64,
+    grown_ns: u64,
+    rcvbuf: u32,
+    pub reader: u32,
+    read_to: u32,
+    has_reader: u8,
+    has_fin: u8,
+    pad: u16,
+    pub zero_windows: u32,
+    pub timeouts: u32,
+    pub timeouts_undone: u32,
+    pub netns: u32,
+    written_before: u64,
+    pub segments_before: u32,
+    pub family: u16,
+    pub local_port: u16,
+    pub remote_port: u16,
+    pads: [u16; 3],
+    local: [u8; 16],
+    remote: [u8; 16],
+    pub drops: [Drop; DROPS],
     pub held_ns: [u64; HOLDS],
     pub waits: [Waits; PLACES],
-    arrivals: [Arrival; ARRIVALS],
 }
 
 /// A socket's state.
@@ -143,8 +170,6 @@ pub struct Sample {
     pub at_ns: u64,
     pub inode: u64,
     pub bytes_acked: u64,
-    pub bytes_received: u64,
-    pub state: u32,
     ca_state: u32,
     pub snd_cwnd: u32,
     pub snd_ssthresh: u32,
@@ -169,10 +194,8 @@ pub struct Sample {
     pub mss: u32,
     pub rcv_rtt_us: u32,
     pub data_segs_in: u32,
-    pub data_segs_out: u32,
     pub total_retrans: u32,
     pad: u32,
-    congestion_control: [u8; 16],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -239,22 +262,17 @@ impl Account {
 
     /// What the process has written since the probe first saw the socket.
     pub fn written(&self) -> u64 {
-        let numbers = self.sample.bytes_acked + u64::from(self.sample.unacked);
-        numbers.saturating_sub(self.flow.written_before + u64::from(self.flow.has_fin))
+        let numbers = self.sample.bytes_acked.saturating_add(self.sample.unacked.into());
+        numbers.saturating_sub(self.flow.written_before).saturating_sub(self.flow.has_fin.into())
     }
 }
 
 impl Flow {
     /// The socket's own end, and its peer's.
     pub fn ends(&self) -> [Endpoint; 2] {
-        let address = |bytes: &[u8; 16]| match self.family {
-            // What comes to such a socket over IPv4 has its addresses as they are there (RFC 4291, section 2.5.5.2).
-            AF_INET6 => Ipv6Addr::from(*bytes).to_canonical(),
-            _ => IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3])),
-        };
         [
-            Endpoint { address: address(&self.local), port: self.local_port },
-            Endpoint { address: address(&self.remote), port: self.remote_port },
+            Endpoint { address: address(self.family, self.local), port: self.local_port },
+            Endpoint { address: address(self.family, self.remote), port: self.remote_port },
         ]
     }
 }
@@ -263,12 +281,6 @@ impl Sample {
     /// The congestion machine's state.
     pub fn ca_state(&self) -> Option<CaState> {
         CaState::ALL.get(self.ca_state as usize).copied()
-    }
-
-    /// The congestion control's name.
-    pub fn congestion_control(&self) -> String {
-        let name = self.congestion_control.split(|byte| *byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(name).into_owned()
     }
 }
 
@@ -279,16 +291,19 @@ impl Turn {
             0 => CaState::ALL.get(usize::try_from(self.value).ok()?).copied().map(Mark::State),
             1 => Some(Mark::SpuriousTimeout),
             2 => Some(Mark::Undo),
+            3 => Some(Mark::ZeroWindow),
+            4 => Some(Mark::WindowOpened),
+            5 => Some(Mark::ReceiveBuffer(Bytes::new(self.value))),
             _ => None,
         }
     }
 }
 
 const _: () = {
-    assert!(size_of::<Waits>() == 424, "bpf/record.h");
-    assert!(size_of::<Flow>() == 3424, "bpf/record.h");
-    assert!(size_of::<Sample>() == 160, "bpf/record.h");
-    assert!(size_of::<Exact>() == 1304, "bpf/record.h");
+    assert!(size_of::<Waits>() == 416, "bpf/record.h");
+    assert!(size_of::<Flow>() == 3408, "bpf/record.h");
+    assert!(size_of::<Sample>() == 128, "bpf/record.h");
+    assert!(size_of::<Exact>() == 1280, "bpf/record.h");
 };
 
 /// What is told at once.

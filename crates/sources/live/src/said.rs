@@ -5,6 +5,8 @@ use std::sync::Mutex;
 
 /// Lines kept; the verifier's last ones say why.
 const MOST_LINES: usize = 20;
+/// What it writes below the verifier's log (`bpf_object_load_prog`, libbpf.c).
+pub const OF_VERIFIER: &str = "END PROG LOAD LOG";
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 

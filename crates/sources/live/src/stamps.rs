@@ -79,6 +79,13 @@ impl Stamps {
     }
 }
 
+/// Whether packets are stamped before they wait in a CPU's queue, as is usual (`net.core.netdev_tstamp_prequeue`,
+/// `net_timestamp_check`, net/core/dev.c). Where that cannot be read, it is taken to be so.
+pub fn are_made_before_queue() -> bool {
+    let setting = std::fs::read_to_string("/proc/sys/net/core/netdev_tstamp_prequeue");
+    setting.map_or(true, |setting| setting.trim() != "0")
+}
+
 /// Seconds by which TAI is ahead of the time of day here, in nanoseconds. 0 where nobody told the kernel of leap
 /// seconds.
 pub fn tai_minus_realtime_ns() -> i64 {
@@ -91,4 +98,13 @@ pub fn tai_minus_realtime_ns() -> i64 {
     let apart = read(libc::CLOCK_TAI) - read(libc::CLOCK_REALTIME);
     // The two reads are less than half a second apart.
     (apart + 500_000_000).div_euclid(1_000_000_000) * 1_000_000_000
+}
+
+/// How long a tick of the kernel's is: what its coarse clocks move on by (`LOW_RES_NSEC`, include/vdso/ktime.h). Its
+/// configuration says it too, but there is not always a file with it.
+pub fn tick_ns() -> u32 {
+    let mut length = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the timespec is live; the clock exists since 2.6.32.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut length) };
+    u32::try_from(length.tv_nsec).unwrap_or(0)
 }

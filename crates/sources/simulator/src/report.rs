@@ -7,7 +7,7 @@ pub use crate::host::socket::SocketCounts;
 pub use crate::host::softirq::SoftirqCounts;
 use crate::links::Link;
 use crate::simulation::Simulation;
-use slowpath_model::{Bytes, End, FlowKey, Instant, Rate};
+use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
 use slowpath_tcp::TcpInfo;
 use std::time::Duration;
 
@@ -29,13 +29,12 @@ pub struct Told {
 impl Told {
     /// From what `getsockopt` would say.
     pub fn of(info: &TcpInfo) -> Self {
-        let measured =
-            |micros: u32| (micros != 0 && micros != u32::MAX).then(|| Duration::from_micros(micros.into()));
+        let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
         Self {
             retransmits: info.total_retrans,
             timeouts: info.total_rto,
-            smoothed_rtt: measured(info.rtt),
-            least_rtt: measured(info.min_rtt),
+            smoothed_rtt: time(info.rtt),
+            least_rtt: time(info.min_rtt),
             congestion_window: info.snd_cwnd,
         }
     }

@@ -28,9 +28,14 @@ pub struct Metrics {
     pub reordering: Option<u32>,
 }
 
+/// The first window while nothing says how long the round trip is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
+/// `tcp_init_metrics` leaves it so where it resets).
+const UNKNOWN_PATH_CWND: u32 = 2;
+
 impl Connection {
-    /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`).
-    pub(super) fn use_metrics(&mut self) {
+    /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`); gives the first
+    /// congestion window.
+    pub(super) fn use_metrics(&mut self) -> u32 {
         let by_route = self.settings.choices.metrics == MetricsCache::Routes;
         let metrics = self.settings.route.known;
         if !by_route {
@@ -45,11 +50,13 @@ impl Connection {
         if let Some(reordering) = metrics.reordering {
             self.snd.reordering = reordering;
         }
-        if by_route {
-            self.go_on_measuring(metrics);
-        } else {
+        if by_route && !self.go_on_measuring(metrics) {
+            return UNKNOWN_PATH_CWND.min(self.snd.window.clamp);
+        }
+        if !by_route {
             self.seed_rto(metrics.rtt_us);
         }
+        self.initial_cwnd()
     }
 
     /// The first timeout for data: from what is known, or longer if the handshake gave no sample.
@@ -66,8 +73,8 @@ impl Connection {
         }
     }
 
-    /// Until 3.5 the round trip that is known is taken for one that was measured, if it is longer.
-    fn go_on_measuring(&mut self, known: Metrics) {
+    /// Until 3.5 the round trip that is known is taken for one that was measured, if it is longer. Says whether it was.
+    fn go_on_measuring(&mut self, known: Metrics) -> bool {
         let initial = self.settings.choices.initial_rto;
         let measured = self.snd.rtt.srtt_us != 0;
         let usable = |&rtt: &u32| measured || Duration::from_micros(u64::from(rtt >> 3)) >= initial;
@@ -79,12 +86,14 @@ impl Connection {
         }
         let initial_ticks = self.ticks(initial);
         let is_short = known.is_none() || self.snd.rtt.rto < initial_ticks;
-        if is_short && !self.negotiated.timestamps {
+        let forgets = is_short && !self.negotiated.timestamps;
+        if forgets {
             // Without timestamps a timeout that is too short would never be known to be ("play conservative").
             self.snd.rtt.srtt_us = 0;
             self.snd.rtt.fall_back(initial);
             self.snd.rtt.rto = initial_ticks;
         }
+        known.is_some() && !forgets
     }
 
     /// Whether [`poll_metrics`](Self::poll_metrics) has something to say.

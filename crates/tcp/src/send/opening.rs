@@ -77,10 +77,10 @@ impl Connection {
     /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(&mut self, now: Instant) {
         self.begin_mtu_search(now);
-        self.use_metrics();
+        let first_cwnd = self.use_metrics();
         // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
-        self.snd.window.cwnd = if lost_syn { 1 } else { self.initial_cwnd() };
+        self.snd.window.cwnd = if lost_syn { 1 } else { first_cwnd };
         self.snd.cwnd_stamp = now;
         self.snd.cwnd_usage_seq = self.snd.nxt;
         self.snd.ca_state = CaState::Open;

@@ -45,7 +45,7 @@ impl Connection {
         // The first ten segments go as they come.
         if self.is_paced() && rate > 0 && self.snd.totals.data_segments_out >= 10 {
             let nanos = u64::from(bytes) * 1_000_000_000 / rate;
-            let credit = u64::try_from(credit.as_nanos()).unwrap_or(u64::MAX);
+            let credit = slowpath_model::nanos(credit);
             self.snd.wire_at = self.snd.wire_at + Duration::from_nanos(nanos - (nanos / 2).min(credit));
         }
     }

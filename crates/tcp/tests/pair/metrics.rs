@@ -91,3 +91,26 @@ fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
         assert!(pair.client.info(pair.now).rto.abs_diff(expected_ms * 1000) <= 4000, "{known_ms:?}");
     }
 }
+
+/// `tcp_init_metrics` jumps over the choice of a first window where no round trip is known, and where it forgets it; then
+/// it stays at the two segments that sockets begin with. Later kernels choose in any case.
+#[test]
+fn the_old_kernel_begins_with_two_segments_on_an_unknown_path() {
+    let (old, today) = (old(), (*settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18)).clone());
+    for (settings, timestamps, known_ms, segments) in [
+        (&old, 1, None, 2),
+        (&old, 1, Some(30), 3),
+        (&old, 0, Some(30), 2),
+        (&old, 0, Some(4000), 3),
+        (&today, 1, None, 10),
+    ] {
+        let mut settings = settings.clone();
+        settings.sysctls.tcp_timestamps = timestamps;
+        settings.route.known.rtt_us = known_ms.map(|rtt: u32| 8000 * rtt);
+        let mut pair = Pair::new(&Arc::new(settings), Vec::new(), Vec::new());
+        pair.asks = Application::writing(100_000);
+        pair.drive(Duration::from_millis(35));
+        let info = pair.client.info(pair.now);
+        assert_eq!((info.snd_cwnd, info.unacked), (segments, segments), "{known_ms:?}");
+    }
+}

@@ -1,11 +1,11 @@
 //! What bound a flow, and what would help.
 
-use super::nanos;
 use crate::diagnosis::Advise;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::report::{self, FlowReport};
 use slowpath_analyses::{Cause, Limit};
+use slowpath_model::nanos;
 
 /// One cause, over the life of a direction.
 #[derive(Serialize, JsonSchema)]

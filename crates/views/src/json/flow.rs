@@ -2,7 +2,6 @@
 
 use super::finding::{Finding, Spell, Stall};
 use super::measures::Measures;
-use super::nanos;
 use super::pairing::Pair;
 use crate::diagnosis::{Advise, Diagnosis};
 use crate::rank::{main_finding, time_lost};
@@ -10,6 +9,7 @@ use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::report::{self, DirectionReport, FlowReport};
+use slowpath_model::nanos;
 use slowpath_model::{End, FlowEnd};
 
 /// One connection, from its first packet in the recording to its last.

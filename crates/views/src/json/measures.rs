@@ -1,9 +1,9 @@
 //! What was counted and measured in one direction.
 
-use super::nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::report::{self, ScaleKnown};
+use slowpath_model::nanos;
 use slowpath_model::{Bytes, Instant, Rate};
 
 /// What was counted and measured in one direction.

@@ -109,8 +109,3 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("page-1", schemars::schema_for!(crate::page::Page)),
     ]
 }
-
-/// Nanoseconds of a duration; those beyond 584 years count as that.
-pub(crate) fn nanos(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}

@@ -1,6 +1,5 @@
 //! What two recordings of the same transfer show together.
 
-use super::nanos;
 use crate::diagnosis::Paired;
 use crate::words;
 use schemars::JsonSchema;
@@ -8,6 +7,7 @@ use serde::Serialize;
 use slowpath_analyses::pairing::report::{self, OneWay};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_model::End;
+use slowpath_model::nanos;
 
 /// How the clock of the second recording lies to that of the first, for a time in which both ran evenly.
 #[derive(Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use crate::diagnosis::{Diagnosis, Recording};
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash, share};
 use crate::rank::time_lost;
-use crate::{json, words};
+use crate::words;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
@@ -103,7 +103,7 @@ fn flow_data(
         ending: words::ending(flow),
         first_ns: flow.first.nanos(),
         last_ns: flow.last.nanos(),
-        lost_ns: json::nanos(time_lost(flow)),
+        lost_ns: slowpath_model::nanos(time_lost(flow)),
         spells: spells(flow, most_marks),
         findings: flow.main().findings.iter().map(|finding| finding_data(diagnosis, finding, flow)).collect(),
         repetition: words::repetition(flow),
@@ -136,7 +136,7 @@ fn spells(flow: &FlowReport, most: usize) -> Spells {
     let merged = all.len() > most;
     let shown = if merged { merge(all, flow.first, flow.last, most) } else { all.clone() };
     Spells {
-        lasted_ns: shown.iter().map(|spell| json::nanos(spell.lasted())).collect(),
+        lasted_ns: shown.iter().map(|spell| slowpath_model::nanos(spell.lasted())).collect(),
         cause: shown.iter().map(|spell| place(spell.cause)).collect(),
         merged,
     }

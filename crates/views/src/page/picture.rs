@@ -117,13 +117,17 @@ impl PictureData {
             },
             round_trips: RoundTrips {
                 from_ns_delta: deltas(picture.round_trips.iter().map(|mark| mark.from.nanos())),
-                min_ns: picture.round_trips.iter().map(|mark| crate::json::nanos(mark.shows.min)).collect(),
+                min_ns: picture
+                    .round_trips
+                    .iter()
+                    .map(|mark| slowpath_model::nanos(mark.shows.min))
+                    .collect(),
                 spread_ns: unless_all(
                     0,
                     picture
                         .round_trips
                         .iter()
-                        .map(|mark| crate::json::nanos(mark.shows.max.saturating_sub(mark.shows.min))),
+                        .map(|mark| slowpath_model::nanos(mark.shows.max.saturating_sub(mark.shows.min))),
                 ),
             },
             flights: Flights {

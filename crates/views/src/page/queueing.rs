@@ -2,11 +2,11 @@
 
 use super::picture::deltas;
 use crate::diagnosis::Paired;
-use crate::json::nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::pairing::DirectionPair;
 use slowpath_model::Instant;
+use slowpath_model::nanos;
 
 /// One-way delay above its least, from the sender's side to the receiver's, and what was lost between them. A row of
 /// the delays is a short stretch of time; those in which no packet passed are left out.

@@ -7,7 +7,7 @@ use slowpath_analyses::pairing::identify::Identified;
 use slowpath_analyses::pairing::report::{Quantiles, Tally};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::End;
+use slowpath_model::{End, nanos};
 
 /// The flow in both recordings; `None` where only one was given, or has it.
 pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a Paired, &'a FlowPair)> {
@@ -76,7 +76,7 @@ fn offset(first: &Stretch) -> String {
     let within = duration(first.uncertainty());
     let offset = duration_nanos(first.offset_ns.saturating_abs());
     // Less than can be told is no difference.
-    if first.offset_ns.unsigned_abs() <= u64::try_from(first.uncertainty().as_nanos()).unwrap_or(u64::MAX) {
+    if first.offset_ns.unsigned_abs() <= nanos(first.uncertainty()) {
         return format!("The second recording's clock shows the first's time, to within {within}");
     }
     let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };

@@ -6,11 +6,13 @@
 
 mod netlink;
 
+use crate::decoder::{MOST_TIMEOUTS, growth};
 use crate::error::LiveError;
-use crate::source::{MOST_TIMEOUTS, growth};
 use crate::table::{Owner, Table};
 use netlink::{Described, Netlink};
-use slowpath_model::{CaState, End, Event, EventKind, FlowId, Hold, Instant, Mark, Sink, SocketSample};
+use slowpath_model::{
+    CaState, End, Event, EventKind, FlowId, Hold, Instant, Mark, Sink, SocketSample, measured,
+};
 use std::time::{self, Duration};
 
 /// What this source cannot see.
@@ -18,7 +20,7 @@ pub const UNSEEN: &[&str] = &[
     "where packets, data and readers waited: only the probe does (without --own)",
     "connections that began and ended between two looks, and what the others did after the last look",
     "connections of other network namespaces",
-    "needless timeouts and recoveries",
+    "needless timeouts and recoveries, and what the kernel dropped",
 ];
 
 /// This namespace's connections.
@@ -171,7 +173,6 @@ impl Described {
 
     fn sample(&self, end: End) -> SocketSample {
         let info = &self.info;
-        let measured = |micros: u32| (micros != 0 && micros != u32::MAX).then_some(micros);
         let [rmem_alloc, rcvbuf, _, sndbuf, _, wmem_queued, _, backlog, _] =
             self.memory.map_or([None; 9], |memory| memory.map(Some));
         SocketSample {
@@ -183,7 +184,8 @@ impl Described {
             min_rtt: measured(info.min_rtt_us),
             rto: measured(info.rto_us),
             snd_wnd: Some(info.snd_wnd_bytes),
-            rcv_wnd: info.rcv_wnd_bytes,
+            // The kernel reckons with more than it can say in the header (tcp_select_window).
+            rcv_wnd: info.rcv_wnd_bytes.map(|window| window.min(65_535 << info.rcv_wscale)),
             packets_out: Some(info.unacked_packets),
             sacked_out: Some(info.sacked_packets),
             lost_out: Some(info.lost_packets),

@@ -4,7 +4,6 @@ use crate::error::LiveError;
 use crate::tcp_info::TcpInfo;
 use slowpath_model::Endpoint;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// A socket as the kernel describes it.
@@ -134,12 +133,8 @@ fn describe(message: &[u8]) -> Option<Described> {
     let fixed = message.get(..MESSAGE_BYTES)?;
     let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let address = |at: usize| {
-        let bytes: [u8; 16] = fixed[at..at + 16].try_into().unwrap_or_default();
-        if i32::from(fixed[0]) == libc::AF_INET6 {
-            Ipv6Addr::from(bytes).to_canonical()
-        } else {
-            IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]))
-        }
+        let bytes = fixed[at..at + 16].try_into().unwrap_or_default();
+        crate::address::address(fixed[0].into(), bytes)
     };
     let mut info = None;
     let mut memory = None;

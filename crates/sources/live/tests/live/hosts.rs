@@ -1,6 +1,9 @@
 //! What was told of both ends of a connection, and where it is.
 
+use slowpath_live::{Filter, Live};
 use slowpath_model::{Bytes, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Mark, Sink, Wait};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 /// What one end told.
@@ -90,6 +93,23 @@ impl Sink for Told {
     }
 
     fn close(&mut self, _: FlowId, _: FlowEnd) {}
+}
+
+/// A connection over loopback, its client's end first.
+pub fn connect() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+    (client, listener.accept().expect("its other end").0)
+}
+
+/// The number of this thread's network namespace: others on this machine may be busy.
+pub fn netns() -> u32 {
+    let file = std::fs::metadata("/proc/thread-self/ns/net").expect("it has one");
+    u32::try_from(file.ino()).expect("a small number")
+}
+
+pub fn start() -> Live {
+    Live::start(Filter::of_netns(&[netns()])).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// On a thread of its own, in a network namespace that ends with it and in which there is nobody else.

@@ -1,6 +1,11 @@
 //! The probe and the sources beside it, on this kernel.
 
+mod attached;
+mod drops;
+mod fault;
 mod hosts;
 mod kernel;
+mod needless;
 mod own;
+mod raw;
 mod shipped;

@@ -1,7 +1,7 @@
 //! What else wants the CPU.
 
 use super::Op;
-use slowpath_model::Instant;
+use slowpath_model::{Instant, nanos};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::Cost;
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl Job {
 }
 
 fn cost(time: Duration) -> Cost {
-    Cost::nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    Cost::nanos(nanos(time))
 }
 
 /// A time drawn from an exponential distribution of this mean. In integers, so that every machine draws the same:

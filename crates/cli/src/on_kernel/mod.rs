@@ -1,7 +1,8 @@
 //! A scenario on this machine's kernel: what was transferred, what the path did, and what a capture at the sending host
 //! says.
 
-use super::probe::{self, Probe};
+mod probe;
+
 use crate::console::Console;
 use crate::recording;
 use crate::waits::Waiting;
@@ -9,22 +10,35 @@ use anyhow::ensure;
 use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_lab::case::Carrier;
 use slowpath_lab::host::Host;
-use slowpath_lab::machine::is_root;
 use slowpath_lab::recording::Format;
+use slowpath_lab::scenario::Instead;
 use slowpath_lab::scratch::Scratch;
 use slowpath_lab::truth::{Connection, OneWay, Truth};
 use slowpath_lab::workload::Workload;
 use slowpath_lab::workload::end::EndRecord;
+use slowpath_lab::workload::programs::Role;
 use slowpath_lab::workload::stream::number_of;
-use slowpath_lab::{run, scenario, signals, task};
-use slowpath_model::{Bytes, End, Instant};
+use slowpath_lab::{run, scenario, signals, task, testbed};
+use slowpath_model::{Bytes, End, Instant, Vantage, measured};
 use slowpath_scenario::Scenario;
 use slowpath_simulator::report::Total;
 use slowpath_views::Recording;
 use slowpath_views::quantity::duration;
 use std::path::Path;
 use std::time::Duration;
+
+/// What of a run is not the scenario's.
+#[derive(Clone, Copy, Default)]
+pub struct How<'a> {
+    /// Programs in place of its flows.
+    pub instead: Option<&'a Instead>,
+    /// What carries the packets.
+    pub carrier: Carrier,
+    /// Where all of it is kept, if anywhere.
+    pub keep: Option<&'a Path>,
+}
 
 /// What a run left.
 pub struct Live {
@@ -43,31 +57,35 @@ pub struct Live {
     pub unwatched: Option<String>,
 }
 
-/// Runs it, and tells each flow that the sending host's capture shows.
+/// Runs it, or programs instead of its flows (as which [`Instead::of`] shows them), and tells each flow that the sending host's capture shows. The command has obtained the privilege for it.
 pub fn run(
     scenario: &Scenario,
-    keep: Option<&Path>,
+    How { instead, carrier, keep }: How<'_>,
     console: &Console,
-    each: impl FnMut(FlowReport),
+    mut each: impl FnMut(FlowReport),
 ) -> anyhow::Result<Live> {
-    let case = scenario::case(scenario, &task::own_cpus())?;
+    let machine = task::own_cpus();
+    let case = match instead {
+        None => scenario::case(scenario, &machine)?,
+        Some(instead) => scenario::case_of_programs(scenario, &machine, instead)?,
+    };
+    let case = scenario::carried_by(carrier, case)?;
     if let Some(folder) = keep {
         ensure!(!folder.exists(), "{}: is there already; name a folder that is not", folder.display());
     }
-    ensure!(is_root(), "the lab makes network namespaces, which needs root (CAP_SYS_ADMIN, CAP_NET_ADMIN)");
     signals::remove_namespaces_when_ended()?;
     let waiting = console.working(&scenario.title);
     let scratch = Scratch::create()?;
     let folder = keep.map_or_else(|| scratch.file("run"), Path::to_owned);
-    let probe = Probe::start();
-    let outcome = run::run(&case, &folder, run::Packing::Quick);
-    let seen = probe.and_then(Probe::finish);
-    let outcome = outcome?;
+    let outcome = run::run(&case, &folder, run::Keep { packing: run::Packing::Quick, probe: true })?;
     drop(waiting);
     let failed: Vec<_> = outcome.truth.checks.iter().filter(|check| !check.holds).collect();
     ensure!(outcome.written, "the machine was too busy to carry and capture every packet: {failed:?}");
-    let capture = folder.join(run::recording_file(Host::Sender, Format::Pcap));
-    let options = Options { vantage: Some(VantageOverride::Sender), ..Options::default() };
+    // Where programs send is not known before, and some send both ways.
+    let sent_more = if instead.is_some() { sent_more(&outcome.truth) } else { Host::Sender };
+    let vantage = instead.is_none().then_some(VantageOverride::Sender);
+    let capture = folder.join(run::recording_file(sent_more, Format::Pcap));
+    let options = Options { vantage, ..Options::default() };
     let mut analysis = Analysis::new(options);
     let read = recording::read(&capture, &mut analysis, console)?.recording;
     let recording = if keep.is_some() {
@@ -75,24 +93,52 @@ pub fn run(
     } else {
         Recording { name: format!("{}, at the sending host", scenario.heading()), gone: true, ..read }
     };
-    let (not_kept, ()) = analysis.finish_each(each);
+    let mut captured = Total::default();
+    let (not_kept, ()) = analysis.finish_each(|flow| {
+        captured.join(&total_by_capture(&flow));
+        each(flow);
+    });
+    let totals = if instead.is_some() { vec![captured] } else { totals(scenario, &outcome.truth) };
+    if let Some(failed) = outcome.truth.programs.iter().find(|record| record.has_failed())
+        && captured.connections == 0
+    {
+        return Err(failed.failure("without a connection").into());
+    }
     let mut waiting = Waiting::new(scenario);
-    let unwatched = match seen {
-        Ok(accounts) => {
-            join(&mut waiting, scenario, &outcome.truth, &accounts);
-            None
-        }
-        Err(error) => Some(error.to_string()),
-    };
+    let unwatched = outcome.unwatched;
+    if unwatched.is_none() {
+        join(&mut waiting, scenario, &outcome.truth, &probe::accounts(&folder)?);
+    }
     Ok(Live {
         waiting,
         unwatched,
-        totals: totals(scenario, &outcome.truth),
+        totals,
         invalid: invalid(&outcome.truth),
         recording,
         not_kept: not_kept.flows,
         truth: outcome.truth,
     })
+}
+
+/// The host that sent more on the path.
+fn sent_more(truth: &Truth) -> Host {
+    let [forward, backward] = ways(truth).map(|(_, way)| way.report.totals.offered_bytes);
+    if forward >= backward { Host::Sender } else { Host::Receiver }
+}
+
+/// What came of a connection whose ends kept no record, of the direction in which more went.
+fn total_by_capture(flow: &FlowReport) -> Total {
+    let measures = &flow.main().measures;
+    Total {
+        connections: 1,
+        bytes: measures.unique_bytes,
+        span: Some((flow.first, flow.last)),
+        retransmits: measures.labels.retransmission + measures.labels.spurious,
+        timeouts: measures.timeouts,
+        smoothed_rtt: None,
+        // From elsewhere it is only the way to one of the ends.
+        least_rtt: measures.rtt_by_ack.min.filter(|_| flow.vantage.vantage == Vantage::At(flow.sender)),
+    }
 }
 
 fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
@@ -110,6 +156,12 @@ fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
 fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[Account]) {
     let flows = scenario.flow_of_streams();
     let sender = scenario.flows[0].sender_host();
+    if !truth.programs.is_empty() {
+        let hosts = Host::BOTH.map(|host| testbed::address(truth.case.settings.family, host));
+        for (end, waits) in probe::waits_by_host(accounts, hosts) {
+            waiting.join(0, end, waits);
+        }
+    }
     for connection in &truth.connections {
         let Some(number) = flow_of(&flows, truth, connection) else { continue };
         let client = if scenario.flows[number].client == sender { End::A } else { End::B };
@@ -126,6 +178,7 @@ pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection
     match truth.case.workload {
         Workload::Streams(_) => flow_of_streams.get(number_of(&connection.sender)).copied(),
         Workload::Exchange(_) => Some(0),
+        Workload::Programs(_) => None,
     }
 }
 
@@ -135,7 +188,7 @@ fn total_of(connection: &Connection, from_ns: u64) -> Total {
     let (writer, reader) = if a.written_bytes >= b.written_bytes { (a, b) } else { (b, a) };
     let at = |ns: u64| Instant::from_nanos(ns.saturating_sub(from_ns).cast_signed());
     let end = |record: &EndRecord| record.read_ended_ns.or(record.info_ns).unwrap_or(record.established_ns);
-    let micros = |us: u32| (us > 0 && us < u32::MAX).then(|| Duration::from_micros(us.into()));
+    let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
     let info = writer.info.as_ref();
     Total {
         connections: 1,
@@ -143,8 +196,8 @@ fn total_of(connection: &Connection, from_ns: u64) -> Total {
         span: Some((at(a.opened_ns.min(b.opened_ns)), at(end(reader)))),
         retransmits: info.map_or(0, |info| info.total_retrans_packets.into()),
         timeouts: info.and_then(|info| info.total_rto).map_or(0, Into::into),
-        smoothed_rtt: info.and_then(|info| micros(info.rtt_us)),
-        least_rtt: info.and_then(|info| micros(info.min_rtt_us)),
+        smoothed_rtt: info.and_then(|info| time(info.rtt_us)),
+        least_rtt: info.and_then(|info| time(info.min_rtt_us)),
     }
 }
 
@@ -158,7 +211,17 @@ pub fn ways(truth: &Truth) -> [(&'static str, &OneWay); 2] {
     [("to the receiver", &truth.path.forward), ("to the sender", &truth.path.backward)]
 }
 
+/// Programs that failed before their time was over.
+fn failures(truth: &Truth) -> impl Iterator<Item = String> {
+    let were_left =
+        truth.programs.iter().all(|record| record.role == Role::Server || record.exit_code.is_some());
+    let failed = truth.programs.iter().filter(move |record| were_left && record.has_failed());
+    failed.map(|record| format!("the {}: {}", record.role.name(), record.failure("by itself")))
+}
+
+/// Why a run does not count.
 fn invalid(truth: &Truth) -> Vec<String> {
+    let failed = failures(truth);
     let late = ways(truth).into_iter().filter_map(|(name, way)| {
         let (late, allowed) = (Duration::from_nanos(way.report.lateness.p99_ns), allowed_lateness(way));
         (late > allowed).then(|| {
@@ -166,5 +229,5 @@ fn invalid(truth: &Truth) -> Vec<String> {
             format!("1 of 100 packets {name} came {} late or more; {} at most would count", times.0, times.1)
         })
     });
-    late.collect()
+    late.chain(failed).collect()
 }

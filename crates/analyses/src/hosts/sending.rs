@@ -1,0 +1,231 @@
+//! What held a sender, as its own host tells it: from one sample of the socket to the next.
+//!
+//! A source tells for how long what held it. What that means shows in how round trips went meanwhile: a congestion
+//! window that is used up is the path's capacity while packets wait there, and somebody's lateness while nothing comes.
+
+use super::windows::Windows;
+use slowpath_model::{Bytes, Hold, Instant, SocketSample};
+use std::mem::take;
+use std::time::Duration;
+
+/// What held a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// What its state says.
+    Hold(Hold),
+    /// Its congestion window, or the repair of losses, while packets waited on the path: it gave what it has.
+    FullPath,
+    /// Its congestion window, and no answer came when one was due.
+    Silence,
+}
+
+/// Adds up what held a sender.
+#[derive(Clone, Debug, Default)]
+pub struct Sending {
+    /// In the order of [`Hold::ALL`]: all that was told, and of it what was a full path, and what silence.
+    held: [[Duration; 3]; Hold::ALL.len()],
+    /// The windows that its peer advertised.
+    pub(super) windows: Windows,
+    /// The longest that was told at once of the time that these held it.
+    pub(super) longest_by_window: Duration,
+    /// Until the last sample: what each time was for.
+    look: Vec<(Why, Duration)>,
+    /// Since then: what was told, and until when.
+    told: Vec<(Hold, Duration)>,
+    until: Instant,
+    wrote: bool,
+    last: Option<Last>,
+    /// What came after the last data was sent, as far as one can know.
+    after_all: Duration,
+}
+
+/// The last sample.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    at: Instant,
+    /// Whether it showed a queue on the path.
+    is_full: bool,
+    /// Within what an answer was due.
+    due: Duration,
+}
+
+impl Sending {
+    /// The process has written.
+    pub(super) fn wrote(&mut self, amount: Bytes) {
+        self.wrote |= amount > Bytes::ZERO;
+    }
+
+    /// Something held the sender, until then.
+    pub(super) fn held(&mut self, at: Instant, by: Hold, lasted: Duration) {
+        match self.told.iter_mut().find(|(hold, _)| *hold == by) {
+            Some((_, sum)) => *sum += lasted,
+            None => self.told.push((by, lasted)),
+        }
+        self.until = at;
+        if by == Hold::ReceiveWindow {
+            self.longest_by_window = self.longest_by_window.max(lasted);
+        }
+    }
+
+    /// The socket's state: what did that mean until now?
+    pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
+        let silence = self.silence();
+        let (is_full, was_full) = (shows_queue(sample), self.last.is_some_and(|last| last.is_full));
+        self.look.clear();
+        let (mut by_window, mut idle, mut all) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        for (hold, lasted) in take(&mut self.told) {
+            // It was one thing that held it all the while.
+            let is_silent = matches!(hold, Hold::SlowStart | Hold::CongestionWindow)
+                && !silence.is_zero()
+                && silence <= lasted;
+            // The answer came some time between the last sample and this one: half of that is right on average.
+            let silent = if is_silent { silence + (lasted - silence) / 2 } else { Duration::ZERO };
+            let why = match hold {
+                Hold::CongestionWindow if is_full => Why::FullPath,
+                Hold::Recovery if is_full && was_full => Why::FullPath,
+                _ => Why::Hold(hold),
+            };
+            let full = if why == Why::FullPath { lasted - silent } else { Duration::ZERO };
+            for (sum, lasted) in self.held[hold as usize].iter_mut().zip([lasted, full, silent]) {
+                *sum += lasted;
+            }
+            self.look.extend([(Why::Silence, silent), (why, lasted - silent)]);
+            match hold {
+                Hold::Idle | Hold::Drained => idle += lasted,
+                Hold::ReceiveWindow => by_window += lasted,
+                _ => {}
+            }
+            all += lasted;
+        }
+        self.look.retain(|(_, lasted)| !lasted.is_zero());
+        let is_over = !take(&mut self.wrote) && all == idle;
+        self.after_all = if is_over { self.after_all + idle } else { idle };
+        self.windows.add(sample, by_window);
+        self.last = Some(Last { at, is_full, due: answer_due(sample) });
+    }
+
+    /// How long nothing came at least, if that was longer than it should be: what is told with an answer had begun before
+    /// the last sample.
+    fn silence(&self) -> Duration {
+        let lasted: Duration = self.told.iter().map(|(_, lasted)| *lasted).sum();
+        let began = self.until - lasted;
+        let silent = self.last.and_then(|last| last.at.since(began).filter(|silent| *silent > last.due));
+        silent.unwrap_or_default()
+    }
+
+    /// What it was until the last sample, and for how long.
+    pub fn look(&self) -> &[(Why, Duration)] {
+        &self.look
+    }
+
+    /// All of it. What comes after the last data of a connection that is over held nothing back.
+    pub(super) fn whys(&self, is_over: bool) -> Vec<(Why, Duration)> {
+        let mut whys: Vec<(Why, Duration)> = Vec::new();
+        for (hold, [all, full, silent]) in Hold::ALL.iter().zip(self.held) {
+            let rest = (Why::Hold(*hold), all - full - silent);
+            whys.extend([rest, (Why::FullPath, full), (Why::Silence, silent)]);
+        }
+        whys.extend(self.told.iter().map(|(hold, lasted)| (Why::Hold(*hold), *lasted)));
+        let mut left = if is_over { self.after_all } else { Duration::ZERO };
+        for (why, lasted) in &mut whys {
+            if matches!(why, Why::Hold(Hold::Idle | Hold::Drained)) {
+                let cut = left.min(*lasted);
+                (*lasted, left) = (*lasted - cut, left - cut);
+            }
+        }
+        whys
+    }
+
+    /// For how long each held it, in the order of [`Hold::ALL`].
+    pub fn holds(&self) -> [Duration; Hold::ALL.len()] {
+        self.held.map(|[all, ..]| all)
+    }
+}
+
+/// Whether packets wait on the path: round trips are longer than the shortest by an eighth and more than a scheduler's
+/// whim, and not only some of them. A receiver that delays some of its answers, and a path that paused, make them differ;
+/// a queue makes all of them longer. So twice their mean deviation (RTTVAR: RFC 6298, section 2) is taken from their mean.
+pub fn shows_queue(sample: &SocketSample) -> bool {
+    const WHIM_US: u32 = 500;
+    let most = sample.srtt.zip(sample.min_rtt);
+    most.is_some_and(|(srtt, least)| {
+        let deviation = sample.rttvar.unwrap_or(0).saturating_mul(2);
+        srtt.saturating_sub(deviation) > least.saturating_add((least / 8).max(WHIM_US))
+    })
+}
+
+/// Within what an answer is to be expected: what the timeout would be, were it not for its lower bound (RFC 6298, section
+/// 2.3; `tcp_rto_min`).
+fn answer_due(sample: &SocketSample) -> Duration {
+    let us = sample.srtt.unwrap_or(0).saturating_add(sample.rttvar.unwrap_or(0).saturating_mul(4));
+    Duration::from_micros(us.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::End;
+
+    const LOOK: Duration = Duration::from_millis(100);
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn round_trips(srtt: u32, rttvar: u32) -> SocketSample {
+        let known = |us| Some(us);
+        SocketSample {
+            srtt: known(srtt),
+            rttvar: known(rttvar),
+            min_rtt: known(40_200),
+            ..SocketSample::unknown(End::A)
+        }
+    }
+
+    /// As the kernel said it of a path that was full, of one whose receiver delayed every other answer of a few segments,
+    /// and of one that its packets filled by a twentieth.
+    #[test]
+    fn a_queue_makes_all_round_trips_longer() {
+        assert!(shows_queue(&round_trips(77_200, 1_100)));
+        assert!(!shows_queue(&round_trips(62_400, 21_800)));
+        assert!(!shows_queue(&round_trips(42_200, 100)));
+    }
+
+    /// A path of 8 Mbit/s that stood still: of the time that one answer ended, what was before the last sample was silent for
+    /// certain, and half of the rest.
+    #[test]
+    fn what_is_not_answered_when_it_was_due_is_silence() {
+        let mut sending = Sending::default();
+        let at = |look: u32| Instant::START + LOOK * look;
+        sending.held(at(1), Hold::CongestionWindow, LOOK);
+        sending.sample(at(1), &round_trips(97_800, 1_000));
+        assert_eq!(sending.look(), [(Why::FullPath, LOOK)]);
+        (2..=8).for_each(|look| sending.sample(at(look), &round_trips(97_800, 1_000)));
+        assert_eq!(sending.look(), []);
+        sending.held(at(9), Hold::CongestionWindow, LOOK * 8);
+        sending.sample(at(9), &round_trips(130_000, 80_000));
+        assert_eq!(sending.look(), [(Why::Silence, ms(750)), (Why::Hold(Hold::CongestionWindow), ms(50))]);
+        assert_eq!(sending.holds()[Hold::CongestionWindow as usize], ms(900));
+    }
+
+    /// Each time is for one thing, and all of it is; after the last data there is none while the connection is over.
+    #[test]
+    fn the_time_after_the_last_data_is_left_out() {
+        let mut sending = Sending::default();
+        let at = |look: u32| Instant::START + LOOK * look;
+        let sample = round_trips(40_300, 100);
+        sending.wrote(Bytes::new(200_000));
+        sending.held(at(1), Hold::SlowStart, LOOK);
+        sending.sample(at(1), &sample);
+        sending.held(at(2), Hold::SlowStart, ms(60));
+        sending.held(at(2), Hold::Drained, ms(40));
+        sending.sample(at(2), &sample);
+        sending.held(at(3), Hold::Idle, LOOK);
+        sending.sample(at(3), &sample);
+        let sum = |whys: Vec<(Why, Duration)>| whys.iter().map(|(_, lasted)| *lasted).sum::<Duration>();
+        assert_eq!((sum(sending.whys(false)), sum(sending.whys(true))), (ms(300), ms(160)));
+        sending.wrote(Bytes::new(1));
+        sending.sample(at(4), &sample);
+        assert_eq!(sum(sending.whys(true)), ms(300), "more came");
+    }
+}

@@ -1,0 +1,117 @@
+//! What is killed at any time leaves nothing: no process, no program in the kernel, and no namespace or file beyond the
+//! next start.
+
+use crate::captures::Captures;
+use crate::lab::{document, made_since, namespaces};
+use crate::programs::LISTENING;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, thread};
+
+/// How often; more by `SLOWPATH_KILLS=100`.
+const KILLS: u64 = 10;
+const LATEST: Duration = Duration::from_millis(2500);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const LOADED: &str = "title = \"Loaded\"\nduration = \"20 s\"\n[hosts.receiver]\ncpus = 1\nload = [{ hogs = 3, cpu = 0 }]\n\
+                      [path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \"100 MiB\"\n";
+const SHORT: &str = "title = \"Short\"\nduration = \"5 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \
+                     \"100 KiB\"\n";
+
+/// What it starts goes into the background, and into a session of its own.
+const ASTRAY: &str = "setsid sleep 600 & sleep 600";
+
+const RUNS: [&[&str]; 5] = [
+    &["lab", "run", "loaded.toml"],
+    &["diagnose", "--live", "--raw", "host.raw"],
+    &["sweep", "loaded.toml", "--lab", "--vary", "path.delay=1ms,2ms"],
+    &["lab", "compare", "loaded.toml", "--set", "duration=3s"],
+    &["lab", "run", "loaded.toml", "--server", LISTENING, "--client", ASTRAY],
+];
+
+/// Processes that run this file, or that one of them has started in its folder.
+fn running(binary: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc").expect("proc(5)").flatten().map(|entry| entry.path());
+    let is = |process: &Path, link: &str, what: Option<&Path>| {
+        fs::read_link(process.join(link)).is_ok_and(|found| Some(found.as_path()) == what)
+    };
+    all.filter(|process| is(process, "exe", Some(binary)) || is(process, "cwd", binary.parent())).collect()
+}
+
+/// BPF programs of the whole machine.
+fn programs() -> BTreeSet<u32> {
+    const BPF_PROG_GET_NEXT_ID: i32 = 11;
+    let mut programs = BTreeSet::new();
+    // `union bpf_attr`: the number that the next one comes after, and the next one.
+    let mut attributes = [0_u32; 3];
+    // SAFETY: the kernel reads and writes as many bytes of the live array as it is told.
+    while unsafe {
+        libc::syscall(libc::SYS_bpf, BPF_PROG_GET_NEXT_ID, attributes.as_mut_ptr(), size_of_val(&attributes))
+            == 0
+    } {
+        attributes[0] = attributes[1];
+        programs.insert(attributes[1]);
+    }
+    let error = io::Error::last_os_error();
+    assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{error}");
+    programs
+}
+
+/// Files for the time of a run.
+fn scratch() -> BTreeSet<OsString> {
+    let all = fs::read_dir(env::temp_dir()).expect("a folder for temporary files").flatten();
+    // slowpath-PROCESS-BORN-COUNT
+    let ours = |name: &str| name.starts_with("slowpath-") && name.split('-').count() == 4;
+    all.map(|entry| entry.file_name()).filter(|name| name.to_str().is_some_and(ours)).collect()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn at_any_time_and_nothing_stays() {
+    let folder = Captures::new();
+    let binary = folder.path("slowpath");
+    fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).expect("a folder to write to");
+    fs::write(folder.path("loaded.toml"), LOADED).expect("a folder to write to");
+    fs::write(folder.path("small.toml"), SHORT).expect("a folder to write to");
+    let kills = env::var("SLOWPATH_KILLS").map_or(KILLS, |kills| kills.parse().expect("a number"));
+    let before = (namespaces(), scratch(), programs());
+    let mut at = 0x9e37_79b9_7f4a_7c15_u64;
+    for nth in 0..kills {
+        // A step of xorshift: other times, and the same ones in each run.
+        at ^= at << 13;
+        at ^= at >> 7;
+        at ^= at << 17;
+        let after = LATEST.mul_f64((at >> 11) as f64 / (1_u64 << 53) as f64);
+        let arguments = RUNS[nth as usize % RUNS.len()];
+        let mut child = Command::new(&binary)
+            .args(arguments)
+            .current_dir(folder.path(""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        thread::sleep(after);
+        assert!(child.try_wait().expect("it is ours").is_none(), "{arguments:?} ended before it was killed");
+        child.kill().expect("it runs");
+        child.wait().expect("it is ours");
+        let killed = Instant::now();
+        let gone = || running(&binary).is_empty() && programs().is_subset(&before.2);
+        while !gone() && killed.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let (left, loaded) = (running(&binary), programs());
+        let loaded: Vec<_> = loaded.difference(&before.2).collect();
+        assert!(
+            left.is_empty() && loaded.is_empty(),
+            "{arguments:?} killed after {after:?}: {left:?}, {loaded:?}"
+        );
+    }
+    document(&folder, &["lab", "run", "small.toml", "--json"]);
+    let left = (made_since(&before.0), scratch().difference(&before.1).count());
+    assert_eq!(left, (0, 0), "namespaces and files");
+    println!("{kills} runs killed");
+}

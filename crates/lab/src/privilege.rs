@@ -1,0 +1,89 @@
+//! As whom the lab works: as root, or without privilege as root of namespaces of its own (user_namespaces(7)).
+//!
+//! In namespaces of its own the lab has the same means, for nobody else's devices: they vanish with the process, however
+//! that ends.
+
+use crate::error::LabError;
+use std::fs;
+use std::io;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// As whom the lab works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privilege {
+    /// As root of the machine.
+    Root,
+    /// As root of a user namespace that it has made for itself.
+    OwnNamespace,
+}
+
+/// What an own user namespace does not give, since it concerns the whole machine.
+const LOST: [&str; 3] = [
+    "the path and the captures have no real-time priority, and come later on a busy machine",
+    "receive softirqs run on the CPU that transmits, not on `interrupt-cpu`",
+    "classes before others (SCHED_FIFO, negative nice values) are refused",
+];
+
+static PRIVILEGE: OnceLock<Privilege> = OnceLock::new();
+
+/// As whom this process works since [`obtain`]; as root if it was root, or never asked.
+pub fn held() -> Privilege {
+    PRIVILEGE.get().copied().unwrap_or(Privilege::Root)
+}
+
+/// What this process has to do without, so privileged.
+pub fn lost() -> &'static [&'static str] {
+    match held() {
+        Privilege::Root => &[],
+        Privilege::OwnNamespace => &LOST,
+    }
+}
+
+/// Makes this process able to work: not at all if it is root; else it gets a user, a mount and a network namespace of
+/// its own, for good. Call it before there is a second thread.
+///
+/// # Errors
+/// If the kernel or its administrator does not allow user namespaces, with what would mend it.
+pub fn obtain() -> Result<Privilege, LabError> {
+    if let Some(privilege) = PRIVILEGE.get() {
+        return Ok(*privilege);
+    }
+    let privilege =
+        if is_root() { Privilege::Root } else { enter_own_namespace().map(|()| Privilege::OwnNamespace)? };
+    Ok(*PRIVILEGE.get_or_init(|| privilege))
+}
+
+/// Whether this process is root, if only of its own user namespace.
+pub fn is_root() -> bool {
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+fn enter_own_namespace() -> Result<(), LabError> {
+    let refused = |source: io::Error| LabError::NoNamespace { source };
+    // SAFETY: they have no arguments and cannot fail.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // `ip netns` goes back to the network namespace that it came from, and has to be allowed to.
+    let own = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET;
+    // SAFETY: a plain value; the call moves this process only.
+    if unsafe { libc::unshare(own) } != 0 {
+        return Err(refused(io::Error::last_os_error()));
+    }
+    // Only who cannot change its groups may map one of them by itself (user_namespaces(7)).
+    for (file, text) in [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("0 {user} 1")),
+        ("/proc/self/gid_map", format!("0 {group} 1")),
+    ] {
+        fs::write(file, text).map_err(refused)?;
+    }
+    // `ip netns` keeps namespaces below /run, which is the machine's; it gets one of its own, seen by nobody else.
+    // SAFETY: the strings end with a NUL, and the other pointers may be null.
+    let mounted = unsafe {
+        let all = libc::MS_REC | libc::MS_PRIVATE;
+        libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), all, ptr::null()) == 0
+            && libc::mount(c"tmpfs".as_ptr(), c"/run".as_ptr(), c"tmpfs".as_ptr(), 0, ptr::null()) == 0
+    };
+    if mounted { Ok(()) } else { Err(refused(io::Error::last_os_error())) }
+}

@@ -1,0 +1,59 @@
+//! The kernel's own account of a run: what the probe tells of the sockets on both hosts, kept as it comes.
+
+use crate::background::Background;
+use crate::error::LabError;
+use slowpath_live::{EVERY, Filter, Live, LiveError};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// At work on a thread of its own.
+pub struct Probe(Background<Result<(), LiveError>>);
+
+impl Probe {
+    /// Begins to watch the sockets of these network namespaces, of all if none is named, and to write what is told to a
+    /// file, if there is to be one, that `slowpath_live` replays.
+    ///
+    /// # Errors
+    /// Inside, why this kernel or the missing privilege does not let it; else if the file cannot be made.
+    pub fn start(netns: &[u32], into: Option<&Path>) -> Result<Result<Self, LiveError>, LabError> {
+        let filter = Filter::of_netns(netns);
+        let create = |path| File::create(path).map(BufWriter::new).map_err(LabError::file(path));
+        let out = into.map(create).transpose()?;
+        let (tell, told) = mpsc::channel();
+        // Its parts are not to be moved between threads.
+        let probe = Self(Background::start(move |stop| {
+            let mut live = Live::start(filter)?;
+            if let Some(out) = out {
+                live.record(Box::new(out))?;
+            }
+            let _ = tell.send(());
+            watch(live, stop)
+        }));
+        // A thread that could not begin has hung up.
+        Ok(if told.recv().is_err() {
+            Err(probe.finish().err().unwrap_or(LiveError::BadProbe))
+        } else {
+            Ok(probe)
+        })
+    }
+
+    /// Stops to watch; the file is whole.
+    ///
+    /// # Errors
+    /// If the kernel did not tell, or the file could not be written.
+    pub fn finish(self) -> Result<(), LiveError> {
+        self.0.finish().unwrap_or(Err(LiveError::BadProbe))
+    }
+}
+
+fn watch(mut live: Live, stop: &AtomicBool) -> Result<(), LiveError> {
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(EVERY);
+        live.tell(&mut ())?;
+    }
+    live.finish(&mut ()).map(drop)
+}

@@ -1,0 +1,150 @@
+//! The kernel's own path, where the kernel has one: what was asked of it is what packets meet.
+
+mod transfer;
+
+use slowpath_lab::case::{Carrier, Case, Set, Settings};
+use slowpath_lab::host::DEVICE;
+use slowpath_lab::namespaces::{Namespaces, Place};
+use slowpath_lab::path::jitter::JitterConfig;
+use slowpath_lab::path::link::{LinkConfig, QueueLimit};
+use slowpath_lab::path::loss::LossConfig;
+use slowpath_lab::path::{DropReason, PathConfig};
+use slowpath_lab::run::{self, Keep, Packing};
+use slowpath_lab::workload::{Stream, Workload, Writer};
+use slowpath_lab::{netem, testbed};
+use slowpath_live::TcpInfo;
+use std::net::IpAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+use transfer::transfer;
+
+const BYTES: usize = 1_000_000;
+const RATE_BIT_PER_S: u64 = 20_000_000;
+const DELAY: Duration = Duration::from_millis(20);
+
+fn way(loss: Vec<LossConfig>) -> PathConfig {
+    PathConfig {
+        loss,
+        link: Some(LinkConfig {
+            rate_bit_per_s: RATE_BIT_PER_S,
+            queue: QueueLimit::Packets(40),
+            stalls: Vec::new(),
+        }),
+        delay_ns: DELAY.as_nanos() as u64,
+        ..PathConfig::default()
+    }
+}
+
+/// Frames that a host's interface has received and sent (`dev_seq_printf_stats`).
+fn frames(namespaces: &Namespaces, place: Place) -> [u64; 2] {
+    let text = namespaces.inside(place, || Ok(std::fs::read_to_string("/proc/thread-self/net/dev").unwrap()));
+    let text = text.unwrap();
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'));
+    let numbers: Vec<u64> = line.unwrap().split_ascii_whitespace().map(|n| n.parse().unwrap()).collect();
+    [numbers[1], numbers[9]]
+}
+
+/// Sends from the sender's host to the receiver's; gives how long that took and the least round trip.
+fn timed(namespaces: &Namespaces, to: IpAddr) -> (Duration, Duration) {
+    let sent: Vec<u8> = (0..BYTES).map(|n| (n * 31 % 251) as u8).collect();
+    let began = Instant::now();
+    let (received, stream) = transfer(namespaces, to, &sent);
+    let took = began.elapsed();
+    assert!(received == sent, "other bytes arrived");
+    (took, Duration::from_micros(TcpInfo::of(&stream).unwrap().min_rtt_us.into()))
+}
+
+/// Whether the kernel has it; if not, that is said.
+fn is_there() -> bool {
+    let tried = netem::is_there();
+    if let Err(error) = &tried {
+        println!("not judged: netem: {error}");
+    }
+    tried.is_ok()
+}
+
+/// From building the hosts to writing the files; the checks that every run has to pass hold.
+#[test]
+#[ignore = "needs root"]
+fn a_case_runs_over_it() {
+    if !is_there() {
+        return;
+    }
+    let workload = Workload::Streams(vec![Stream::one(Writer::Total { bytes: BYTES as u64 / 4 })]);
+    let rtt_ns = 2 * DELAY.as_nanos() as u64;
+    let case = Case::new(Set::Fresh, "netem", "path/bottleneck-full", RATE_BIT_PER_S, rtt_ns, workload);
+    let case = case.with(|settings| settings.carrier = Carrier::Netem);
+    let folder = std::env::temp_dir().join(format!("netem-of-a-test-{}", std::process::id()));
+    let outcome = run::run(&case, &folder, Keep { packing: Packing::Quick, probe: false }).unwrap();
+    let truth = outcome.truth;
+    assert!(outcome.written, "{:?}", truth.checks);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(truth.path.cost.is_none(), "nobody of ours carried anything");
+    assert_eq!(truth.connections[0].receiver.read_bytes, BYTES as u64 / 4);
+    assert!(truth.path.forward.report.delivered_packets >= BYTES as u64 / 4 / 1448);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn packets_meet_what_was_asked_of_the_kernel() {
+    if !is_there() {
+        return;
+    }
+    let settings = Settings { carrier: Carrier::Netem, ..Settings::plain() };
+    let (namespaces, hosts) = testbed::build(&settings).unwrap();
+    let ways = [way(vec![LossConfig::Random { probability_ppm: 20_000 }]), way(Vec::new())];
+    let ways = [&ways[0], &ways[1]];
+    netem::install(&namespaces, ways).unwrap();
+    let before = [Place::Sender, Place::Receiver].map(|place| frames(&namespaces, place));
+    let (took, least) = timed(&namespaces, hosts.receiver);
+    thread::sleep(4 * DELAY + Duration::from_millis(200));
+    let after = [Place::Sender, Place::Receiver].map(|place| frames(&namespaces, place));
+    let [forward, backward] = netem::reports(&namespaces, ways).unwrap();
+    assert!(least >= 2 * DELAY, "the path beats its delay: {least:?}");
+    let line = Duration::from_secs_f64(BYTES as f64 * 8.0 / RATE_BIT_PER_S as f64);
+    assert!(took >= line, "the link beats its rate: {took:?}");
+    // Every frame that a host sent was offered, and every one that was delivered the other host received.
+    for (report, from, to) in [(&forward, 0, 1), (&backward, 1, 0)] {
+        assert!(report.is_conserved(), "{report:?}");
+        assert_eq!(report.delivered_packets, after[to][0] - before[to][0], "{report:?}");
+        assert_eq!(report.totals.offered_packets, after[from][1] - before[from][1], "{report:?}");
+    }
+    let by_chance = forward.totals.dropped_packets.get(&DropReason::Random).copied().unwrap_or(0);
+    // Of some seven hundred packets; less than one in a hundred thousand such runs loses so few, or so many.
+    assert!(
+        (1..=40).contains(&by_chance),
+        "{by_chance} lost by chance of {}",
+        forward.totals.offered_packets
+    );
+    assert!(!backward.totals.dropped_packets.contains_key(&DropReason::Random), "{backward:?}");
+}
+
+/// Bursts, copies and a delay that varies: more comes than was sent, and less.
+#[test]
+#[ignore = "needs root"]
+fn the_kernel_takes_all_that_it_is_told() {
+    if !is_there() {
+        return;
+    }
+    let settings = Settings { carrier: Carrier::Netem, ..Settings::plain() };
+    let (namespaces, hosts) = testbed::build(&settings).unwrap();
+    let bursts =
+        LossConfig::Bursts { good_to_bad_ppm: 10_000, bad_to_good_ppm: 500_000, bad_loss_ppm: 1_000_000 };
+    let config = PathConfig {
+        loss: vec![bursts],
+        delay_ns: 2_000_500,
+        jitter: Some(JitterConfig { up_to_ns: 1_000_001, overtakes: true }),
+        duplicate_ppm: 20_000,
+        ..PathConfig::default()
+    };
+    let ways = [&config, &PathConfig::default()];
+    netem::install(&namespaces, ways).unwrap();
+    let (_, least) = timed(&namespaces, hosts.receiver);
+    assert!(least >= Duration::from_millis(2), "{least:?}");
+    let [forward, _] = netem::reports(&namespaces, ways).unwrap();
+    assert!(forward.is_conserved(), "{forward:?}");
+    let dropped = &forward.totals.dropped_packets;
+    assert!(dropped.keys().eq([&DropReason::Burst]), "{dropped:?}");
+    let frames = frames(&namespaces, Place::Sender)[1];
+    assert!(forward.totals.offered_packets > frames, "no copy of {frames}: {forward:?}");
+}

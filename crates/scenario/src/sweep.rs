@@ -1,0 +1,96 @@
+//! The runs that are made of one scenario, each with other values.
+
+use crate::file::Override;
+
+/// What differs from run to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sweep {
+    /// Every value of each of these with every value of the others.
+    pub vary: Vec<Vary>,
+    /// Runs beside those, each of the scenario as it stands but for some values.
+    pub tries: Vec<Try>,
+}
+
+/// A key and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vary {
+    /// The key, as `--set` names it.
+    pub key: String,
+    /// For each value what puts it there.
+    pub values: Vec<Override>,
+}
+
+/// A run with some other values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Try {
+    /// What it is about.
+    pub name: String,
+    /// The values.
+    pub set: Vec<Override>,
+}
+
+/// One run of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The name of what is tried, if it is none of the grid.
+    pub name: Option<String>,
+    /// What it puts in the place of the scenario's values: of the grid one for each key, in their order.
+    pub set: Vec<Override>,
+}
+
+/// More runs than this are several sweeps.
+pub const MOST_CASES: usize = 100_000;
+
+impl Sweep {
+    /// How many runs there are.
+    pub fn len(&self) -> usize {
+        let each = self.vary.iter().map(|vary| vary.values.len());
+        let grid = if self.vary.is_empty() { 0 } else { each.fold(1, usize::saturating_mul) };
+        grid.saturating_add(self.tries.len())
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The runs: the grid, the last key's values the fastest, and then what is tried.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut grid = if self.vary.is_empty() { Vec::new() } else { vec![Vec::new()] };
+        for vary in &self.vary {
+            let longer = |set: &Vec<Override>| {
+                let set = set.clone();
+                vary.values.iter().map(move |value| [set.as_slice(), std::slice::from_ref(value)].concat())
+            };
+            grid = grid.iter().flat_map(longer).collect();
+        }
+        let grid = grid.into_iter().map(|set| Case { name: None, set });
+        let tries = self.tries.iter().map(|one| Case { name: Some(one.name.clone()), set: one.set.clone() });
+        grid.chain(tries).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_has_every_value_with_every_other() {
+        let of = |text: &str| text.parse::<Override>().unwrap();
+        let vary = |key: &str, values: &[&str]| Vary {
+            key: key.to_owned(),
+            values: values.iter().map(|value| of(&format!("{key}={value}"))).collect(),
+        };
+        let tries = vec![Try { name: "both".to_owned(), set: vec![of("a=7"), of("b=8")] }];
+        let sweep = Sweep { vary: vec![vary("a", &["1", "2"]), vary("b", &["3", "4", "5"])], tries };
+        let cases = sweep.cases();
+        assert_eq!((cases.len(), sweep.len()), (7, 7));
+        let texts = |case: &Case| case.set.iter().map(Override::text).collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            cases.iter().map(texts).collect::<Vec<_>>()[..4],
+            ["a=1 b=3", "a=1 b=4", "a=1 b=5", "a=2 b=3"]
+        );
+        assert_eq!((cases[6].name.as_deref(), texts(&cases[6])), (Some("both"), "a=7 b=8".to_owned()));
+        assert!(Sweep::default().cases().is_empty() && Sweep::default().is_empty());
+    }
+}

@@ -1,0 +1,287 @@
+//! What the probe added up, as events: of each socket the difference to the last time.
+
+use crate::drops::{Counts, Drops, Reasons};
+use crate::raw::{Closing, Look};
+use crate::record::{self, Account, HELD, NoRecord, Record, Sample, Turn, WAITS};
+use crate::table::{Owner, Table};
+use bytemuck::Zeroable;
+use slowpath_model::{
+    Bytes, End, Event, EventKind, FlowId, Instant, Mark, Sink, SocketSample, Wait, measured,
+};
+use std::collections::HashMap;
+use std::iter::zip;
+use std::time::Duration;
+
+/// What the probe should have seen, and what it saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Segments of data that the kernel counted for the watched sockets (`tcpi_data_segs_in`).
+    pub kernel_segments: u64,
+    /// Of these, those that the probe took into account.
+    pub segments: u64,
+    /// Of these, those that bore no stamp of their arrival.
+    pub unstamped: u64,
+    /// What the probe told, and there was no room to.
+    pub untold: u64,
+    /// Sockets for which the kernel had no memory.
+    pub unwatched: u64,
+    /// Sockets that were watched.
+    pub sockets: u64,
+    /// Timeouts that were taken back (`TCPLossUndo`).
+    pub undone: Option<Counted>,
+    /// Windows that closed (`TCPToZeroWindowAdv`).
+    pub zero_windows: Option<Counted>,
+    /// Times that a program was to run on top of itself, and did not.
+    pub skipped: u64,
+}
+
+/// What remains to be told when nothing more is watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// What the probe should have seen.
+    pub check: Check,
+    /// What the kernel dropped.
+    pub drops: Drops,
+    /// How long the receive softirqs of this host waited to run, and how many of them.
+    pub softirqs: Vec<(Duration, u32)>,
+}
+
+/// What the kernel counted in this process's network namespace, and what the probe did; known where all of that is
+/// watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// The kernel.
+    pub kernel: u64,
+    /// The probe.
+    pub probe: u64,
+}
+
+impl Counted {
+    /// Whether both say the same.
+    pub const fn agrees(&self) -> bool {
+        self.kernel == self.probe
+    }
+}
+
+/// What was last told of a socket.
+struct Told {
+    account: Account,
+    /// What the process wrote, at most: a look may come between two numbers of which it is made, and see less.
+    written: u64,
+}
+
+/// Makes events of what the probe tells. It touches no kernel: records can be played to it again.
+#[derive(Default)]
+pub struct Decoder {
+    table: Table<Box<Told>>,
+    epoch_ns: Option<u64>,
+    latest: Instant,
+    /// Turns of sockets of which nothing was told yet: that comes with the same look. No more than the ring holds.
+    early: HashMap<u64, Vec<Turn>>,
+    /// Sockets that ended since the last look: the other end may be told of in the same.
+    ended: Vec<u64>,
+    /// The network namespace whose counters are compared.
+    home: Option<u32>,
+    check: Check,
+    drops: Counts,
+}
+
+impl Decoder {
+    /// Begins with nothing. The network namespace is that whose counters are compared.
+    pub fn new(home: Option<u32>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
+    /// Makes events of what a look at the probe gave.
+    ///
+    /// # Errors
+    /// At the first record that is none, after all before it.
+    pub fn look(&mut self, look: &Look, sink: &mut impl Sink) -> Result<(), NoRecord> {
+        self.table.begin();
+        for bytes in [&look.told, &look.flows] {
+            record::each(bytes, |record| self.take(record, sink))?;
+        }
+        self.sweep(sink);
+        Ok(())
+    }
+
+    /// Whose the sockets are of which was told last.
+    pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
+        self.table.owners()
+    }
+
+    /// The time of day of instant 0, in nanoseconds since 1970.
+    pub fn epoch_ns(&self) -> Option<i64> {
+        self.epoch_ns.map(u64::cast_signed)
+    }
+
+    /// The time of the last event, from the first.
+    pub fn latest(&self) -> Duration {
+        self.latest.since(Instant::START).unwrap_or_default()
+    }
+
+    fn take(&mut self, record: Record<'_>, sink: &mut impl Sink) {
+        match record {
+            Record::Alive(account) => self.account(account, sink),
+            Record::Ended(account) => {
+                self.account(account, sink);
+                self.ended.push(account.flow.cookie);
+            }
+            Record::Turn(turn) => self.turn(turn, sink),
+        }
+    }
+
+    /// All that live were told: a socket that was not is gone, and its end could not be told.
+    fn sweep(&mut self, sink: &mut impl Sink) {
+        let Self { table, ended, check, home, .. } = self;
+        let ended: Vec<_> = ended.drain(..).filter_map(|cookie| table.forget(cookie, sink)).collect();
+        let gone = ended.into_iter().chain(table.sweep(sink));
+        gone.for_each(|last| check.add(&last.account, *home));
+        self.early.clear();
+    }
+
+    /// Nothing more comes. What is read at the end, if that is known.
+    pub fn finish(
+        self,
+        sink: &mut impl Sink,
+        closing: Option<&Closing>,
+        softirqs: &record::Waits,
+        reasons: &Reasons,
+    ) -> Rest {
+        let Self { table, home, mut check, drops, .. } = self;
+        table.finish(sink).for_each(|last| check.add(&last.account, home));
+        let closing = closing.copied().unwrap_or_else(Closing::zeroed);
+        let compared = |kernel, probe: Option<Counted>| {
+            probe.filter(|_| closing.is_counted != 0).map(|probe| Counted { kernel, ..probe })
+        };
+        let check = Check {
+            untold: closing.totals.ring_full,
+            unwatched: closing.totals.no_memory,
+            skipped: closing.skipped,
+            undone: compared(closing.undone, check.undone),
+            zero_windows: compared(closing.zero_windows, check.zero_windows),
+            ..check
+        };
+        let softirqs = softirqs.since(&Zeroable::zeroed()).collect();
+        Rest { check, drops: drops.finish(&closing.dropped, reasons), softirqs }
+    }
+
+    fn at(&mut self, nanos: u64) -> Instant {
+        let epoch = *self.epoch_ns.get_or_insert(nanos);
+        let at = Instant::from_nanos(nanos.cast_signed().wrapping_sub(epoch.cast_signed()));
+        self.latest = self.latest.max(at);
+        at
+    }
+
+    fn turn(&mut self, turn: &Turn, sink: &mut impl Sink) {
+        let at = self.at(turn.at_ns);
+        let Some(mark) = turn.mark() else { return };
+        match self.table.get(turn.cookie) {
+            Some(socket) => {
+                let end = socket.end;
+                sink.accept(socket.flow, &Event { at, kind: EventKind::Marked { end, mark } });
+            }
+            None => self.early.entry(turn.cookie).or_default().push(*turn),
+        }
+    }
+
+    fn account(&mut self, account: &Account, sink: &mut impl Sink) {
+        let Account { flow, sample, .. } = account;
+        let at = self.at(sample.at_ns);
+        // What holds now is told with the next segment.
+        let held_until = self.at(flow.last_ns);
+        let begun = || Box::new(Told { account: account.begun(), written: 0 });
+        let Self { table, drops, .. } = self;
+        let (socket, was_known) = table.seen(flow.cookie, flow.ends(), begun, sink);
+        self.check.sockets += u64::from(!was_known);
+        socket.owner = Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns };
+        let (end, before) = (socket.end, &socket.before.account);
+        let mut tell = |kind| {
+            let at = if matches!(kind, EventKind::Held { .. }) { held_until } else { at };
+            sink.accept(socket.flow, &Event { at, kind });
+        };
+        if let Some(amount) = growth(account.written(), socket.before.written) {
+            tell(EventKind::Written { end, amount });
+        }
+        for (on, (now, before)) in zip(WAITS, zip(&flow.waits, &before.flow.waits)) {
+            for (lasted, count) in now.since(before) {
+                let (amount, times) = if on == Wait::ReceiveQueue { (count, 1) } else { (0, count) };
+                let amount = Bytes::new(amount.into());
+                tell(EventKind::Waited { end, on, lasted, amount, times: times.into() });
+            }
+        }
+        if let Some(amount) = growth(flow.read, before.flow.read) {
+            tell(EventKind::Read { end, amount });
+        }
+        for (by, (now, before)) in zip(HELD, zip(flow.held_ns, before.flow.held_ns)) {
+            if now > before {
+                tell(EventKind::Held { end, by, lasted: Duration::from_nanos(now - before) });
+            }
+        }
+        for _ in 0..flow.timeouts.wrapping_sub(before.flow.timeouts).min(MOST_TIMEOUTS) {
+            tell(EventKind::Marked { end, mark: Mark::Timeout });
+        }
+        tell(EventKind::Sampled(sample.of(end)));
+        drops.add((socket.flow, end), account, before);
+        let written = socket.before.written.max(account.written());
+        *socket.before = Told { account: *account, written };
+        for turn in self.early.remove(&flow.cookie).unwrap_or_default() {
+            self.turn(&turn, sink);
+        }
+    }
+}
+
+/// What came to an amount since the last time.
+pub(crate) fn growth(now: u64, before: u64) -> Option<Bytes> {
+    (now > before).then(|| Bytes::new(now - before))
+}
+
+/// Of one socket between two looks: a timeout takes 200 ms.
+pub(crate) const MOST_TIMEOUTS: u32 = 1000;
+
+impl Check {
+    fn add(&mut self, Account { sample, flow, .. }: &Account, home: Option<u32>) {
+        self.kernel_segments += u64::from(sample.data_segs_in.wrapping_sub(flow.segments_before));
+        // Of what comes from a file nothing can be relied on.
+        self.segments = self.segments.saturating_add(flow.segments);
+        self.unstamped = self.unstamped.saturating_add(flow.unstamped);
+        if let Some(home) = home {
+            let is_here = u64::from(flow.netns == home);
+            self.undone.get_or_insert_default().probe += is_here * u64::from(flow.timeouts_undone);
+            self.zero_windows.get_or_insert_default().probe += is_here * u64::from(flow.zero_windows);
+        }
+    }
+}
+
+impl Sample {
+    /// As an event.
+    fn of(&self, end: End) -> SocketSample {
+        SocketSample {
+            ca_state: self.ca_state(),
+            snd_cwnd: Some(self.snd_cwnd),
+            snd_ssthresh: Some(self.snd_ssthresh),
+            srtt: measured(self.srtt_us),
+            rttvar: measured(self.srtt_us).map(|_| self.rttvar_us),
+            min_rtt: measured(self.min_rtt_us),
+            rto: measured(self.rto_us),
+            snd_wnd: Some(self.snd_wnd),
+            rcv_wnd: Some(self.rcv_wnd),
+            packets_out: Some(self.packets_out),
+            sacked_out: Some(self.sacked_out),
+            lost_out: Some(self.lost_out),
+            retrans_out: Some(self.retrans_out),
+            notsent: Some(self.notsent),
+            wmem_queued: Some(self.wmem_queued),
+            sndbuf: Some(self.sndbuf),
+            receive_queue: Some(self.receive_queue),
+            rmem_alloc: Some(self.rmem_alloc),
+            rcvbuf: Some(self.rcvbuf),
+            backlog: Some(self.backlog),
+            snd_mss: Some(self.mss),
+            rcv_rtt: measured(self.rcv_rtt_us),
+            total_retrans: Some(self.total_retrans),
+            data_segs_in: Some(self.data_segs_in),
+            ..SocketSample::unknown(end)
+        }
+    }
+}

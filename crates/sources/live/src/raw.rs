@@ -1,0 +1,316 @@
+//! What the probe told, in a file, as it came: so that what is made of it can be tried again without root, on another
+//! machine, by another version.
+//!
+//! A file is a [`Header`] and then frames: what it is and how many bytes follow, both as 32 bits, and these. Numbers are as
+//! the machine has them that wrote; one with another byte order cannot read them and says so.
+
+use crate::drops::Reasons;
+use crate::record::{Account, Totals, Turn, Waits};
+use bytemuck::{Pod, Zeroable};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+use zstd::stream::read::Decoder;
+
+/// What a file begins with.
+const MAGIC: [u8; 16] = *b"slowpath-probe\n\0";
+/// What a frame of zstd begins with (RFC 8878, section 3.1.1).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Counted up with every change of the records' layout.
+const VERSION: u32 = 2;
+const BYTE_ORDER: u32 = 0x0102_0304;
+/// Reasons that are counted for the host: `REASONS`, bpf/drops.h.
+pub(crate) const REASONS: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 16],
+    byte_order: u32,
+    version: u32,
+    account_bytes: u32,
+    turn_bytes: u32,
+    closing_bytes: u32,
+    /// The network namespace whose counters are compared; 0 is none.
+    home: u32,
+}
+
+const HEADER: Header = Header {
+    magic: MAGIC,
+    byte_order: BYTE_ORDER,
+    version: VERSION,
+    account_bytes: size_of::<Account>() as u32,
+    turn_bytes: size_of::<Turn>() as u32,
+    closing_bytes: size_of::<Closing>() as u32,
+    home: 0,
+};
+
+/// What is read when nothing more is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Closing {
+    /// What the probe counted of the whole host.
+    pub totals: Totals,
+    /// Times that a program was to run on top of itself.
+    pub skipped: u64,
+    /// For how long it was watched.
+    pub lasted_ns: u64,
+    /// Whether the kernel's counters are known, of which the next are.
+    pub is_counted: u64,
+    /// What came to `TCPLossUndo`.
+    pub undone: u64,
+    /// What came to `TCPToZeroWindowAdv`.
+    pub zero_windows: u64,
+    /// What was dropped of no watched socket, by the number of the reason.
+    pub dropped: [u64; REASONS],
+}
+
+/// What a look at the probe gave: records, one behind the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// What it told since the last one.
+    pub told: Vec<u8>,
+    /// The flows that live.
+    pub flows: Vec<u8>,
+}
+
+const TOLD: u32 = 1;
+/// The last of a look.
+const FLOWS: u32 = 2;
+const NAMES: u32 = 3;
+const UNSEEN: u32 = 4;
+const CLOSING: u32 = 5;
+/// Before the closing one.
+const SOFTIRQS: u32 = 6;
+
+/// Writes what the probe tells.
+pub struct RawWriter {
+    out: Box<dyn Write>,
+}
+
+impl RawWriter {
+    pub(crate) fn begin(
+        mut out: Box<dyn Write>,
+        home: Option<u32>,
+        reasons: &Reasons,
+        unseen: &[&str],
+    ) -> io::Result<Self> {
+        out.write_all(bytemuck::bytes_of(&Header { home: home.unwrap_or(0), ..HEADER }))?;
+        let mut writer = Self { out };
+        let names: String = reasons.0.iter().map(|(number, name)| format!("{number} {name}\n")).collect();
+        writer.frame(NAMES, names.as_bytes())?;
+        writer.frame(UNSEEN, unseen.join("\n").as_bytes())?;
+        Ok(writer)
+    }
+
+    pub(crate) fn look(&mut self, look: &Look) -> io::Result<()> {
+        self.frame(TOLD, &look.told)?;
+        self.frame(FLOWS, &look.flows)
+    }
+
+    pub(crate) fn end(&mut self, closing: &Closing, softirqs: &Waits) -> io::Result<()> {
+        self.frame(SOFTIRQS, bytemuck::bytes_of(softirqs))?;
+        self.frame(CLOSING, bytemuck::bytes_of(closing))?;
+        self.out.flush()
+    }
+
+    fn frame(&mut self, kind: u32, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.out.write_all(&kind.to_ne_bytes())?;
+        self.out.write_all(&length.to_ne_bytes())?;
+        self.out.write_all(bytes)
+    }
+}
+
+/// Why a file cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RawError {
+    /// It is another file.
+    #[error("these are no records of the probe")]
+    OtherFile,
+    /// It was written on a machine with another byte order.
+    #[error("these records are of a machine with another byte order")]
+    ByteOrder,
+    /// It was written by another version.
+    #[error(
+        "these records are of version {version}, with accounts of {bytes} bytes; this slowpath reads version {VERSION}, \
+         with accounts of {} bytes", size_of::<Account>()
+    )]
+    OtherVersion {
+        /// The file's.
+        version: u32,
+        /// Of an account there.
+        bytes: u32,
+    },
+    /// It stops in the middle.
+    #[error("the file ends at byte {at}, within a frame or before the closing one")]
+    Truncated {
+        /// Where.
+        at: u64,
+    },
+    /// A frame that is none, or none that fits here.
+    #[error("byte {at}: a frame of kind {kind} with {bytes} bytes makes no sense there")]
+    BadFrame {
+        /// Where it begins.
+        at: u64,
+        /// What it says it is.
+        kind: u32,
+        /// How long it says it is.
+        bytes: u32,
+    },
+    /// What is in a frame is no record.
+    #[error("before byte {at}: {source}")]
+    NoRecord {
+        /// Where the frame ends.
+        at: u64,
+        /// What there is.
+        source: crate::record::NoRecord,
+    },
+    /// The file cannot be read.
+    #[error("byte {at}: {source}")]
+    Io {
+        /// Where.
+        at: u64,
+        /// What came back.
+        source: io::Error,
+    },
+}
+
+/// A file of these records, plain or packed with zstd; `None` if it is another one, or none from which nothing must be
+/// taken away, such as a pipe.
+///
+/// # Errors
+/// If it is there and cannot be read.
+pub fn open(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let mut begins = Vec::new();
+    File::open(path)?.take(4).read_to_end(&mut begins)?;
+    let is_packed = begins == ZSTD;
+    let from = || -> io::Result<Box<dyn Read>> {
+        let file = File::open(path)?;
+        Ok(if is_packed { Box::new(Decoder::new(file)?) } else { Box::new(BufReader::new(file)) })
+    };
+    let mut magic = [0; MAGIC.len()];
+    // What is too short, or damaged before its packing ends, is not ours to tell.
+    let is_it = from()?.read_exact(&mut magic).is_ok() && magic == MAGIC;
+    is_it.then(from).transpose()
+}
+
+/// What stands in a file, piece by piece.
+#[derive(Debug)]
+pub enum Piece {
+    /// A look.
+    Look(Look),
+    /// The end.
+    End(Box<Closing>),
+}
+
+/// Reads what a [`RawWriter`] wrote.
+#[derive(Debug)]
+pub struct RawReader<R> {
+    from: R,
+    at: u64,
+    /// The network namespace whose counters are compared.
+    pub home: Option<u32>,
+    /// The reasons' names.
+    pub reasons: Reasons,
+    /// What could not be seen where it was written.
+    pub unseen: Vec<String>,
+    /// How long the host's receive softirqs waited to run.
+    pub softirqs: Waits,
+}
+
+impl<R: Read> RawReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// If it is another file, or of another version.
+    pub fn new(from: R) -> Result<Self, RawError> {
+        let (reasons, unseen) = (Reasons::default(), Vec::new());
+        let softirqs = Waits::zeroed();
+        let mut reader = Self { from, at: 0, home: None, reasons, unseen, softirqs };
+        let bytes = reader.bytes(size_of::<Header>() as u64)?;
+        let header: Header = match bytes.get(..size_of::<Header>()) {
+            Some(whole) => bytemuck::pod_read_unaligned(whole),
+            None if bytes.starts_with(&MAGIC) => return Err(RawError::Truncated { at: reader.at }),
+            None => return Err(RawError::OtherFile),
+        };
+        let Header { version, account_bytes, home, .. } = header;
+        match header {
+            Header { magic, .. } if magic != MAGIC => Err(RawError::OtherFile),
+            Header { byte_order, .. } if byte_order != BYTE_ORDER => Err(RawError::ByteOrder),
+            _ if header != (Header { home, ..HEADER }) => {
+                Err(RawError::OtherVersion { version, bytes: account_bytes })
+            }
+            _ => Ok(Self { home: (home != 0).then_some(home), ..reader }),
+        }
+    }
+
+    /// Where it has come to, in bytes.
+    pub const fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The next look, or the end.
+    ///
+    /// # Errors
+    /// If the file ends before, or makes no sense. What was read until then is sound.
+    pub fn piece(&mut self) -> Result<Piece, RawError> {
+        let mut told = Vec::new();
+        loop {
+            let at = self.at;
+            let (kind, bytes) = self.frame()?;
+            match kind {
+                TOLD => told.extend(bytes),
+                FLOWS => return Ok(Piece::Look(Look { told, flows: bytes })),
+                NAMES => self.reasons = names(&bytes),
+                UNSEEN => self.unseen = lines(&bytes),
+                SOFTIRQS if bytes.len() == size_of::<Waits>() => {
+                    self.softirqs = bytemuck::pod_read_unaligned(&bytes);
+                }
+                CLOSING if bytes.len() == size_of::<Closing>() => {
+                    return Ok(Piece::End(Box::new(bytemuck::pod_read_unaligned(&bytes))));
+                }
+                _ => return Err(RawError::BadFrame { at, kind, bytes: bytes.len() as u32 }),
+            }
+        }
+    }
+
+    fn frame(&mut self) -> Result<(u32, Vec<u8>), RawError> {
+        let head = self.bytes(8)?;
+        let truncated = |at| RawError::Truncated { at };
+        let (Some(kind), Some(length)) = (head.first_chunk(), head.last_chunk().filter(|_| head.len() == 8))
+        else {
+            return Err(truncated(self.at));
+        };
+        let (kind, length) = (u32::from_ne_bytes(*kind), u32::from_ne_bytes(*length));
+        let bytes = self.bytes(length.into())?;
+        if bytes.len() < length as usize { Err(truncated(self.at)) } else { Ok((kind, bytes)) }
+    }
+
+    /// So many bytes, or all that there are: memory is only taken for what is there.
+    fn bytes(&mut self, count: u64) -> Result<Vec<u8>, RawError> {
+        let mut bytes = Vec::new();
+        let read = self.from.by_ref().take(count).read_to_end(&mut bytes);
+        self.at += bytes.len() as u64;
+        read.map_err(|source| RawError::Io { at: self.at, source })?;
+        Ok(bytes)
+    }
+}
+
+fn lines(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+fn names(bytes: &[u8]) -> Reasons {
+    let lines = lines(bytes);
+    let named = lines.iter().filter_map(|line| {
+        let (number, name) = line.split_once(' ')?;
+        Some((number.parse().ok()?, name.to_owned()))
+    });
+    Reasons(named.collect::<BTreeMap<u32, String>>())
+}

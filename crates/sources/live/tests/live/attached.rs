@@ -1,0 +1,178 @@
+//! The probe in whatever kernel this is: what it reads, what it lacks, and that nothing of it stays.
+
+use crate::hosts::{connect, in_own_namespace, netns, start};
+use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use slowpath_live::Own;
+use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Sink, SocketSample};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::iter::zip;
+use std::thread;
+use std::time::Duration;
+
+/// What each socket was last said to be like, by its own port.
+#[derive(Default)]
+struct Samples {
+    keys: BTreeMap<FlowId, FlowKey>,
+    last: BTreeMap<u16, SocketSample>,
+}
+
+impl Sink for Samples {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.keys.insert(flow, *key);
+    }
+
+    fn accept(&mut self, flow: FlowId, event: &Event) {
+        if let EventKind::Sampled(sample) = event.kind {
+            self.last.insert(self.keys[&flow].endpoint(sample.end).port, sample);
+        }
+    }
+
+    fn close(&mut self, _: FlowId, _: FlowEnd) {}
+}
+
+impl Samples {
+    /// The numbers that both know and of which they say different things.
+    fn differences(&self, other: &Self) -> Vec<String> {
+        assert_eq!(self.last.keys().collect::<Vec<_>>(), other.last.keys().collect::<Vec<_>>());
+        let pairs = zip(&self.last, other.last.values());
+        let of_socket = |((port, one), other): ((&u16, &SocketSample), &SocketSample)| {
+            let values = zip(SocketSample::FIELDS, zip(one.values(), other.values()));
+            let wrong = values.filter(|(_, (one, other))| one.is_some() && other.is_some() && one != other);
+            wrong
+                .map(|((name, ..), (one, other))| format!("{name} of port {port}: {one:?}, {other:?}"))
+                .collect::<Vec<_>>()
+        };
+        pairs.flat_map(of_socket).collect()
+    }
+
+    /// How many numbers both know.
+    fn known(&self, other: &Self) -> usize {
+        let values = zip(self.last.values(), other.last.values());
+        let both = values.flat_map(|(one, other)| zip(one.values(), other.values()));
+        both.filter(|(one, other)| one.is_some() && other.is_some()).count()
+    }
+}
+
+/// The probe finds its fields by their names in the kernel's types. What it reads there is what the kernel itself says of
+/// the same socket (`struct tcp_info`, SK_MEMINFO).
+#[test]
+#[ignore = "needs root"]
+fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
+    in_own_namespace(|| {
+        let mut live = start();
+        let mut own = Own::start(None).expect("it answers");
+        let (mut client, mut server) = connect();
+        for _ in 0..20 {
+            client.write_all(&[7; 20_000]).expect("it is read");
+            server.read_exact(&mut [0; 19_000]).expect("it is written");
+            server.write_all(&[7; 500]).expect("it is taken");
+        }
+        let (mut probe, mut kernel) = (Samples::default(), Samples::default());
+        // Until the last ACK has come and nothing changes any more.
+        let differ = (0..40).map(|_| {
+            thread::sleep(Duration::from_millis(50));
+            live.tell(&mut probe).expect("it tells");
+            own.tell(&mut kernel).expect("it answers");
+            probe.differences(&kernel)
+        });
+        let last = differ.take_while(|found| !found.is_empty()).last();
+        let differences = probe.differences(&kernel);
+        assert!(differences.is_empty(), "the probe and the kernel say of {differences:?}; before, {last:?}");
+        assert_eq!(probe.last.len(), 2);
+        assert!(probe.known(&kernel) > 40, "{probe:?} {kernel:?}", probe = probe.last, kernel = kernel.last);
+        let unread = |port| kernel.last[&port].receive_queue;
+        assert_eq!(unread(server.local_addr().expect("an address").port()), Some(20_000));
+    });
+}
+
+/// What came after Linux 6.1.
+struct Later {
+    /// How its absence is told.
+    absence: &'static str,
+    /// The newest kernel that was tried and does not have it.
+    without: (u32, u32),
+    /// The oldest that was tried and has it.
+    with: (u32, u32),
+}
+
+const LATER: [Later; 2] = [
+    Later { absence: "packets that TCP dropped on receipt", without: (6, 1), with: (6, 12) },
+    Later { absence: "when exactly receive buffers grew", without: (6, 12), with: (6, 18) },
+];
+
+/// What no kernel shows.
+const ON_ALL: &str = "how long each packet lay in a card's ring";
+
+/// Nothing that Linux 6.1 has is missing, and of the rest what this kernel lacks is told.
+#[test]
+#[ignore = "needs root"]
+fn what_is_missing_is_what_this_kernel_lacks() {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("proc(5)");
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse::<u32>());
+    let mut next = || numbers.next().and_then(Result::ok).expect("a version");
+    let version = (next(), next());
+    if version < (6, 1) {
+        println!("not judged: hooks: Linux {} is older than 6.1", release.trim());
+        return;
+    }
+    in_own_namespace(move || {
+        let live = start();
+        println!("Linux {}.{} does not show: {:?}", version.0, version.1, live.unseen());
+        let is_of_later = |text: &&str| LATER.iter().any(|later| text.starts_with(later.absence));
+        let mut unseen = live.unseen().iter().filter(|text| !text.starts_with(ON_ALL));
+        assert!(unseen.all(is_of_later));
+        for Later { absence, without, with } in LATER {
+            let is_missing = live.unseen().iter().any(|text| text.starts_with(absence));
+            assert!(is_missing || version > without, "it is not there: {absence}");
+            assert!(!is_missing || version < with, "it should be there: {absence}");
+        }
+    });
+}
+
+/// What the kernel has for this process's descriptors: a kind of object and its number, which no other has later.
+fn held() -> BTreeSet<(String, u32)> {
+    let files = std::fs::read_dir("/proc/self/fdinfo").expect("proc(5)").flatten();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    let fields = lines.filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    });
+    fields.filter(|(name, _)| ["prog_id", "map_id", "link_id"].contains(&name.as_str())).collect()
+}
+
+/// All that the kernel has, of whomever.
+fn there() -> BTreeSet<(String, u32)> {
+    let programs = ProgInfoIter::default().map(|program| ("prog_id", program.id));
+    let maps = MapInfoIter::default().map(|map| ("map_id", map.id));
+    let links = LinkInfoIter::default().map(|link| ("link_id", link.id));
+    programs.chain(maps).chain(links).map(|(kind, id)| (kind.to_owned(), id)).collect()
+}
+
+/// Programs, maps and links go with the probe, also when it is not told to finish.
+#[test]
+#[ignore = "needs root"]
+fn nothing_of_it_stays() {
+    in_own_namespace(|| {
+        let before = held();
+        let live = start();
+        let (mut client, mut server) = connect();
+        client.write_all(&[7; 100]).expect("it is read");
+        server.read_exact(&mut [0; 100]).expect("it is written");
+        let own: BTreeSet<_> = held().difference(&before).cloned().collect();
+        for kind in ["prog_id", "map_id", "link_id"] {
+            assert!(own.iter().filter(|(name, _)| name == kind).count() >= 4, "{own:?}");
+        }
+        assert!(own.is_subset(&there()), "they are there while it lives");
+        drop(live);
+        // The kernel lets go of them when no CPU can be inside any more. Links go first, and storage with its socket.
+        drop((client, server));
+        let left = || own.intersection(&there()).cloned().collect::<Vec<_>>();
+        let gone = (0..100).any(|_| {
+            thread::sleep(Duration::from_millis(50));
+            left().is_empty()
+        });
+        assert!(gone, "{:?} of {} in {} are left", left(), own.len(), netns());
+    });
+}

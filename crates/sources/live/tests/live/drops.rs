@@ -1,0 +1,102 @@
+//! What the kernel drops, against its own counters.
+
+use crate::fault::Missing;
+use crate::hosts::{Told, in_own_namespace, start};
+use slowpath_live::counters;
+use slowpath_model::{End, FlowId, Wait};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A reader has locked its socket and stands still: what comes waits on the backlog, until that is full. The drops are the
+/// connection's, as many as the kernel counts, and what was on the backlog waited for a process off the CPU.
+#[test]
+#[ignore = "needs root"]
+fn what_a_locked_socket_has_no_room_for_is_dropped_and_told() {
+    in_own_namespace(|| {
+        let (mut client, mut server) = connect_with_small_buffers();
+        let mut told = Told::default();
+        let before = counted();
+        let live = start();
+        let page = Missing::page();
+        let (held, read) = thread::scope(|scope| {
+            let reader = scope.spawn(|| page.receive(&server));
+            client.write_all(&[1]).expect("there is room");
+            page.is_wanted();
+            let locked = Instant::now();
+            for _ in 0..SENT {
+                client.write_all(&[1]).expect("there is room");
+                // Of another millisecond, so of other options: the backlog makes one of two that have the same.
+                thread::sleep(Duration::from_micros(1200));
+            }
+            let held = locked.elapsed();
+            page.give();
+            // It takes what was on the backlog as well.
+            (held, reader.join().expect("it reads"))
+        });
+        server.read_exact(&mut vec![0; SENT + 1 - read]).expect("all is sent again");
+        drop((client, server));
+        thread::sleep(Duration::from_millis(50));
+        let rest = live.finish(&mut told).expect("it tells");
+        let kernel = counted().iter().zip(before).map(|(now, before)| now - before).collect::<Vec<_>>();
+        let ends = End::BOTH.map(|end| rest.drops.of(FlowId(1), end));
+        let of = |reason: &str| {
+            let all = ends.iter().flat_map(|end| end.iter());
+            all.filter(|one| one.reason == reason).map(|one| one.packets).sum::<u64>()
+        };
+        println!("{kernel:?} counted, {:?} told", rest.drops);
+        assert!(kernel[0] > 0, "the backlog was never full");
+        assert_eq!(of("SOCKET_BACKLOG"), kernel[0], "{:?}", rest.drops);
+        assert_eq!(of("PROTO_MEM"), kernel[1] + kernel[2], "{:?}", rest.drops);
+        assert!(ends.iter().any(|end| end.is_empty()), "the sender received all: {:?}", rest.drops);
+        let [_, reader] = told.both();
+        assert!(reader.longest(Wait::HolderOffCpu) >= held * 9 / 10, "{:?}", rest.check);
+    });
+}
+
+/// A packet to a port on which nobody listens is the host's.
+#[test]
+#[ignore = "needs root"]
+fn what_no_socket_waits_for_is_the_hosts() {
+    in_own_namespace(|| {
+        let live = start();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        drop(listener);
+        assert!(TcpStream::connect(address).is_err(), "nobody listens");
+        let rest = live.finish(&mut Told::default()).expect("it tells");
+        let told: Vec<_> = rest.drops.host.iter().map(|one| (one.reason.as_str(), one.packets)).collect();
+        assert!(told.contains(&("NO_SOCKET", 1)), "{told:?}");
+    });
+}
+
+const SENT: usize = 300;
+
+fn counted() -> [u64; 3] {
+    let counters = counters().expect("/proc can be read");
+    ["TcpExtTCPBacklogDrop", "TcpExtTCPRcvQDrop", "TcpExtTCPOFODrop"].map(|name| counters[name])
+}
+
+/// A client that sends all at once, and a server that has little room, which is soon full of small packets.
+fn connect_with_small_buffers() -> (TcpStream, TcpStream) {
+    let route = "ip route replace local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1 initcwnd 1000";
+    let mut words = route.split(' ');
+    let status = Command::new(words.next().expect("a word")).args(words).status();
+    assert!(status.is_ok_and(|status| status.success()), "{route}");
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+        let bytes: libc::c_int = 4096;
+        // SAFETY: the value is live, and its true size is passed with it.
+        let result = unsafe {
+            let (value, size) = ((&raw const bytes).cast(), size_of_val(&bytes) as u32);
+            libc::setsockopt(listener.as_raw_fd(), libc::SOL_SOCKET, option, value, size)
+        };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    }
+    let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+    client.set_nodelay(true).expect("an option");
+    (client, listener.accept().expect("its other end").0)
+}

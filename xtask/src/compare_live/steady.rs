@@ -1,0 +1,68 @@
+//! Whether the machine gave its CPUs while something was compared on it.
+
+use slowpath_lab::lateness::{LatenessWatch, StolenWatch};
+use slowpath_scenario::Scenario;
+use std::fmt;
+use std::time::Duration;
+
+/// How late a CPU may have been for what does not agree to count: half a tick or so.
+const STEADY: Duration = Duration::from_millis(2);
+/// The same where CPU time that is taken away is counted instead.
+const STEADY_SHARE: f64 = 0.005;
+
+/// Watches whether the machine's CPUs come when they are wanted.
+pub enum Watch {
+    Lateness(LatenessWatch),
+    Stolen(StolenWatch),
+}
+
+/// How little they did.
+#[derive(Clone, Copy)]
+pub enum Late {
+    By(Duration),
+    Stolen(f64),
+}
+
+impl Watch {
+    /// Without a hand in who runs when, if the scenario has load: then that is what it is about.
+    pub fn start(scenario: &Scenario) -> Self {
+        if scenario.hosts.iter().any(|host| !host.load.is_empty()) {
+            Self::Stolen(StolenWatch::start())
+        } else {
+            Self::Lateness(LatenessWatch::start())
+        }
+    }
+
+    pub fn finish(self) -> Late {
+        match self {
+            Self::Lateness(watch) => Late::By(watch.finish()),
+            Self::Stolen(watch) => Late::Stolen(watch.finish()),
+        }
+    }
+}
+
+impl Late {
+    pub fn is_steady(self) -> bool {
+        match self {
+            Self::By(late) => late < STEADY,
+            Self::Stolen(share) => share < STEADY_SHARE,
+        }
+    }
+
+    pub fn or_less(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::By(one), Self::By(other)) => Self::By(one.min(other)),
+            (Self::Stolen(one), Self::Stolen(other)) => Self::Stolen(one.min(other)),
+            _ => other,
+        }
+    }
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::By(late) => write!(f, "a CPU was late by {late:?}"),
+            Self::Stolen(share) => write!(f, "{:.1} % of the CPUs' time was taken away", share * 100.0),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What the probe told of a run, held against the same truth: limits by label, and at each time.
+//!
+//! The probe tells ten times a second for how long what held a sender, not in which order. So a look is right as far as
+//! what was told can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
+//! one look.
+
+use super::by_time::{ByTime, Judging, SAMPLED_NS, Timed};
+use super::held::{self, Held, Moment};
+use super::limits::Limits;
+use super::right::{Group, column};
+use super::run::{Place, Run};
+use anyhow::{Context, Result};
+use slowpath_analyses::Cause;
+use slowpath_analyses::hosts::{Account, Hosts, Receiver, Why};
+use slowpath_lab::run::PROBE;
+use slowpath_lab::truth::Connection;
+use slowpath_live::Replayed;
+use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// Adds what the probe's records of a run say at each place, if they were kept and it is of those that can be judged: not of
+/// one that is about what a recording lacks, or about the time before a connection is made.
+pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) -> Result<bool> {
+    let path = folder.join(PROBE);
+    let group = Group::of(&run.truth.expected.label);
+    let is_judged = path.exists() && group != Group::Unseen && group != Group::SynLost;
+    if !is_judged {
+        return Ok(false);
+    }
+    for place in Place::ALL {
+        let told = replay(&path, place, run.sender()).with_context(|| path.display().to_string())?;
+        // Whatever else held the transfer, a receiver cannot know.
+        if place != Place::Receiver || is_receivers_label(run) {
+            limits.add(run, place, told.shares(run))?;
+        }
+        by_time.runs.push(told.judge(run, place)?);
+    }
+    Ok(true)
+}
+
+/// What was told between two looks.
+struct Look {
+    flow: FlowId,
+    from: Instant,
+    to: Instant,
+    told: Told,
+}
+
+enum Told {
+    /// For how long what held the sender.
+    Sender(Vec<(Why, Duration)>),
+    /// For how long the receiver was held up, and by what.
+    Receiver(Vec<(Receiver, Duration)>),
+}
+
+/// What one host told, or both.
+struct Records {
+    place: Place,
+    sender: IpAddr,
+    hosts: Hosts,
+    /// Which end of a flow is at the sender's host; flows of a warm-up are among them.
+    ends: BTreeMap<FlowId, End>,
+    looks: Vec<Look>,
+    /// Until when it was told what held the sender.
+    until: BTreeMap<FlowId, Instant>,
+    /// When the receiver was looked at first, and last.
+    received: BTreeMap<FlowId, [Instant; 2]>,
+}
+
+/// The same, once all is told.
+struct Whole {
+    place: Place,
+    accounts: BTreeMap<FlowId, Account>,
+    looks: Vec<Look>,
+    epoch_ns: i64,
+}
+
+fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Whole> {
+    let raw = slowpath_live::open_raw(path)?.context("no records of the probe")?;
+    let mut records = Records {
+        place,
+        sender,
+        hosts: Hosts::default(),
+        ends: BTreeMap::new(),
+        looks: Vec::new(),
+        until: BTreeMap::new(),
+        received: BTreeMap::new(),
+    };
+    let Replayed { epoch_ns, incomplete, .. } = slowpath_live::replay(raw, &mut records)?;
+    if let Some(error) = incomplete {
+        return Err(error.into());
+    }
+    let Records { hosts, mut looks, ends, received, .. } = records;
+    let accounts: BTreeMap<_, _> =
+        hosts.finish().0.into_iter().map(|account| (account.id, account)).collect();
+    if place == Place::Receiver {
+        for (flow, [from, to]) in received {
+            let own = &accounts[&flow].ends[(!ends[&flow]).index()];
+            let bounds = own.as_ref().map(|own| own.receiving.bounds()).unwrap_or_default();
+            let told = bounds.into_iter().map(|(what, lasted, _)| (what, lasted)).collect();
+            looks.push(Look { flow, from, to, told: Told::Receiver(told) });
+        }
+    }
+    Ok(Whole { place, accounts, looks, epoch_ns: epoch_ns.context("nothing was told")? })
+}
+
+impl Sink for Records {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        if let Some(end) = End::BOTH.into_iter().find(|end| key.endpoint(*end).address == self.sender) {
+            self.ends.insert(flow, end);
+            self.hosts.open(flow, key);
+        }
+    }
+
+    fn accept(&mut self, flow: FlowId, event: &Event) {
+        let (Some(sender), Some(end)) = (self.ends.get(&flow).copied(), event.kind.end()) else { return };
+        let is_senders = end == sender;
+        let is_heard = match self.place {
+            Place::Sender => is_senders,
+            Place::Receiver => !is_senders,
+            Place::Both => true,
+        };
+        if !is_heard {
+            return;
+        }
+        self.hosts.accept(flow, event);
+        match event.kind {
+            EventKind::Held { .. } if is_senders => {
+                self.until.insert(flow, event.at);
+            }
+            EventKind::Sampled(_) if is_senders => {
+                let account = self.hosts.flow(flow).and_then(|account| account.ends[end.index()].as_deref());
+                let held = account.map(|own| own.sending.look().to_vec()).unwrap_or_default();
+                let Some(to) = self.until.get(&flow).copied() else { return };
+                let from = to - held.iter().map(|(_, lasted)| *lasted).sum();
+                self.looks.push(Look { flow, from, to, told: Told::Sender(held) });
+            }
+            EventKind::Sampled(_) => {
+                let [from, _] = *self.received.entry(flow).or_insert([event.at; 2]);
+                self.received.insert(flow, [from, event.at]);
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, flow: FlowId, end: FlowEnd) {
+        self.hosts.close(flow, end);
+    }
+}
+
+/// The cause that a receiver's means for the transfer.
+const fn cause_of(what: Receiver) -> Cause {
+    match what {
+        Receiver::HolderOffCpu => Cause::AcksHeldBack,
+        Receiver::ReaderOffCpu | Receiver::SlowReader => Cause::SlowReader,
+        Receiver::SmallBuffer => Cause::ReceiveBufferTooSmall,
+        Receiver::LateGrowth => Cause::AutotuningLag,
+    }
+}
+
+impl Whole {
+    /// What was told of a look, as causes, each with its time.
+    fn causes(&self, look: &Look) -> Vec<(Cause, Duration)> {
+        let account = &self.accounts[&look.flow];
+        match &look.told {
+            Told::Sender(held) => held.iter().map(|(why, lasted)| (account.cause(*why), *lasted)).collect(),
+            Told::Receiver(held) => held.iter().map(|(what, lasted)| (cause_of(*what), *lasted)).collect(),
+        }
+    }
+
+    /// How the time of all transfers is shared out, most first; not of those that were to warm up.
+    fn shares(&self, run: &Run) -> Vec<(Cause, f64)> {
+        let mut time: BTreeMap<Cause, Duration> = BTreeMap::new();
+        let mut all = Duration::ZERO;
+        for account in self.accounts.values().filter(|account| connection(run, account).is_some()) {
+            for bound in account.bounds() {
+                *time.entry(bound.cause).or_default() += bound.lasted;
+                all += bound.lasted;
+            }
+        }
+        let of_receiver = |look: &&Look| {
+            let is_told = matches!(look.told, Told::Receiver(_));
+            is_told && connection(run, &self.accounts[&look.flow]).is_some()
+        };
+        for look in self.looks.iter().filter(of_receiver) {
+            for (cause, lasted) in self.causes(look) {
+                *time.entry(cause).or_default() += lasted;
+            }
+            all += look.to.since(look.from).unwrap_or_default();
+        }
+        let share = |(cause, lasted): (Cause, Duration)| (cause, lasted.as_secs_f64() / all.as_secs_f64());
+        let mut shares: Vec<_> = time.into_iter().map(share).filter(|(_, share)| *share > 0.0).collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+
+    /// What was told, at each time.
+    fn judge(&self, run: &Run, place: Place) -> Result<Timed> {
+        let judging = Judging::of(run, place)?;
+        let mut timed = Timed::new(run, place);
+        let mut moments: BTreeMap<FlowId, Vec<Moment>> = BTreeMap::new();
+        for (flow, account) in &self.accounts {
+            if let Some(connection) = connection(run, account) {
+                moments.insert(*flow, held::moments(run, connection, place.host()));
+            }
+        }
+        for look in &self.looks {
+            let Some(moments) = moments.get(&look.flow) else { continue };
+            let at = |at: Instant| (at.nanos() + self.epoch_ns).cast_unsigned();
+            let mut held: BTreeMap<Held, f64> = BTreeMap::new();
+            for moment in moments {
+                let lasted = moment.to_ns.min(at(look.to)).saturating_sub(moment.from_ns.max(at(look.from)));
+                *held.entry(moment.held).or_default() += lasted as f64 / 1e9;
+            }
+            timed.unsettled_s += held.remove(&Held::Unsettled).unwrap_or_default();
+            held.retain(|held, seconds| *held != Held::Connecting && *seconds > 0.0);
+            let mut said: Vec<(Cause, f64)> = self
+                .causes(look)
+                .into_iter()
+                .map(|(cause, lasted)| (cause, lasted.as_secs_f64() + SAMPLED_NS as f64 / 1e9))
+                .collect();
+            // Of what does not hold up a receiver it says nothing.
+            let silent = look.to.since(look.from).unwrap_or_default().as_secs_f64()
+                - said.iter().map(|(_, seconds)| seconds).sum::<f64>();
+            let mut silent = silent + SAMPLED_NS as f64 / 1e9 * (said.len() + 1) as f64;
+            for (held, seconds) in held {
+                let mut left = seconds;
+                for (cause, said_s) in said.iter_mut().filter(|(cause, _)| judging.fits(held, *cause)) {
+                    let right = left.min(*said_s);
+                    (*said_s, left) = (*said_s - right, left - right);
+                    timed.add(held, column(*cause), right);
+                    timed.right_s += right;
+                }
+                if self.place == Place::Receiver && !is_receivers(held) {
+                    let right = left.min(silent.max(0.0));
+                    (silent, left) = (silent - right, left - right);
+                    timed.add(held, column(Cause::Undetermined), right);
+                    timed.right_s += right;
+                }
+                timed.known_s += seconds;
+                if left > 0.0 {
+                    let most = said.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cause, _)| *cause);
+                    let counted = most.unwrap_or(Cause::Undetermined);
+                    timed.add(held, column(counted), left);
+                    *timed.wrong.entry(format!("{held:?} / {counted}")).or_default() += left;
+                }
+            }
+        }
+        Ok(timed)
+    }
+}
+
+fn is_receivers_label(run: &Run) -> bool {
+    matches!(run.truth.expected.label.limit.as_str(), "receive-window" | "receiver-processing")
+}
+
+/// Whether it is for the receiver's host to say.
+const fn is_receivers(held: Held) -> bool {
+    matches!(held, Held::ReceiveWindow | Held::LateReceiver)
+}
+
+/// The connection that it is the account of.
+fn connection<'a>(run: &'a Run, account: &Account) -> Option<&'a Connection> {
+    run.truth.connections.iter().find(|connection| connection.sender_in(&account.key).is_some())
+}
