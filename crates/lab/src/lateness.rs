@@ -30,34 +30,59 @@ impl LatenessWatch {
     }
 }
 
-/// Counts the CPU time that the machine beneath takes away, where it says so (`steal` of proc_stat(5)). For what a
-/// [`LatenessWatch`] would disturb: a task that wakes every millisecond cuts the turns of the others short.
+/// Counts the CPU time that is not for us: what the machine beneath takes away, where it says so (`steal` of
+/// proc_stat(5)), and what processes use that this one has not started. For what a [`LatenessWatch`] would disturb: a task
+/// that wakes every millisecond cuts the turns of the others short.
 #[derive(Debug)]
-pub struct StolenWatch {
-    stolen_before: u64,
-    all_before: u64,
-}
+pub struct StolenWatch(CpuTicks);
 
 impl StolenWatch {
     /// Begins to count, of all CPUs together.
     pub fn start() -> Self {
-        let (stolen_before, all_before) = ticks();
-        Self { stolen_before, all_before }
+        Self(CpuTicks::now())
     }
 
-    /// The share of all CPU time that was taken away.
+    /// The share of all CPU time that others had. What this process has started and not yet waited for is of these.
     pub fn finish(self) -> f64 {
-        let (stolen, all) = ticks();
-        (stolen - self.stolen_before) as f64 / (all - self.all_before).max(1) as f64
+        let (before, now) = (self.0, CpuTicks::now());
+        let used = (now.used - before.used).saturating_sub(now.own - before.own);
+        (now.stolen - before.stolen + used) as f64 / (now.all - before.all).max(1) as f64
     }
 }
 
-/// CPU time taken away, and all of it, in ticks (proc_stat(5)).
-fn ticks() -> (u64, u64) {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
-    let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
-    (numbers.get(7).copied().unwrap_or(0), numbers.iter().sum())
+/// CPU time since boot, of all CPUs, in `USER_HZ`.
+#[derive(Clone, Copy, Debug)]
+struct CpuTicks {
+    /// Taken away.
+    stolen: u64,
+    /// Of processes, ours and others.
+    used: u64,
+    /// Of this process and those it has waited for.
+    own: u64,
+    all: u64,
+}
+
+impl CpuTicks {
+    fn now() -> Self {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
+        let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+        // user, nice, system, idle, iowait, irq, softirq, steal
+        let of = |at: usize| numbers.get(at).copied().unwrap_or(0);
+        // SAFETY: all zeros are a valid `tms`, which the call fills in.
+        let own = unsafe {
+            let mut own: libc::tms = mem::zeroed();
+            libc::times(&raw mut own);
+            own
+        };
+        let own = [own.tms_utime, own.tms_stime, own.tms_cutime, own.tms_cstime];
+        Self {
+            stolen: of(7),
+            used: of(0) + of(1) + of(2),
+            own: own.iter().map(|ticks| u64::try_from(*ticks).unwrap_or(0)).sum(),
+            all: numbers.iter().sum(),
+        }
+    }
 }
 
 /// The CPUs of this process (`sched_getaffinity`).
