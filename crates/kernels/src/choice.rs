@@ -186,6 +186,14 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVE,
+        "drain-softirqs",
+        receive.drain_softirqs,
+        "whether softirqs run while a process sees to packets that waited for its socket's lock",
+        "net/core/sock.c: __release_sock, without them until 4.6, with an offer of the CPU between two packets \
+         (cond_resched_softirq) since 2.6.11; with them since 4.7"
+    ),
+    choice!(
+        RECEIVE,
         "prequeue",
         tcp.prequeue,
         "whether packets for a reader that sleeps wait for it (wu, section 2)",

@@ -22,7 +22,7 @@ pub mod value;
 
 pub use choice::{CHOICES, Choice};
 pub use profile::KernelProfile;
-pub use receive::{BacklogThrottle, PacketIntake, ReceivePath, SocketBacklogLimit};
+pub use receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
 pub use schedule::{Preemption, Scheduler};
 pub use sysctls::{SYSCTLS, Sysctl};
 pub use transmit::{QueueDiscipline, TransmitPath};

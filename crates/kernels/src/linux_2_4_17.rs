@@ -1,7 +1,7 @@
 //! Linux 2.4.17 (December 2001), as weigle measured it: before NAPI, the O(1) scheduler and receive-buffer tuning.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
@@ -24,6 +24,7 @@ pub fn profile() -> KernelProfile {
             gro: false,
             socket_backlog: SocketBacklogLimit::Unlimited,
             coalesce_backlog: false,
+            drain_softirqs: DrainSoftirqs::Off,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

@@ -1,12 +1,22 @@
 //! Linux 2.6.14 (October 2005), as wu measured it: NAPI, the O(1) scheduler, a preemptible kernel, the prequeue.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
 use slowpath_tcp::sysctl::Sysctls;
 use std::time::Duration;
+
+/// With wu's change: a process for which packets wait on the prequeue or the backlog goes on when its slice is over, and
+/// yields when it has seen to them (section 5, listings 1 and 2).
+pub fn wu() -> KernelProfile {
+    KernelProfile {
+        name: "linux-2.6.14-wu".to_owned(),
+        scheduler: Scheduler::O1 { extra_runs: true },
+        ..profile()
+    }
+}
 
 /// The table.
 pub fn profile() -> KernelProfile {
@@ -24,6 +34,7 @@ pub fn profile() -> KernelProfile {
             gro: false,
             socket_backlog: SocketBacklogLimit::Unlimited,
             coalesce_backlog: false,
+            drain_softirqs: DrainSoftirqs::OffBetweenOffers,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,
@@ -31,7 +42,7 @@ pub fn profile() -> KernelProfile {
             gso: false,
             local_drop_notified: true,
         },
-        scheduler: Scheduler::O1,
+        scheduler: Scheduler::O1 { extra_runs: false },
         preemption: Preemption::Full,
         tcp: Choices::LINUX_2_6_14,
         sysctls: Sysctls::LINUX_2_6_14,

@@ -1,7 +1,7 @@
 //! Linux 6.18 (November 2025): today's kernel.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
@@ -24,6 +24,7 @@ pub fn profile() -> KernelProfile {
             gro: true,
             socket_backlog: SocketBacklogLimit::TwiceReceiveBuffer,
             coalesce_backlog: true,
+            drain_softirqs: DrainSoftirqs::On,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

@@ -32,6 +32,19 @@ pub enum SocketBacklogLimit {
     TwiceReceiveBuffer,
 }
 
+/// Whether softirqs run on the CPU of a process that sees to the packets that waited for it: those of its socket's
+/// backlog as it gives up the lock (`__release_sock`), and those of the prequeue (`tcp_prequeue_process`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DrainSoftirqs {
+    /// They do not: what the card has waits on its ring until the process is through (until 2.6.10).
+    Off,
+    /// Nor here, but between two packets of the backlog the process lets another have the CPU (`cond_resched_softirq`,
+    /// 2.6.11 to 4.6).
+    OffBetweenOffers,
+    /// They do (since 4.7).
+    On,
+}
+
 /// How packets come from the device to TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivePath {
@@ -58,4 +71,6 @@ pub struct ReceivePath {
     pub socket_backlog: SocketBacklogLimit,
     /// Whether a packet that waits for a locked socket is merged into the one before it (`tcp_add_backlog`, since 5.0).
     pub coalesce_backlog: bool,
+    /// Softirqs while a process sees to packets that waited for it.
+    pub drain_softirqs: DrainSoftirqs,
 }

@@ -10,7 +10,11 @@ pub enum Scheduler {
     Goodness,
     /// Active and expired arrays by priority, time slices by nice value, a bonus for tasks that sleep (2.6.0 to
     /// 2.6.22).
-    O1,
+    O1 {
+        /// Whether a task for which packets wait on its socket's prequeue or backlog stays among the active ones when its
+        /// slice is over, and yields when it has seen to them (wu, listings 1 and 2).
+        extra_runs: bool,
+    },
     /// Earliest eligible virtual deadline first (`pick_eevdf`, since 6.6).
     Eevdf {
         /// What a task asks for at a time on one CPU (`normalized_sysctl_sched_base_slice`).
@@ -24,7 +28,7 @@ impl Scheduler {
     pub fn base_slice(self, cpus: u32) -> Option<Duration> {
         match self {
             Self::Eevdf { base_slice } => Some(base_slice * (1 + cpus.clamp(1, 8).ilog2())),
-            Self::Goodness | Self::O1 => None,
+            Self::Goodness | Self::O1 { .. } => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Choices as text: how a scenario file and the table of kernels write them.
 
-use crate::receive::{BacklogThrottle, PacketIntake, SocketBacklogLimit};
+use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, SocketBacklogLimit};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
@@ -60,6 +60,10 @@ named!(bool: "yes" => true, "no" => false);
 named!(PacketIntake: "cpu-backlog" => Self::CpuBacklog, "napi" => Self::Napi);
 named!(BacklogThrottle: "until-empty" => Self::UntilEmpty, "none" => Self::Absent);
 named!(SocketBacklogLimit: "unlimited" => Self::Unlimited, "twice-rcvbuf" => Self::TwiceReceiveBuffer);
+named!(
+    DrainSoftirqs:
+    "off" => Self::Off, "off-between-offers" => Self::OffBetweenOffers, "on" => Self::On
+);
 named!(QueueDiscipline: "pfifo-fast" => Self::PfifoFast, "fq" => Self::Fq);
 named!(Preemption: "none" => Self::None, "voluntary" => Self::Voluntary, "full" => Self::Full);
 named!(TimerWheel: "exact" => Self::Exact, "levels" => Self::Levels);
@@ -140,13 +144,15 @@ const BASE_SLICE: Duration = Duration::from_micros(700);
 
 impl Value for Scheduler {
     fn form() -> String {
-        "\"goodness\", \"o1\", \"eevdf\", or \"eevdf 3 ms\" with a base slice".to_owned()
+        "\"goodness\", \"o1\", \"o1 with extra runs\", \"eevdf\", or \"eevdf 3 ms\" with a base slice"
+            .to_owned()
     }
 
     fn read(text: &str) -> Option<Self> {
         match text {
             "goodness" => Some(Self::Goodness),
-            "o1" => Some(Self::O1),
+            "o1" => Some(Self::O1 { extra_runs: false }),
+            "o1 with extra runs" => Some(Self::O1 { extra_runs: true }),
             "eevdf" => Some(Self::Eevdf { base_slice: BASE_SLICE }),
             _ => {
                 let base_slice = duration_from_text(text.strip_prefix("eevdf ")?).ok()?;
@@ -158,7 +164,8 @@ impl Value for Scheduler {
     fn write(&self) -> String {
         match self {
             Self::Goodness => "goodness".to_owned(),
-            Self::O1 => "o1".to_owned(),
+            Self::O1 { extra_runs: false } => "o1".to_owned(),
+            Self::O1 { extra_runs: true } => "o1 with extra runs".to_owned(),
             Self::Eevdf { base_slice } => format!("eevdf {}", duration_text(*base_slice)),
         }
     }
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn values_with_a_number_in_them_are_read_back() {
-        for text in ["goodness", "o1", "eevdf 3 ms"] {
+        for text in ["goodness", "o1", "o1 with extra runs", "eevdf 3 ms"] {
             assert_eq!(Scheduler::read(text).unwrap().write(), text);
         }
         for text in ["rfc3390", "10 segments"] {

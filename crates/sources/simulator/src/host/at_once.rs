@@ -69,7 +69,7 @@ impl Host {
                 self.finish(&mut handling, out);
             } else if let Some(task) = self.ready.pop_front() {
                 // Computing is all that a task on such a host could spend time on, and none does.
-                while let Next::Work(_) = self.task_step(task, out) {}
+                while !matches!(self.task_step(task, out), Next::Sleep) {}
             } else {
                 return;
             }

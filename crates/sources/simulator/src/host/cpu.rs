@@ -7,10 +7,10 @@
 
 use super::Host;
 use super::schedule::{TaskId, Waker};
-use super::task::{Mode, Next, Slept};
+use super::task::{Drained, Mode, Next, Slept};
 use crate::agenda::Slot;
 use crate::outside::Outside;
-use slowpath_kernels::Preemption;
+use slowpath_kernels::{DrainSoftirqs, Preemption};
 use slowpath_model::Instant;
 use slowpath_scenario::Cost;
 use std::time::Duration;
@@ -187,6 +187,7 @@ impl Host {
             return Some((Level::Soft, left));
         }
         if cpu == self.interrupt_cpu
+            && !self.keeps_softirqs_off(cpu)
             && let Some(cost) = self.softirq_step(out)
         {
             return Some((Level::Soft, cost.as_nanos()));
@@ -211,7 +212,8 @@ impl Host {
         match interrupt {
             Interrupt::Card => self.card_interrupted(out),
             Interrupt::Tick => {
-                let gives_way = self.scheduler.tick(cpu, out.now);
+                let packets_wait = self.cpus[cpu].current.is_some_and(|task| self.packets_wait_for(task));
+                let gives_way = self.scheduler.tick(cpu, packets_wait, out.now);
                 self.cpus[cpu].need_resched |= gives_way;
             }
         }
@@ -234,6 +236,8 @@ impl Host {
                 }
                 match self.task_step(current, out) {
                     Next::Work(cost) => return Some(cost.as_nanos()),
+                    // Softirqs are asked for first.
+                    Next::Again => return Some(0),
                     Next::Sleep => {
                         self.scheduler.sleep(cpu, out.now);
                         if let Some(task) = self.reborn.take() {
@@ -252,10 +256,20 @@ impl Host {
     /// Whether a task that is to give way does so here: in user space always; in the kernel where it lets others.
     fn may_lose_cpu(&self, mode: Mode, between_pieces: bool) -> bool {
         match (mode, self.preemption) {
+            (Mode::Draining(Drained::Prequeue), _) => false,
+            (Mode::Draining(Drained::Backlog), _) => {
+                between_pieces && self.receive_path.drain_softirqs == DrainSoftirqs::OffBetweenOffers
+            }
             (Mode::User, _) | (_, Preemption::Full) => true,
             (Mode::KernelOffers, Preemption::Voluntary) => between_pieces,
             (Mode::Kernel | Mode::KernelOffers, _) => false,
         }
+    }
+
+    /// Whether the task on a CPU has turned softirqs off.
+    fn keeps_softirqs_off(&self, cpu: usize) -> bool {
+        let current = self.cpus[cpu].current;
+        current.is_some_and(|task| matches!(self.tasks[task.index()].mode, Mode::Draining(_)))
     }
 
     /// Changes to the task that the scheduler picks.
@@ -310,7 +324,7 @@ impl Host {
         this.queued_since = Some(out.now);
         match slept {
             Slept::Asleep => self.scheduler.wake(cpu, task, waker, out.now),
-            Slept::NotBegun => self.scheduler.start(cpu, task, this.priority, out.now),
+            Slept::NotBegun => self.scheduler.start(cpu, task, this.priority, this.forks(), out.now),
         }
         if self.cpus[cpu].current.is_none() || self.scheduler.preempts(cpu, task, out.now) {
             self.cpus[cpu].need_resched = true;

@@ -7,6 +7,7 @@ use super::socket::{SleepsFor, SocketId};
 use crate::agenda::Slot;
 use crate::outside::Outside;
 use crate::program::{Done, Op, Program};
+use slowpath_kernels::DrainSoftirqs;
 use slowpath_model::{Bytes, EventKind, Instant, Wait};
 use slowpath_scenario::{Cost, Priority};
 use slowpath_tcp::{Errno, State};
@@ -16,6 +17,8 @@ use slowpath_tcp::{Errno, State};
 pub enum Next {
     /// So much time on the CPU.
     Work(Cost),
+    /// Nothing yet: softirqs may run that could not before.
+    Again,
     /// Nothing: it sleeps, or is no more.
     Sleep,
 }
@@ -29,6 +32,17 @@ pub enum Mode {
     Kernel,
     /// In the kernel, where it offers the CPU between two pieces of work (`cond_resched`).
     KernelOffers,
+    /// In the kernel with softirqs off, seeing to packets that waited for it.
+    Draining(Drained),
+}
+
+/// Where packets wait for a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// On the prequeue.
+    Prequeue,
+    /// On the backlog.
+    Backlog,
 }
 
 /// Whether a task can run.
@@ -81,8 +95,9 @@ pub struct Task {
     /// The stream of a flow that it serves.
     stream: usize,
     socket: Option<SocketId>,
-    /// When its sleep is over.
+    /// When its sleep is over, and by what.
     wake_slot: Slot,
+    wakes_by: Waker,
     /// Since when it waits for a CPU, able to run.
     pub(super) queued_since: Option<Instant>,
 }
@@ -109,8 +124,14 @@ impl Task {
             stream,
             socket: None,
             wake_slot,
+            wakes_by: Waker::Interrupt,
             queued_since: None,
         }
+    }
+
+    /// How many forks away it is from a process that nearly always sleeps.
+    pub(super) fn forks(&self) -> u32 {
+        self.program.forks()
     }
 
     /// Whether it can run.
@@ -130,7 +151,7 @@ impl Host {
     /// A task's sleep is over.
     pub fn wake_task(&mut self, task: u32, out: &mut Outside<'_>) {
         out.agenda.set(self.tasks[task as usize].wake_slot, None);
-        self.wake(TaskId(task), Waker::Interrupt, out);
+        self.wake(TaskId(task), self.tasks[task as usize].wakes_by, out);
     }
 
     /// The next piece of a task's work.
@@ -184,6 +205,12 @@ impl Host {
             Op::Compute(cost) => Some(Next::Work(cost)),
             Op::Sleep(until) => {
                 out.agenda.set(this.wake_slot, Some(until));
+                this.wakes_by = Waker::Interrupt;
+                Some(self.sleep(task))
+            }
+            Op::WaitForDisk(until) => {
+                out.agenda.set(this.wake_slot, Some(until));
+                this.wakes_by = Waker::Disk;
                 Some(self.sleep(task))
             }
             Op::Exit => {
@@ -211,6 +238,9 @@ impl Host {
                 let stream = this.stream;
                 match self.accept(task, stream, handling, out) {
                     Some(socket) => {
+                        if !self.is_free {
+                            self.scheduler.fork(task);
+                        }
                         let this = &mut self.tasks[task.index()];
                         this.socket = Some(socket);
                         this.call = Call::Returned(Done::Connected);
@@ -424,22 +454,44 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> Option<Next> {
         let socket = self.sockets.get_mut(id)?;
+        if self.tasks[task.index()].mode == Mode::Draining(Drained::Prequeue) && socket.prequeue.is_empty() {
+            return self.let_softirqs_in(task);
+        }
         let from_prequeue = socket.prequeue.pop_front();
-        let on = if from_prequeue.is_some() { Wait::Prequeue } else { Wait::SocketBacklog };
+        let (on, drained) = match from_prequeue {
+            Some(_) => (Wait::Prequeue, Drained::Prequeue),
+            None => (Wait::SocketBacklog, Drained::Backlog),
+        };
         if socket.prequeue.is_empty() {
             socket.prequeue_bytes = 0;
         }
         let packet = from_prequeue.or_else(|| socket.next_of_backlog());
         let Some((came, packet)) = packet else {
             if !socket.end_of_waiting(out.now) {
-                return None;
+                return self.let_softirqs_in(task);
             }
             handling.begin(id);
             return Some(Next::Work(self.work_of(id)));
         };
         out.waited(self.id, socket.connection, on, [came, out.now], packet.len);
-        self.tasks[task.index()].mode = Mode::KernelOffers;
+        let softirqs_run = self.is_free || self.receive_path.drain_softirqs == DrainSoftirqs::On;
+        self.tasks[task.index()].mode =
+            if softirqs_run { Mode::KernelOffers } else { Mode::Draining(drained) };
         Some(Next::Work(self.process(id, &packet, handling, out)))
+    }
+
+    /// No packets wait for the process any more. If softirqs were off for them, those that were put off run now: after the
+    /// backlog with the socket's lock given up (`release_sock`), after the prequeue with the lock (`tcp_prequeue_process`).
+    fn let_softirqs_in(&mut self, task: TaskId) -> Option<Next> {
+        let this = &mut self.tasks[task.index()];
+        let Mode::Draining(drained) = this.mode else { return None };
+        this.mode = Mode::Kernel;
+        if drained == Drained::Backlog
+            && let Some(socket) = this.socket.and_then(|id| self.sockets.get_mut(id))
+        {
+            socket.locked = false;
+        }
+        Some(Next::Again)
     }
 
     /// `release_sock`.
@@ -461,6 +513,15 @@ impl Host {
         }
         let this = &mut self.tasks[task.index()];
         this.call = Call::Returned(done);
+        if matches!(done, Done::Read(_)) && !self.is_free {
+            self.cpus[this.cpu].need_resched |= self.scheduler.has_drained(this.cpu);
+        }
         None
+    }
+
+    /// Whether packets wait for a task: on the prequeue or the backlog of the socket that it serves.
+    pub(super) fn packets_wait_for(&self, task: TaskId) -> bool {
+        let socket = self.tasks[task.index()].socket.and_then(|id| self.sockets.get(id));
+        socket.is_some_and(|socket| socket.has_waiting())
     }
 }

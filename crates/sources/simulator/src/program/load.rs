@@ -30,7 +30,10 @@ impl Hog {
     }
 }
 
-/// Jobs of a `make`, one after the other, each a task that computes and waits in turn.
+/// How many times a job's task is forked: by make, the shell that it starts and the compiler's driver.
+pub const JOB_FORKS: u32 = 3;
+
+/// Jobs of a `make`, one after the other, each a task that computes and waits for the disk in turn.
 #[derive(Debug)]
 pub struct Job {
     stop: Option<Instant>,
@@ -64,7 +67,7 @@ impl Job {
         if std::mem::replace(&mut self.waits, false) {
             let wait = exponential(self.wait, draws);
             if !wait.is_zero() {
-                return Op::Sleep(now + wait);
+                return Op::WaitForDisk(now + wait);
             }
         }
         if self.left.is_zero() {

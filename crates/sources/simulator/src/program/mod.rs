@@ -30,6 +30,8 @@ pub enum Op {
     Close,
     /// Sleeps until then.
     Sleep(Instant),
+    /// Waits for a disk until then.
+    WaitForDisk(Instant),
     /// Computes for so long, in CPU time.
     Compute(Cost),
     /// Sleeps until softirqs are left to it (`ksoftirqd`).
@@ -73,6 +75,11 @@ pub enum Program {
 }
 
 impl Program {
+    /// How many forks away it is from a process that nearly always sleeps: a shell, if nothing else.
+    pub fn forks(&self) -> u32 {
+        if matches!(self, Self::Job(_)) { load::JOB_FORKS } else { 1 }
+    }
+
     /// What it does next, given what came of the last operation.
     pub fn next(&mut self, now: Instant, done: Done, draws: &mut Draws) -> Op {
         match self {

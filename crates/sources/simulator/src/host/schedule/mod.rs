@@ -34,11 +34,14 @@ impl TaskId {
     }
 }
 
-/// Who wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it.
+/// Who wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
+/// not do otherwise than wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
     /// A hard or soft interrupt.
     Interrupt,
+    /// The disk's interrupt: no signal could have ended the wait (`TASK_UNINTERRUPTIBLE`).
+    Disk,
     /// Another task.
     Task,
 }
@@ -78,7 +81,7 @@ impl Scheduler {
         let count = cpus as usize;
         let fair = match kind {
             kernels::Scheduler::Goodness => Fair::Goodness(Goodness::new(count, hz)),
-            kernels::Scheduler::O1 => Fair::O1(O1::new(count, hz)),
+            kernels::Scheduler::O1 { extra_runs } => Fair::O1(O1::new(count, hz, extra_runs)),
             kernels::Scheduler::Eevdf { .. } => {
                 Fair::Eevdf(Eevdf::new(count, hz, kind.base_slice(cpus).unwrap_or_default()))
             }
@@ -86,16 +89,26 @@ impl Scheduler {
         Self { realtime: Realtime::new(count), fair }
     }
 
-    /// A new task, runnable on `cpu` at once. A number that was used before may be used again once its task has
-    /// gone to sleep for good.
-    pub fn start(&mut self, cpu: usize, task: TaskId, priority: Priority, now: Instant) {
+    /// A new task, runnable on `cpu` at once, that is so many forks away from one that nearly always sleeps. A number
+    /// that was used before may be used again once its task has gone to sleep for good.
+    pub fn start(&mut self, cpu: usize, task: TaskId, priority: Priority, forks: u32, now: Instant) {
         let is_realtime = priority.class == Class::Fifo;
         self.realtime.start(task, is_realtime);
         match &mut self.fair {
             _ if is_realtime => self.realtime.wake(cpu, task),
             Fair::Goodness(goodness) => goodness.start(cpu, task, priority.nice, now),
-            Fair::O1(o1) => o1.start(cpu, task, priority.nice, now),
+            Fair::O1(o1) => o1.start(cpu, task, priority.nice, forks, now),
             Fair::Eevdf(eevdf) => eevdf.start(cpu, task, priority, now),
+        }
+    }
+
+    /// From now on this number is that of the running task's child, and the parent's business is over: the thread that a
+    /// server has for a connection.
+    pub fn fork(&mut self, task: TaskId) {
+        match &mut self.fair {
+            Fair::O1(o1) => o1.fork(task),
+            // What a task has earned and used up matters little to these.
+            Fair::Goodness(_) | Fair::Eevdf(_) => {}
         }
     }
 
@@ -117,9 +130,24 @@ impl Scheduler {
         }
     }
 
-    /// A tick has gone by on `cpu`; says whether the running task should give way.
-    pub fn tick(&mut self, cpu: usize, now: Instant) -> bool {
-        !self.realtime.runs(cpu) && each!(&mut self.fair, s => s.tick(cpu, now))
+    /// A tick has gone by on `cpu`; says whether the running task should give way. `packets_wait` says whether packets
+    /// wait for that task.
+    pub fn tick(&mut self, cpu: usize, packets_wait: bool, now: Instant) -> bool {
+        !self.realtime.runs(cpu)
+            && match &mut self.fair {
+                Fair::Goodness(goodness) => goodness.tick(cpu, now),
+                Fair::O1(o1) => o1.tick(cpu, packets_wait, now),
+                Fair::Eevdf(eevdf) => eevdf.tick(cpu, now),
+            }
+    }
+
+    /// The task that runs on `cpu` has seen to all packets that waited for it, and is about to leave `tcp_recvmsg`; says
+    /// whether it gives way for that.
+    pub fn has_drained(&mut self, cpu: usize) -> bool {
+        match &mut self.fair {
+            Fair::O1(o1) => o1.has_drained(cpu),
+            Fair::Goodness(_) | Fair::Eevdf(_) => false,
+        }
     }
 
     /// Whether `woken`, which waits on `cpu`, should run instead of the task that runs there.

@@ -4,6 +4,9 @@
 //! when the active one is empty the two change places. A task's priority is its nice value plus a bonus of −5…5 that
 //! it earns by sleeping; one with enough of it counts as interactive and goes back to the active array when its
 //! slice ends, unless that starves the expired.
+//!
+//! With wu's change (section 5, listings 1 and 2) a task for which packets wait goes back there too, and gives the CPU up
+//! by itself when it has seen to them.
 
 use super::{TaskId, Waker};
 use slowpath_model::Instant;
@@ -38,6 +41,8 @@ enum Activated {
     ByTask,
     /// An interrupt woke it: all.
     ByInterrupt,
+    /// The disk woke it, which it had to wait for: nothing, as for the wait itself beyond a limit.
+    ByDisk,
 }
 
 /// What the scheduler remembers of a task (`struct task_struct`).
@@ -53,6 +58,8 @@ struct Entity {
     /// When it last came onto or went off the CPU or the queue.
     timestamp: Instant,
     activated: Activated,
+    /// Its slice was over while packets waited for it, and it was let go on (wu's `extra_run_flag`).
+    runs_extra: bool,
 }
 
 impl Entity {
@@ -63,6 +70,7 @@ impl Entity {
         time_slice: 0,
         timestamp: Instant::START,
         activated: Activated::No,
+        runs_extra: false,
     };
 
     /// `CURRENT_BONUS`.
@@ -96,15 +104,26 @@ impl Entity {
         (base * (MAX_PRIO - self.static_prio) / 20).max(MIN_TIMESLICE_MS)
     }
 
+    /// What its child has: nearly as much of the average (`wake_up_new_task`), and half of what is left of the slice
+    /// (`sched_fork`).
+    fn fork(&mut self) {
+        let bonus = self.bonus() * CHILD_PENALTY / 100;
+        self.sleep_avg_ns = bonus * MAX_SLEEP_AVG_NS / MAX_BONUS;
+        self.time_slice = (self.time_slice + 1) >> 1;
+    }
+
     /// `recalc_task_prio`: `now` is when the wait ended, of which a part may not count.
     fn credit_sleep(&mut self, now: Instant) {
         let slept = now.nanos_since(self.timestamp).clamp(0, MAX_SLEEP_AVG_NS);
-        if slept > self.interactive_sleep_ns() {
+        let had_to_wait = self.activated == Activated::ByDisk;
+        if slept > self.interactive_sleep_ns() && !had_to_wait {
             self.sleep_avg_ns = MAX_SLEEP_AVG_NS - DEF_TIMESLICE_MS * NS_PER_MS;
         } else if slept > 0 {
             // The less it has, the faster it earns.
             let weight = (MAX_BONUS - self.bonus()).max(1);
-            self.sleep_avg_ns = (self.sleep_avg_ns + slept * weight).min(MAX_SLEEP_AVG_NS);
+            // Waiting for a disk makes it just interactive at most.
+            let most = if had_to_wait { self.interactive_sleep_ns() } else { MAX_SLEEP_AVG_NS };
+            self.sleep_avg_ns = (self.sleep_avg_ns + slept * weight).min(most.max(self.sleep_avg_ns));
         }
         self.prio = self.effective_prio();
     }
@@ -169,10 +188,12 @@ pub struct O1 {
     tasks: Vec<Entity>,
     queues: Vec<Queue>,
     hz: u32,
+    /// Whether a task for which packets wait goes on when its slice is over.
+    extra_runs: bool,
 }
 
 impl O1 {
-    pub fn new(cpus: usize, hz: u32) -> Self {
+    pub fn new(cpus: usize, hz: u32, extra_runs: bool) -> Self {
         let queue = Queue {
             active: Array::new(),
             expired: Array::new(),
@@ -180,35 +201,43 @@ impl O1 {
             expired_since: None,
             best_expired_prio: MAX_PRIO,
         };
-        Self { tasks: Vec::new(), queues: vec![queue; cpus], hz }
+        Self { tasks: Vec::new(), queues: vec![queue; cpus], hz, extra_runs }
     }
 
     fn ticks(&self, ms: i64) -> i64 {
         (ms * i64::from(self.hz) / 1000).max(1)
     }
 
-    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, now: Instant) {
+    pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, forks: u32, now: Instant) {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Entity::ABSENT);
         }
         let mut entity = Entity { static_prio: 120 + i64::from(nice), timestamp: now, ..Entity::ABSENT };
-        // The parent is a shell or a make, which sleeps nearly always and so has every bonus: the child has nearly as
-        // much to begin with (`wake_up_new_task`), and half a slice (`sched_fork`).
-        entity.sleep_avg_ns = MAX_BONUS * CHILD_PENALTY / 100 * MAX_SLEEP_AVG_NS / MAX_BONUS;
-        entity.time_slice = (self.ticks(entity.slice_ms()) + 1) >> 1;
+        // Its first ancestor is a shell or a make, which sleeps nearly always and so has every bonus.
+        entity.sleep_avg_ns = MAX_SLEEP_AVG_NS;
+        entity.time_slice = self.ticks(entity.slice_ms());
+        for _ in 0..forks {
+            entity.fork();
+        }
         entity.prio = entity.effective_prio();
         self.tasks[task.index()] = entity;
         self.queues[cpu].active.push(task, entity.prio);
     }
 
+    /// The running task's number becomes its child's.
+    pub fn fork(&mut self, task: TaskId) {
+        self.tasks[task.index()].fork();
+    }
+
     /// `try_to_wake_up` and `activate_task`.
     pub fn wake(&mut self, cpu: usize, task: TaskId, waker: Waker, now: Instant) {
         let entity = &mut self.tasks[task.index()];
-        entity.credit_sleep(now);
         entity.activated = match waker {
             Waker::Interrupt => Activated::ByInterrupt,
+            Waker::Disk => Activated::ByDisk,
             Waker::Task => Activated::ByTask,
         };
+        entity.credit_sleep(now);
         entity.timestamp = now;
         self.queues[cpu].active.push(task, entity.prio);
     }
@@ -232,7 +261,7 @@ impl O1 {
     }
 
     /// `scheduler_tick`.
-    pub fn tick(&mut self, cpu: usize, now: Instant) -> bool {
+    pub fn tick(&mut self, cpu: usize, packets_wait: bool, now: Instant) -> bool {
         let Some(task) = self.queues[cpu].current else { return false };
         let slice = self.ticks(self.tasks[task.index()].slice_ms());
         let granularity = self.granularity(task);
@@ -254,11 +283,26 @@ impl O1 {
         entity.prio = entity.effective_prio();
         entity.time_slice = slice;
         queue.expired_since.get_or_insert(now);
-        if entity.is_interactive() && !starving {
+        let goes_on = self.extra_runs && packets_wait && !starving;
+        entity.runs_extra |= goes_on && !entity.is_interactive();
+        if goes_on || entity.is_interactive() && !starving {
             queue.active.push(task, entity.prio);
         } else {
             queue.expired.push(task, entity.prio);
             queue.best_expired_prio = queue.best_expired_prio.min(entity.static_prio);
+        }
+        true
+    }
+
+    /// `tcp_recvmsg` with wu's change: who has had an extra run goes to the expired (`yield`).
+    pub fn has_drained(&mut self, cpu: usize) -> bool {
+        let Some(task) = self.queues[cpu].current else { return false };
+        let (entity, queue) = (&mut self.tasks[task.index()], &mut self.queues[cpu]);
+        if !std::mem::take(&mut entity.runs_extra) {
+            return false;
+        }
+        if queue.active.remove(task, entity.prio) {
+            queue.expired.push(task, entity.prio);
         }
         true
     }
@@ -318,7 +362,7 @@ impl O1 {
     /// What a task waited for the CPU counts as sleep, in part.
     fn credit_wait(&mut self, cpu: usize, task: TaskId, now: Instant) {
         let entity = &mut self.tasks[task.index()];
-        if entity.activated != Activated::No {
+        if matches!(entity.activated, Activated::ByTask | Activated::ByInterrupt) {
             let waited = now.nanos_since(entity.timestamp).max(0);
             let counts = if entity.activated == Activated::ByTask {
                 waited * ON_RUNQUEUE_WEIGHT / 100
@@ -327,7 +371,6 @@ impl O1 {
             };
             let before = entity.prio;
             entity.credit_sleep(Instant::from_nanos(entity.timestamp.nanos() + counts));
-            entity.activated = Activated::No;
             let after = entity.prio;
             let active = &mut self.queues[cpu].active;
             // It is the first of its list and of the better one that it moves to, if that was empty.
@@ -335,7 +378,16 @@ impl O1 {
                 active.push(task, after);
             }
         }
-        self.tasks[task.index()].timestamp = now;
+        let entity = &mut self.tasks[task.index()];
+        entity.activated = Activated::No;
+        entity.timestamp = now;
+    }
+
+    /// Its priority, and the ticks left of its slice.
+    #[cfg(test)]
+    pub fn state_of(&self, task: TaskId) -> (i64, i64) {
+        let entity = &self.tasks[task.index()];
+        (entity.prio, entity.time_slice)
     }
 
     pub fn runnable(&self, cpu: usize) -> usize {

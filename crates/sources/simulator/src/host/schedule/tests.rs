@@ -27,7 +27,7 @@ impl Cpu {
     fn new(kind: kernels::Scheduler, cpus: u32, hz: u32, hogs: u32, nice: impl Fn(u32) -> i8) -> Self {
         let mut scheduler = Scheduler::new(kind, cpus, hz);
         for hog in 0..hogs {
-            scheduler.start(0, TaskId(hog), Priority::nice(nice(hog)), Instant::START);
+            scheduler.start(0, TaskId(hog), Priority::nice(nice(hog)), 1, Instant::START);
         }
         let tick_ns = 1_000_000_000 / i64::from(hz);
         Self { scheduler, tick_ns, now: 0, current: None, ran: vec![0; hogs as usize + 1] }
@@ -54,7 +54,7 @@ impl Cpu {
             self.current = self.scheduler.pick(0, self.at());
             loop {
                 self.advance(self.tick_at());
-                if self.scheduler.tick(0, self.at()) || self.now >= end {
+                if self.scheduler.tick(0, false, self.at()) || self.now >= end {
                     break;
                 }
             }
@@ -64,7 +64,7 @@ impl Cpu {
     /// Hogs and a sleeper until `end`: how long each of its wake-ups took to be on the CPU, sorted.
     fn wake_ups(&mut self, sleeper: &Sleeper, end: i64) -> Vec<i64> {
         let (mut latencies, mut draws) = (Vec::new(), Draws::new(1));
-        self.scheduler.start(0, sleeper.task, sleeper.priority, self.at());
+        self.scheduler.start(0, sleeper.task, sleeper.priority, 1, self.at());
         self.current = self.scheduler.pick(0, self.at());
         let (mut woken_at, mut left, mut wakes_at) = (Some(self.now), sleeper.burst, i64::MAX);
         while self.now < end {
@@ -84,7 +84,7 @@ impl Cpu {
                 resched = self.scheduler.preempts(0, sleeper.task, self.at());
             }
             if next % self.tick_ns == 0 && self.current.is_some() {
-                resched |= self.scheduler.tick(0, self.at());
+                resched |= self.scheduler.tick(0, false, self.at());
             }
             if next == finish {
                 self.scheduler.sleep(0, self.at());
@@ -101,8 +101,9 @@ impl Cpu {
     }
 }
 
+const O1: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: false };
 const EEVDF: kernels::Scheduler = kernels::Scheduler::Eevdf { base_slice: Duration::from_micros(700) };
-const ALL: [kernels::Scheduler; 3] = [kernels::Scheduler::Goodness, kernels::Scheduler::O1, EEVDF];
+const ALL: [kernels::Scheduler; 3] = [kernels::Scheduler::Goodness, O1, EEVDF];
 
 #[test]
 fn equals_have_equal_shares() {
@@ -120,7 +121,7 @@ fn equals_have_equal_shares() {
 fn o1_slices_are_those_of_the_kernel() {
     // Two hogs of the same nice value take turns of a whole slice once their bonus is used up.
     for (nice, slice_ms) in [(0, 100), (-1, 420), (-10, 600), (-20, 800), (10, 50), (19, 5)] {
-        let mut cpu = Cpu::new(kernels::Scheduler::O1, 1, 1000, 2, |_| nice);
+        let mut cpu = Cpu::new(O1, 1, 1000, 2, |_| nice);
         cpu.run(60_000 * MS);
         let (mut turns, mut last) = (0, cpu.current);
         let begin = cpu.now;
@@ -145,7 +146,7 @@ fn eevdf_shares_follow_the_weights() {
 /// A task that sleeps nearly always has all of the bonus: no hog keeps it from the CPU.
 #[test]
 fn o1_runs_a_sleeper_at_once() {
-    let mut cpu = Cpu::new(kernels::Scheduler::O1, 1, 1000, 8, |_| 0);
+    let mut cpu = Cpu::new(O1, 1, 1000, 8, |_| 0);
     cpu.run(30_000 * MS);
     let sleeper = Sleeper { task: TaskId(8), priority: Priority::USUAL, sleep: 50 * MS, burst: MS / 10 };
     let latencies = cpu.wake_ups(&sleeper, 40_000 * MS);
@@ -211,17 +212,94 @@ fn idle_tasks_have_next_to_nothing() {
     let mut cpu = Cpu::new(EEVDF, 1, 1000, 2, |_| 0);
     let idle = Priority { class: Class::Idle, nice: 0 };
     cpu.scheduler = Scheduler::new(EEVDF, 1, 1000);
-    cpu.scheduler.start(0, TaskId(0), idle, Instant::START);
-    cpu.scheduler.start(0, TaskId(1), Priority::USUAL, Instant::START);
+    cpu.scheduler.start(0, TaskId(0), idle, 1, Instant::START);
+    cpu.scheduler.start(0, TaskId(1), Priority::USUAL, 1, Instant::START);
     cpu.run(200_000 * MS);
     let share = cpu.ran[0] as f64 / cpu.now as f64;
     assert!((share / (3.0 / 1027.0) - 1.0).abs() < 0.1, "{share}");
 
     let mut cpu = Cpu::new(EEVDF, 1, 1000, 1, |_| 0);
     cpu.scheduler = Scheduler::new(EEVDF, 1, 1000);
-    cpu.scheduler.start(0, TaskId(0), idle, Instant::START);
+    cpu.scheduler.start(0, TaskId(0), idle, 1, Instant::START);
     cpu.run(100 * MS);
     let sleeper = Sleeper { task: TaskId(1), priority: Priority::USUAL, sleep: 3 * MS, burst: MS };
     let latencies = cpu.wake_ups(&sleeper, 5_000 * MS);
     assert!(latencies[latencies.len() * 99 / 100] == 0, "{latencies:?}");
+}
+
+/// Runs the tasks for so many ticks; says who had each.
+fn ticks(cpu: &mut Cpu, count: u32, packets_wait: impl Fn(TaskId) -> bool) -> Vec<TaskId> {
+    let mut ran = Vec::new();
+    cpu.current = cpu.scheduler.pick(0, cpu.at());
+    for _ in 0..count {
+        let task = cpu.current.expect("all can run");
+        ran.push(task);
+        cpu.advance(cpu.tick_at());
+        if cpu.scheduler.tick(0, packets_wait(task), cpu.at()) {
+            cpu.current = cpu.scheduler.pick(0, cpu.at());
+        }
+    }
+    ran
+}
+
+/// Long enough for tasks to lose all that they began with.
+const SETTLED: i64 = 40_000 * MS;
+
+#[test]
+fn a_child_has_less_than_its_parent_and_half_of_its_slice() {
+    let mut o1 = O1::new(1, 1000, false);
+    for (forks, prio, slice) in [(0, 115, 100), (1, 116, 50), (2, 117, 25), (3, 118, 13)] {
+        o1.start(0, TaskId(forks), 0, forks, Instant::START);
+        assert_eq!(o1.state_of(TaskId(forks)), (prio, slice), "{forks} forks");
+    }
+}
+
+#[test]
+fn waiting_for_a_disk_makes_a_task_just_interactive() {
+    let best = |waker: Waker| {
+        let mut cpu = Cpu::new(O1, 1, 1000, 1, |_| 0);
+        cpu.run(SETTLED);
+        // A second task sleeps again and again, for long beside what it runs.
+        let (task, mut best) = (TaskId(1), i64::MAX);
+        cpu.scheduler.start(0, task, Priority::USUAL, 5, cpu.at());
+        for _ in 0..20 {
+            while cpu.scheduler.pick(0, cpu.at()) != Some(task) {
+                cpu.advance(cpu.tick_at());
+                cpu.scheduler.tick(0, false, cpu.at());
+            }
+            cpu.advance(cpu.now + MS);
+            cpu.scheduler.sleep(0, cpu.at());
+            cpu.scheduler.pick(0, cpu.at());
+            cpu.advance(cpu.now + 300 * MS);
+            cpu.scheduler.wake(0, task, waker, cpu.at());
+            let Fair::O1(o1) = &cpu.scheduler.fair else { unreachable!() };
+            best = best.min(o1.state_of(task).0);
+        }
+        best
+    };
+    // 120 less the bonus but five: all of it, and that of the least interactive one.
+    assert_eq!((best(Waker::Interrupt), best(Waker::Disk)), (115, 118));
+}
+
+#[test]
+fn who_has_packets_waiting_goes_on_and_yields_when_it_is_through() {
+    const WU: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: true };
+    let reader = TaskId(2);
+    for (kind, waits, goes_on) in [(O1, true, false), (WU, false, false), (WU, true, true)] {
+        let mut cpu = Cpu::new(kind, 1, 1000, 3, |_| 0);
+        cpu.run(SETTLED);
+        // The end of the reader's slice, as the last of its round.
+        let ran = ticks(&mut cpu, 700, |task| waits && task == reader);
+        let longest =
+            ran.chunk_by(|one, next| one == next).filter(|turn| turn[0] == reader).map(<[_]>::len).max();
+        assert_eq!(longest > Some(100), goes_on, "{kind:?}, {waits}: {longest:?}");
+        // With all seen to, who had an extra run has no more of this round.
+        cpu.current =
+            (0..400).find_map(|_| ticks(&mut cpu, 1, |_| waits).pop().filter(|task| *task == reader));
+        let extra = (0..200).any(|_| {
+            ticks(&mut cpu, 1, |task| waits && task == reader);
+            cpu.current == Some(reader) && cpu.scheduler.has_drained(0)
+        });
+        assert_eq!(extra, goes_on, "{kind:?}, {waits}");
+    }
 }

@@ -1,0 +1,30 @@
+//! Packets that a process sees to because they waited for its socket's lock, and those that come meanwhile.
+
+use crate::run::Run;
+
+/// Packets at the receiver, those of them that waited on the backlog, and bytes read: a receiver that its packets keep
+/// busy, with a kernel that has softirqs on or off while it sees to its backlog.
+fn receiver(drain: &str) -> (u64, u64, u64) {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"1 s\"\n[hosts.receiver]\nkernel = {{ base = \"2.6.14\", drain-softirqs = \"{drain}\" \
+         }}\nmachine = \"pc-2002\"\ncpus = 1\nnic = {{ interrupt-delay = \"0 s\" }}\n[hosts.receiver.costs]\n\
+         tcp-receive = \"8 us\"\n[hosts.receiver.sysctl]\n\"net.core.rmem_max\" = 67108864\n\
+         [hosts.sender]\nkernel = \"2.6.14\"\nnic = {{ tso = false }}\n\
+         [path]\nrate = \"1 Gbit/s\"\ndelay = \"50 us\"\njitter = \"20 us\"\n\
+         [flows.receiver]\ncall-size = \"8 KiB\"\n[flows.receiver.socket]\nSO_RCVBUF = \"32 MiB\"\n"
+    ));
+    let sockets = run.simulation.host_reports()[1].sockets;
+    (sockets.arrived, sockets.backlogged, run.bytes().get())
+}
+
+#[test]
+fn with_softirqs_off_they_wait_on_the_ring_and_meet_an_unlocked_socket() {
+    let on = receiver("on");
+    for drain in ["off", "off-between-offers"] {
+        let off = receiver(drain);
+        let shares = [on, off].map(|(arrived, backlogged, _)| backlogged as f64 / arrived as f64);
+        assert!(shares[0] > 0.98 && shares[1] < 0.8, "on and {drain}: {shares:?}");
+        // Nothing gets stuck for it.
+        assert!(off.2 * 10 > on.2 * 8, "on and {drain}: {} and {} bytes", on.2, off.2);
+    }
+}
