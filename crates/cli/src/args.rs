@@ -7,6 +7,7 @@ use crate::lab::Lab;
 use crate::live;
 use crate::run::Run;
 use crate::scenario::Scenario;
+use crate::papers::Papers;
 use crate::sweep::Sweep;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -68,6 +69,8 @@ pub enum Command {
     Sweep(Sweep),
     /// Run scenarios on this machine's kernel, in network namespaces
     Lab(Lab),
+    /// Make a paper's experiments again, and show its tables beside ours
+    Papers(Papers),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

@@ -15,6 +15,7 @@ mod live;
 mod man;
 mod measured;
 mod on_kernel;
+mod papers;
 mod recording;
 mod run;
 mod scenario;
@@ -64,6 +65,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Run(args) => run::run(&args, console),
         Command::Sweep(args) => sweep::run(&args, console),
         Command::Lab(args) => lab::run(&args, console),
+        Command::Papers(args) => papers::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

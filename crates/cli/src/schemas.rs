@@ -11,6 +11,7 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("run-1", schemars::schema_for!(run::Document<'static>)),
         ("live-1", schemars::schema_for!(live::Document<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
+        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),
         ("lab-compare-1", schemars::schema_for!(lab::CompareDocument<'static>)),
     ] {

@@ -36,6 +36,7 @@ const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
 const LAB: &str = "slowpath-lab";
+const PAPERS: &str = "slowpath-papers";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -56,12 +57,14 @@ const CRATES: &[Allowed] = &[
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
+    // Its experiments are scenarios, and pure like the simulator that runs them.
+    allowed(PAPERS, &[MODEL, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE,
+            LAB, LIVE, PAPERS,
         ],
         &[],
     ),
@@ -69,7 +72,7 @@ const CRATES: &[Allowed] = &[
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
-pub const PURE: &[&str] = &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS];
+pub const PURE: &[&str] = &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
 
 /// Packages that exist to reach the system, the clock or chance.
 const REACHING_OUT: &[&str] = &[

@@ -212,6 +212,11 @@ impl Host {
         match interrupt {
             Interrupt::Card => self.card_interrupted(out),
             Interrupt::Tick => {
+                let this = &self.cpus[cpu];
+                if let Some(task) = this.current {
+                    let interrupted = this.left[Level::Soft as usize].is_some();
+                    self.tasks[task.index()].count_tick(interrupted);
+                }
                 let packets_wait = self.cpus[cpu].current.is_some_and(|task| self.packets_wait_for(task));
                 let gives_way = self.scheduler.tick(cpu, packets_wait, out.now);
                 self.cpus[cpu].need_resched |= gives_way;

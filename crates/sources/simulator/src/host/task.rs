@@ -100,6 +100,17 @@ pub struct Task {
     wakes_by: Waker,
     /// Since when it waits for a CPU, able to run.
     pub(super) queued_since: Option<Instant>,
+    ticks: Ticks,
+}
+
+/// Ticks that found a task on its CPU, as `time` tells them (`update_process_times`): whatever interrupted it is the
+/// kernel's work too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ticks {
+    /// In user space.
+    pub user: u64,
+    /// In the kernel.
+    pub system: u64,
 }
 
 impl Task {
@@ -126,6 +137,16 @@ impl Task {
             wake_slot,
             wakes_by: Waker::Interrupt,
             queued_since: None,
+            ticks: Ticks::default(),
+        }
+    }
+
+    /// A tick found it on its CPU, interrupted or not.
+    pub(super) fn count_tick(&mut self, interrupted: bool) {
+        if self.mode == Mode::User && !interrupted {
+            self.ticks.user += 1;
+        } else {
+            self.ticks.system += 1;
         }
     }
 
@@ -148,6 +169,14 @@ impl Task {
 }
 
 impl Host {
+    /// The ticks of the process that serves a stream of a flow, and how many there are in a second; `None` if none does, or
+    /// nothing takes time here.
+    pub fn ticks_of(&self, stream: usize) -> Option<(Ticks, u32)> {
+        let serves = |task: &&Task| task.stream == stream && task.program.is_of_a_flow();
+        let task = self.tasks.iter().find(serves).filter(|_| !self.is_free)?;
+        Some((task.ticks, (1_000_000_000 / self.tick_ns) as u32))
+    }
+
     /// A task's sleep is over.
     pub fn wake_task(&mut self, task: u32, out: &mut Outside<'_>) {
         out.agenda.set(self.tasks[task as usize].wake_slot, None);
@@ -215,7 +244,7 @@ impl Host {
             }
             Op::Exit => {
                 this.life = Life::Gone;
-                if !matches!(this.program, Program::Hog(_) | Program::Job(_)) {
+                if this.program.is_of_a_flow() {
                     *out.processes -= 1;
                 }
                 Some(Next::Sleep)

@@ -80,6 +80,11 @@ impl Program {
         if matches!(self, Self::Job(_)) { load::JOB_FORKS } else { 1 }
     }
 
+    /// Whether it is a flow's, and no load.
+    pub fn is_of_a_flow(&self) -> bool {
+        matches!(self, Self::Sender(_) | Self::Receiver(_) | Self::Client(_) | Self::Server(_))
+    }
+
     /// What it does next, given what came of the last operation.
     pub fn next(&mut self, now: Instant, done: Done, draws: &mut Draws) -> Op {
         match self {

@@ -1,0 +1,165 @@
+//! `slowpath papers`: published experiments made again.
+
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
+use crate::transfers::align;
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use slowpath_papers::{Case, Cell, Claim, Judged, Measured, Report, Table, measure, wu};
+use slowpath_views::quantity::count;
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+const HELP: &str = "\
+Each experiment is a scenario in the simulator, run with several seeds; what is shown is the median, and beside it the \
+least and the most. Where a paper does not say what its machines took for a packet, one of its own cells is used to find \
+out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
+experiment by itself.
+
+Examples:
+  slowpath papers wu
+  slowpath papers wu --seeds 1 --json";
+
+/// Arguments of `papers`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Papers {
+    /// Which paper
+    #[arg(value_name = "PAPER")]
+    paper: Paper,
+    /// How often to run each experiment, each time with another seed
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// Print JSON (schema slowpath/paper/1) instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A paper, by its short name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Paper {
+    /// Wu and Crawford 2007, Potential performance bottleneck in Linux TCP
+    Wu,
+}
+
+impl Paper {
+    fn cases(self) -> Vec<Case> {
+        match self {
+            Self::Wu => wu::cases(),
+        }
+    }
+
+    fn report(self, runs: &[Vec<Measured>]) -> Report {
+        match self {
+            Self::Wu => wu::report(runs),
+        }
+    }
+}
+
+pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
+    let report = args.paper.report(&measure_all(&args.paper.cases(), args.seeds, console)?);
+    let mut out = console::stdout();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        print(&report, &mut out)?;
+    }
+    out.flush()?;
+    Ok(Outcome::Whole)
+}
+
+/// Runs every case with every seed, on all CPUs.
+fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<Vec<Vec<Measured>>> {
+    let interrupt = Interrupt::listen()?;
+    let jobs: Vec<(usize, u64)> =
+        (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (case, seed))).collect();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let bar = console.steps("experiment", jobs.len());
+    let work = || -> anyhow::Result<()> {
+        while !interrupt.has_come()
+            && let Some((case, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            let measured = measure::measure(&cases[*case], *seed)?;
+            found.lock().expect("no run panics").push((*case, *seed, measured));
+            bar.step();
+        }
+        Ok(())
+    };
+    let cpus = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no run panics"))
+    })?;
+    if interrupt.has_come() {
+        bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes a fifth of the time");
+    }
+    let mut found = found.into_inner().expect("no run panics");
+    found.sort_by_key(|(case, seed, _)| (*case, *seed));
+    let mut runs = vec![Vec::new(); cases.len()];
+    for (case, _, measured) in found {
+        runs[case].push(measured);
+    }
+    Ok(runs)
+}
+
+fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", report.title)?;
+    writeln!(out, "simulated; the median of {} seeds", report.seeds)?;
+    for table in &report.tables {
+        print_table(table, out)?;
+    }
+    writeln!(out, "\nWhat it says beside")?;
+    for Claim { place, says, seen, holds } in &report.claims {
+        writeln!(out, "  {} {says} ({place})", if *holds { "holds:" } else { "DOES NOT HOLD:" })?;
+        writeln!(out, "      here: {seen}")?;
+    }
+    writeln!(out, "\nThe experiments")?;
+    let runs: Vec<Vec<String>> =
+        report.runs.iter().map(|(name, command)| vec![format!("  {name}"), command.clone()]).collect();
+    for run in runs {
+        writeln!(out, "{:14}{}", run[0], run[1])?;
+    }
+    Ok(())
+}
+
+fn print_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{}: {}", table.name, table.about)?;
+    let heading = ["", "", "published", "ours", "error", "our runs", ""].map(str::to_owned).to_vec();
+    let mut before = "";
+    let mut rows = vec![heading];
+    for cell in &table.cells {
+        let name = if cell.row == before { String::new() } else { format!("  {}", cell.row) };
+        before = &cell.row;
+        rows.push(
+            [name, cell.quantity.to_owned(), number(cell.published), number(cell.ours), error(cell)]
+                .into_iter()
+                .chain([format!("{} to {}", number(cell.least), number(cell.most)), verdict(cell).to_owned()])
+                .collect(),
+        );
+    }
+    align(&rows, out)
+}
+
+fn number(value: f64) -> String {
+    if value >= 1000.0 || value.fract() == 0.0 { count(value.round() as u64) } else { format!("{value:.1}") }
+}
+
+fn error(cell: &Cell) -> String {
+    match (cell.judged, cell.error()) {
+        (_, None) => "–".to_owned(),
+        (Judged::Factor, Some(error)) => format!("× {:.2}", error + 1.0),
+        (_, Some(error)) => format!("{:+.1} %", error * 100.0),
+    }
+}
+
+fn verdict(cell: &Cell) -> &'static str {
+    match cell.judged {
+        Judged::Fitted => "fitted",
+        _ if cell.is_near() => "",
+        _ => "FAR",
+    }
+}

@@ -1,0 +1,35 @@
+//! Published experiments made again: what a paper says beside what comes out here.
+//!
+//! A paper is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
+//! was [measured](mod@measure) in all of their runs. Of a testbed whose costs nobody has written down, one cell of the
+//! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
+//!
+//! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
+
+pub mod measure;
+pub mod report;
+pub mod wu;
+
+pub use measure::Measured;
+pub use report::{Cell, Claim, Judged, Report, Table};
+
+/// One of a paper's experiments: a scenario, and what of it is set otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// As the paper calls it.
+    pub name: &'static str,
+    /// The scenario file, in the repository.
+    pub file: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// What `--set` takes.
+    pub sets: Vec<String>,
+}
+
+impl Case {
+    /// The command that runs it.
+    pub fn command(&self) -> String {
+        let sets: String = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        format!("slowpath run {}{sets}", self.file)
+    }
+}

@@ -1,0 +1,121 @@
+//! What is measured in a run, with the instruments that the papers had.
+
+use crate::Case;
+use slowpath_analyses::waits::Waits;
+use slowpath_model::{EventKind, Instant, Wait};
+use slowpath_scenario::{Bulk, HostId, Rejected, Scenario, Workload};
+use slowpath_simulator::{Occurrence, Observer, Sight, Simulation, Wants};
+
+/// What was measured of a scenario's first flow, from its start for as long as it lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// How long that was.
+    pub seconds: f64,
+    /// What the sender's process had written by then, in bytes: what iperf's client tells.
+    pub written: u64,
+    /// What the receiver's process had read by then, in bytes: what iperf's server tells.
+    pub read: u64,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u16,
+    /// Packets that were lost on the way or in a host.
+    pub lost: u64,
+    /// Packets to the receiver's TCP, by how long they waited on prequeue or backlog: less than 1 ms, 10 ms, 100 ms, 200 ms
+    /// and 1 s, and longer (wu, section 4).
+    pub waited: [u64; 6],
+    /// CPU time of the receiver's process in user space and in the kernel, by the ticks that found it running, in seconds.
+    pub cpu: [f64; 2],
+}
+
+/// Runs a case.
+///
+/// # Errors
+///
+/// If its scenario is none.
+pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
+    let sets = case.sets.iter().filter_map(|set| set.parse().ok()).collect::<Vec<_>>();
+    let scenario = slowpath_scenario::check(case.file, case.text, &sets, Some(seed))?.scenario;
+    Ok(run(&scenario))
+}
+
+fn run(scenario: &Scenario) -> Measured {
+    let flow = &scenario.flows[0];
+    let mut simulation = Simulation::new(scenario);
+    let lasts = match &flow.workload {
+        Workload::Bulk(Bulk::Time(lasts)) => *lasts,
+        _ => scenario.duration.saturating_sub(flow.start),
+    };
+    let until = Instant::START + flow.start + lasts;
+    let mut watch = Watch { sender: flow.sender_host(), receiver: flow.receiver_host(), written: 0, waits: Waits::default() };
+    simulation.run_until(until.min(simulation.end()), &mut watch);
+    let receiver = flow.receiver_host().0;
+    let (total, report) = (simulation.total(0), &simulation.host_reports()[receiver]);
+    let mut waited = [0; 6];
+    for spread in watch.waits.spreads() {
+        for (sum, packets) in waited.iter_mut().zip(spread.classes) {
+            *sum += packets;
+        }
+    }
+    // The rest was processed as it came.
+    waited[0] += report.sockets.processed.saturating_sub(waited.iter().sum());
+    let cpu = simulation.hosts()[receiver].ticks_of(0).map_or([0.0; 2], |(ticks, hz)| {
+        [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz))
+    });
+    Measured {
+        seconds: lasts.as_secs_f64(),
+        written: watch.written,
+        read: total.bytes.get(),
+        retransmits: total.retransmits as u32,
+        timeouts: total.timeouts as u16,
+        lost: lost(&simulation),
+        waited,
+        cpu,
+    }
+}
+
+fn lost(simulation: &Simulation) -> u64 {
+    let in_hosts = simulation.host_reports().into_iter().map(|host| {
+        host.ring.dropped + host.softirq.backlog_dropped + host.sockets.backlog_dropped + host.transmit.dropped
+    });
+    let on_paths = simulation.wires().iter().map(|wire| wire.totals().dropped());
+    in_hosts.sum::<u64>() + on_paths.sum::<u64>()
+}
+
+/// What is told as it happens.
+struct Watch {
+    sender: HostId,
+    receiver: HostId,
+    written: u64,
+    waits: Waits,
+}
+
+impl Observer for Watch {
+    fn packet(&mut self, _: &Sight<'_>) {}
+
+    fn wants(&self) -> Wants {
+        Wants { calls: true, waits: true, ..Wants::default() }
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        match occurrence.kind {
+            EventKind::Written { amount, .. } if occurrence.host == self.sender => self.written += amount.get(),
+            EventKind::Waited { on: on @ (Wait::Prequeue | Wait::SocketBacklog), lasted, amount, times, .. }
+                if occurrence.host == self.receiver =>
+            {
+                self.waits.add(on, lasted, amount, times);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The middle of several runs, and the least and the most of them.
+pub fn spread(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> [f64; 3] {
+    let mut values: Vec<f64> = runs.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    let Some((least, most)) = values.first().zip(values.last()) else { return [f64::NAN; 3] };
+    let middle = values.len() / 2;
+    let median = if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+    [*least, median, *most]
+}

@@ -1,0 +1,190 @@
+//! Wu and Crawford 2007, Potential performance bottleneck in Linux TCP: packets that wait on prequeue and backlog while the
+//! process that is to see to them is off the CPU, and a change to the scheduler of Linux 2.6.14.
+
+use crate::measure::{Measured, spread};
+use crate::report::{Cell, Claim, Judged, Report, Table};
+use crate::Case;
+
+const FILE: &str = "scenarios/wu/receiver.toml";
+const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
+
+/// The receiver does nothing else (BL0), with either kernel.
+const IDLE: usize = 0;
+/// It compiles a kernel (BL10): the kernel of the time, and with the paper's change.
+const OLD: usize = 1;
+const NEW: usize = 2;
+/// The first of table VII's.
+const FAIR: usize = 3;
+
+/// The processes of table VII that compute without a pause beside iperf.
+const HOGS: [u32; 4] = [1, 3, 4, 9];
+
+const WITH_CHANGE: &str = "hosts.receiver.kernel.base=2.6.14-wu";
+
+/// The paper's experiments.
+pub fn cases() -> Vec<Case> {
+    let case = |name, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
+    let fair = ["1 process", "3 processes", "4 processes", "9 processes"];
+    let fair = fair.into_iter().zip(HOGS).map(|(name, hogs)| {
+        let load = format!("hosts.receiver.load={{ hogs = {hogs} }}");
+        case(name, vec![load, "flows.receiver.socket.SO_RCVBUF=20MB".to_owned(), WITH_CHANGE.to_owned()])
+    });
+    [
+        case("O-BL0", vec!["hosts.receiver.load=[]".to_owned()]),
+        case("O-BL10", Vec::new()),
+        case("N-BL10", vec![WITH_CHANGE.to_owned()]),
+    ]
+    .into_iter()
+    .chain(fair)
+    .collect()
+}
+
+/// The paper's tables and claims beside what was measured in the runs of each case.
+pub fn report(runs: &[Vec<Measured>]) -> Report {
+    let described = cases().iter().map(|case| (case.name.to_owned(), case.command())).collect();
+    Report {
+        schema: "slowpath/paper/1",
+        paper: "wu",
+        title: "Wu and Crawford 2007, Potential performance bottleneck in Linux TCP",
+        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
+        tables: vec![
+            throughput("Table III", "iperf's results at the sender", runs, &III),
+            waits("Table IV", runs, &IV),
+            throughput("Table V", "the same with the changed scheduler", runs, &V),
+            waits("Table VI", runs, &VI),
+            fairness(runs),
+        ],
+        claims: claims(runs),
+        runs: described,
+    }
+}
+
+/// A row of tables III and V: its name, its case, what was transmitted in 20 s (in MiB), and the rate in Mbit/s.
+type Throughput = (&'static str, usize, f64, f64);
+const III: [Throughput; 2] = [("BL0", IDLE, 1.17 * 1024.0, 504.0), ("BL10", OLD, 174.0, 72.1)];
+const V: [Throughput; 3] = [
+    ("O-BL0", IDLE, 1.17 * 1024.0, 504.0),
+    ("O-BL10", OLD, 174.0, 72.1),
+    ("N-BL10", NEW, 220.0, 88.8),
+];
+
+fn throughput(name: &'static str, about: &'static str, runs: &[Vec<Measured>], rows: &[Throughput]) -> Table {
+    let cells = rows.iter().flat_map(|(row, case, transmitted, rate)| {
+        let judged = if *case == IDLE { Judged::Fitted } else { Judged::Share };
+        let mebibytes = spread(&runs[*case], |run| run.written as f64 / f64::from(1 << 20));
+        let mbit = spread(&runs[*case], |run| run.written as f64 * 8.0 / run.seconds / 1e6);
+        [
+            Cell::new(*row, "data transmitted, MiB", *transmitted, mebibytes, judged),
+            Cell::new(*row, "throughput, Mbit/s", *rate, mbit, judged),
+        ]
+    });
+    Table { name, about, cells: cells.collect() }
+}
+
+/// A row of tables IV and VI: its name, its case, and its packets by how long they waited.
+type Waited = (&'static str, usize, [f64; 6]);
+const CLASSES: [&str; 6] = [
+    "below 1 ms, packets",
+    "1 to 10 ms",
+    "10 to 100 ms",
+    "100 to 200 ms",
+    "200 ms to 1 s",
+    "above 1 s",
+];
+const IV: [Waited; 2] = [
+    ("BL0", IDLE, [862_429.0, 636.0, 0.0, 0.0, 0.0, 0.0]),
+    ("BL10", OLD, [122_657.0, 744.0, 896.0, 40.0, 300.0, 75.0]),
+];
+const VI: [Waited; 3] = [
+    ("O-BL0", IDLE, [862_429.0, 636.0, 0.0, 0.0, 0.0, 0.0]),
+    ("O-BL10", OLD, [122_657.0, 744.0, 896.0, 40.0, 300.0, 75.0]),
+    ("N-BL10", NEW, [156_300.0, 851.0, 618.0, 29.0, 0.0, 0.0]),
+];
+
+fn waits(name: &'static str, runs: &[Vec<Measured>], rows: &[Waited]) -> Table {
+    let cells = rows.iter().flat_map(|(row, case, published)| {
+        CLASSES.iter().zip(published).enumerate().map(|(class, (quantity, published))| {
+            let ours = spread(&runs[*case], |run| run.waited[class] as f64);
+            Cell::new(*row, quantity, *published, ours, Judged::Factor)
+        })
+    });
+    let about = "how long packets waited on prequeue and backlog";
+    Table { name, about, cells: cells.collect() }
+}
+
+/// Table VII's rate in Mbit/s, and iperf's share of the CPU and its fair share, in percent.
+const VII: [[f64; 3]; 4] = [[265.0, 52.58, 50.0], [143.0, 28.38, 25.0], [117.0, 23.8, 20.0], [70.0, 13.86, 10.0]];
+
+fn cpu_share(run: &Measured) -> f64 {
+    (run.cpu[0] + run.cpu[1]) / run.seconds * 100.0
+}
+
+fn fairness(runs: &[Vec<Measured>]) -> Table {
+    let rows = cases().into_iter().zip(runs).skip(FAIR);
+    let cells = rows.zip(VII).flat_map(|((case, runs), [rate, share, _])| {
+        let mbit = spread(runs, |run| run.read as f64 * 8.0 / run.seconds / 1e6);
+        [
+            Cell::new(case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
+            Cell::new(case.name, "iperf's share of the CPU, %", share, spread(runs, cpu_share), Judged::Share),
+        ]
+    });
+    let about = "iperf beside processes that compute, with the changed scheduler";
+    Table { name: "Table VII", about, cells: cells.collect() }
+}
+
+fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
+    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
+    let long = |run: &Measured| run.waited[4..].iter().sum::<u64>() as f64;
+    let rate = |run: &Measured| run.written as f64 * 8.0 / run.seconds / 1e6;
+    let count = |number: f64| format!("{number:.0}");
+    let of = |case: usize, quantity: &dyn Fn(&Measured) -> f64| median(case, quantity);
+    let (old, new) = (of(OLD, &rate), of(NEW, &rate));
+    let timeouts = |run: &Measured| f64::from(run.timeouts);
+    let most_extra = runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);
+    let most_extra = most_extra.fold(0.0, f64::max);
+    let full = of(IDLE, &|run| (run.written - run.read) as f64 / f64::from(1 << 20));
+    let lost: u64 = runs.iter().flatten().map(|run| run.lost).sum();
+    let all_times_out = runs[OLD].iter().map(|run| run.timeouts).min().unwrap_or(0);
+    vec![
+        Claim {
+            place: "section 4, table IV",
+            says: "beside nothing, no packet waits for 10 ms",
+            seen: format!("{} do", count(of(IDLE, &|run| run.waited[2..].iter().sum::<u64>() as f64))),
+            holds: runs[IDLE].iter().all(|run| run.waited[2..] == [0; 4]),
+        },
+        Claim {
+            place: "section 4, figure 8",
+            says: "beside nothing, the receive buffer is nearly full",
+            seen: format!("{full:.0} MiB are written and not read"),
+            holds: full > 0.9 * 40e6 / f64::from(1 << 20),
+        },
+        Claim {
+            place: "section 4, plate 1 and table IV",
+            says: "beside ten jobs of a make, packets wait longer than the sender's timeout, though none is lost",
+            seen: format!(
+                "{} wait for 200 ms or longer; {} timeouts; {lost} packets are lost in all runs",
+                count(of(OLD, &long)),
+                count(of(OLD, &timeouts))
+            ),
+            holds: of(OLD, &long) > 0.0 && all_times_out > 0 && lost == 0,
+        },
+        Claim {
+            place: "section 5, table V",
+            says: "with the changed scheduler more is transmitted",
+            seen: format!("{new:.1} instead of {old:.1} Mbit/s"),
+            holds: new > old,
+        },
+        Claim {
+            place: "section 5, table VI",
+            says: "with the changed scheduler no packet waits for 200 ms",
+            seen: format!("{} do, {} without it", count(of(NEW, &long)), count(of(OLD, &long))),
+            holds: runs[NEW].iter().all(|run| run.waited[4..] == [0; 2]),
+        },
+        Claim {
+            place: "section 5, table VII",
+            says: "iperf has at most 3.86 % more of the CPU than its fair share",
+            seen: format!("{most_extra:.2} % at most"),
+            holds: most_extra <= 3.86,
+        },
+    ]
+}
