@@ -209,6 +209,9 @@ impl Host {
     }
 
     fn interrupt_takes_effect(&mut self, cpu: usize, interrupt: Interrupt, out: &mut Outside<'_>) {
+        if cpu == self.interrupt_cpu {
+            self.softirq.run_again();
+        }
         match interrupt {
             Interrupt::Card => self.card_interrupted(out),
             Interrupt::Tick => {

@@ -24,7 +24,7 @@ pub struct Softirq {
     pub(super) timers: VecDeque<SocketId>,
     /// Sockets for which there is room below again (`tsq_workfn`).
     pub(super) throttled: VecDeque<SocketId>,
-    /// Left to `ksoftirqd`.
+    /// Left to `ksoftirqd`, or the next who lets softirqs run.
     pub(super) deferred: bool,
     run: Option<Run>,
     gro: Gro,
@@ -95,6 +95,12 @@ impl Softirq {
     /// The next packet on its way up.
     pub(super) fn next_ready(&mut self) -> Option<Frame> {
         self.ready.pop_front()
+    }
+
+    /// An interrupt has ended (`irq_exit`) or a process turned softirqs on (`local_bh_enable`): what is pending runs, though
+    /// it was left to `ksoftirqd`, which may wait long for a CPU. (From 4.9 to 6.4 it was `ksoftirqd`'s alone.)
+    pub(super) fn run_again(&mut self) {
+        self.deferred = false;
     }
 
     fn is_pending(&self) -> bool {

@@ -541,6 +541,9 @@ impl Host {
             socket.locked = false;
         }
         let this = &mut self.tasks[task.index()];
+        if this.cpu == self.interrupt_cpu {
+            self.softirq.run_again();
+        }
         this.call = Call::Returned(done);
         if matches!(done, Done::Read(_)) && !self.is_free {
             self.cpus[this.cpu].need_resched |= self.scheduler.has_drained(this.cpu);
