@@ -17,11 +17,16 @@ pub enum Kind {
     Packets,
     /// Bandwidth-delay products.
     Products,
-    /// A number of something that has no unit.
+    /// How many there are of something.
+    Whole,
+    /// Another number without a unit.
     Plain,
     Switch,
     Text,
 }
+
+/// Whole numbers below this are exact as any number.
+const MOST_WHOLE: f64 = (1_u64 << 53) as f64;
 
 /// A key that differs from run to run.
 pub struct Key {
@@ -38,7 +43,8 @@ impl Kind {
         let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text).trim();
         let with = |unit: &str| text.strip_suffix(unit).and_then(|number| plain(number.trim()));
         if let Some(number) = plain(text) {
-            (Self::Plain, number)
+            let whole = text.bytes().all(|byte| byte.is_ascii_digit()) && number < MOST_WHOLE;
+            (if whole { Self::Whole } else { Self::Plain }, number)
         } else if let Ok(time) = duration_from_text(text) {
             (Self::Time, time.as_secs_f64())
         } else if let Ok(rate) = text.parse::<Rate>() {
@@ -62,6 +68,15 @@ impl Kind {
         }
     }
 
+    /// What values are of which some are of another kind.
+    fn beside(self, other: Self) -> Self {
+        match (self, other) {
+            _ if self == other => self,
+            (Self::Whole, Self::Plain) | (Self::Plain, Self::Whole) => Self::Plain,
+            _ => Self::Text,
+        }
+    }
+
     /// The unit of the numbers; of a part of 1 and of what has none, nothing.
     const fn unit(self) -> Option<&'static str> {
         match self {
@@ -70,7 +85,7 @@ impl Kind {
             Self::Data => Some("B"),
             Self::Packets => Some("packets"),
             Self::Products => Some("bdp"),
-            Self::Chance | Self::Plain | Self::Switch | Self::Text => None,
+            Self::Chance | Self::Whole | Self::Plain | Self::Switch | Self::Text => None,
         }
     }
 
@@ -81,7 +96,7 @@ impl Kind {
             Self::Rate => numbers::rate,
             Self::Data => numbers::data,
             Self::Chance => |part| format!("{} %", rounded(part * 100.0)),
-            Self::Packets | Self::Products | Self::Plain | Self::Switch | Self::Text => rounded,
+            Self::Packets | Self::Products | Self::Whole | Self::Plain | Self::Switch | Self::Text => rounded,
         }
     }
 }
@@ -109,8 +124,7 @@ impl Key {
         for (key, value) in cases.flat_map(|case| &case.set).map(split) {
             let kind = Kind::read(value).0;
             match keys.iter_mut().find(|other| other.key == key) {
-                Some(other) if other.kind != kind => other.kind = Kind::Text,
-                Some(_) => {}
+                Some(other) => other.kind = other.kind.beside(kind),
                 None => keys.push(Self { key: key.to_owned(), kind }),
             }
         }
@@ -127,6 +141,7 @@ impl Key {
         let holds = match self.kind {
             Kind::Text => Holds::Text,
             Kind::Switch => Holds::Switch,
+            Kind::Whole => Holds::Count,
             _ => Holds::Number,
         };
         Field::new(name, holds)
@@ -145,6 +160,7 @@ impl Key {
         Some(match self.kind {
             Kind::Text => Value::Text(written.to_owned()),
             Kind::Switch => Value::Switch(number > 0.0),
+            Kind::Whole => Value::Count(number as u64),
             _ => Value::Number(number),
         })
     }
@@ -153,6 +169,7 @@ impl Key {
     pub fn number(&self, case: &Case) -> Option<f64> {
         match self.value(case)? {
             Value::Number(number) => Some(number),
+            Value::Count(count) => Some(count as f64),
             _ => None,
         }
     }
@@ -178,7 +195,8 @@ mod tests {
             ("50ppm", (Kind::Chance, 0.00005)),
             ("1000 packets", (Kind::Packets, 1000.0)),
             ("0.1bdp", (Kind::Products, 0.1)),
-            ("4", (Kind::Plain, 4.0)),
+            ("4", (Kind::Whole, 4.0)),
+            ("4.5", (Kind::Plain, 4.5)),
             ("-20", (Kind::Plain, -20.0)),
             ("false", (Kind::Switch, 0.0)),
             ("cubic", (Kind::Text, 0.0)),
@@ -201,6 +219,10 @@ mod tests {
         assert_eq!(keys[0].value(&cases[1]), Some(Value::Number(1.0)));
         assert_eq!(keys[1].value(&cases[1]), Some(Value::Text("10 packets".to_owned())));
         assert_eq!(keys[0].value(&case(&["c=1"])), None);
+        assert_eq!(
+            (Kind::Whole.beside(Kind::Plain), Kind::Whole.beside(Kind::Time)),
+            (Kind::Plain, Kind::Text)
+        );
         let seed = Key { key: "seed".to_owned(), kind: Kind::Plain };
         assert_eq!(seed.field(|name| name == "seed").name, "seed [as set]");
     }

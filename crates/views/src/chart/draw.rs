@@ -18,7 +18,7 @@ const LETTERS: usize = 110;
 
 /// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
 const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7", "#e69f00", "#56b4e9", "#777777"];
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
 const DASHES: [&str; 3] = ["", "7 4", "2 3"];
 /// Half the size of a mark.
 const MARK: f64 = 4.5;
@@ -34,7 +34,7 @@ pub fn svg(chart: &Chart) -> String {
         picture.text(MARGIN, "There is nothing to show.", "");
         return picture.whole();
     }
-    let top = picture.y + 14.0;
+    let top = picture.y + 4.0;
     let bottom = top + HEIGHT;
     let up = Scale::new(&ys, &chart.y, true, bottom, top);
     let labels: Vec<(f64, String)> =
@@ -167,7 +167,7 @@ impl Picture {
             let name = if line.name.is_empty() { String::new() } else { format!("{}, ", line.name) };
             let told = format!("{name}{} {}: {}", chart.x.title, (chart.x.write)(*x), (chart.y.write)(*y));
             self.add(format_args!(
-                "<path fill=\"{colour}\" d=\"{mark}\"><title>{}</title></path>",
+                "<path class=\"mark\" fill=\"{colour}\" d=\"{mark}\"><title>{}</title></path>",
                 escaped(&told)
             ));
         }
@@ -204,7 +204,7 @@ impl Picture {
              height=\"{height:.0}\" font-family=\"system-ui, 'DejaVu Sans', Arial, sans-serif\" font-size=\"12\" \
              fill=\"#1d2126\">\n<style>.title{{font-size:15px;font-weight:600}}.faint{{fill:#555c64}}\
              .grid{{stroke:#dcdad5;fill:none}}.line{{fill:none;stroke-width:2;stroke-linejoin:round}}\
-             .one{{fill:none;stroke-width:1;stroke-opacity:.75}}</style>\n\
+             .mark{{stroke:#fff;stroke-width:.8}}.one{{fill:none;stroke-width:1;stroke-opacity:.75}}</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )
