@@ -57,7 +57,11 @@ pub fn svg(chart: &Chart) -> String {
 }
 
 fn axis_title(title: &str, scale: &Scale) -> String {
-    if scale.is_logarithmic() { format!("{title} (logarithmic)") } else { title.to_owned() }
+    match (scale.is_logarithmic(), scale.has_nothing_apart()) {
+        (true, true) => format!("{title} (logarithmic, with 0 apart)"),
+        (true, false) => format!("{title} (logarithmic)"),
+        _ => title.to_owned(),
+    }
 }
 
 fn width(text: &str) -> f64 {
@@ -274,4 +278,96 @@ fn wrapped(text: &str, letters: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Axis;
+    use super::*;
+
+    fn chart(lines: usize, points: usize) -> Chart {
+        let axis = |title: &str| Axis {
+            title: title.to_owned(),
+            write: |number| format!("{number} Mbit/s"),
+            binary: false,
+        };
+        let point = |number: usize| {
+            let y = number as f64 * 3.0 + 1.0;
+            Point { x: number as f64, y, each: vec![y - 0.5, y, y + 0.5] }
+        };
+        let line = |number: usize| Line {
+            name: format!("line <{number}> & others"),
+            points: (0..points).map(point).collect(),
+        };
+        Chart {
+            title: "Slow & <slower> ".repeat(12),
+            remarks: vec!["simulated".to_owned()],
+            x: axis("delay"),
+            y: axis("rate"),
+            lines: (0..lines).map(line).collect(),
+        }
+    }
+
+    /// What is written in a picture: the place, where it is anchored, and the text.
+    fn texts(picture: &str) -> Vec<(f64, f64, bool, String)> {
+        let attribute = |element: &str, name: &str| {
+            let rest = element.split_once(&format!(" {name}=\""))?.1;
+            Some(rest.split_once('"')?.0.to_owned())
+        };
+        let number = |text: Option<String>| text.expect("a place").parse().expect("a number");
+        let text = |element: &str| {
+            let (x, y) = (number(attribute(element, "x")), number(attribute(element, "y")));
+            let is_middle = attribute(element, "text-anchor").as_deref() == Some("middle");
+            let inside = element.split_once('>').expect("its end").1.split_once('<').expect("its end").0;
+            (x, y, is_middle, inside.to_owned())
+        };
+        picture.split("<text").skip(1).map(text).collect()
+    }
+
+    #[test]
+    fn nothing_written_along_the_axis_overlaps() {
+        for points in [1, 2, 7, 40, 300] {
+            let along = texts(&svg(&chart(3, points)));
+            let is_value =
+                |(.., is_middle, text): &&(f64, f64, bool, String)| *is_middle && !text.starts_with("delay");
+            let along: Vec<_> = along.iter().filter(is_value).collect();
+            assert!(!along.is_empty());
+            for (left, right) in along.iter().zip(along.iter().skip(1)) {
+                let (a, b) = (width(&left.3) / 2.0, width(&right.3) / 2.0);
+                assert!(left.0 + a < right.0 - b, "{points} points: {left:?} {right:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_line_can_be_told_from_the_others() {
+        let picture = svg(&chart(super::super::MOST_LINES, 3));
+        let marks: Vec<&str> = picture.lines().filter(|line| line.starts_with("<path fill=")).collect();
+        assert_eq!(marks.len(), super::super::MOST_LINES, "one for each in the legend");
+        let looks = |number: usize| {
+            (
+                COLOURS[number % COLOURS.len()],
+                DASHES[number / COLOURS.len() % DASHES.len()],
+                shape(number, 0.0, 0.0, 1.0),
+            )
+        };
+        for (a, b) in (0..super::super::MOST_LINES).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            assert_ne!(looks(a), looks(b));
+            assert!(looks(a).0 != looks(b).0 || looks(a).2 != looks(b).2, "in print {a} and {b} are alike");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_their_element() {
+        let picture = svg(&chart(2, 2));
+        assert!(picture.contains("line &lt;1&gt; &amp; others") && !picture.contains("<slower>"));
+        assert_eq!(escaped("a\u{0}\u{8}b\"<>&"), "a  b&quot;&lt;&gt;&amp;");
+        let title: Vec<String> = wrapped(&"word ".repeat(60), 88);
+        assert!(title.len() > 2 && title.iter().all(|line| line.chars().count() <= 88));
+    }
+
+    #[test]
+    fn nothing_to_show_is_said() {
+        assert!(svg(&chart(0, 0)).contains("There is nothing to show."));
+    }
 }

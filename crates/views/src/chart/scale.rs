@@ -8,6 +8,8 @@ pub struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
+    /// Where nothing lies, if that is apart from the others.
+    nothing: Option<f64>,
     /// Where `low` and `high` lie.
     from: f64,
     to: f64,
@@ -15,42 +17,59 @@ pub struct Scale {
 
 /// A factor from which on a scale is logarithmic.
 const WIDE: f64 = 10.0;
+/// Of a length, what is left free at its ends, and what lies between nothing and the others.
+const ROOM: f64 = 0.035;
+const APART: f64 = 0.1;
 
 impl Scale {
     /// Over all of `numbers`, of which there is one at least. Upwards a scale begins at nothing and ends at a round
-    /// number; to the right it is as long as the numbers are apart, with some room.
+    /// number; to the right it is as long as the numbers are apart, with some room, and nothing lies apart from others
+    /// that need a logarithmic scale.
     pub fn new(numbers: &[f64], axis: &Axis, upwards: bool, from: f64, to: f64) -> Self {
-        let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let least = least(numbers.iter());
         let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let logarithmic = least > 0.0 && most > WIDE * least;
-        let (low, high) = match (upwards, logarithmic) {
-            (true, true) => (round_down(least, axis.binary), round_up(most, axis.binary)),
-            (true, false) => {
-                let low = least.min(0.0);
-                let high = if most > low { most } else { low + 1.0 };
-                let step = round_up((high - low) / 6.0, axis.binary);
-                ((low / step).floor() * step, (high / step).ceil() * step)
+        let linear = |low, high| Self { low, high, logarithmic: false, nothing: None, from, to };
+        let logarithmic = |low, high| Self { logarithmic: true, ..linear(low, high) };
+        let is_wide = |least: f64| least > 0.0 && most > WIDE * least;
+        let at = |part: f64| from + part * (to - from);
+        if upwards && is_wide(least) {
+            return logarithmic(round_down(least, axis.binary), round_up(most, axis.binary));
+        }
+        if upwards {
+            let low = least.min(0.0);
+            let high = if most > low { most } else { low + 1.0 };
+            let step = round_up((high - low) / 6.0, axis.binary);
+            return linear((low / step).floor() * step, (high / step).ceil() * step);
+        }
+        let within = |scale: Self| Self { from: at(ROOM), to: at(1.0 - ROOM), ..scale };
+        let smallest = self::least(numbers.iter().filter(|number| **number > 0.0));
+        match () {
+            () if is_wide(least) => within(logarithmic(least, most)),
+            () if least == 0.0 && is_wide(smallest) => {
+                let nothing = Some(at(ROOM));
+                Self { nothing, from: at(ROOM + APART), ..within(logarithmic(smallest, most)) }
             }
-            (false, true) => {
-                let room = (most / least).powf(0.04);
-                (least / room, most * room)
-            }
-            (false, false) => {
-                let room = if most > least { (most - least) * 0.04 } else { most.abs().max(1.0) };
-                (least - room, most + room)
-            }
-        };
-        Self { low, high, logarithmic, from, to }
+            () if most > least => within(linear(least, most)),
+            () => linear(least - least.abs().max(1.0), least + least.abs().max(1.0)),
+        }
     }
 
     /// Where a number lies.
     pub fn place(&self, number: f64) -> f64 {
+        if let (Some(place), true) = (self.nothing, number <= 0.0) {
+            return place;
+        }
         let part = if self.logarithmic {
             (number / self.low).ln() / (self.high / self.low).ln()
         } else {
             (number - self.low) / (self.high - self.low)
         };
         self.from + part * (self.to - self.from)
+    }
+
+    /// Whether nothing lies apart from the others.
+    pub fn has_nothing_apart(&self) -> bool {
+        self.nothing.is_some()
     }
 
     /// Whether it is logarithmic.
@@ -95,6 +114,10 @@ impl Scale {
     }
 }
 
+fn least<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
+    numbers.copied().fold(f64::INFINITY, f64::min)
+}
+
 /// The least round number that is no less: 1, 2 or 5 times a power of ten, or a power of two.
 fn round_up(number: f64, binary: bool) -> f64 {
     if binary {
@@ -119,8 +142,12 @@ fn round_down(number: f64, binary: bool) -> f64 {
 mod tests {
     use super::*;
 
-    const DECIMAL: Axis = Axis { title: String::new(), write: |number| number.to_string(), binary: false };
-    const BINARY: Axis = Axis { title: String::new(), write: DECIMAL.write, binary: true };
+    static DECIMAL: Axis = Axis { title: String::new(), write: plain, binary: false };
+    static BINARY: Axis = Axis { title: String::new(), write: plain, binary: true };
+
+    fn plain(number: f64) -> String {
+        number.to_string()
+    }
 
     #[test]
     fn round_numbers_are_round() {
@@ -148,6 +175,16 @@ mod tests {
             Scale::new(&[65_536.0], &BINARY, true, 1.0, 0.0).ticks(&BINARY, 0.1).last(),
             Some(&65_536.0)
         );
+    }
+
+    /// No loss, and losses that are far apart.
+    #[test]
+    fn nothing_lies_apart() {
+        let scale = Scale::new(&[0.0, 0.0001, 0.001, 0.01], &DECIMAL, false, 0.0, 1000.0);
+        let places: Vec<_> = [0.0, 0.0001, 0.001, 0.01].map(|number| scale.place(number).round()).into();
+        assert_eq!(places, [35.0, 135.0, 550.0, 965.0]);
+        assert!(scale.has_nothing_apart() && scale.is_logarithmic());
+        assert!(!Scale::new(&[0.0, 2.0, 5.0], &DECIMAL, false, 0.0, 1000.0).is_logarithmic());
     }
 
     /// Whatever the numbers are, ticks keep their distance and lie on the axis, and so do the numbers.
