@@ -1,7 +1,7 @@
 //! Lines over numbers as a picture: an SVG file that needs nothing beside it.
 //!
-//! Lines differ in colour, in the shape of their marks, and after eight in their dashes, so that they can be told apart
-//! in print and by the colour-blind. What an axis covers by more than a factor of ten is shown on a logarithmic scale.
+//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
+//! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of ten is shown on a logarithmic scale.
 
 mod draw;
 mod scale;

@@ -147,7 +147,7 @@ fn flow_row(name: &str, total: &Total) -> Vec<Option<Value>> {
 fn wait_row(flow: Option<Value>, host: Option<Value>, spread: &Spread) -> Vec<Option<Value>> {
     let times = [spread.median, spread.p99, spread.longest].map(|of| time(Some(of)));
     let before = [flow, host, text(spread.on.name()), count(spread.count)];
-    before.into_iter().chain(times).chain(spread.classes.map(|class| count(class))).collect()
+    before.into_iter().chain(times).chain(spread.classes.map(count)).collect()
 }
 
 /// A row as a run; `None` if it is not one of this job.

@@ -392,3 +392,21 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
         "{err}"
     );
 }
+
+/// Real runs differ from time to time: what is shown again is what was kept.
+#[test]
+#[ignore = "needs root"]
+fn real_runs_are_kept_too() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
+    let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];
+    let (code, out, err) = sweep(&folder, &real);
+    // Where the machine was late, runs do not count.
+    assert!(code < 2 && out.contains("the simulator beside Linux"), "{err}");
+    let kept = files(&folder.path("runs"));
+    assert_eq!(kept.len(), 8, "{out}{err}");
+    assert_eq!(sweep(&folder, &real), (code, out, err));
+    assert_eq!(files(&folder.path("runs")), kept);
+    let (code, _, err) = sweep(&folder, &[&real[..1], &real[3..]].concat());
+    assert!(code == 2 && err.contains("where it runs differs") && err.contains("over tap"), "{err}");
+}

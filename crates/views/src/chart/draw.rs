@@ -19,9 +19,12 @@ const LETTERS: usize = 110;
 /// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
-const DASHES: [&str; 3] = ["", "7 4", "2 3"];
-/// Half the size of a mark.
-const MARK: f64 = 4.5;
+/// Neighbours have others, so that of two lines that lie on each other both show.
+const DASHES: [&str; 3] = ["", "10 5", "3 4"];
+/// Half the size of a mark: large and small in turns, likewise.
+const MARKS: [f64; 2] = [5.2, 3.6];
+/// Of a single run's.
+const ONE: f64 = 3.0;
 
 /// The picture as a file.
 pub fn svg(chart: &Chart) -> String {
@@ -156,7 +159,7 @@ impl Picture {
             .iter()
             .map(|point| format!("{:.1} {:.1}", across.place(point.x), up.place(point.y)))
             .collect();
-        let dashes = DASHES[number / COLOURS.len() % DASHES.len()];
+        let dashes = DASHES[number % DASHES.len()];
         self.add(format_args!(
             "<path class=\"line\" stroke=\"{colour}\" stroke-dasharray=\"{dashes}\" d=\"M{}\"/>",
             places.join("L")
@@ -164,10 +167,10 @@ impl Picture {
         for Point { x, y, each } in &line.points {
             let at = across.place(*x);
             for one in each.iter().filter(|_| each.len() > 1) {
-                let mark = shape(number, at, up.place(*one), MARK * 0.7);
+                let mark = shape(number, at, up.place(*one), ONE);
                 self.add(format_args!("<path class=\"one\" stroke=\"{colour}\" d=\"{mark}\"/>"));
             }
-            let mark = shape(number, at, up.place(*y), MARK);
+            let mark = shape(number, at, up.place(*y), MARKS[number % 2]);
             let name = if line.name.is_empty() { String::new() } else { format!("{}, ", line.name) };
             let told = format!("{name}{} {}: {}", chart.x.title, (chart.x.write)(*x), (chart.y.write)(*y));
             self.add(format_args!(
@@ -185,11 +188,11 @@ impl Picture {
         for (number, line) in lines.iter().enumerate() {
             let (x, y) = (left + (number % columns) as f64 * cell, top + (number / columns) as f64 * LINE);
             let colour = COLOURS[number % COLOURS.len()];
-            let dashes = DASHES[number / COLOURS.len() % DASHES.len()];
+            let dashes = DASHES[number % DASHES.len()];
             self.add(format_args!(
                 "<path class=\"line\" stroke=\"{colour}\" stroke-dasharray=\"{dashes}\" d=\"M{x:.1} {y:.1}h34\"/>"
             ));
-            let mark = shape(number, x + 17.0, y, MARK);
+            let mark = shape(number, x + 17.0, y, MARKS[number % 2]);
             self.add(format_args!("<path fill=\"{colour}\" d=\"{mark}\"/>"));
             self.add(format_args!(
                 "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
@@ -345,11 +348,7 @@ mod tests {
         let marks: Vec<&str> = picture.lines().filter(|line| line.starts_with("<path fill=")).collect();
         assert_eq!(marks.len(), super::super::MOST_LINES, "one for each in the legend");
         let looks = |number: usize| {
-            (
-                COLOURS[number % COLOURS.len()],
-                DASHES[number / COLOURS.len() % DASHES.len()],
-                shape(number, 0.0, 0.0, 1.0),
-            )
+            (COLOURS[number % COLOURS.len()], DASHES[number % DASHES.len()], shape(number, 0.0, 0.0, 1.0))
         };
         for (a, b) in (0..super::super::MOST_LINES).flat_map(|a| (0..a).map(move |b| (a, b))) {
             assert_ne!(looks(a), looks(b));
