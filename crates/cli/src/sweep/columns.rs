@@ -62,6 +62,9 @@ const WAITS: (&str, [(&str, Holds); 13]) = (
 );
 const CAUSES: (&str, [(&str, Holds); 2]) = ("causes", [("cause", Holds::Text), ("share", Holds::Number)]);
 
+/// More than this, as bytes or as nanoseconds, is no run's.
+const MOST: u64 = 1 << 53;
+
 fn fields(of: &[(&str, Holds)]) -> Vec<Field> {
     of.iter().map(|(name, holds)| Field::new(*name, *holds)).collect()
 }
@@ -199,7 +202,7 @@ pub fn run(plan: &Plan, job: &Job, row: &[Cell]) -> Option<Measured> {
 fn undone(plan: &Plan, rest: &[Cell]) -> Option<u64> {
     let place = numbers::all().position(|number| number.column == "timeouts_undone")?;
     match rest.get(plan.keys.len() + place)? {
-        Cell::Plain(value) => as_count(value.as_ref()),
+        Cell::Plain(value) => as_measured(value.as_ref()),
         Cell::Rows(_) => None,
     }
 }
@@ -208,12 +211,17 @@ fn as_count(value: Option<&Value>) -> Option<u64> {
     if let Some(Value::Count(count)) = value { Some(*count) } else { None }
 }
 
+/// A number of what was measured: a run has none near the end of the range, so that sums of them stay in it.
+fn as_measured(value: Option<&Value>) -> Option<u64> {
+    as_count(value).filter(|count| *count <= MOST)
+}
+
 fn as_text(value: Option<&Value>) -> Option<&str> {
     if let Some(Value::Text(text)) = value { Some(text) } else { None }
 }
 
 fn total(row: &[Option<Value>]) -> Option<Total> {
-    let number = |place: usize| as_count(row.get(place)?.as_ref());
+    let number = |place: usize| as_measured(row.get(place)?.as_ref());
     let at = |place| number(place).map(|nanos| Instant::from_nanos(nanos.cast_signed()));
     let time = |place| number(place).map(Duration::from_nanos);
     Some(Total {
@@ -225,10 +233,11 @@ fn total(row: &[Option<Value>]) -> Option<Total> {
         smoothed_rtt: time(8),
         least_rtt: time(9),
     })
+    .filter(|_| row.iter().flatten().all(|value| !matches!(value, Value::Count(count) if *count > MOST)))
 }
 
 fn spread(row: &[Option<Value>]) -> Option<Spread> {
-    let number = |place: usize| as_count(row.get(place)?.as_ref());
+    let number = |place: usize| as_measured(row.get(place)?.as_ref());
     let time = |place| number(place).map(Duration::from_nanos);
     let place = as_text(row.get(2)?.as_ref())?;
     let mut classes = [0; CLASSES.len() + 1];
@@ -247,5 +256,6 @@ fn spread(row: &[Option<Value>]) -> Option<Spread> {
 
 fn share(row: &[Option<Value>]) -> Option<(Cause, f64)> {
     let [Some(Value::Text(cause)), Some(Value::Number(share))] = row else { return None };
-    Some((*Cause::ALL.iter().find(|one| one.to_string() == *cause)?, *share))
+    let share = Some(*share).filter(|share| (0.0..1.01).contains(share))?;
+    Some((*Cause::ALL.iter().find(|one| one.to_string() == *cause)?, share))
 }

@@ -95,15 +95,12 @@ impl Kind {
             Self::Time => numbers::time,
             Self::Rate => numbers::rate,
             Self::Data => numbers::data,
-            Self::Chance => |part| format!("{} %", rounded(part * 100.0)),
-            Self::Packets | Self::Products | Self::Whole | Self::Plain | Self::Switch | Self::Text => rounded,
+            Self::Chance => numbers::percent,
+            Self::Packets | Self::Products | Self::Whole | Self::Plain | Self::Switch | Self::Text => {
+                numbers::rounded
+            }
         }
     }
-}
-
-/// Without the last digits, which come from reckoning.
-fn rounded(number: f64) -> String {
-    format!("{}", (number * 1e9).round() / 1e9)
 }
 
 fn plain(text: &str) -> Option<f64> {

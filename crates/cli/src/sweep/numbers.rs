@@ -19,6 +19,8 @@ pub struct Number {
     pub heading: &'static str,
     /// How people read it.
     pub write: fn(f64) -> String,
+    /// The same along an axis, where numbers lie between those that a run has.
+    pub write_on_axis: fn(f64) -> String,
     /// Whether it counts something.
     whole: bool,
     /// What it is of a run; `None` where that is not known.
@@ -36,7 +38,7 @@ const fn number(
     write: fn(f64) -> String,
     of: fn(&Measured) -> Option<f64>,
 ) -> Number {
-    Number { column, meaning, heading, write, whole: false, of }
+    Number { column, meaning, heading, write, write_on_axis: write, whole: false, of }
 }
 
 const fn counted(
@@ -45,7 +47,16 @@ const fn counted(
     heading: &'static str,
     of: fn(&Measured) -> Option<f64>,
 ) -> Number {
-    Number { whole: true, ..number(column, meaning, heading, whole, of) }
+    Number { whole: true, write_on_axis: count_on_axis, ..number(column, meaning, heading, whole, of) }
+}
+
+const fn part(
+    column: &'static str,
+    meaning: &'static str,
+    heading: &'static str,
+    of: fn(&Measured) -> Option<f64>,
+) -> Number {
+    Number { write_on_axis: percent, ..number(column, meaning, heading, share, of) }
 }
 
 pub static RATE: Number = number("rate_bit_per_s", "throughput", "rate", rate, |run| {
@@ -63,10 +74,10 @@ pub static OTHERS: [Number; 6] = [
     counted("timeouts_undone", "timeouts that were undone", "undone", |run| {
         run.undone.map(|undone| undone as f64)
     }),
-    number("over_10_ms", "share of packets that waited over 10 ms", "over 10 ms", share, |run| {
+    part("over_10_ms", "share of packets that waited over 10 ms", "over 10 ms", |run| {
         waited(run, OVER_10_MS)
     }),
-    number("over_200_ms", "share of packets that waited over 200 ms", "over 200 ms", share, |run| {
+    part("over_200_ms", "share of packets that waited over 200 ms", "over 200 ms", |run| {
         waited(run, OVER_200_MS)
     }),
     number("off_cpu_s", "readers' wait for a CPU, median", "off the CPU", time, |run| {
@@ -86,6 +97,7 @@ static MORE: [Number; 4] = [
     }),
     Number {
         write: data,
+        write_on_axis: data,
         ..counted("data_bytes", "data that was read", "data", |run| Some(sum(run, |total| total.bytes.get())))
     },
     number("rtt_s", "smoothed RTT in the end", "RTT", time, |run| {
@@ -168,6 +180,20 @@ pub fn time(seconds: f64) -> String {
 /// An amount of data in bytes.
 pub fn data(bytes: f64) -> String {
     Bytes::new(bytes.round() as u64).to_string()
+}
+
+/// A part of 1 in percent, with all of its digits.
+pub fn percent(part: f64) -> String {
+    format!("{} %", rounded(part * 100.0))
+}
+
+/// Without the last digits, which come from reckoning.
+pub fn rounded(number: f64) -> String {
+    format!("{}", (number * 1e9).round() / 1e9)
+}
+
+fn count_on_axis(number: f64) -> String {
+    if number.fract() == 0.0 { whole(number) } else { rounded(number) }
 }
 
 fn whole(number: f64) -> String {

@@ -125,7 +125,7 @@ impl Drawing<'_> {
             },
             y: Axis {
                 title: self.y.meaning.to_owned(),
-                write: self.y.write,
+                write: self.y.write_on_axis,
                 binary: self.y.column == "data_bytes",
             },
             lines,

@@ -316,6 +316,50 @@ fn folders_that_are_none_are_refused_with_the_mend() {
     assert_eq!(fs::read(&cut).expect("a run"), bytes);
 }
 
+/// A sound file whose numbers no run can have is refused, before any of them is added up.
+#[test]
+fn rows_that_cannot_be_are_refused() {
+    let folder = folder();
+    well(&folder, &["--out", "runs"]);
+    let path = folder.path("runs").join("000004.parquet");
+    let whole = results::read(&path, &columns()).expect("a run's file");
+    let set = |column: usize, field: usize, value: Value| {
+        let mut table = whole.clone();
+        match &mut table.rows[0][column] {
+            Cell::Plain(cell) => *cell = Some(value),
+            Cell::Rows(rows) => rows[0][field] = Some(value),
+        }
+        results::write(&path, &folder.path("unfinished"), &columns(), &table)
+            .expect("the folder takes files");
+        sweep(&folder, &["--out", "runs"])
+    };
+    let names = columns();
+    let list = |name: &str| {
+        names
+            .iter()
+            .position(|column| matches!(column, Column::Rows(list, _) if list == name))
+            .expect("a list")
+    };
+    let huge = || Value::Count(u64::MAX);
+    let (flows, waits, causes) = (list("flows"), list("waits"), list("causes"));
+    for (column, field, value) in [
+        (0, 0, Value::Count(5)),
+        (4, 0, huge()),
+        (flows, 2, huge()),
+        (flows, 4, huge()),
+        (flows, 8, huge()),
+        (waits, 3, huge()),
+        (waits, 0, Value::Text("sideways".to_owned())),
+        (waits, 2, Value::Text("nowhere".to_owned())),
+        (causes, 0, Value::Text("fate".to_owned())),
+        (causes, 1, Value::Number(f64::INFINITY)),
+    ] {
+        let (code, out, err) = set(column, field, value.clone());
+        assert_eq!((code, out.as_str()), (2, ""), "{column} {field} {value:?}");
+        assert!(err.contains("000004.parquet: is none of this sweep's files"), "{err}");
+    }
+}
+
 /// Of many runs 500 are in a file, and that is read like the others.
 #[test]
 fn many_files_become_one() {
