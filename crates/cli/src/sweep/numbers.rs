@@ -182,9 +182,9 @@ pub fn data(bytes: f64) -> String {
     Bytes::new(bytes.round() as u64).to_string()
 }
 
-/// A part of 1 in percent, with all of its digits.
+/// A part of 1 in percent, as exact as chances are written: a millionth.
 pub fn percent(part: f64) -> String {
-    format!("{} %", rounded(part * 100.0))
+    format!("{} %", (part * 1e6).round() / 1e4)
 }
 
 /// Without the last digits, which come from reckoning.
