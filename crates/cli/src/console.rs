@@ -109,15 +109,18 @@ impl Console {
         Self { colour: false, progress: false, width: None }
     }
 
-    /// Progress through so many steps of which each takes a while.
-    pub fn steps(&self, what: &str, count: usize) -> Steps {
+    /// Progress through so many steps of which each takes a while, and some are behind already.
+    pub fn steps(&self, what: &str, count: usize, behind: usize) -> Steps {
         if !self.progress {
             return Steps(None);
         }
         let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr_with_hz(8));
         let bar = bar.with_style(style("{msg} {wide_bar} {pos} of {len}, {eta} left"));
+        let bar = bar.with_message(format!("{what}s")).with_position(behind as u64);
+        // What is behind says nothing of how long a step takes.
+        bar.reset_eta();
         bar.enable_steady_tick(Duration::from_millis(200));
-        Steps(Some(bar.with_message(format!("{what}s"))))
+        Steps(Some(bar))
     }
 }
 

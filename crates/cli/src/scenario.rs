@@ -63,6 +63,13 @@ pub struct Changes {
     seed: Option<u64>,
 }
 
+impl Changes {
+    /// What is put in the place of the file's values, as it was written.
+    pub fn texts(&self) -> Vec<String> {
+        self.set.iter().map(|one| one.text().to_owned()).collect()
+    }
+}
+
 #[derive(Args)]
 struct Check {
     /// The scenario files, or - for standard input

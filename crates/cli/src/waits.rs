@@ -65,11 +65,35 @@ pub struct Waiting {
     ends: Vec<[Waits; 2]>,
 }
 
-/// How long something waited in a place.
-pub struct Row<'a> {
-    pub flow: &'a str,
-    pub host: &'a str,
+/// How long something waited in a place, at one end of a flow.
+#[derive(Clone, Copy)]
+pub struct Waited {
+    /// The flow's place in the scenario.
+    pub flow: usize,
+    pub end: End,
     pub spread: Spread,
+}
+
+impl Waited {
+    /// With the names of its flow and its host; `None` if the scenario has no such flow.
+    fn row<'a>(&self, scenario: &'a Scenario) -> Option<Row<'a>> {
+        let flow = scenario.flows.get(self.flow)?;
+        let host = if self.end == End::A { flow.client } else { flow.server };
+        Some(Row { flow: &flow.name, host: &scenario.host(host).name, spread: self.spread })
+    }
+
+    /// The same for a document.
+    pub fn result<'a>(&self, scenario: &'a Scenario) -> Option<WaitResult<'a>> {
+        let Row { flow, host, spread } = self.row(scenario)?;
+        Some(WaitResult { flow, host, times: WaitTimes::of(&spread) })
+    }
+}
+
+/// The same with names.
+struct Row<'a> {
+    flow: &'a str,
+    host: &'a str,
+    spread: Spread,
 }
 
 impl Waiting {
@@ -106,21 +130,22 @@ impl Waiting {
         all
     }
 
-    pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
-        scenario.flows.iter().zip(&self.ends).flat_map(move |(flow, ends)| {
-            End::BOTH.into_iter().flat_map(move |end| {
-                let host = if end == End::A { flow.client } else { flow.server };
-                let host = &scenario.host(host).name;
-                ends[end.index()].spreads().map(move |spread| Row { flow: &flow.name, host, spread })
-            })
+    /// What waited, by flow, end and place.
+    pub fn waited(&self) -> impl Iterator<Item = Waited> {
+        self.ends.iter().enumerate().flat_map(|(flow, ends)| {
+            let of =
+                move |end: End| ends[end.index()].spreads().map(move |spread| Waited { flow, end, spread });
+            End::BOTH.into_iter().flat_map(of)
         })
     }
 
+    fn rows<'a>(&self, scenario: &'a Scenario) -> impl Iterator<Item = Row<'a>> {
+        self.waited().filter_map(|waited| waited.row(scenario))
+    }
+
     /// The same for a document.
-    pub fn results<'a>(&'a self, scenario: &'a Scenario) -> Vec<WaitResult<'a>> {
-        let result =
-            |row: Row<'a>| WaitResult { flow: row.flow, host: row.host, times: WaitTimes::of(&row.spread) };
-        self.rows(scenario).map(result).collect()
+    pub fn results<'a>(&self, scenario: &'a Scenario) -> Vec<WaitResult<'a>> {
+        self.waited().filter_map(|waited| waited.result(scenario)).collect()
     }
 
     /// The table's rows, with a heading; none where nothing waited for any time.

@@ -13,6 +13,7 @@
 //! - [`writer`]: a [`Sink`](slowpath_model::Sink) that writes a recording.
 //! - [`reader`]: a recording, pushed into a sink.
 //! - [`about`]: what a recording says of itself.
+//! - [`results`]: tables of another kind, of what came of runs, with columns that a program decides when it runs.
 //! - `guard`: panics of the library over damaged files.
 //! - `table`, `column`: rows to Parquet and back.
 //! - `rows`: events to rows and back.
@@ -22,12 +23,13 @@ mod column;
 mod error;
 mod guard;
 pub mod reader;
+pub mod results;
 mod rows;
 pub mod schema;
 pub mod table;
 pub mod writer;
 
 pub use about::{About, Ending};
-pub use error::{ReadError, WriteError};
+pub use error::{Damage, ReadError, WriteError};
 pub use reader::{Recording, Summary};
 pub use writer::Writer;

@@ -13,11 +13,10 @@ pub use run::Document as RunDocument;
 
 use crate::Outcome;
 use crate::console::Console;
-use crate::on_kernel::How;
+use crate::on_kernel::{CarrierArgument, How};
 use crate::scenario::{self, Changes};
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 use programs::Programs;
-use slowpath_lab::case::Carrier;
 use slowpath_lab::privilege;
 use slowpath_scenario::Scenario;
 use std::path::PathBuf;
@@ -108,18 +107,6 @@ struct Asked {
     json: bool,
 }
 
-/// See [`Carrier`].
-#[derive(Clone, Copy, ValueEnum)]
-enum CarrierArgument {
-    /// slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet
-    Veth,
-    /// slowpath, by TAP devices: a packet came when it was read
-    Tap,
-    /// The kernel, by tc-netem(8): without named packets, policers, cross traffic and reordering, without offloads on the
-    /// hosts, and without a word of which packet met what, and how late it was
-    Netem,
-}
-
 /// The same, and what runs in it.
 #[derive(Args)]
 #[command(after_long_help = RUN_HELP)]
@@ -136,12 +123,7 @@ impl Asked {
     }
 
     fn how(&self) -> How<'_> {
-        let carrier = match self.carrier {
-            CarrierArgument::Veth => Carrier::Veth,
-            CarrierArgument::Tap => Carrier::Tap,
-            CarrierArgument::Netem => Carrier::Netem,
-        };
-        How { instead: None, carrier, keep: self.keep.as_deref() }
+        How { instead: None, carrier: self.carrier.carrier(), keep: self.keep.as_deref() }
     }
 }
 

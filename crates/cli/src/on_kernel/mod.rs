@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::recording;
 use crate::waits::Waiting;
 use anyhow::ensure;
+use clap::ValueEnum;
 use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
@@ -28,6 +29,34 @@ use slowpath_views::Recording;
 use slowpath_views::quantity::duration;
 use std::path::Path;
 use std::time::Duration;
+
+/// See [`Carrier`].
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub enum CarrierArgument {
+    /// slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet
+    #[default]
+    Veth,
+    /// slowpath, by TAP devices: a packet came when it was read
+    Tap,
+    /// The kernel, by tc-netem(8): without named packets, policers, cross traffic and reordering, without offloads on the
+    /// hosts, and without a word of which packet met what, and how late it was
+    Netem,
+}
+
+impl CarrierArgument {
+    pub fn carrier(self) -> Carrier {
+        match self {
+            Self::Veth => Carrier::Veth,
+            Self::Tap => Carrier::Tap,
+            Self::Netem => Carrier::Netem,
+        }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
 
 /// What of a run is not the scenario's.
 #[derive(Clone, Copy, Default)]

@@ -55,7 +55,7 @@ struct Bound {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(base: &'a Scenario, rows: &'a [Row]) -> Self {
+    pub(super) fn of(base: &'a Scenario, rows: &'a [Row<'a>]) -> Self {
         let runs = || rows.iter().flat_map(|row| row.runs().map(move |run| (row, run)));
         Self {
             schema: "slowpath/sweep/1",
@@ -67,7 +67,7 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> RunResult<'a> {
-    fn of(row: &'a Row, run: &'a Measured) -> Self {
+    fn of(row: &'a Row<'a>, run: &'a Measured) -> Self {
         let scenario = &row.planned.scenarios[0];
         let flows = scenario.flows.iter().zip(&run.totals);
         Self {
@@ -77,7 +77,7 @@ impl<'a> RunResult<'a> {
             seed: run.seed,
             invalid: &run.invalid,
             flows: flows.map(|(flow, total)| FlowResult::of(&flow.name, total)).collect(),
-            waits: run.waiting.results(scenario),
+            waits: run.waits.iter().filter_map(|waited| waited.result(scenario)).collect(),
             timeouts_undone: run.undone,
             bound_by: run.shares.most().map(|(cause, share)| Bound { cause: cause.to_string(), share }),
         }

@@ -1,24 +1,32 @@
 //! `slowpath sweep`: a scenario again and again, each time with other values.
 
+mod columns;
 mod document;
+mod folder;
+mod keys;
+mod make;
 mod numbers;
+mod plan;
+mod plot;
 mod table;
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
 use crate::measured::Measured;
-use crate::on_kernel::How;
-use crate::scenario::{self, Changes};
-use anyhow::{Context, ensure};
+use crate::on_kernel::{CarrierArgument, How};
+use crate::scenario::Changes;
+use anyhow::ensure;
 use clap::{Args, ValueHint};
+use folder::Folder;
+use make::Made;
+use plan::{Places, Plan, Planned};
+use plot::Plot;
 use slowpath_lab::privilege;
-use slowpath_scenario::{Case, Override, Scenario, Vary};
+use slowpath_scenario::{Override, Vary};
+use std::fs;
 use std::io::Write;
+use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 pub use document::Document;
 
@@ -32,16 +40,21 @@ With --lab they run on this machine's kernel, one after the other, as `slowpath 
 busy machine runs differ: with --repeat the table shows medians of those that count. With --compare they run in both, \
 and the table shows how far the simulator's rates are from the kernel's.
 
+With --out every run is kept as soon as it is over. Stopped with Ctrl-C or killed, the same command goes on where it was, \
+and the files are the same as if nothing had stopped it, whatever --jobs is. The handbook's page on sweeps says what the \
+columns are.
+
 Examples:
   slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms,100ms --set duration=10s
   slowpath sweep scenarios/bulk-wan.toml --vary path.queue=0.1bdp,1bdp --vary flows.streams=1,4 --json
+  slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms --set duration=5s --out runs --plot rate.svg
   sudo slowpath sweep scenarios/wu/live-bl10.toml --lab --repeat 3
   sudo slowpath sweep scenarios/truth.toml --compare
 
 Exit codes:
   0  there is a row for every run
   1  some runs are missing or do not count
-  2  nothing could be done: no such file, a scenario that is refused, nothing that differs";
+  2  nothing could be done: no such file, a scenario that is refused, nothing that differs, a folder that holds other things";
 
 /// Arguments of `sweep`.
 #[derive(Args)]
@@ -61,9 +74,20 @@ pub struct Sweep {
     /// Run in both, and put them side by side
     #[arg(long, conflicts_with = "lab")]
     compare: bool,
+    /// What carries the packets with --lab or --compare, as for `lab run`: veth unless it is given
+    #[arg(long, value_name = "KIND")]
+    carrier: Option<CarrierArgument>,
     /// Make each run so often, with the seeds that follow the scenario's
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
+    /// Make so many of the simulator's runs at once: as many as there are CPUs unless it is given
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZero<usize>>,
+    /// Keep the runs in this folder as a Parquet data set, a row for each, and go on with those that it does not have yet
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    plot: Plot,
     /// Print JSON (schema slowpath/sweep/1) instead of text
     #[arg(long)]
     json: bool,
@@ -88,22 +112,15 @@ fn vary(text: &str) -> Result<Vary, String> {
     Ok(Vary { key: key.trim().to_owned(), values })
 }
 
-/// One of the sweep's cases, ready to run.
-struct Planned {
-    case: Case,
-    /// The same scenario with one seed after the other.
-    scenarios: Vec<Scenario>,
-}
-
 /// What came of a case.
-struct Row {
-    planned: Planned,
+struct Row<'a> {
+    planned: &'a Planned,
     /// Of each of its runs in the simulator, and on the kernel, as far as they were made.
     model: Vec<Measured>,
     kernel: Vec<Measured>,
 }
 
-impl Row {
+impl Row<'_> {
     /// Its runs in one place.
     fn of(&self, is_real: bool) -> &[Measured] {
         if is_real { &self.kernel } else { &self.model }
@@ -116,126 +133,104 @@ impl Row {
 }
 
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
+    let places = args.places();
+    ensure!(
+        places != Places::Simulator || args.carrier.is_none(),
+        "--carrier: says what carries real packets; add --lab or --compare"
+    );
     // While there is one thread only.
-    if args.lab || args.compare {
+    if places != Places::Simulator {
         privilege::obtain()?;
     }
-    let (base, plan) = plan(args)?;
-    let each: usize = plan.iter().map(|planned| planned.scenarios.len()).sum();
-    let all = if args.compare { 2 * each } else { each };
-    let none = || plan.iter().map(|_| Vec::new()).collect();
-    let kernel = if args.lab || args.compare { on_kernel(&plan, console)? } else { none() };
-    let model = if args.lab { none() } else { in_simulator(&plan, console)? };
-    let found = plan.into_iter().zip(model.into_iter().zip(kernel));
-    let rows: Vec<Row> = found.map(|(planned, (model, kernel))| Row { planned, model, kernel }).collect();
-    let runs = || rows.iter().flat_map(Row::runs);
-    let whole = runs().count() == all && runs().all(|run| run.invalid.is_empty());
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &Document::of(&base, &rows))?;
-        writeln!(out)?;
-    } else {
-        table::heading(&base, &rows, &mut out)?;
-        if args.compare {
-            table::compare(&rows, &mut out)?
-        } else {
-            table::print(&rows, &mut out)?
-        }
-        let done = runs().count();
-        if done < all {
-            writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
-        }
+    let plan = Plan::of(&args.file, &args.changes, &args.vary, args.repeat, places)?;
+    let drawing = args.plot.of(&plan, places == Places::Both)?;
+    let opened = args.out.as_deref().map(|path| {
+        let identity = folder::identity(&plan, &args.changes.texts(), args.repeat, args.runs_on());
+        Folder::open(path, &plan, identity)
+    });
+    let (folder, found) = opened.transpose()?.unzip();
+    let found = found.unwrap_or_else(|| plan.jobs.iter().map(|_| None).collect());
+    let mut made = Made { plan: &plan, folder: folder.as_ref(), found };
+    if places != Places::Simulator {
+        made.on_kernel(How { carrier: args.carrier().carrier(), ..How::default() }, console)?;
     }
-    out.flush()?;
+    if places != Places::Kernel {
+        made.in_simulator(args.jobs, console)?;
+    }
+    if let Some(folder) = &folder {
+        folder.pack()?;
+    }
+    let rows = rows(&plan, made.found);
+    tell(args, &plan, &rows)?;
+    let runs = || rows.iter().flat_map(Row::runs);
+    if let (Some(drawing), true) = (drawing, runs().next().is_some()) {
+        drawing.write(&plan, &rows, &table::place(&rows))?;
+    }
+    let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })
 }
 
-/// Every scenario is checked before the first one runs.
-fn plan(args: &Sweep) -> anyhow::Result<(Scenario, Vec<Planned>)> {
-    let text = scenario::text(&args.file)?;
-    let base = scenario::load_text(&args.file, &text, &args.changes, &[])?;
-    let mut sweep = base.sweep.clone();
-    if !args.vary.is_empty() {
-        sweep = slowpath_scenario::Sweep { vary: args.vary.clone(), tries: Vec::new() };
+impl Sweep {
+    fn places(&self) -> Places {
+        match (self.lab, self.compare) {
+            (true, _) => Places::Kernel,
+            (_, true) => Places::Both,
+            _ => Places::Simulator,
+        }
     }
-    ensure!(
-        !sweep.is_empty(),
-        "{}: nothing differs from run to run; write --vary KEY=VALUE,VALUE, or [[vary]] in the file",
-        args.file.display()
-    );
-    let most = slowpath_scenario::sweep::MOST_CASES;
-    let runs = sweep.len().saturating_mul(args.repeat as usize);
-    ensure!(runs <= most, "these are {runs} runs; a sweep has at most {most}");
-    let ready = |case: Case| {
-        let scenario = scenario::load_text(&args.file, &text, &args.changes, &case.set)?;
-        let seeds = (0..args.repeat).map(|n| scenario.seed.wrapping_add(n.into()));
-        let scenarios = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();
-        Ok(Planned { case, scenarios })
-    };
-    let plan = sweep.cases().into_iter().map(ready).collect::<anyhow::Result<_>>()?;
-    Ok((base, plan))
+
+    fn carrier(&self) -> CarrierArgument {
+        self.carrier.unwrap_or_default()
+    }
+
+    /// What its runs would have in common with another sweep's of the same scenario.
+    fn runs_on(&self) -> String {
+        let kernel = || {
+            let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+            format!("Linux {} over {}", release.trim(), self.carrier().name())
+        };
+        match self.places() {
+            Places::Simulator => "the simulator".to_owned(),
+            Places::Kernel => kernel(),
+            Places::Both => format!("the simulator and {}", kernel()),
+        }
+    }
 }
 
-fn on_kernel(plan: &[Planned], console: &Console) -> anyhow::Result<Vec<Vec<Measured>>> {
-    let bar = console.steps("run", plan.iter().map(|planned| planned.scenarios.len()).sum());
-    let (mut cases, mut failed): (Vec<Vec<Measured>>, Vec<anyhow::Error>) = (Vec::new(), Vec::new());
-    for planned in plan {
-        let mut runs = Vec::new();
-        for scenario in &planned.scenarios {
-            // What one run cannot do says nothing of the others.
-            match Measured::of_kernel(scenario, How::default(), &Console::silent()) {
-                Ok(measured) => runs.push(measured),
-                Err(error) => failed.push(error.context(table::name(&planned.case))),
+/// What was found, by case.
+fn rows(plan: &Plan, found: Vec<Option<Measured>>) -> Vec<Row<'_>> {
+    let row = |planned| Row { planned, model: Vec::new(), kernel: Vec::new() };
+    let mut rows: Vec<Row<'_>> = plan.cases.iter().map(row).collect();
+    for (job, run) in plan.jobs.iter().zip(found) {
+        let row = &mut rows[job.case];
+        let of = if job.is_real { &mut row.kernel } else { &mut row.model };
+        of.extend(run);
+    }
+    rows
+}
+
+fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>]) -> anyhow::Result<()> {
+    let mut out = console::stdout();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &Document::of(&plan.base, rows))?;
+        writeln!(out)?;
+    } else {
+        table::heading(&plan.base, rows, &mut out)?;
+        if args.compare {
+            table::compare(rows, &mut out)?;
+        } else {
+            table::print(rows, &mut out)?;
+        }
+        let (done, all) = (rows.iter().flat_map(Row::runs).count(), plan.jobs.len());
+        if done < all {
+            writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
+            if args.out.is_some() {
+                writeln!(out, "The same command goes on with them.")?;
             }
-            bar.step();
         }
-        cases.push(runs);
     }
-    if cases.iter().all(Vec::is_empty)
-        && let Some(first) = failed.drain(..).next()
-    {
-        return Err(first);
-    }
-    for error in failed {
-        bar.say(&format!("{error:#}"));
-    }
-    Ok(cases)
-}
-
-/// Each CPU takes the next run; they are in order all the same.
-fn in_simulator(plan: &[Planned], console: &Console) -> anyhow::Result<Vec<Vec<Measured>>> {
-    let interrupt = Interrupt::listen()?;
-    let scenarios: Vec<(usize, &Scenario)> = plan
-        .iter()
-        .enumerate()
-        .flat_map(|(case, planned)| planned.scenarios.iter().map(move |scenario| (case, scenario)))
-        .collect();
-    let bar = console.steps("run", scenarios.len());
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || -> anyhow::Result<()> {
-        while !interrupt.has_come()
-            && let Some((case, scenario)) = scenarios.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let measured = Measured::of_model(scenario)?;
-            found.lock().expect("no run panics").push((*case, measured));
-            bar.step();
-        }
-        Ok(())
-    };
-    let cpus = thread::available_parallelism().map_or(1, usize::from).min(scenarios.len());
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
-        let ends = workers.into_iter().map(|worker| worker.join().expect("no run panics"));
-        ends.collect::<anyhow::Result<Vec<()>>>()
-    })
-    .context("a run failed")?;
-    let mut found = found.into_inner().expect("no run panics");
-    found.sort_by_key(|(case, run): &(usize, Measured)| (*case, run.seed));
-    let mut cases: Vec<Vec<Measured>> = plan.iter().map(|_| Vec::new()).collect();
-    for (case, measured) in found {
-        cases[case].push(measured);
-    }
-    Ok(cases)
+    out.flush()?;
+    Ok(())
 }
 
 #[cfg(test)]

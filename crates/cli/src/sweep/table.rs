@@ -1,6 +1,7 @@
 //! A sweep as text: a row for each case.
 
 use super::Row;
+use super::keys::split;
 use super::numbers::{self, EXPLAINED, Number, OTHERS, RATE, SENT_AGAIN, bound_by, counting};
 use crate::transfers::align;
 use slowpath_scenario::{Case, Override, Scenario};
@@ -12,34 +13,37 @@ pub fn name(case: &Case) -> String {
 }
 
 /// What it is a sweep of.
-pub fn heading(base: &Scenario, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
+}
+
+/// Where its runs were made.
+pub fn place(rows: &[Row<'_>]) -> String {
     let release = rows.iter().flat_map(|row| &row.kernel).find_map(|run| run.release.as_deref());
     let simulated = rows.iter().any(|row| !row.model.is_empty());
-    let place = match release {
+    match release {
         Some(release) if simulated => format!("the simulator beside Linux {release}"),
         Some(release) => format!("on Linux {release}"),
         None => "simulated".to_owned(),
-    };
-    writeln!(out, "{}\n{place}, from seed {} on\n", base.heading(), base.seed)
+    }
 }
 
 /// The runs of one place.
-pub fn print(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+pub fn print(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let is_real = rows.iter().any(|row| !row.kernel.is_empty());
-    let is_known =
-        |number: &&Number| rows.iter().any(|row| number.median(&row.planned, row.of(is_real)).is_some());
+    let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
     let shown: Vec<&Number> = [&RATE, &SENT_AGAIN].into_iter().chain(&OTHERS).filter(is_known).collect();
     let mut columns: Vec<&str> = shown.iter().map(|number| number.heading).collect();
     columns.push("bound by");
     if is_real {
         columns.push("runs that count");
     }
-    let cells = |row: &Row| {
+    let cells = |row: &Row<'_>| {
         let runs = row.of(is_real);
-        let mut cells: Vec<String> = shown.iter().map(|number| number.text(&row.planned, runs)).collect();
+        let mut cells: Vec<String> = shown.iter().map(|number| number.text(runs)).collect();
         cells.push(bound_by(runs));
         if is_real {
-            cells.push(counting(&row.planned, runs));
+            cells.push(counting(row.planned, runs));
         }
         cells
     };
@@ -48,7 +52,7 @@ pub fn print(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The simulator's runs beside the kernel's.
-pub fn compare(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+pub fn compare(rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     let columns = [
         "rate, model",
         "kernel",
@@ -59,14 +63,14 @@ pub fn compare(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
         "kernel",
         "runs that count",
     ];
-    let cells = |row: &Row| {
-        let both = |number: &Number| [&row.model, &row.kernel].map(|runs| number.text(&row.planned, runs));
+    let cells = |row: &Row<'_>| {
+        let both = |number: &Number| [&row.model, &row.kernel].map(|runs| number.text(runs));
         let error = error(row).map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
         let mut cells = both(&RATE).to_vec();
         cells.push(error);
         cells.extend(both(&SENT_AGAIN));
         cells.extend([&row.model, &row.kernel].map(|runs| bound_by(runs)));
-        cells.push(counting(&row.planned, &row.kernel));
+        cells.push(counting(row.planned, &row.kernel));
         cells
     };
     blocks(rows, &columns, cells, out)?;
@@ -84,21 +88,22 @@ pub fn compare(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The simulator's rate less the kernel's, as a part of the kernel's.
-fn error(row: &Row) -> Option<f64> {
-    let [model, kernel] = [&row.model, &row.kernel].map(|runs| RATE.median(&row.planned, runs));
+fn error(row: &Row<'_>) -> Option<f64> {
+    let [model, kernel] = [&row.model, &row.kernel].map(|runs| RATE.median(runs));
     let (model, kernel) = (model?, kernel?);
     (kernel > 0.0).then(|| model / kernel - 1.0)
 }
 
 /// The rows of the grid, with a column for each key, and those of what else was tried.
 fn blocks(
-    rows: &[Row],
+    rows: &[Row<'_>],
     columns: &[&str],
-    cells: impl Fn(&Row) -> Vec<String>,
+    cells: impl Fn(&Row<'_>) -> Vec<String>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (grid, tries): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.planned.case.name.is_none());
-    let table = |before: Vec<String>, rows: &[&Row], begin: &dyn Fn(&Case) -> Vec<String>| {
+    let (grid, tries): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        rows.iter().partition(|row| row.planned.case.name.is_none());
+    let table = |before: Vec<String>, rows: &[&Row<'_>], begin: &dyn Fn(&Case) -> Vec<String>| {
         let mut heading = before;
         heading.extend(columns.iter().map(|column| (*column).to_owned()));
         let lines = rows.iter().map(|row| [begin(&row.planned.case), cells(row)].concat());
@@ -120,12 +125,8 @@ fn blocks(
     Ok(())
 }
 
-fn split(one: &Override) -> (&str, &str) {
-    one.text().split_once('=').unwrap_or((one.text(), ""))
-}
-
 /// The last part of a key, if no other key ends so.
-fn last_part(key: &str, keys: &[&str]) -> String {
+pub fn last_part(key: &str, keys: &[&str]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let alike = keys.iter().filter(|other| last(other) == last(key)).count();
     if alike > 1 { key.to_owned() } else { last(key) }

@@ -3,8 +3,19 @@
 use crate::captures::Captures;
 use crate::{run, told};
 
-const COMMANDS: [&str; 10] =
-    ["diagnose", "show", "flows", "causes", "drill", "run", "scenario", "kernels", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "diagnose",
+    "show",
+    "flows",
+    "causes",
+    "drill",
+    "run",
+    "sweep",
+    "scenario",
+    "kernels",
+    "completions",
+    "man",
+];
 
 /// The long help of every command.
 pub fn pages(folder: &Captures) -> Vec<String> {

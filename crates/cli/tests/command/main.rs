@@ -14,6 +14,7 @@ mod scenario;
 mod show;
 mod simulated;
 mod sweep;
+mod sweep_out;
 mod vantage;
 
 use captures::Captures;

@@ -1,0 +1,456 @@
+//! `slowpath sweep --out` and `--plot`: what is kept of the runs, how a sweep goes on, and its picture.
+
+use crate::captures::Captures;
+use crate::{run, slowpath, told};
+use serde_json::Value as Json;
+use slowpath_recording::results::{self, Cell, Column, Field, Holds, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays and one beside them.
+const SCENARIO: &str = "title = \"short\"\nduration = \"100 ms\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
+    [[flows]]\nname = \"up\"\n[[flows]]\nname = \"down\"\n\
+    [[vary]]\nkey = \"path.delay\"\nvalues = [\"1ms\", \"5ms\", \"20 ms\"]\n\
+    [[vary]]\nkey = \"flows.up.streams\"\nvalues = [\"1\", \"2\"]\n\
+    [[try]]\nname = \"a tiny buffer\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
+const SWEEP: [&str; 4] = ["sweep", "short.toml", "--repeat", "2"];
+/// Cases and their repetitions.
+const RUNS: usize = 14;
+
+fn folder() -> Captures {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO.as_bytes());
+    folder
+}
+
+/// With these arguments more: the exit code, standard output and standard error.
+fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
+    told(&run(folder, &[&SWEEP, more].concat()))
+}
+
+/// The same of a sweep that has nothing to complain of.
+fn well(folder: &Captures, more: &[&str]) -> String {
+    let (code, out, err) = sweep(folder, more);
+    assert_eq!((code, err.as_str()), (0, ""), "{more:?}");
+    out
+}
+
+/// What is in a folder, by name.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let all = fs::read_dir(folder).expect("a folder").flatten();
+    all.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, fs::read(entry.path()).expect("a file"))
+    })
+    .collect()
+}
+
+/// As the handbook's page has them, for [`SCENARIO`].
+fn columns() -> Vec<Column> {
+    use Holds::{Count, Number, Switch, Text};
+    let fields =
+        |of: &[(&str, Holds)]| of.iter().map(|(name, holds)| Field::new(*name, *holds)).collect::<Vec<_>>();
+    let plain = fields(&[
+        ("run", Count),
+        ("case", Count),
+        ("name", Text),
+        ("repeat", Count),
+        ("seed", Count),
+        ("simulated", Switch),
+        ("kernel_release", Text),
+        ("counts", Switch),
+        ("why_not", Text),
+        ("path.delay [s]", Number),
+        ("flows.up.streams", Count),
+        ("flows.receiver.socket.SO_RCVBUF [B]", Number),
+        ("rate_bit_per_s", Number),
+        ("retransmits", Count),
+        ("time_s", Number),
+        ("data_bytes", Count),
+        ("rtt_s", Number),
+        ("least_rtt_s", Number),
+        ("timeouts", Count),
+        ("timeouts_undone", Count),
+        ("over_10_ms", Number),
+        ("over_200_ms", Number),
+        ("off_cpu_s", Number),
+        ("off_cpu_longest_s", Number),
+        ("bound_by", Text),
+        ("bound_share", Number),
+    ]);
+    let flows = fields(&[
+        ("flow", Text),
+        ("connections", Count),
+        ("bytes", Count),
+        ("begin_ns", Count),
+        ("end_ns", Count),
+        ("rate_bit_per_s", Count),
+        ("retransmits", Count),
+        ("timeouts", Count),
+        ("rtt_ns", Count),
+        ("least_rtt_ns", Count),
+    ]);
+    let waits = fields(&[
+        ("flow", Text),
+        ("host", Text),
+        ("place", Text),
+        ("count", Count),
+        ("median_ns", Count),
+        ("p99_ns", Count),
+        ("longest_ns", Count),
+        ("under_1_ms", Count),
+        ("under_10_ms", Count),
+        ("under_100_ms", Count),
+        ("under_200_ms", Count),
+        ("under_1_s", Count),
+        ("longer", Count),
+    ]);
+    let lists =
+        [("flows", flows), ("waits", waits), ("causes", fields(&[("cause", Text), ("share", Number)]))];
+    let lists = lists.map(|(name, fields)| Column::Rows(name.to_owned(), fields));
+    plain.into_iter().map(Column::Plain).chain(lists).collect()
+}
+
+#[test]
+fn a_row_says_what_the_document_says() {
+    let folder = folder();
+    let document: Json = serde_json::from_str(&well(&folder, &["--out", "runs", "--json"])).expect("JSON");
+    let columns = columns();
+    let place = |name: &str| {
+        let is = |column: &Column| matches!(column, Column::Plain(field) if field.name == name);
+        columns.iter().position(is).expect("a column")
+    };
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!((runs.len(), files(&folder.path("runs")).len()), (RUNS, RUNS));
+    for (number, told) in (1..).zip(runs) {
+        let table = results::read(&folder.path("runs").join(format!("{number:06}.parquet")), &columns);
+        let table = table.expect("a run's file");
+        assert!(table.metadata.contains(&("slowpath.scenario".to_owned(), SCENARIO.to_owned())));
+        let [row] = table.rows.as_slice() else { panic!("one row") };
+        let cell = |name: &str| match &row[place(name)] {
+            Cell::Plain(value) => value.clone(),
+            Cell::Rows(_) => panic!("a list"),
+        };
+        let sum = |what: &str| -> u64 {
+            told["flows"].as_array().expect("flows").iter().filter_map(|flow| flow[what].as_u64()).sum()
+        };
+        assert_eq!(cell("run"), Some(Value::Count(number)));
+        assert_eq!(cell("seed"), told["seed"].as_u64().map(Value::Count));
+        assert_eq!(cell("rate_bit_per_s"), Some(Value::Number(sum("rate_bit_per_s") as f64)));
+        assert_eq!(cell("data_bytes"), Some(Value::Count(sum("bytes"))));
+        assert_eq!(cell("retransmits"), Some(Value::Count(sum("retransmits"))));
+        assert_eq!(
+            cell("bound_by"),
+            told["bound_by"]["cause"].as_str().map(|cause| Value::Text(cause.to_owned()))
+        );
+        assert_eq!(
+            (cell("timeouts_undone"), cell("kernel_release")),
+            (None, None),
+            "no simulation knows them"
+        );
+        let set = told["set"].to_string();
+        let delay = [("1ms", 0.001), ("5ms", 0.005), ("20 ms", 0.02)];
+        let delay = delay.iter().find(|(text, _)| set.contains(&format!("delay={text}")));
+        assert_eq!(cell("path.delay [s]"), delay.map(|(_, seconds)| Value::Number(*seconds)));
+        let buffer = cell("flows.receiver.socket.SO_RCVBUF [B]");
+        assert_eq!(buffer, told["name"].as_str().map(|_| Value::Number(4000.0)));
+    }
+}
+
+/// The page on sweeps explains every column.
+#[test]
+fn the_handbook_has_every_column() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/sweep.md");
+    let page = fs::read_to_string(page).expect("the handbook's page");
+    for column in columns() {
+        let names: Vec<String> = match column {
+            Column::Plain(field) => vec![field.name],
+            Column::Rows(name, fields) => {
+                [name].into_iter().chain(fields.into_iter().map(|field| field.name)).collect()
+            }
+        };
+        let own = names.iter().filter(|name| !name.contains('.'));
+        for name in own {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() {
+    let folder = folder();
+    let (plain, document) = (well(&folder, &[]), well(&folder, &["--json"]));
+    assert_eq!(well(&folder, &["--out", "one", "--jobs", "1"]), plain);
+    assert_eq!(well(&folder, &["--out", "many", "--jobs", "7"]), plain);
+    let whole = files(&folder.path("one"));
+    assert_eq!((whole.len(), &whole), (RUNS, &files(&folder.path("many"))));
+    for gone in ["000001", "000006", "000014"] {
+        fs::remove_file(folder.path("many").join(format!("{gone}.parquet"))).expect("it is there");
+    }
+    // What was left of a process that is gone.
+    fs::write(folder.path("many").join("_4194305-000006.part"), b"PAR1").expect("the folder takes files");
+    let kept = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
+    assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
+    assert_eq!(files(&folder.path("many")), whole);
+    let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
+    assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not made again");
+    // All of it from the folder: the same text, and the same numbers.
+    assert_eq!(
+        (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
+        (plain, document)
+    );
+}
+
+/// Stopped by a signal after some runs, the same command goes on, and the files are as if it had never been stopped.
+#[test]
+fn a_sweep_that_was_stopped_goes_on() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO.replace("100 ms", "2 s").as_bytes());
+    well(&folder, &["--out", "whole"]);
+    let whole = files(&folder.path("whole"));
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        let name = format!("after-{signal}");
+        let mut child = slowpath(&folder)
+            .args(SWEEP)
+            .args(["--out", &name, "--jobs", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let begun = Instant::now();
+        let made = || fs::read_dir(folder.path(&name)).map_or(0, Iterator::count);
+        while made() < 2 && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // SAFETY: a plain system call; the child is ours and not yet waited for.
+        assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+        let code = child.wait().expect("it is ours").code();
+        assert_eq!(code, (signal == libc::SIGINT).then_some(1), "what there is was shown");
+        let complete = files(&folder.path(&name)).keys().filter(|name| name.ends_with(".parquet")).count();
+        assert!((1..RUNS).contains(&complete), "{complete} runs were made");
+        well(&folder, &["--out", &name]);
+        assert!(files(&folder.path(&name)) == whole, "signal {signal}: other files");
+    }
+}
+
+#[test]
+fn another_sweep_is_not_mixed_in() {
+    let folder = folder();
+    well(&folder, &["--out", "runs"]);
+    let before = files(&folder.path("runs"));
+    folder.write("short.toml", SCENARIO.replace("20 Mbit/s", "30 Mbit/s").as_bytes());
+    let refused = |more: &[&str], part: &str| {
+        let (code, out, err) = sweep(&folder, &[&["--out", "runs"], more].concat());
+        assert_eq!((code, out.as_str()), (2, ""), "{more:?}");
+        let mend = "name another folder for --out";
+        assert!(
+            err.contains("runs: has runs of another sweep") && err.contains(mend) && err.contains(part),
+            "{err}"
+        );
+    };
+    refused(&[], "the scenario differs (from its line 4 on)");
+    folder.write("short.toml", SCENARIO.as_bytes());
+    refused(
+        &["--set", "path.queue=1bdp"],
+        "what --set changes differs (there nothing, here path.queue=1bdp)",
+    );
+    refused(&["--vary", "path.delay=1ms,5ms"], "what varies differs");
+    refused(&["--seed", "7"], "the seed differs (there 1, here 7)");
+    refused(&["--seed", "7", "--json"], "the seed differs");
+    let (_, _, err) = told(&run(&folder, &["sweep", "short.toml", "--out", "runs"]));
+    assert!(err.contains("--repeat differs (there 2, here 1)"), "{err}");
+    assert_eq!(files(&folder.path("runs")), before);
+}
+
+/// As another version would have left it: one byte of the metadata, which no checksum guards.
+#[test]
+fn nor_that_of_another_version() {
+    let folder = folder();
+    well(&folder, &["--out", "runs"]);
+    let path = folder.path("runs").join("000003.parquet");
+    let mut bytes = fs::read(&path).expect("a run");
+    let key = b"slowpath.version";
+    let at = bytes.windows(key.len()).position(|part| part == key).expect("the key") + key.len();
+    let digit = at + bytes[at..].iter().position(u8::is_ascii_digit).expect("a version");
+    bytes[digit] = b'9';
+    fs::write(&path, bytes).expect("the folder takes files");
+    let (code, _, err) = sweep(&folder, &["--out", "runs"]);
+    assert!(code == 2 && err.contains("slowpath's version differs (there 9"), "{err}");
+}
+
+#[test]
+fn folders_that_are_none_are_refused_with_the_mend() {
+    let folder = folder();
+    folder.write("file", b"");
+    for (name, inside, part) in [
+        ("mine", "thesis.txt", "mine: is no sweep's folder: it holds thesis.txt; name another one"),
+        ("data", "000001.parquet", "data/000001.parquet: is damaged or cut short"),
+        ("data", "000001.parquet", "remove that file, and its runs are made again"),
+        ("other", "results.parquet", "other/results.parquet: is none of this sweep's files"),
+        ("file", "", "file: is a file; name a folder for --out"),
+    ] {
+        if !inside.is_empty() {
+            fs::create_dir_all(folder.path(name)).expect("a folder");
+            fs::write(folder.path(name).join(inside), b"PAR1 and no more").expect("a file");
+        }
+        let (code, out, err) = sweep(&folder, &["--out", name]);
+        assert_eq!((code, out.as_str()), (2, ""), "{name}");
+        assert!(err.contains(part), "{err}");
+    }
+    well(&folder, &["--out", "runs"]);
+    let (cut, beyond) =
+        (folder.path("runs").join("000002.parquet"), folder.path("runs").join("000099.parquet"));
+    let bytes = fs::read(&cut).expect("a run");
+    fs::copy(&cut, &beyond).expect("the folder takes files");
+    let (code, _, err) = sweep(&folder, &["--out", "runs"]);
+    assert!(code == 2 && err.contains("000099.parquet: is none of this sweep's files"), "{err}");
+    fs::remove_file(beyond).expect("it is there");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("the folder takes files");
+    let (code, _, err) = sweep(&folder, &["--out", "runs"]);
+    assert!(code == 2 && err.contains("runs/000002.parquet: is damaged or cut short"), "{err}");
+    fs::remove_file(&cut).expect("it is there");
+    well(&folder, &["--out", "runs"]);
+    assert_eq!(fs::read(&cut).expect("a run"), bytes);
+}
+
+/// A sound file whose numbers no run can have is refused, before any of them is added up.
+#[test]
+fn rows_that_cannot_be_are_refused() {
+    let folder = folder();
+    well(&folder, &["--out", "runs"]);
+    let path = folder.path("runs").join("000004.parquet");
+    let whole = results::read(&path, &columns()).expect("a run's file");
+    let set = |column: usize, field: usize, value: Value| {
+        let mut table = whole.clone();
+        match &mut table.rows[0][column] {
+            Cell::Plain(cell) => *cell = Some(value),
+            Cell::Rows(rows) => rows[0][field] = Some(value),
+        }
+        results::write(&path, &folder.path("unfinished"), &columns(), &table)
+            .expect("the folder takes files");
+        sweep(&folder, &["--out", "runs"])
+    };
+    let names = columns();
+    let list = |name: &str| {
+        names
+            .iter()
+            .position(|column| matches!(column, Column::Rows(list, _) if list == name))
+            .expect("a list")
+    };
+    let huge = || Value::Count(u64::MAX);
+    let (flows, waits, causes) = (list("flows"), list("waits"), list("causes"));
+    for (column, field, value) in [
+        (0, 0, Value::Count(5)),
+        (4, 0, huge()),
+        (flows, 2, huge()),
+        (flows, 4, huge()),
+        (flows, 8, huge()),
+        (waits, 3, huge()),
+        (waits, 0, Value::Text("sideways".to_owned())),
+        (waits, 2, Value::Text("nowhere".to_owned())),
+        (causes, 0, Value::Text("fate".to_owned())),
+        (causes, 1, Value::Number(f64::INFINITY)),
+    ] {
+        let (code, out, err) = set(column, field, value.clone());
+        assert_eq!((code, out.as_str()), (2, ""), "{column} {field} {value:?}");
+        assert!(err.contains("000004.parquet: is none of this sweep's files"), "{err}");
+    }
+}
+
+/// Of many runs 500 are in a file, and that is read like the others.
+#[test]
+fn many_files_become_one() {
+    let folder = Captures::new();
+    folder.write("tiny.toml", b"duration = \"1 ms\"\n[path]\ndelay = \"1 ms\"\n");
+    let args =
+        ["sweep", "tiny.toml", "--vary", "path.delay=1ms,2ms", "--repeat", "251", "--out", "runs", "--json"];
+    let (code, first, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let names: Vec<String> = files(&folder.path("runs")).into_keys().collect();
+    assert_eq!(names, ["000001-000500.parquet", "000501.parquet", "000502.parquet"]);
+    // Killed while it removed what it had put together, it would have left some of that.
+    let twice = folder.path("runs").join("000007.parquet");
+    fs::copy(folder.path("runs").join("000501.parquet"), &twice).expect("the folder takes files");
+    let (code, _, err) = told(&run(&folder, &args));
+    assert!(code == 2 && err.contains("000007.parquet: is none of this sweep's files"), "{err}");
+    fs::remove_file(&twice).expect("it is there");
+    assert_eq!(told(&run(&folder, &args)), (0, first, String::new()));
+}
+
+#[test]
+fn a_picture_has_a_line_for_each_combination() {
+    let folder = folder();
+    well(&folder, &["--plot", "rate.svg"]);
+    let picture = fs::read_to_string(folder.path("rate.svg")).expect("the picture");
+    assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
+    for part in
+        [">throughput", ">path.delay (logarithmic)</text>", ">1 ms<", ">5 ms<", ">20 ms<", "2 runs of each"]
+    {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    for name in ["streams 1", "streams 2"] {
+        assert!(picture.contains(&format!(">{name}</text>")), "{name}");
+    }
+    assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried beside the grid is not in it");
+    assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
+    well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
+    let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
+    assert!(picture.contains(">least RTT") && picture.contains(">delay 20 ms</text>"), "{picture}");
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_before_anything_runs() {
+    let folder = folder();
+    for (more, part) in [
+        (&["--plot", "nowhere/a.svg"][..], "nowhere/a.svg: cannot be written"),
+        (&["--plot", "a.svg", "--x", "path.rate"], "path.delay, flows.up.streams"),
+        (&["--plot", "a.svg", "--y", "speed"], "rate_bit_per_s"),
+        (&["--y", "rtt_s", "--x", "path.delay"], "--plot"),
+        (&["--plot", "a.svg", "--vary", "flows.up.streams=1"], "has several numbers to draw over"),
+        (
+            &[
+                "--plot",
+                "a.svg",
+                "--vary",
+                "path.delay=1ms,2ms",
+                "--vary",
+                "flows.up.streams=1,2,3,4,5,6",
+                "--vary",
+                "path.queue=1bdp,2bdp,3bdp,4bdp,5bdp",
+            ],
+            "30 lines, and 24 can be told apart",
+        ),
+        (&["--carrier", "tap"], "add --lab or --compare"),
+        (&["--jobs", "0"], "--jobs"),
+    ] {
+        let (code, out, err) = sweep(&folder, more);
+        assert_eq!((code, out.as_str()), (2, ""), "{more:?}");
+        assert!(err.contains(part), "{more:?}: {err}");
+    }
+    let (code, out, err) = sweep(&folder, &["--plot", "a.svg", "--y", "timeouts_undone"]);
+    assert!(
+        code == 2 && out.contains("path") | out.contains("delay") && err.contains("nothing is known"),
+        "{err}"
+    );
+}
+
+/// Real runs differ from time to time: what is shown again is what was kept.
+#[test]
+#[ignore = "needs root"]
+fn real_runs_are_kept_too() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
+    let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];
+    let (code, out, err) = sweep(&folder, &real);
+    // Where the machine was late, runs do not count.
+    assert!(code < 2 && out.contains("the simulator beside Linux"), "{err}");
+    let kept = files(&folder.path("runs"));
+    assert_eq!(kept.len(), 8, "{out}{err}");
+    assert_eq!(sweep(&folder, &real), (code, out, err));
+    assert_eq!(files(&folder.path("runs")), kept);
+    let (code, _, err) = sweep(&folder, &[&real[..1], &real[3..]].concat());
+    assert!(code == 2 && err.contains("where it runs differs") && err.contains("over tap"), "{err}");
+}

@@ -1,0 +1,242 @@
+//! Tables of results, whose columns a program decides when it runs. Each file is small, complete and never changed.
+//!
+//! What has not been found out is absent, so that every cell may be without a value. A column can hold rows of its
+//! own: a list of structs, in the words of the format.
+
+mod leaf;
+
+use crate::error::{Damage, WriteError};
+use crate::guard::guarded;
+use crate::table::key_value;
+use leaf::Leaf;
+use parquet::basic::{Compression, LogicalType, Repetition, ZstdLevel};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a cell can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Numbers with a fraction, of 64 bits.
+    Number,
+    /// Whole numbers without a sign, of 64 bits.
+    Count,
+    /// True or false.
+    Switch,
+    /// Text.
+    Text,
+}
+
+/// A name and what is held under it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+impl Field {
+    /// Both together.
+    pub fn new(name: impl Into<String>, holds: Holds) -> Self {
+        Self { name: name.into(), holds }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// A value in each row.
+    Plain(Field),
+    /// In each row rows of these fields, as many as there are.
+    Rows(String, Vec<Field>),
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number with a fraction.
+    Number(f64),
+    /// A whole number.
+    Count(u64),
+    /// True or false.
+    Switch(bool),
+    /// Text.
+    Text(String),
+}
+
+/// What is in a row under a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A value, if there is one.
+    Plain(Option<Value>),
+    /// Rows, each with a value for each field, if there is one.
+    Rows(Vec<Vec<Option<Value>>>),
+}
+
+/// A table and what its file says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Names and values in the file's metadata.
+    pub metadata: Vec<(String, String)>,
+    /// Cells in the order of the columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// Writes a table as `path`. Under that name the file is there whole or not at all: it is written as `unfinished`, in the
+/// same folder, and renamed when the disk has it.
+///
+/// # Errors
+///
+/// If the system refuses, or a row does not fit the columns.
+pub fn write(path: &Path, unfinished: &Path, columns: &[Column], table: &Table) -> Result<(), WriteError> {
+    let parquet = |source| WriteError::Parquet { path: path.to_owned(), source };
+    let bytes = encode(columns, table).map_err(parquet)?;
+    let written = File::create(unfinished).and_then(|mut file| {
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        fs::rename(unfinished, path)
+    });
+    written.map_err(|source| WriteError::Io { path: path.to_owned(), source })
+}
+
+fn encode(columns: &[Column], table: &Table) -> Result<Vec<u8>> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_dictionary_enabled(false)
+        .set_created_by(concat!("slowpath ", env!("CARGO_PKG_VERSION")).to_owned());
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, schema(columns)?, Arc::new(properties.build()))?;
+    let mut group = file.next_row_group()?;
+    for leaf in leaves(columns) {
+        let filled = leaf.filled(&table.rows)?;
+        let mut chunk = group.next_column()?.ok_or_else(|| general("too few columns"))?;
+        filled.write(&mut chunk)?;
+        chunk.close()?;
+    }
+    group.close()?;
+    for (key, value) in &table.metadata {
+        file.append_key_value_metadata(key_value(key, value));
+    }
+    file.close()?;
+    Ok(bytes)
+}
+
+/// What a file says of itself, whatever its columns are.
+///
+/// # Errors
+///
+/// If it cannot be opened or is no sound Parquet.
+pub fn read_metadata(path: &Path) -> Result<Vec<(String, String)>, Damage> {
+    open(path).map(|file| metadata(&file))
+}
+
+/// Reads a table that has these columns.
+///
+/// # Errors
+///
+/// If it cannot be opened, is damaged, or has other columns.
+pub fn read(path: &Path, columns: &[Column]) -> Result<Table, Damage> {
+    let file = open(path)?;
+    let damage = |what: String| Damage { file: path.to_owned(), what };
+    let is_that = |schema: TypePtr| file.metadata().file_metadata().schema() == &*schema;
+    if !schema(columns).is_ok_and(is_that) {
+        return Err(damage("has other columns than it should".to_owned()));
+    }
+    let rows = guarded(|| decode(&file, columns)).ok_or_else(|| damage("is damaged".to_owned()))?;
+    let rows = rows.map_err(|error| damage(cut_short(&error)))?;
+    Ok(Table { metadata: metadata(&file), rows })
+}
+
+fn open(path: &Path) -> Result<SerializedFileReader<File>, Damage> {
+    let damage = |what: String| Damage { file: path.to_owned(), what };
+    let file = File::open(path).map_err(|error| damage(error.to_string()))?;
+    let opened =
+        guarded(|| SerializedFileReader::new(file)).ok_or_else(|| damage("is damaged".to_owned()))?;
+    opened.map_err(|error| damage(cut_short(&error)))
+}
+
+fn cut_short(error: &ParquetError) -> String {
+    format!("is damaged or cut short ({error})")
+}
+
+fn metadata(file: &SerializedFileReader<File>) -> Vec<(String, String)> {
+    let all = file.metadata().file_metadata().key_value_metadata();
+    let pair = |one: &KeyValue| Some((one.key.clone(), one.value.clone()?));
+    all.into_iter().flatten().filter_map(pair).collect()
+}
+
+fn decode(file: &SerializedFileReader<File>, columns: &[Column]) -> Result<Vec<Vec<Cell>>> {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for place in 0..file.num_row_groups() {
+        let group = file.get_row_group(place)?;
+        let count =
+            usize::try_from(group.metadata().num_rows()).map_err(|_| general("fewer rows than none"))?;
+        if count > crate::table::ROWS {
+            return Err(general("more rows than any table of ours has"));
+        }
+        let first = rows.len();
+        rows.resize_with(first + count, || columns.iter().map(Column::empty).collect());
+        for (number, mut leaf) in leaves(columns).enumerate() {
+            leaf.read(group.get_column_reader(number)?, count)?;
+            leaf.fill(&mut rows[first..])?;
+        }
+    }
+    Ok(rows)
+}
+
+impl Column {
+    fn empty(&self) -> Cell {
+        match self {
+            Self::Plain(_) => Cell::Plain(None),
+            Self::Rows(..) => Cell::Rows(Vec::new()),
+        }
+    }
+}
+
+/// The columns of the file, in its order.
+fn leaves(columns: &[Column]) -> impl Iterator<Item = Leaf> {
+    columns.iter().enumerate().flat_map(|(column, of)| match of {
+        Column::Plain(field) => vec![Leaf::plain(column, field.holds)],
+        Column::Rows(_, fields) => {
+            fields.iter().enumerate().map(|(place, field)| Leaf::inside(column, place, field.holds)).collect()
+        }
+    })
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr> {
+    let fields = columns.iter().map(|column| match column {
+        Column::Plain(field) => leaf::parquet_type(field),
+        Column::Rows(name, fields) => list_of(name, fields),
+    });
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Type::group_type_builder("runs").with_fields(fields).build()?))
+}
+
+/// As the format's document on logical types has lists.
+fn list_of(name: &str, fields: &[Field]) -> Result<TypePtr> {
+    let fields = fields.iter().map(leaf::parquet_type).collect::<Result<Vec<_>>>()?;
+    let element =
+        Type::group_type_builder("element").with_repetition(Repetition::REQUIRED).with_fields(fields);
+    let list = Type::group_type_builder("list")
+        .with_repetition(Repetition::REPEATED)
+        .with_fields(vec![Arc::new(element.build()?)]);
+    let named = Type::group_type_builder(name)
+        .with_logical_type(Some(LogicalType::List))
+        .with_repetition(Repetition::REQUIRED)
+        .with_fields(vec![Arc::new(list.build()?)]);
+    Ok(Arc::new(named.build()?))
+}
+
+fn general(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
+}

@@ -1,0 +1,58 @@
+//! Lines over numbers as a picture: an SVG file that needs nothing beside it.
+//!
+//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
+//! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of ten is shown on a logarithmic scale.
+
+mod draw;
+mod scale;
+
+pub use draw::svg;
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What it is of.
+    pub title: String,
+    /// What there is to know of it, below the title.
+    pub remarks: Vec<String>,
+    /// What lies to the right.
+    pub x: Axis,
+    /// What lies upwards.
+    pub y: Axis,
+    /// The lines, in the order of the legend.
+    pub lines: Vec<Line>,
+}
+
+/// What is along an axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it is.
+    pub title: String,
+    /// A number with its unit.
+    pub write: fn(f64) -> String,
+    /// Whether round numbers are those of the binary units.
+    pub binary: bool,
+}
+
+/// A line, from the least `x` to the greatest.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What the legend says; nothing where there is one line only.
+    pub name: String,
+    /// Where it goes.
+    pub points: Vec<Point>,
+}
+
+/// A point of a line.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Where it lies.
+    pub x: f64,
+    /// Where the line passes.
+    pub y: f64,
+    /// What lies behind that: single values, each of them shown where there are several.
+    pub each: Vec<f64>,
+}
+
+/// Lines that can be told apart.
+pub const MOST_LINES: usize = 24;

@@ -1,0 +1,206 @@
+//! From numbers to places, and round numbers on the way.
+
+use super::Axis;
+
+/// Numbers along a length.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    /// Where nothing lies, if that is apart from the others.
+    nothing: Option<f64>,
+    /// Where `low` and `high` lie.
+    from: f64,
+    to: f64,
+}
+
+/// A factor from which on a scale is logarithmic.
+const WIDE: f64 = 10.0;
+/// Of a length, what is left free at its ends, and what lies between nothing and the others.
+const ROOM: f64 = 0.035;
+const APART: f64 = 0.1;
+
+impl Scale {
+    /// Over all of `numbers`, of which there is one at least. Upwards a scale begins at nothing and ends at a round
+    /// number; to the right it is as long as the numbers are apart, with some room, and nothing lies apart from others
+    /// that need a logarithmic scale.
+    pub fn new(numbers: &[f64], axis: &Axis, upwards: bool, from: f64, to: f64) -> Self {
+        let least = least(numbers.iter());
+        let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let linear = |low, high| Self { low, high, logarithmic: false, nothing: None, from, to };
+        let logarithmic = |low, high| Self { logarithmic: true, ..linear(low, high) };
+        let is_wide = |least: f64| least > 0.0 && most > WIDE * least;
+        let at = |part: f64| from + part * (to - from);
+        if upwards && is_wide(least) {
+            return logarithmic(round_down(least, axis.binary), round_up(most, axis.binary));
+        }
+        if upwards {
+            let low = least.min(0.0);
+            let high = if most > low { most } else { low + 1.0 };
+            let step = round_up((high - low) / 6.0, axis.binary);
+            return linear((low / step).floor() * step, (high / step).ceil() * step);
+        }
+        let within = |scale: Self| Self { from: at(ROOM), to: at(1.0 - ROOM), ..scale };
+        let smallest = self::least(numbers.iter().filter(|number| **number > 0.0));
+        match () {
+            () if is_wide(least) => within(logarithmic(least, most)),
+            () if least == 0.0 && is_wide(smallest) => {
+                let nothing = Some(at(ROOM));
+                Self { nothing, from: at(ROOM + APART), ..within(logarithmic(smallest, most)) }
+            }
+            () if most > least => within(linear(least, most)),
+            () => linear(least - least.abs().max(1.0), least + least.abs().max(1.0)),
+        }
+    }
+
+    /// Where a number lies.
+    pub fn place(&self, number: f64) -> f64 {
+        if let (Some(place), true) = (self.nothing, number <= 0.0) {
+            return place;
+        }
+        let part = if self.logarithmic {
+            (number / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (number - self.low) / (self.high - self.low)
+        };
+        self.from + part * (self.to - self.from)
+    }
+
+    /// Whether nothing lies apart from the others.
+    pub fn has_nothing_apart(&self) -> bool {
+        self.nothing.is_some()
+    }
+
+    /// Whether it is logarithmic.
+    pub fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
+    /// Round numbers along it that are so far apart at least.
+    pub fn ticks(&self, axis: &Axis, apart: f64) -> Vec<f64> {
+        let all =
+            if self.logarithmic { self.round_factors(axis.binary) } else { self.round_steps(axis.binary) };
+        // Of steps that are too many, those that are alike: each second, each fifth, one for each decade.
+        let fits = |ticks: &[f64]| {
+            ticks.windows(2).all(|two| (self.place(two[1]) - self.place(two[0])).abs() >= apart)
+        };
+        for every in [1, 2, 3, 6, 9, 12, 15, 18] {
+            let some: Vec<f64> = all.iter().copied().step_by(every).collect();
+            if fits(&some) {
+                return some;
+            }
+        }
+        vec![self.low, self.high]
+    }
+
+    fn round_steps(&self, binary: bool) -> Vec<f64> {
+        let step = round_up((self.high - self.low) / 6.0, binary);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last).map(|number| number as f64 * step).collect()
+    }
+
+    fn round_factors(&self, binary: bool) -> Vec<f64> {
+        let mut all = vec![round_up(self.low, binary)];
+        while let Some(last) = all.last()
+            && *last < self.high * 0.999
+            && all.len() < 200
+        {
+            all.push(round_up(last * 1.001, binary));
+        }
+        all.retain(|number| *number <= self.high * 1.001);
+        all
+    }
+}
+
+fn least<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
+    numbers.copied().fold(f64::INFINITY, f64::min)
+}
+
+/// The least round number that is no less: 1, 2 or 5 times a power of ten, or a power of two.
+fn round_up(number: f64, binary: bool) -> f64 {
+    if binary {
+        return number.log2().ceil().exp2();
+    }
+    let decade = 10_f64.powf(number.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * decade >= number * (1.0 - 1e-9));
+    factor.unwrap_or(10.0) * decade
+}
+
+/// The greatest round number that is no greater.
+fn round_down(number: f64, binary: bool) -> f64 {
+    let up = round_up(number, binary);
+    if up <= number * (1.0 + 1e-9) {
+        return up;
+    }
+    let lower = if binary { up / 2.0 } else { round_up(up * 0.39, false) };
+    if lower <= number { lower } else { round_up(up * 0.19, binary) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static DECIMAL: Axis = Axis { title: String::new(), write: plain, binary: false };
+    static BINARY: Axis = Axis { title: String::new(), write: plain, binary: true };
+
+    fn plain(number: f64) -> String {
+        number.to_string()
+    }
+
+    #[test]
+    fn round_numbers_are_round() {
+        for (number, up, down) in [(1.0, 1.0, 1.0), (3.0, 5.0, 2.0), (7.0, 10.0, 5.0), (0.011, 0.02, 0.01)] {
+            assert!((round_up(number, false) / up - 1.0).abs() < 1e-9, "{number}");
+            assert!((round_down(number, false) / down - 1.0).abs() < 1e-9, "{number}");
+        }
+        assert_eq!((round_up(65_537.0, true), round_down(65_537.0, true)), (131_072.0, 65_536.0));
+    }
+
+    #[test]
+    fn a_scale_begins_at_nothing_or_is_logarithmic() {
+        let linear = Scale::new(&[30.0, 95.0], &DECIMAL, true, 400.0, 0.0);
+        assert_eq!(linear.ticks(&DECIMAL, 20.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!((linear.place(0.0), linear.place(100.0)), (400.0, 0.0));
+        let wide = Scale::new(&[3.0, 95.0], &DECIMAL, true, 400.0, 0.0);
+        assert!(wide.is_logarithmic());
+        let ticks = wide.ticks(&DECIMAL, 20.0);
+        assert_eq!(
+            ticks.iter().map(|tick| tick.round()).collect::<Vec<_>>(),
+            [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+        );
+        assert!(!Scale::new(&[0.0, 95.0], &DECIMAL, true, 400.0, 0.0).is_logarithmic());
+        assert_eq!(
+            Scale::new(&[65_536.0], &BINARY, true, 1.0, 0.0).ticks(&BINARY, 0.1).last(),
+            Some(&65_536.0)
+        );
+    }
+
+    /// No loss, and losses that are far apart.
+    #[test]
+    fn nothing_lies_apart() {
+        let scale = Scale::new(&[0.0, 0.0001, 0.001, 0.01], &DECIMAL, false, 0.0, 1000.0);
+        let places: Vec<_> = [0.0, 0.0001, 0.001, 0.01].map(|number| scale.place(number).round()).into();
+        assert_eq!(places, [35.0, 135.0, 550.0, 965.0]);
+        assert!(scale.has_nothing_apart() && scale.is_logarithmic());
+        assert!(!Scale::new(&[0.0, 2.0, 5.0], &DECIMAL, false, 0.0, 1000.0).is_logarithmic());
+    }
+
+    /// Whatever the numbers are, ticks keep their distance and lie on the axis, and so do the numbers.
+    #[test]
+    fn everything_lies_on_the_axis() {
+        let numbers = [0.0, 1e-9, 1.0, 1.0001, 9.99, 10.0, 10.01, 123_456.0, 1e18];
+        for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
+            for (axis, upwards) in [(&DECIMAL, true), (&DECIMAL, false), (&BINARY, true), (&BINARY, false)] {
+                let scale = Scale::new(&[a, b], axis, upwards, 300.0, 0.0);
+                let ticks = scale.ticks(axis, 20.0);
+                let places: Vec<f64> =
+                    ticks.iter().chain([&a, &b]).map(|number| scale.place(*number)).collect();
+                assert!(places.iter().all(|place| (-0.5..=300.5).contains(place)), "{a} {b}: {places:?}");
+                let apart = ticks.windows(2).all(|two| scale.place(two[0]) - scale.place(two[1]) >= 19.9);
+                assert!(apart && !ticks.is_empty(), "{a} {b}: {ticks:?}");
+            }
+        }
+    }
+}
