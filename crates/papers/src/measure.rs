@@ -4,7 +4,7 @@ use crate::Case;
 use slowpath_analyses::waits::Waits;
 use slowpath_model::{EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, HostId, Rejected, Scenario, Workload};
-use slowpath_simulator::{Occurrence, Observer, Sight, Simulation, Wants};
+use slowpath_simulator::{Observer, Occurrence, Sight, Simulation, Wants};
 
 /// What was measured of a scenario's first flow, from its start for as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,12 @@ fn run(scenario: &Scenario) -> Measured {
         _ => scenario.duration.saturating_sub(flow.start),
     };
     let until = Instant::START + flow.start + lasts;
-    let mut watch = Watch { sender: flow.sender_host(), receiver: flow.receiver_host(), written: 0, waits: Waits::default() };
+    let mut watch = Watch {
+        sender: flow.sender_host(),
+        receiver: flow.receiver_host(),
+        written: 0,
+        waits: Waits::default(),
+    };
     simulation.run_until(until.min(simulation.end()), &mut watch);
     let receiver = flow.receiver_host().0;
     let (total, report) = (simulation.total(0), &simulation.host_reports()[receiver]);
@@ -59,9 +64,9 @@ fn run(scenario: &Scenario) -> Measured {
     }
     // The rest was processed as it came.
     waited[0] += report.sockets.processed.saturating_sub(waited.iter().sum());
-    let cpu = simulation.hosts()[receiver].ticks_of(0).map_or([0.0; 2], |(ticks, hz)| {
-        [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz))
-    });
+    let cpu = simulation.hosts()[receiver]
+        .ticks_of(0)
+        .map_or([0.0; 2], |(ticks, hz)| [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz)));
     Measured {
         seconds: lasts.as_secs_f64(),
         written: watch.written,
@@ -76,7 +81,10 @@ fn run(scenario: &Scenario) -> Measured {
 
 fn lost(simulation: &Simulation) -> u64 {
     let in_hosts = simulation.host_reports().into_iter().map(|host| {
-        host.ring.dropped + host.softirq.backlog_dropped + host.sockets.backlog_dropped + host.transmit.dropped
+        host.ring.dropped
+            + host.softirq.backlog_dropped
+            + host.sockets.backlog_dropped
+            + host.transmit.dropped
     });
     let on_paths = simulation.wires().iter().map(|wire| wire.totals().dropped());
     in_hosts.sum::<u64>() + on_paths.sum::<u64>()
@@ -99,10 +107,16 @@ impl Observer for Watch {
 
     fn happened(&mut self, occurrence: &Occurrence<'_>) {
         match occurrence.kind {
-            EventKind::Written { amount, .. } if occurrence.host == self.sender => self.written += amount.get(),
-            EventKind::Waited { on: on @ (Wait::Prequeue | Wait::SocketBacklog), lasted, amount, times, .. }
-                if occurrence.host == self.receiver =>
-            {
+            EventKind::Written { amount, .. } if occurrence.host == self.sender => {
+                self.written += amount.get()
+            }
+            EventKind::Waited {
+                on: on @ (Wait::Prequeue | Wait::SocketBacklog),
+                lasted,
+                amount,
+                times,
+                ..
+            } if occurrence.host == self.receiver => {
                 self.waits.add(on, lasted, amount, times);
             }
             _ => {}
@@ -116,6 +130,7 @@ pub fn spread(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     let Some((least, most)) = values.first().zip(values.last()) else { return [f64::NAN; 3] };
     let middle = values.len() / 2;
-    let median = if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+    let median =
+        if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
     [*least, median, *most]
 }

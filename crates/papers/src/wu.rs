@@ -1,9 +1,9 @@
 //! Wu and Crawford 2007, Potential performance bottleneck in Linux TCP: packets that wait on prequeue and backlog while the
 //! process that is to see to them is off the CPU, and a change to the scheduler of Linux 2.6.14.
 
+use crate::Case;
 use crate::measure::{Measured, spread};
 use crate::report::{Cell, Claim, Judged, Report, Table};
-use crate::Case;
 
 const FILE: &str = "scenarios/wu/receiver.toml";
 const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
@@ -62,11 +62,8 @@ pub fn report(runs: &[Vec<Measured>]) -> Report {
 /// A row of tables III and V: its name, its case, what was transmitted in 20 s (in MiB), and the rate in Mbit/s.
 type Throughput = (&'static str, usize, f64, f64);
 const III: [Throughput; 2] = [("BL0", IDLE, 1.17 * 1024.0, 504.0), ("BL10", OLD, 174.0, 72.1)];
-const V: [Throughput; 3] = [
-    ("O-BL0", IDLE, 1.17 * 1024.0, 504.0),
-    ("O-BL10", OLD, 174.0, 72.1),
-    ("N-BL10", NEW, 220.0, 88.8),
-];
+const V: [Throughput; 3] =
+    [("O-BL0", IDLE, 1.17 * 1024.0, 504.0), ("O-BL10", OLD, 174.0, 72.1), ("N-BL10", NEW, 220.0, 88.8)];
 
 fn throughput(name: &'static str, about: &'static str, runs: &[Vec<Measured>], rows: &[Throughput]) -> Table {
     let cells = rows.iter().flat_map(|(row, case, transmitted, rate)| {
@@ -83,14 +80,8 @@ fn throughput(name: &'static str, about: &'static str, runs: &[Vec<Measured>], r
 
 /// A row of tables IV and VI: its name, its case, and its packets by how long they waited.
 type Waited = (&'static str, usize, [f64; 6]);
-const CLASSES: [&str; 6] = [
-    "below 1 ms, packets",
-    "1 to 10 ms",
-    "10 to 100 ms",
-    "100 to 200 ms",
-    "200 ms to 1 s",
-    "above 1 s",
-];
+const CLASSES: [&str; 6] =
+    ["below 1 ms, packets", "1 to 10 ms", "10 to 100 ms", "100 to 200 ms", "200 ms to 1 s", "above 1 s"];
 const IV: [Waited; 2] = [
     ("BL0", IDLE, [862_429.0, 636.0, 0.0, 0.0, 0.0, 0.0]),
     ("BL10", OLD, [122_657.0, 744.0, 896.0, 40.0, 300.0, 75.0]),
@@ -113,7 +104,8 @@ fn waits(name: &'static str, runs: &[Vec<Measured>], rows: &[Waited]) -> Table {
 }
 
 /// Table VII's rate in Mbit/s, and iperf's share of the CPU and its fair share, in percent.
-const VII: [[f64; 3]; 4] = [[265.0, 52.58, 50.0], [143.0, 28.38, 25.0], [117.0, 23.8, 20.0], [70.0, 13.86, 10.0]];
+const VII: [[f64; 3]; 4] =
+    [[265.0, 52.58, 50.0], [143.0, 28.38, 25.0], [117.0, 23.8, 20.0], [70.0, 13.86, 10.0]];
 
 fn cpu_share(run: &Measured) -> f64 {
     (run.cpu[0] + run.cpu[1]) / run.seconds * 100.0
@@ -125,7 +117,13 @@ fn fairness(runs: &[Vec<Measured>]) -> Table {
         let mbit = spread(runs, |run| run.read as f64 * 8.0 / run.seconds / 1e6);
         [
             Cell::new(case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
-            Cell::new(case.name, "iperf's share of the CPU, %", share, spread(runs, cpu_share), Judged::Share),
+            Cell::new(
+                case.name,
+                "iperf's share of the CPU, %",
+                share,
+                spread(runs, cpu_share),
+                Judged::Share,
+            ),
         ]
     });
     let about = "iperf beside processes that compute, with the changed scheduler";
@@ -140,7 +138,8 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
     let of = |case: usize, quantity: &dyn Fn(&Measured) -> f64| median(case, quantity);
     let (old, new) = (of(OLD, &rate), of(NEW, &rate));
     let timeouts = |run: &Measured| f64::from(run.timeouts);
-    let most_extra = runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);
+    let most_extra =
+        runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);
     let most_extra = most_extra.fold(0.0, f64::max);
     let full = of(IDLE, &|run| (run.written - run.read) as f64 / f64::from(1 << 20));
     let lost: u64 = runs.iter().flatten().map(|run| run.lost).sum();

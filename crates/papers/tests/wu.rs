@@ -15,13 +15,24 @@ static REPORT: LazyLock<Report> = LazyLock::new(|| wu::report(&RUNS));
 /// (`slowpath_scenario::machines::WU_RECEIVER_PERCENT`).
 #[test]
 fn the_machine_is_fitted_to_the_cell_that_says_so() {
-    let fitted: Vec<_> =
-        REPORT.tables.iter().flat_map(|table| &table.cells).filter(|cell| cell.judged == Judged::Fitted).collect();
+    let fitted: Vec<_> = REPORT
+        .tables
+        .iter()
+        .flat_map(|table| &table.cells)
+        .filter(|cell| cell.judged == Judged::Fitted)
+        .collect();
     assert!(fitted.len() >= 4, "BL0 of tables III and V");
     for cell in fitted {
         // The paper gives the data as 1.17 GB, within half a percent.
         let error = cell.error().expect("it is published");
-        assert!(error.abs() < 0.012, "{}, {}: {} instead of {}", cell.row, cell.quantity, cell.ours, cell.published);
+        assert!(
+            error.abs() < 0.012,
+            "{}, {}: {} instead of {}",
+            cell.row,
+            cell.quantity,
+            cell.ours,
+            cell.published
+        );
     }
 }
 
@@ -33,7 +44,14 @@ fn what_table_vii_has_comes_out_of_the_mechanism() {
         assert_eq!(cell.judged, Judged::Share);
         let error = cell.error().expect("it is published");
         let most = if cell.quantity.contains("CPU") { 0.05 } else { 0.15 };
-        assert!(error.abs() < most, "{}, {}: {} instead of {}", cell.row, cell.quantity, cell.ours, cell.published);
+        assert!(
+            error.abs() < most,
+            "{}, {}: {} instead of {}",
+            cell.row,
+            cell.quantity,
+            cell.ours,
+            cell.published
+        );
     }
 }
 
@@ -42,9 +60,13 @@ fn every_packet_is_in_a_class_and_none_is_lost() {
     for (case, runs) in wu::cases().iter().zip(&*RUNS) {
         for run in runs {
             assert_eq!(run.lost, 0, "{}", case.name);
-            // What was read has been processed, and what was processed had been written.
+            // What was read has been processed, and what was processed had been written, nearly all of it in full segments.
             let processed = run.waited.iter().sum::<u64>() * 1448;
-            assert!((run.read..=run.written + 2_000_000).contains(&processed), "{}: {run:?}", case.name);
+            assert!(
+                (run.read..=run.written / 50 * 51 + 1_000_000).contains(&processed),
+                "{}: {run:?}",
+                case.name
+            );
             assert!(run.cpu[1] > 10.0 * run.cpu[0], "{}: it is the kernel that works: {run:?}", case.name);
         }
     }

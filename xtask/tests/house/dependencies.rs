@@ -72,7 +72,8 @@ const CRATES: &[Allowed] = &[
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
-pub const PURE: &[&str] = &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
+pub const PURE: &[&str] =
+    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
 
 /// Packages that exist to reach the system, the clock or chance.
 const REACHING_OUT: &[&str] = &[
