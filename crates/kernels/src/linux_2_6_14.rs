@@ -24,6 +24,8 @@ pub fn profile() -> KernelProfile {
             gro: false,
             socket_backlog: SocketBacklogLimit::Unlimited,
             coalesce_backlog: false,
+            busy_poll: false,
+            busy_read: Duration::ZERO,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

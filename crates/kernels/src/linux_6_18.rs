@@ -24,6 +24,8 @@ pub fn profile() -> KernelProfile {
             gro: true,
             socket_backlog: SocketBacklogLimit::TwiceReceiveBuffer,
             coalesce_backlog: true,
+            busy_poll: true,
+            busy_read: Duration::ZERO,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

@@ -58,4 +58,8 @@ pub struct ReceivePath {
     pub socket_backlog: SocketBacklogLimit,
     /// Whether a packet that waits for a locked socket is merged into the one before it (`tcp_add_backlog`, since 5.0).
     pub coalesce_backlog: bool,
+    /// Whether a process that reads an empty socket can poll the card itself (`sk_busy_loop`, since 3.11).
+    pub busy_poll: bool,
+    /// For how long the sockets do that which do not say (`net.core.busy_read`, `sk_ll_usec`); zero: not at all.
+    pub busy_read: Duration,
 }

@@ -252,6 +252,7 @@ impl Host {
     /// Whether a task that is to give way does so here: in user space always; in the kernel where it lets others.
     fn may_lose_cpu(&self, mode: Mode, between_pieces: bool) -> bool {
         match (mode, self.preemption) {
+            (Mode::Pinned, _) => false,
             (Mode::User, _) | (_, Preemption::Full) => true,
             (Mode::KernelOffers, Preemption::Voluntary) => between_pieces,
             (Mode::Kernel | Mode::KernelOffers, _) => false,
