@@ -78,7 +78,7 @@ fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<
     let jobs: Vec<(usize, u64)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (case, seed))).collect();
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let bar = console.steps("experiment", jobs.len());
+    let bar = console.steps("experiment", jobs.len(), 0);
     let work = || -> anyhow::Result<()> {
         while !interrupt.has_come()
             && let Some((case, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))

@@ -194,6 +194,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVE,
+        "busy-poll",
+        receive.busy_poll,
+        "whether a reader of an empty socket can poll the card itself (SO_BUSY_POLL)",
+        "net/core/dev.c: napi_busy_loop, from tcp_recvmsg of net/ipv4/tcp.c; since 3.11"
+    ),
+    choice!(
+        RECEIVE,
         "prequeue",
         tcp.prequeue,
         "whether packets for a reader that sleeps wait for it (wu, section 2)",

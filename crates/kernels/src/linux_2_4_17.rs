@@ -25,6 +25,8 @@ pub fn profile() -> KernelProfile {
             socket_backlog: SocketBacklogLimit::Unlimited,
             coalesce_backlog: false,
             drain_softirqs: DrainSoftirqs::Off,
+            busy_poll: false,
+            busy_read: Duration::ZERO,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

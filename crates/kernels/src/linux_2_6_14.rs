@@ -35,6 +35,8 @@ pub fn profile() -> KernelProfile {
             socket_backlog: SocketBacklogLimit::Unlimited,
             coalesce_backlog: false,
             drain_softirqs: DrainSoftirqs::OffBetweenOffers,
+            busy_poll: false,
+            busy_read: Duration::ZERO,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

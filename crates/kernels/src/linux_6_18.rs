@@ -25,6 +25,8 @@ pub fn profile() -> KernelProfile {
             socket_backlog: SocketBacklogLimit::TwiceReceiveBuffer,
             coalesce_backlog: true,
             drain_softirqs: DrainSoftirqs::On,
+            busy_poll: true,
+            busy_read: Duration::ZERO,
         },
         transmit: TransmitPath {
             qdisc: QueueDiscipline::PfifoFast,

@@ -73,4 +73,8 @@ pub struct ReceivePath {
     pub coalesce_backlog: bool,
     /// Softirqs while a process sees to packets that waited for it.
     pub drain_softirqs: DrainSoftirqs,
+    /// Whether a process that reads an empty socket can poll the card itself (`sk_busy_loop`, since 3.11).
+    pub busy_poll: bool,
+    /// For how long the sockets do that which do not say (`net.core.busy_read`, `sk_ll_usec`); zero: not at all.
+    pub busy_read: Duration,
 }

@@ -190,6 +190,7 @@ pub const SYSCTLS: &[Sysctl] = &[
     number!("net.core.netdev_budget", receive.netdev_budget in 1..=10_000_000),
     time!("net.core.netdev_budget_usecs", receive.netdev_budget_time, MICROSECOND),
     number!("net.core.dev_weight", receive.dev_weight in 1..=10_000_000),
+    time!("net.core.busy_read", receive.busy_read, MICROSECOND),
     number!("net.core.default_qdisc", transmit.qdisc),
     number!("net.ipv4.tcp_congestion_control", tcp.congestion_control),
 ];

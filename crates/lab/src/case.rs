@@ -151,6 +151,12 @@ pub struct Settings {
     /// The machine's CPU that runs the receiver's receive softirqs, likewise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_softirq_cpu: Option<u32>,
+    /// Packets come to the sender through NAPI, one by one, as a card's driver brings them, so that its readers can poll.
+    #[serde(skip_serializing_if = "crate::workload::is_false", default)]
+    pub sender_napi: bool,
+    /// To the receiver, likewise.
+    #[serde(skip_serializing_if = "crate::workload::is_false", default)]
+    pub receiver_napi: bool,
     /// Options of the sockets on the sender's host.
     pub sender_socket: SocketOptions,
     /// Options of the sockets on the receiver's host.
@@ -295,6 +301,8 @@ impl Settings {
             sender_route: None,
             sender_softirq_cpu: None,
             receiver_softirq_cpu: None,
+            sender_napi: false,
+            receiver_napi: false,
             sender_socket: cubic.clone(),
             receiver_socket: cubic,
         }
@@ -315,6 +323,15 @@ impl Settings {
         match host {
             Host::Sender => &self.sender_socket,
             Host::Receiver => &self.receiver_socket,
+        }
+    }
+
+    /// Whether packets come to a host through NAPI.
+    pub fn napi_of(&self, host: Place) -> bool {
+        match host {
+            Place::Sender => self.sender_napi,
+            Place::Receiver => self.receiver_napi,
+            Place::Path => false,
         }
     }
 

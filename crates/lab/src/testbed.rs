@@ -66,6 +66,9 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
             namespaces.sysctl(place, name, value)?;
         }
         offload(&namespaces, place, settings.offload_of(place))?;
+        if settings.napi_of(place) {
+            napi(&namespaces, place)?;
+        }
         card(&namespaces, place, settings)?;
         host(&mut namespaces, place, settings, addresses[own], (addresses[1 - own], MAC[1 - own]))?;
     }
@@ -174,6 +177,16 @@ pub fn ways(settings: &Settings, configs: [&PathConfig; 2], seeds: [u64; 2]) -> 
         way
     };
     [way(0, Place::Sender, Place::Receiver), way(1, Place::Receiver, Place::Sender)]
+}
+
+/// Has a host's veth device hand packets up through NAPI, as a card's driver does, instead of its CPU's backlog: only NAPI
+/// has a number that a socket learns from its packets, and only by that can its reader poll (`sk_napi_id`). A veth has NAPI
+/// while it has GRO, for packets from a device without TSO (`veth_enable_napi`, since 5.13;
+/// `veth_skb_is_eligible_for_gro`). With so small a limit nothing is merged: a packet without PSH waits for the next one or
+/// for the end of the poll.
+fn napi(namespaces: &Namespaces, place: Place) -> Result<(), LabError> {
+    namespaces.execute(place, &format!("ethtool -K {DEVICE} gro on"))?;
+    namespaces.ip(place, &format!("link set {DEVICE} gro_max_size 1"))
 }
 
 /// Sets one host's offloads.

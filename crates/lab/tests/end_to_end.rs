@@ -119,6 +119,33 @@ fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
     assert_eq!(namespaces_of(std::process::id()), Vec::<String>::new());
 }
 
+/// What a reader polled for the kernel counts by itself (`BusyPollRxPackets`). Nothing is merged on the way to it, as on a
+/// host whose card merges nothing.
+#[test]
+#[ignore = "needs root"]
+fn a_reader_that_polls_takes_its_packets_itself() {
+    let _turn = turn();
+    let polled = |time: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"100 us\"\n\
+             [hosts.receiver.nic]\ntso = false\ngro = false\n[flows]\nfrom = \"receiver\"\n\
+             [flows.requests]\nrequest = \"100 B\"\nresponse = \"100 B\"\n\
+             [flows.receiver.socket]\nSO_BUSY_POLL = \"{time}\"\n"
+        );
+        let plan = slowpath_scenario::check("x.toml", &text, &[], None).expect("a scenario").scenario;
+        let case = slowpath_lab::scenario::case(&plan, &[0, 1]).expect("the lab can do that");
+        let folder = Folder::new("busy-poll");
+        let outcome = run(&case, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();
+        let counters = &outcome.truth.counters.receiver;
+        let exchanges = outcome.truth.connections[0].receiver.read_bytes / 100;
+        (counters.get("TcpExtBusyPollRxPackets").copied().unwrap_or(0), exchanges)
+    };
+    let (none, exchanges) = polled("0 us");
+    assert!(none == 0 && exchanges > 100, "{none} of {exchanges}");
+    let (most, exchanges) = polled("5 ms");
+    assert!(most * 2 > exchanges && exchanges > 100, "{most} of {exchanges}");
+}
+
 #[test]
 #[ignore = "needs root"]
 fn run_whose_fault_did_not_happen_is_not_written() {

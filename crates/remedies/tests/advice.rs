@@ -13,7 +13,9 @@ use std::time::Duration;
 /// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
 /// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
 /// Linux 6.18 have them.
-const SYSCTLS: [&str; 27] = [
+const SYSCTLS: [&str; 29] = [
+    "net.core.busy_poll",
+    "net.core.busy_read",
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
     "net.core.netdev_tstamp_prequeue",

@@ -144,4 +144,6 @@ pub struct SocketOptions {
     pub not_sent_low_water: Option<Bytes>,
     /// `SO_MAX_PACING_RATE`.
     pub max_pacing_rate: Option<Rate>,
+    /// `SO_BUSY_POLL`, whole microseconds: how long a reader of the empty socket polls the card before it sleeps.
+    pub busy_poll: Option<Duration>,
 }

@@ -113,3 +113,13 @@ fn overrides_are_checked_as_the_file_is_and_shown() {
     let error = check("x.toml", "seed = 1\n", &overrides, None).expect_err("it is no scenario");
     insta::assert_snapshot!(error.to_string());
 }
+
+/// What a kernel has not got yet cannot be asked of it, and what it counts in microseconds has no part of one.
+#[test]
+fn busy_polling_came_with_3_11() {
+    let error = refused(
+        "[hosts.receiver]\nkernel = \"2.6.14\"\nsysctl = { busy_read = 50 }\n\
+         [flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n[flows.sender.socket]\nSO_BUSY_POLL = \"1500 ns\"\n",
+    );
+    insta::assert_snapshot!(error);
+}

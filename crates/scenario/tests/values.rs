@@ -108,6 +108,19 @@ fn flows_are_as_written() {
 }
 
 #[test]
+fn how_long_a_reader_polls_is_as_written() {
+    let scenario = scenario(
+        "[hosts.receiver.sysctl]\nnet.core.busy_read = 30\n\
+         [flows.sender.socket]\nSO_BUSY_POLL = \"0 us\"\n[flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n",
+    );
+    let flow = &scenario.flows[0];
+    let asked = [&flow.sender, &flow.receiver].map(|process| process.socket.busy_poll);
+    assert_eq!(asked, [Some(Duration::ZERO), Some(Duration::from_micros(50))]);
+    let inherited = [0, 1].map(|host: usize| scenario.hosts[host].kernel.receive.busy_read);
+    assert_eq!(inherited, [Duration::ZERO, Duration::from_micros(30)]);
+}
+
+#[test]
 fn overrides_take_the_files_place_and_are_told_apart() {
     let text = "[path]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[[flows]]\n[[flows]]\n";
     let checked =

@@ -24,7 +24,17 @@ pub(super) fn options(process: &Process, host: &Host) -> SocketOptions {
         maxseg_bytes: bytes(asked.max_segment),
         notsent_lowat_bytes: bytes(asked.not_sent_low_water),
         max_pacing_rate_bit_per_s: asked.max_pacing_rate.map(Rate::get),
+        busy_poll_us: busy_poll(process, host),
     }
+}
+
+/// For how long its reader polls, if it does: what the host's sockets have by themselves is set on each, since
+/// `net.core.busy_read` is the whole machine's.
+pub(super) fn busy_poll(process: &Process, host: &Host) -> Option<u32> {
+    let inherited = Some(host.kernel.receive.busy_read).filter(|time| !time.is_zero());
+    let time = process.socket.busy_poll.or(inherited)?;
+    // The kernel has them in an int.
+    Some(u32::try_from(time.as_micros()).unwrap_or(u32::MAX).min(i32::MAX as u32))
 }
 
 /// A flow that sends in one direction, as the lab's streams.

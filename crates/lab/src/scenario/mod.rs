@@ -3,6 +3,7 @@
 //! Hosts are namespaces of this machine, so that their kernel, CPUs and cards are this machine's. What a scenario asks
 //! beyond that is refused, all of it at once; nothing is left out in silence.
 
+mod busy_poll;
 mod flows;
 mod hosts;
 mod programs;
@@ -61,13 +62,14 @@ pub fn case_of_programs(scenario: &Scenario, machine: &[u32], instead: &Instead)
 /// # Errors
 /// If that cannot do to packets what the path is to do.
 pub fn carried_by(carrier: Carrier, case: Case) -> Result<Case, Refused> {
+    let no_napi = busy_poll::refused_over(carrier, &case.settings);
     let ways = [("to the receiver", &case.forward), ("to the sender", &case.backward)];
     let refused = ways.map(|(way, config)| {
         let of_way = move |why: String| format!("path, {way}: {why}");
         let why = if carrier == Carrier::Netem { netem::refused(config) } else { Vec::new() };
         why.into_iter().map(of_way)
     });
-    let refused: Vec<String> = refused.into_iter().flatten().collect();
+    let refused: Vec<String> = refused.into_iter().flatten().chain(no_napi).collect();
     let settings = Settings { carrier, ..case.settings.clone() };
     if refused.is_empty() { Ok(Case { settings, ..case }) } else { Err(Refused(refused)) }
 }
@@ -111,6 +113,10 @@ fn translate(
     let (forward, backward) = (path.direction(sender)?.clone(), path.direction(receiver)?.clone());
     let hosts = [scenario.host(sender), scenario.host(receiver)];
     let offloads = hosts.map(|host| offload(host, refused));
+    let [sender_napi, receiver_napi] = match instead {
+        None => busy_poll::needs_napi(scenario, [sender, receiver], offloads, refused),
+        Some(_) => busy_poll::has_none(hosts, refused),
+    };
     let settings = Settings {
         offload: offloads[0],
         receiver_offload: Some(offloads[1]).filter(|own| *own != offloads[0]),
@@ -121,6 +127,8 @@ fn translate(
         receiver_sysctls: sysctls(&hosts[1].kernel),
         sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),
         receiver_softirq_cpu: placed[1].softirq_cpu(&processes[1]),
+        sender_napi,
+        receiver_napi,
         sender_socket: flows::options(&first.sender, hosts[0]),
         receiver_socket: flows::options(&first.receiver, hosts[1]),
         ..Settings::plain()
@@ -181,6 +189,7 @@ fn is_this_machines(kernel: &KernelProfile) -> bool {
     let Some(mut today) = registry::named("linux-6.18") else { return false };
     today.name.clone_from(&kernel.name);
     today.sysctls.clone_from(&kernel.sysctls);
+    today.receive.busy_read = kernel.receive.busy_read;
     today.tcp.clock.hz = kernel.tcp.clock.hz;
     today.tcp.congestion_control = kernel.tcp.congestion_control;
     today == *kernel
@@ -230,6 +239,33 @@ mod tests {
         ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
         }
+    }
+
+    /// What is polled is a NAPI: packets must come one by one over a veth.
+    #[test]
+    fn a_reader_polls_where_there_is_a_napi() {
+        const POLLS: &str = "[flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n";
+        const SINGLE: &str = "[hosts.receiver.nic]\ntso = false\ngro = false\n";
+        let read = |text: &str| case(&read(text), &[0, 1]);
+        let able = read(&format!("{SINGLE}{POLLS}")).expect("the lab can do that");
+        assert_eq!((able.settings.sender_napi, able.settings.receiver_napi), (false, true));
+        let Work::Streams(streams) = &able.workload else { panic!("streams") };
+        assert_eq!(streams[0].acceptor_socket.as_ref().and_then(|socket| socket.busy_poll_us), Some(50));
+        assert!(carried_by(Carrier::Netem, able.clone()).is_ok());
+        let Refused(over_tap) = carried_by(Carrier::Tap, able).expect_err("it has none");
+        assert!(over_tap[0].starts_with("SO_BUSY_POLL: a TAP device"), "{over_tap:?}");
+
+        let Refused(all) = read(POLLS).expect_err("super-packets");
+        assert_eq!(all.len(), 1);
+        assert!(all[0].starts_with("flows.flow-1.receiver.socket.SO_BUSY_POLL: super-packets"), "{all:?}");
+        let none = read(&POLLS.replace("50 us", "0 us")).expect("it does not poll");
+        assert!(!none.settings.receiver_napi);
+
+        // What the host's sockets have by themselves, the receiver's own says otherwise.
+        let inherits = "[hosts.sender]\nnic = { tso = false, gro = false }\nsysctl = { busy_read = 20 }\n";
+        let inherited = read(&format!("{inherits}{SINGLE}")).expect("the lab can do that");
+        assert!(inherited.settings.sender_napi && !inherited.settings.receiver_napi);
+        assert_eq!(inherited.settings.sender_socket.busy_poll_us, Some(20));
     }
 
     #[test]

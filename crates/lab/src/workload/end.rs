@@ -8,7 +8,7 @@ use crate::task::{Scheduling, TaskRecord};
 use serde::{Deserialize, Serialize};
 use slowpath_live::TcpInfo;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -133,23 +133,27 @@ pub fn listener(address: SocketAddr, options: &SocketOptions) -> Result<Socket, 
 
 /// A connected end, with its record begun.
 pub struct End {
-    /// The socket, non-blocking.
+    /// The socket, non-blocking unless its reader polls.
     pub socket: Socket,
     /// The record so far.
     pub record: EndRecord,
     /// How much one call takes.
     pub calls: Calls,
+    /// Its reader polls before it sleeps (`SO_BUSY_POLL`).
+    pub(super) polls: bool,
 }
 
 impl End {
     fn begin(socket: Socket, opened_ns: u64) -> Result<Self, LabError> {
         let established_ns = clock::realtime_ns();
-        let address = |a: std::io::Result<SockAddr>| {
+        let address = |a: io::Result<SockAddr>| {
             a.and_then(|a| a.as_socket().ok_or_else(|| ErrorKind::AddrNotAvailable.into()))
                 .map_err(LabError::system("read a socket's address"))
         };
         let (local, remote) = (address(socket.local_addr())?, address(socket.peer_addr())?);
-        socket.set_nonblocking(true).map_err(LabError::system("make a socket non-blocking"))?;
+        // Only a read that may sleep polls before it does; one that may not looks once (`sk_busy_loop`).
+        let polls = polls(&socket);
+        socket.set_nonblocking(!polls).map_err(LabError::system("make a socket non-blocking"))?;
         let record = EndRecord {
             local,
             remote,
@@ -173,7 +177,7 @@ impl End {
             reader: None,
             writer: None,
         };
-        Ok(Self { socket, record, calls: Calls::default() })
+        Ok(Self { socket, record, calls: Calls::default(), polls })
     }
 
     /// Connects, waiting for lost SYNs as long as it takes; `None` if it was time to stop before.
@@ -227,7 +231,7 @@ impl End {
         self.record.write_began_ns.get_or_insert_with(clock::realtime_ns);
         while left > 0 && until_ns.is_none_or(|until| clock::monotonic_ns() < until) && !around.is_cut() {
             let size = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
-            let taken = match (&self.socket).write(&chunk[..size]) {
+            let taken = match self.socket.send_with_flags(&chunk[..size], libc::MSG_DONTWAIT) {
                 Ok(taken) => taken,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => 0,
                 // The other end stops at the same time, and may be the first to close.
@@ -303,7 +307,7 @@ impl End {
         let mut total = 0;
         while total < bytes {
             let size = buffer.len().min(usize::try_from(bytes - total).unwrap_or(usize::MAX));
-            match (&self.socket).read(&mut buffer[..size]) {
+            match receive(&self.socket, &mut buffer[..size], libc::MSG_DONTWAIT) {
                 Ok(0) => return Ok(None),
                 Ok(n) => {
                     total += n as u64;
@@ -316,6 +320,27 @@ impl End {
         Ok(Some(total))
     }
 
+    /// The same, but where the socket polls it waits for something until then.
+    fn read_until(&mut self, bytes: u64, buffer: &mut [u8], until_ns: u64) -> Result<Option<u64>, LabError> {
+        if !self.polls {
+            return self.read_now(bytes, buffer);
+        }
+        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
+        // None at all would be for ever.
+        let patience = Some(left.max(Duration::from_millis(1)));
+        self.socket.set_read_timeout(patience).map_err(LabError::system("set SO_RCVTIMEO"))?;
+        let size = buffer.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        match receive(&self.socket, &mut buffer[..size], 0) {
+            Ok(0) => Ok(None),
+            Ok(n) => {
+                self.record.read_bytes += n as u64;
+                Ok(Some(n as u64))
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(Some(0)),
+            Err(e) => Err(LabError::system("read from the connection")(e)),
+        }
+    }
+
     /// Reads exactly so much; says whether it did, or it was time to stop before.
     ///
     /// # Errors
@@ -324,7 +349,7 @@ impl End {
         let mut buffer = self.read_buffer();
         let mut left = bytes;
         while left > 0 {
-            let read = self.read_now(left, &mut buffer);
+            let read = self.read_until(left, &mut buffer, around.until(u64::MAX));
             if around.is_cut() {
                 return Ok(false);
             }
@@ -376,7 +401,7 @@ impl End {
                 }
                 _ => buffer.len() as u64,
             };
-            let read = self.read_now(most, &mut buffer);
+            let read = self.read_until(most, &mut buffer, around.until(until_ns));
             if read.is_err() && around.is_cut() {
                 break;
             }
@@ -419,6 +444,24 @@ impl End {
         self.record.rcvbuf_bytes = self.socket.recv_buffer_size().ok().map(|n| n as u64);
         Ok(())
     }
+}
+
+/// Whether a socket's reader polls before it sleeps.
+fn polls(socket: &Socket) -> bool {
+    let (mut time_us, mut bytes) = (0_i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: the value is live and its true size is passed with it.
+    unsafe {
+        let value = (&raw mut time_us).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, value, &raw mut bytes)
+    };
+    time_us > 0
+}
+
+/// `recv`.
+fn receive(socket: &Socket, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+    // SAFETY: the buffer is live, and its length is passed with it.
+    let read = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
 /// SIOCOUTQ (tcp(7); the value is TIOCOUTQ's): bytes not acknowledged. SIOCOUTQNSD: bytes not sent.

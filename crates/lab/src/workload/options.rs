@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
-use socket2::Socket;
+use socket2::{Domain, Socket, Type};
 use std::os::fd::AsRawFd;
 
 /// What an application sets on its socket; `None` leaves the kernel's.
@@ -42,6 +42,9 @@ pub struct SocketOptions {
     /// `SO_MAX_PACING_RATE`, in bits a second; the kernel takes bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_pacing_rate_bit_per_s: Option<u64>,
+    /// `SO_BUSY_POLL`, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy_poll_us: Option<u32>,
 }
 
 impl SocketOptions {
@@ -91,6 +94,9 @@ impl SocketOptions {
         if let Some(rate) = self.max_pacing_rate_bit_per_s {
             set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), rate / 8, "SO_MAX_PACING_RATE")?;
         }
+        if let Some(time_us) = self.busy_poll_us {
+            set(socket, (libc::SOL_SOCKET, libc::SO_BUSY_POLL), time_us, "SO_BUSY_POLL")?;
+        }
         Ok(())
     }
 
@@ -102,6 +108,17 @@ impl SocketOptions {
             None => Ok(()),
         }
     }
+}
+
+/// Whether this process may have a socket poll for longer than `net.core.busy_read` says: kernels that ask for
+/// `CAP_NET_ADMIN` ask for the whole machine's (`sk_setsockopt`, `capable`); 6.18 asks nobody.
+///
+/// # Errors
+/// What the kernel said.
+pub(crate) fn may_busy_poll() -> Result<(), LabError> {
+    let socket =
+        Socket::new(Domain::IPV4, Type::STREAM, None).map_err(LabError::system("make a socket to try"))?;
+    set(&socket, (libc::SOL_SOCKET, libc::SO_BUSY_POLL), i32::MAX, "SO_BUSY_POLL")
 }
 
 fn set_window_clamp(socket: &Socket, bytes: u32) -> Result<(), LabError> {
@@ -125,8 +142,6 @@ fn set<Number>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use socket2::{Domain, Type};
-
     /// What is set is what the kernel says afterwards.
     #[test]
     fn every_option_reaches_the_kernel() {
@@ -142,6 +157,8 @@ mod tests {
             maxseg_bytes: Some(1000),
             notsent_lowat_bytes: Some(50_000),
             max_pacing_rate_bit_per_s: Some(80_000),
+            // No more than any kernel lets anybody have.
+            busy_poll_us: Some(0),
             window_clamp_at_handshake_bytes: None,
         };
         options.set_before(&socket).expect("options of any user");
@@ -166,5 +183,11 @@ mod tests {
         assert_eq!(number(tcp, libc::TCP_QUICKACK), 0);
         assert_eq!(number(tcp, libc::TCP_NOTSENT_LOWAT), 50_000);
         assert_eq!(number(libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 10_000);
+        if may_busy_poll().is_ok() {
+            let polls = SocketOptions { busy_poll_us: Some(50), ..SocketOptions::default() };
+            polls.set_on_connection(&socket).expect("it may");
+        }
+        let polls_us = if may_busy_poll().is_ok() { 50 } else { 0 };
+        assert_eq!(number(libc::SOL_SOCKET, libc::SO_BUSY_POLL), polls_us);
     }
 }

@@ -127,7 +127,7 @@ fn run_end(
         return Ok(end.record);
     };
     let second = end.socket.try_clone().map_err(LabError::system("duplicate a socket"))?;
-    let mut reading = End { socket: second, record: end.record.clone(), calls: end.calls };
+    let mut reading = End { socket: second, record: end.record.clone(), calls: end.calls, polls: end.polls };
     let mut writing = end;
     let (read, written) = std::thread::scope(|scope| {
         let read = scope.spawn(|| {

@@ -7,6 +7,7 @@ use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
 use slowpath_kernels::choice::{CHOICES, Choice};
 use slowpath_kernels::sysctls::{SYSCTLS, Sysctl};
 use slowpath_kernels::{KernelProfile, registry};
+use std::time::Duration;
 
 static BASE: Key<String> = Key::new("base", "The kernel that it is, but for the choices beside this.")
     .default("6.18", "today's kernel");
@@ -130,6 +131,12 @@ fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, 
     if !put {
         let mend = format!("write {}", sysctl.form());
         host.context().refuse(entry.node.place.clone(), format!("{} cannot be this", sysctl.name), mend);
+        return;
+    }
+    if !kernel.receive.busy_poll && !kernel.receive.busy_read.is_zero() {
+        let message = format!("{} has no net.core.busy_read, which came with 3.11", kernel.name);
+        host.context().refuse(entry.place.clone(), message, "leave it out, or write another kernel");
+        kernel.receive.busy_read = Duration::ZERO;
         return;
     }
     host.context().note(Setting {

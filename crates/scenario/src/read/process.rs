@@ -71,6 +71,12 @@ static TCP_NOTSENT_LOWAT: Key<Bytes> =
 static SO_MAX_PACING_RATE: Key<Rate> = Key::new("SO_MAX_PACING_RATE", "Largest rate of sending.")
     .range("1 kbit/s", "1 Tbit/s")
     .absent("no bound");
+static SO_BUSY_POLL: Key<Duration> = Key::new(
+    "SO_BUSY_POLL",
+    "How long a reader that finds nothing polls the card itself before it sleeps, in whole microseconds.",
+)
+.range("0 us", "2147 s")
+.absent("net.core.busy_read");
 
 /// A socket's options.
 pub static SOCKET: Section = Section {
@@ -87,6 +93,7 @@ pub static SOCKET: Section = Section {
         &TCP_WINDOW_CLAMP,
         &TCP_NOTSENT_LOWAT,
         &SO_MAX_PACING_RATE,
+        &SO_BUSY_POLL,
     ],
     also: None,
 };
@@ -162,5 +169,18 @@ fn read_socket(process: &Reader<'_>, host: Option<&Host>) -> SocketOptions {
         window_clamp: reader.optional(&TCP_WINDOW_CLAMP),
         not_sent_low_water: reader.optional(&TCP_NOTSENT_LOWAT),
         max_pacing_rate: reader.optional(&SO_MAX_PACING_RATE),
+        busy_poll: read_busy_poll(&reader, host),
     }
+}
+
+fn read_busy_poll(socket: &Reader<'_>, host: Option<&Host>) -> Option<Duration> {
+    let asked = socket.optional(&SO_BUSY_POLL)?;
+    if asked.subsec_nanos() % 1000 != 0 {
+        socket.refuse(&SO_BUSY_POLL, "the kernel counts whole microseconds here", "write \"50 us\"");
+    }
+    if let Some(host) = host.filter(|host| !host.kernel.receive.busy_poll) {
+        let message = format!("{} has no SO_BUSY_POLL, which came with 3.11", host.kernel.name);
+        socket.refuse(&SO_BUSY_POLL, message, "leave it out, or write another kernel");
+    }
+    Some(asked)
 }

@@ -241,6 +241,7 @@ fn add_stream(
         hosts: [flow.client.0, flow.server.0],
         wires,
         options: [socket_options(client.1), socket_options(server.1)],
+        busy_poll: [client.1.socket.busy_poll, server.1.socket.busy_poll],
     };
     hosts[flow.client.0].add_stream(number, stream.clone(), out);
     hosts[flow.server.0].add_stream(number, stream, out);

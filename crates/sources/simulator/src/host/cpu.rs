@@ -268,6 +268,7 @@ impl Host {
             (Mode::Draining(Drained::Backlog), _) => {
                 between_pieces && self.receive_path.drain_softirqs == DrainSoftirqs::OffBetweenOffers
             }
+            (Mode::Pinned, _) => false,
             (Mode::User, _) | (_, Preemption::Full) => true,
             (Mode::KernelOffers, Preemption::Voluntary) => between_pieces,
             (Mode::Kernel | Mode::KernelOffers, _) => false,

@@ -66,6 +66,13 @@ impl Gro {
         if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
     }
 
+    /// The next packet that carries PSH and is held no longer. `tcp_gro_receive` holds none of these even if it is the first
+    /// of its flow, which matters only to who polls again without ending the poll.
+    pub fn flush_pushed(&mut self) -> Option<Frame> {
+        let at = self.held.iter().position(|held| held.packet.flags.has(Flags::PSH))?;
+        Some(self.held.remove(at))
+    }
+
     /// How many packets are held.
     pub fn held(&self) -> usize {
         self.held.len()

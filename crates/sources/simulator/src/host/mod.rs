@@ -4,6 +4,7 @@
 //! - [`schedule`]: which task runs.
 //! - [`nic`]: the card, its rings, the queue discipline.
 //! - [`softirq`], [`gro`]: from the ring to IP.
+//! - `polling`: a reader that takes packets off the ring itself.
 //! - [`socket`], `handling`: what TCP is given and what it gives, in softirq and in process context.
 //! - `metrics`: what a connection learned, for the next.
 //! - `task`, `opening`: processes and their system calls.
@@ -20,6 +21,7 @@ mod handling;
 mod metrics;
 pub mod nic;
 mod opening;
+mod polling;
 pub mod schedule;
 pub mod socket;
 pub mod softirq;
@@ -37,6 +39,7 @@ use metrics::Remembered;
 use nic::receive::{Raise, ReceiveRing};
 use nic::transmit::Transmitter;
 use opening::Sockets;
+use polling::Poller;
 use schedule::{Scheduler, TaskId};
 use slowpath_kernels as kernels;
 use slowpath_kernels::{PacketIntake, Preemption, ReceivePath};
@@ -50,6 +53,7 @@ use socket::{SocketCounts, SocketId};
 use softirq::Softirq;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use task::Task;
 
 /// A stream of a flow, as its hosts know it.
@@ -61,6 +65,8 @@ pub struct Stream {
     pub wires: [usize; 2],
     /// What the client and the server set on their sockets.
     pub options: [SocketOptions; 2],
+    /// For how long they poll, where they say so (`SO_BUSY_POLL`).
+    pub busy_poll: [Option<Duration>; 2],
 }
 
 /// A host.
@@ -103,6 +109,8 @@ pub struct Host {
     /// Sockets that send more as soon as the card has sent something.
     throttled: usize,
     softirq: Softirq,
+    /// The process that has the card's NAPI.
+    poller: Option<Poller>,
     sockets: Sockets,
     /// What happened to the sockets that are gone.
     past_sockets: SocketCounts,
@@ -158,6 +166,7 @@ impl Host {
             tells_of_drops: kernel.transmit.local_drop_notified,
             throttled: 0,
             softirq: Softirq::default(),
+            poller: None,
             sockets: Sockets::default(),
             past_sockets: SocketCounts::default(),
             doors: BTreeMap::new(),

@@ -14,6 +14,7 @@ use slowpath_tcp::Connection;
 use slowpath_tcp::socket::{Listener, PacketMemory, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The sockets of a host. Places of sockets that are gone are used again, with their slots in the agenda.
 #[derive(Debug, Default)]
@@ -109,6 +110,7 @@ impl Host {
         mut tcp: Connection,
         connection: u32,
         wire: usize,
+        busy_poll: Option<Duration>,
         out: &mut Outside<'_>,
     ) -> SocketId {
         // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
@@ -134,6 +136,7 @@ impl Host {
             throttled: false,
             room_deferred: false,
             next_id: self.draws.bits() as u16,
+            busy_poll: self.busy_poll_of(busy_poll),
             counts: SocketCounts::default(),
             arrivals: Arrivals::after(waiting.end.distance_from(waiting.start)),
             vitals,
@@ -163,10 +166,10 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> SocketId {
         let plan = &self.streams[&stream];
-        let (hosts, wires) = (plan.hosts, plan.wires);
+        let (hosts, wires, busy_poll) = (plan.hosts, plan.wires, plan.busy_poll[0]);
         let tcp = Connection::connect(Arc::clone(&self.settings), plan.options[0].clone(), out.now);
         let connection = out.links.next_number();
-        let id = self.add_socket(tcp, connection, wires[0], out);
+        let id = self.add_socket(tcp, connection, wires[0], busy_poll, out);
         let read = [(0, out.now); 2];
         let sockets = [Some(id), None];
         out.links.push(Link { stream, hosts, wires, sockets, opened: out.now, read, told: [None; 2] });
@@ -188,7 +191,8 @@ impl Host {
             return None;
         };
         let (connection, wire) = (peer as u32, door.wire);
-        let id = self.add_socket(tcp, connection, wire, out);
+        let busy_poll = self.streams[&stream].busy_poll[1];
+        let id = self.add_socket(tcp, connection, wire, busy_poll, out);
         if let Some(link) = out.links.get_mut(connection) {
             link.sockets[1] = Some(id);
         }

@@ -8,6 +8,7 @@ use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample};
 use slowpath_tcp::socket::ReadFlags;
 use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// The place of a socket in its host's table. Used again when the socket is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +70,8 @@ pub struct Socket {
     pub room_deferred: bool,
     /// The IP identification of its next packet (`inet_id`).
     pub next_id: u16,
+    /// For how long a process that reads nothing polls the card (`sk_ll_usec`).
+    pub busy_poll: Duration,
     /// What happened to it.
     pub counts: SocketCounts,
     /// When the data of the receive queue came, while somebody wants to know how long it waits.

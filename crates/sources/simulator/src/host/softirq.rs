@@ -68,6 +68,8 @@ pub struct SoftirqCounts {
     pub merged: u64,
     /// Packets and merged packets that went up to IP.
     pub delivered: u64,
+    /// Of the packets received, those that a reader took off the ring itself (`BusyPollRxPackets`).
+    pub busy_polled: u64,
     /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
     pub squeezed: u64,
     /// How often the work was left to `ksoftirqd`.
@@ -90,6 +92,11 @@ impl Softirq {
     /// A packet was taken off the ring.
     pub(super) const fn count_received(&mut self) {
         self.counts.received += 1;
+    }
+
+    /// So many of them by a process.
+    pub(super) fn count_polled(&mut self, packets: u32) {
+        self.counts.busy_polled += u64::from(packets);
     }
 
     /// The next packet on its way up.
@@ -128,7 +135,8 @@ impl Host {
     /// The card's interrupt handler is through.
     pub(super) fn card_interrupted(&mut self, out: &mut Outside<'_>) {
         self.ring.mask();
-        self.softirq.receive = true;
+        // A process that has NAPI keeps it (`napi_schedule_prep`).
+        self.softirq.receive = !self.is_polled();
         match self.receive_path.intake {
             // The poll looks for itself.
             PacketIntake::Napi => self.watch_arrival(0, out),
@@ -187,7 +195,10 @@ impl Host {
             if let Some(cost) = self.proceed(handling, Waker::Interrupt, out) {
                 return Some(cost);
             }
-            if let Some(frame) = self.softirq.next_ready() {
+            // What a process has taken off the ring it brings up itself.
+            if !self.is_polled()
+                && let Some(frame) = self.softirq.next_ready()
+            {
                 return Some(self.deliver(frame, handling, out));
             }
             if let Some(socket) = self.softirq.timers.pop_front() {
@@ -245,26 +256,40 @@ impl Host {
             run.weight = self.receive_path.dev_weight.max(1);
             cost = self.costs.poll;
         }
-        while self.softirq.ready.is_empty() {
-            let Some(frame) = self.next_frame(cost, out) else {
-                run.weight = 0;
-                self.end_poll();
-                if self.softirq.ready.is_empty() {
-                    self.complete(out);
-                }
-                break;
-            };
-            cost = cost.plus(self.costs.driver_receive_if(self.receive_path.intake));
-            cost = cost.plus(self.offer(frame));
-            run.weight -= 1;
-            run.budget = run.budget.saturating_sub(1);
-            if run.weight == 0 || run.budget == 0 {
-                run.weight = 0;
-                self.end_poll();
-                break;
+        let most = run.weight.min(run.budget);
+        let mut left = most;
+        let (cost, is_empty) = self.take_until_ready(&mut left, cost, out);
+        run.weight -= most - left;
+        run.budget -= most - left;
+        if is_empty {
+            run.weight = 0;
+            self.end_poll();
+            if self.softirq.ready.is_empty() {
+                self.complete(out);
             }
+        } else if left == 0 {
+            run.weight = 0;
+            self.end_poll();
         }
         (cost != Cost::ZERO).then_some(cost)
+    }
+
+    /// Takes packets, `left` of them at most, until one is ready to go up; says what all of it costs, and whether nothing
+    /// is left.
+    pub(super) fn take_until_ready(
+        &mut self,
+        left: &mut u32,
+        so_far: Cost,
+        out: &mut Outside<'_>,
+    ) -> (Cost, bool) {
+        let mut cost = so_far;
+        while *left > 0 && self.softirq.ready.is_empty() {
+            let Some(frame) = self.next_frame(cost, out) else { return (cost, true) };
+            cost = cost.plus(self.costs.driver_receive_if(self.receive_path.intake));
+            cost = cost.plus(self.offer(frame));
+            *left -= 1;
+        }
+        (cost, false)
     }
 
     /// The next packet off the ring or the backlog, as of when the work so far is done.
@@ -316,8 +341,15 @@ impl Host {
         }
     }
 
+    /// What is not to wait for the end of the poll goes up (`gro_normal_list`).
+    pub(super) fn end_round(&mut self) {
+        while let Some(frame) = self.softirq.gro.flush_pushed() {
+            self.softirq.ready.push_back(frame);
+        }
+    }
+
     /// Nothing is left: interrupts again (`napi_complete_done`).
-    fn complete(&mut self, out: &mut Outside<'_>) {
+    pub(super) fn complete(&mut self, out: &mut Outside<'_>) {
         self.softirq.receive = false;
         self.softirq.backlog.throttled = false;
         if self.receive_path.intake == PacketIntake::Napi {

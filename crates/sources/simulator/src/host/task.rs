@@ -32,6 +32,8 @@ pub enum Mode {
     Kernel,
     /// In the kernel, where it offers the CPU between two pieces of work (`cond_resched`).
     KernelOffers,
+    /// In the kernel, with preemption off (`preempt_disable`).
+    Pinned,
     /// In the kernel with softirqs off, seeing to packets that waited for it.
     Draining(Drained),
 }
@@ -71,6 +73,8 @@ enum Call {
     Connecting(SocketId),
     /// `write`: so much is left of it, so much is done.
     Writing { left: u64, written: u64 },
+    /// `read` before it locks the socket: it is about to find out whether to poll, or polls until then.
+    Polling { wanted: u64, until: Option<Instant> },
     /// `read`: so much is wanted, so much is there.
     Reading { wanted: u64, copied: u64 },
     /// The call is done but for the packets that wait for the lock (`release_sock`).
@@ -198,6 +202,7 @@ impl Host {
                 Call::Returned(done) => self.next_operation(task, done, &mut handling, out),
                 Call::Connecting(socket) => self.connecting(task, socket),
                 Call::Writing { left, written } => self.write(task, left, written, &mut handling, out),
+                Call::Polling { wanted, until } => self.poll_first(task, wanted, until, &mut handling, out),
                 Call::Reading { wanted, copied } => self.read(task, wanted, copied, &mut handling, out),
                 Call::Releasing(done) => self.release(task, done, &mut handling, out),
             };
@@ -286,6 +291,10 @@ impl Host {
                 Some(self.enter(task))
             }
             Op::Write(left) => Some(self.begin(task, Call::Writing { left, written: 0 })),
+            Op::Read(wanted) if self.asks_for_polling(self.tasks[task.index()].socket) => {
+                self.tasks[task.index()].call = Call::Polling { wanted, until: None };
+                Some(self.enter(task))
+            }
             Op::Read(wanted) => Some(self.begin(task, Call::Reading { wanted, copied: 0 })),
         }
     }
@@ -404,6 +413,28 @@ impl Host {
                 None
             }
         }
+    }
+
+    /// `tcp_recvmsg`, before it locks the socket.
+    fn poll_first(
+        &mut self,
+        task: TaskId,
+        wanted: u64,
+        until: Option<Instant>,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let socket = self.tasks[task.index()].socket;
+        let until = until.or_else(|| self.polls_until(socket?, out.now));
+        if let (Some(socket), Some(until)) = (socket, until)
+            && let Some(cost) = self.poll_busily(task, socket, until, handling, out)
+        {
+            self.tasks[task.index()].call = Call::Polling { wanted, until: Some(until) };
+            return Some(Next::Work(cost));
+        }
+        let this = &mut self.tasks[task.index()];
+        (this.mode, this.call) = (Mode::Kernel, Call::Reading { wanted, copied: 0 });
+        None
     }
 
     /// `tcp_recvmsg`.

@@ -2,6 +2,7 @@
 
 mod always;
 mod anchors;
+mod busy_poll;
 mod drained;
 mod local_queue;
 mod remembered;

@@ -117,6 +117,11 @@ impl ReceiveRing {
         self.waiting_since = None;
     }
 
+    /// Whether none follows.
+    pub fn is_masked(&self) -> bool {
+        self.masked
+    }
+
     /// The driver is done with what waited (`napi_complete_done`).
     pub fn unmask(&mut self) {
         self.masked = false;

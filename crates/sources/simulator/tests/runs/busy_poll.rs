@@ -1,0 +1,169 @@
+//! Readers that poll the card before they sleep (`SO_BUSY_POLL`).
+
+use crate::run::{Run, scenario};
+use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Sink};
+use slowpath_scenario::HostId;
+use slowpath_simulator::pcapng::Pcapng;
+use slowpath_simulator::report::HostReport;
+use slowpath_simulator::{Nobody, Progress, Simulation, Tap, Wants};
+use std::time::Duration;
+
+/// The client, which is the receiver, and the level of tasks.
+const CLIENT: usize = 1;
+const TASKS: usize = 0;
+
+/// Requests and responses over 20 µs, one after the other; of the client's host and its socket something is given.
+fn exchange(host: &str, socket: &str) -> (u64, HostReport) {
+    let text = format!(
+        "duration = \"200 ms\"\n[path]\nrate = \"10 Gbit/s\"\ndelay = \"10 us\"\n\
+         [hosts.receiver]\ncpus = 1\n{host}\n\
+         [flows]\nfrom = \"receiver\"\n[flows.requests]\nrequest = \"100 B\"\nresponse = \"100 B\"\n[flows.receiver]\n{socket}\n"
+    );
+    let run = Run::of(&text);
+    (run.bytes().get(), run.simulation.host_reports().swap_remove(CLIENT))
+}
+
+fn busy(report: &HostReport, level: usize) -> Duration {
+    report.cpus.iter().map(|cpu| cpu.levels[level]).sum()
+}
+
+const MODERATED: &str = "nic = { interrupt-delay = \"50 us\" }";
+const PLAIN: &str = "nic = { interrupt-delay = \"0 s\" }";
+const POLLS: &str = "socket = { SO_BUSY_POLL = \"1 ms\" }";
+
+/// A card that waits before it interrupts is not waited for; of one that does not, softirq, wake-up and change of task are
+/// saved. The time in which the client waits is spent on its CPU.
+#[test]
+fn a_reader_that_polls_has_its_data_earlier_and_pays_with_its_cpu() {
+    for (nic, least_gain) in [(MODERATED, 1.2), (PLAIN, 1.01)] {
+        let ((plain, sleeps), (polled, polls)) = (exchange(nic, ""), exchange(nic, POLLS));
+        let gain = polled as f64 / plain as f64;
+        assert!(gain > least_gain, "{nic}: {plain} B without, {polled} B with, which is {gain:.3} times");
+        assert_eq!(sleeps.softirq.busy_polled, 0);
+        let share = polls.softirq.busy_polled as f64 / polls.softirq.received as f64;
+        assert!(share > 0.99, "{nic}: {share:.3} of the packets were polled for");
+        let (idle, spun) = (busy(&sleeps, TASKS), busy(&polls, TASKS));
+        assert!(spun > Duration::from_millis(150) && spun > 3 * idle, "{nic}: {idle:?} and {spun:?}");
+        assert!(polls.cpus[0].switches * 100 < sleeps.cpus[0].switches, "{nic}");
+    }
+}
+
+/// What waits for less than the card does raises no interrupt; a card that does not wait raises its interrupt all the same,
+/// and its handler finds NAPI taken.
+#[test]
+fn the_card_is_not_told() {
+    let (_, moderated) = exchange(MODERATED, POLLS);
+    assert!(moderated.ring.interrupts < 10, "{}", moderated.ring.interrupts);
+    let (_, at_once) = exchange(PLAIN, POLLS);
+    assert!(at_once.ring.interrupts * 10 > at_once.ring.taken * 9, "{:?}", at_once.ring);
+}
+
+/// The socket has what the host has (`net.core.busy_read`) unless it says otherwise, and zero is not to poll.
+#[test]
+fn a_socket_inherits_the_hosts_time() {
+    let polled = |sysctl: &str, socket: &str| {
+        exchange(&format!("sysctl = {{ net.core.busy_read = {sysctl} }}"), socket).1.softirq.busy_polled
+    };
+    assert_eq!(polled("0", ""), 0);
+    assert!(polled("1000", "") > 100);
+    assert_eq!(polled("1000", "socket = { SO_BUSY_POLL = \"0 us\" }"), 0);
+}
+
+/// A reader polls no longer than it says: of responses that take longer it sees none.
+#[test]
+fn the_time_bounds_it() {
+    let polled = |time: &str| {
+        let text = format!(
+            "duration = \"200 ms\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"100 us\"\n\
+             [flows]\nfrom = \"receiver\"\n[flows.requests]\nrequest = \"100 B\"\nresponse = \"100 B\"\n\
+             [flows.receiver.socket]\nSO_BUSY_POLL = \"{time}\"\n"
+        );
+        let report = Run::of(&text).simulation.host_reports().swap_remove(CLIENT);
+        (report.softirq.busy_polled, busy(&report, TASKS))
+    };
+    let ((none, little), (all, much)) = (polled("50 us"), polled("400 us"));
+    assert_eq!(none, 0);
+    assert!(all > 100, "{all}");
+    assert!(little > Duration::from_millis(20) && little < much / 2, "{little:?} and {much:?}");
+}
+
+/// Hogs on the reader's CPU, and a socket that would poll for ever.
+const HOGS: &str = r#"
+duration = "2 s"
+[hosts.receiver]
+cpus = 1
+load = { hogs = 2 }
+[path]
+rate = "100 Mbit/s"
+delay = "1 ms"
+[flows.messages]
+size = "3000 B"
+interval = "3 ms"
+count = 500
+[flows.receiver.socket]
+SO_BUSY_POLL = "10 s"
+"#;
+
+/// A process that polls gives way when its slice is over, and leaves to the softirq what it has not taken.
+#[test]
+fn hogs_get_their_share_and_no_packet_is_left_behind() {
+    let run = Run::of(HOGS);
+    assert_eq!(run.bytes().get(), 500 * 3000);
+    let report = run.simulation.host_reports().swap_remove(CLIENT);
+    assert!(report.softirq.busy_polled > 100, "{:?}", report.softirq);
+    assert!(report.softirq.busy_polled < report.softirq.received, "some came while it had no CPU");
+    // Three tasks that always want it: were it never given up between messages, there would be none of these.
+    assert!(report.cpus[0].switches > 300, "{}", report.cpus[0].switches);
+    assert!(report.ring.most_waiting < 10, "{:?}", report.ring);
+    // The reader got its turn of a third of the time, so that a message waits for two slices of others at the most.
+    let mut tap =
+        Tap::new(HostId(CLIENT), Longest::default()).telling(true, Wants { waits: true, ..Wants::default() });
+    Simulation::new(&scenario(HOGS)).run(&mut tap);
+    let longest = tap.finish().0;
+    assert!(longest > Duration::from_millis(1) && longest < Duration::from_millis(20), "{longest:?}");
+}
+
+/// The longest wait of any packet or data.
+#[derive(Default)]
+struct Longest(Duration);
+
+impl Sink for Longest {
+    fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
+    fn accept(&mut self, _flow: FlowId, event: &Event) {
+        if let EventKind::Waited { lasted, .. } = event.kind {
+            self.0 = self.0.max(lasted);
+        }
+    }
+    fn close(&mut self, _flow: FlowId, _end: FlowEnd) {}
+}
+
+fn capture(text: &str, stretch: Duration) -> Vec<u8> {
+    let mut simulation = Simulation::new(&scenario(text));
+    let mut file = Pcapng::new(HostId(0), "sender");
+    while simulation.run_until(simulation.now() + stretch, &mut file) == Progress::Running {}
+    std::mem::take(file.buffer())
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_bytes_whoever_looks_on() {
+    let first = capture(HOGS, Duration::from_secs(10));
+    assert!(first.len() > 100_000);
+    assert!(first == capture(HOGS, Duration::from_secs(10)));
+    assert!(first == capture(HOGS, Duration::from_millis(7)));
+}
+
+/// Where nothing takes time there is nothing to wait for.
+#[test]
+fn a_host_at_no_cost_has_no_use_for_it() {
+    let text = |time: &str| {
+        format!(
+            "duration = \"100 ms\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
+             [path]\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\n[flows.receiver.socket]\nSO_BUSY_POLL = \"{time}\"\n"
+        )
+    };
+    let whole = Duration::from_secs(1);
+    assert!(capture(&text("0 us"), whole) == capture(&text("1 ms"), whole));
+    let mut simulation = Simulation::new(&scenario(&text("1 ms")));
+    simulation.run(&mut Nobody);
+    assert_eq!(simulation.host_reports()[CLIENT].softirq.busy_polled, 0);
+}
