@@ -136,7 +136,11 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
     let rate = |run: &Measured| run.written as f64 * 8.0 / run.seconds / 1e6;
     let count = |number: f64| format!("{number:.0}");
     let of = |case: usize, quantity: &dyn Fn(&Measured) -> f64| median(case, quantity);
-    let (old, new) = (of(OLD, &rate), of(NEW, &rate));
+    // Seed by seed: what the jobs of the make do is the same in both.
+    let mut gains: Vec<f64> =
+        runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old)).collect();
+    gains.sort_by(f64::total_cmp);
+    let gain = gains.get(gains.len() / 2).copied().unwrap_or(f64::NAN);
     let timeouts = |run: &Measured| f64::from(run.timeouts);
     let most_extra =
         runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);
@@ -170,8 +174,8 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
         Claim {
             place: "section 5, table V",
             says: "with the changed scheduler more is transmitted",
-            seen: format!("{new:.1} instead of {old:.1} Mbit/s"),
-            holds: new > old,
+            seen: format!("{gain:.2} times as much; 1.23 in the paper"),
+            holds: gain > 1.05,
         },
         Claim {
             place: "section 5, table VI",

@@ -8,6 +8,7 @@ mod killed;
 mod lab;
 mod live;
 mod load;
+mod papers;
 mod programs;
 mod recorded;
 mod scenario;
