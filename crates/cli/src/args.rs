@@ -2,6 +2,7 @@
 
 use crate::console::Output;
 use crate::drill::Drill;
+use crate::explain::Explain;
 use crate::kernels::Kernels;
 use crate::lab::Lab;
 use crate::live;
@@ -63,6 +64,8 @@ pub enum Command {
     Flows(Flows),
     /// Explain the causes that a verdict can name
     Causes(Causes),
+    /// Do the arithmetic behind a cause, step by step
+    Explain(Explain),
     /// Simulate a scenario, and say what bound its flows
     Run(Run),
     /// Run a scenario again and again with other values, a row for each run

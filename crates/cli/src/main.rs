@@ -7,6 +7,7 @@ mod causes;
 mod console;
 mod diagnose;
 mod drill;
+mod explain;
 mod flows;
 mod interrupt;
 mod kernels;
@@ -61,6 +62,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Diagnose(args) => diagnose::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
+        Command::Explain(args) => explain::run(&args),
         Command::Causes(args) => causes::run(&args, console),
         Command::Run(args) => run::run(&args, console),
         Command::Sweep(args) => sweep::run(&args, console),

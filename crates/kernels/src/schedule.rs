@@ -33,6 +33,17 @@ impl Scheduler {
     }
 }
 
+/// The time slice of a task of this nice value under [`Scheduler::O1`] (`task_timeslice`, 2.6.14; wu, table I): 100 ms at 0,
+/// 800 ms at −20, 5 ms at 19.
+pub const fn o1_time_slice(nice: i8) -> Duration {
+    const PRIORITIES: i64 = 140;
+    let static_priority = 120 + nice as i64;
+    let step = if nice < 0 { 20 } else { 5 };
+    let slice = (PRIORITIES - static_priority) * step;
+    // `MIN_TIMESLICE`.
+    Duration::from_millis(if slice < 5 { 5 } else { slice.unsigned_abs() })
+}
+
 /// Where a task can lose the CPU while it is inside the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preemption {

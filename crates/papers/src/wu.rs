@@ -2,6 +2,8 @@
 //! process that is to see to them is off the CPU, and a change to the scheduler of Linux 2.6.14.
 
 use crate::Case;
+pub mod equations;
+
 use crate::measure::{Measured, spread};
 use crate::report::{Cell, Claim, Judged, Report, Table};
 

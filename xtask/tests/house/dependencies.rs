@@ -58,7 +58,7 @@ const CRATES: &[Allowed] = &[
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them.
-    allowed(PAPERS, &[MODEL, SCENARIO, SIMULATOR, ANALYSES], &[]),
+    allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",

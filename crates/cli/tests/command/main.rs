@@ -3,6 +3,7 @@
 mod both_ends;
 mod captures;
 mod drill;
+mod explain;
 mod help;
 mod killed;
 mod lab;

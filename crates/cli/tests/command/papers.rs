@@ -10,7 +10,10 @@ fn every_cell_stands_beside_the_published_one() {
     let (code, out, err) = told(&run(&folder, &["papers", "wu", "--seeds", "1", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let document: Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!((document["schema"].as_str(), document["seeds"].as_u64()), (Some("slowpath/paper/1"), Some(1)));
+    assert_eq!(
+        (document["schema"].as_str(), document["seeds"].as_u64()),
+        (Some("slowpath/paper/1"), Some(1))
+    );
     let tables = document["tables"].as_array().expect("tables");
     let names: Vec<_> = tables.iter().filter_map(|table| table["name"].as_str()).collect();
     assert_eq!(names, ["Table III", "Table IV", "Table V", "Table VI", "Table VII"]);

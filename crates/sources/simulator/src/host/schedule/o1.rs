@@ -9,6 +9,7 @@
 //! by itself when it has seen to them.
 
 use super::{TaskId, Waker};
+use slowpath_kernels::schedule::o1_time_slice;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 
@@ -16,9 +17,8 @@ use std::collections::VecDeque;
 const MAX_RT_PRIO: i64 = 100;
 const MAX_PRIO: i64 = 140;
 const LEVELS: usize = (MAX_PRIO - MAX_RT_PRIO) as usize;
-/// `DEF_TIMESLICE`, `MIN_TIMESLICE`.
+/// `DEF_TIMESLICE`.
 const DEF_TIMESLICE_MS: i64 = 100;
-const MIN_TIMESLICE_MS: i64 = 5;
 /// The share of the kernel's range of priorities that the bonus spans (`MAX_USER_PRIO * PRIO_BONUS_RATIO / 100`).
 const MAX_BONUS: i64 = 10;
 /// `INTERACTIVE_DELTA`.
@@ -98,10 +98,9 @@ impl Entity {
         DEF_TIMESLICE_MS * MAX_BONUS * (MAX_BONUS / 2 + self.delta() + 1) / MAX_BONUS * NS_PER_MS - 1
     }
 
-    /// `task_timeslice`, in milliseconds: 100 at nice 0, 800 at −20, 5 at 19.
+    /// `task_timeslice`, in milliseconds.
     fn slice_ms(&self) -> i64 {
-        let base = if self.static_prio < 120 { DEF_TIMESLICE_MS * 4 } else { DEF_TIMESLICE_MS };
-        (base * (MAX_PRIO - self.static_prio) / 20).max(MIN_TIMESLICE_MS)
+        o1_time_slice((self.static_prio - 120) as i8).as_millis() as i64
     }
 
     /// What its child has: nearly as much of the average (`wake_up_new_task`), and half of what is left of the slice
