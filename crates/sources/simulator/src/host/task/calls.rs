@@ -1,0 +1,234 @@
+//! The system calls of a task, piece by piece: what each does to its socket, and the packets that it sees to on the way.
+
+use super::{Call, Drained, Mode, Next};
+use crate::host::Host;
+use crate::host::handling::Handling;
+use crate::host::schedule::TaskId;
+use crate::host::socket::{SleepsFor, SocketId};
+use crate::outside::Outside;
+use crate::program::Done;
+use slowpath_kernels::DrainSoftirqs;
+use slowpath_model::{Instant, Wait};
+use slowpath_tcp::{Errno, State};
+
+impl Host {
+    pub(super) fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
+        let state = self.sockets.get_mut(id).map_or(State::Closed, |socket| socket.tcp.state());
+        match state {
+            State::SynSent | State::SynReceived => Some(self.wait(task, id, SleepsFor::Established)),
+            State::Closed => {
+                self.tasks[task.index()].call = Call::Returned(Done::Failed);
+                None
+            }
+            _ => {
+                self.tasks[task.index()].call = Call::Returned(Done::Connected);
+                None
+            }
+        }
+    }
+
+    /// `tcp_sendmsg`.
+    pub(super) fn write(
+        &mut self,
+        task: TaskId,
+        left: u64,
+        written: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let index = task.index();
+        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
+        let piece = left.min(self.copy_piece);
+        self.complete_sent(out);
+        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        socket.locked = true;
+        match socket.write(out.now, piece) {
+            Ok(amount) => {
+                handling.begin(id);
+                let (left, written) = (left - amount.min(left), written + amount);
+                let this = &mut self.tasks[index];
+                this.call = if left == 0 {
+                    Call::Releasing(Done::Wrote(written))
+                } else {
+                    Call::Writing { left, written }
+                };
+                this.mode = Mode::Kernel;
+                Some(Next::Work(self.costs.copy(amount)))
+            }
+            Err(Errno::EAGAIN) => self
+                .process_waiting(task, id, handling, out)
+                .or_else(|| Some(self.wait(task, id, SleepsFor::Writable))),
+            Err(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Failed);
+                None
+            }
+        }
+    }
+
+    /// `tcp_recvmsg`, before it locks the socket.
+    pub(super) fn poll_first(
+        &mut self,
+        task: TaskId,
+        wanted: u64,
+        until: Option<Instant>,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let socket = self.tasks[task.index()].socket;
+        let until = until.or_else(|| self.polls_until(socket?, out.now));
+        if let (Some(socket), Some(until)) = (socket, until)
+            && let Some(cost) = self.poll_busily(task, socket, until, handling, out)
+        {
+            self.tasks[task.index()].call = Call::Polling { wanted, until: Some(until) };
+            return Some(Next::Work(cost));
+        }
+        let this = &mut self.tasks[task.index()];
+        (this.mode, this.call) = (Mode::Kernel, Call::Reading { wanted, copied: 0 });
+        None
+    }
+
+    /// `tcp_recvmsg`.
+    pub(super) fn read(
+        &mut self,
+        task: TaskId,
+        wanted: u64,
+        copied: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let index = task.index();
+        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
+        let piece = (wanted - copied).min(self.copy_piece);
+        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        socket.locked = true;
+        match socket.read(out.now, piece) {
+            Ok(amount) if amount > 0 => {
+                handling.begin(id);
+                // Less than asked for is all there is; only what waits for the lock may bring more.
+                let (is_empty, has_waiting) = (amount < piece, socket.has_waiting());
+                let mut left = if out.wants.waits { amount } else { 0 };
+                while left > 0
+                    && let Some((came, bytes)) = socket.arrivals.take(left)
+                {
+                    left -= u64::from(bytes);
+                    if let Some(came) = came {
+                        let waited = [came, out.now];
+                        out.waited(self.id, socket.connection, Wait::ReceiveQueue, waited, bytes);
+                    }
+                }
+                if let Some(link) = out.links.get_mut(socket.connection) {
+                    let end = link.end_at(self.id).index();
+                    let (read, last) = &mut link.read[end];
+                    (*read, *last) = (*read + amount, out.now);
+                }
+                let copied = copied + amount;
+                let this = &mut self.tasks[index];
+                this.call = if copied == wanted || (is_empty && !has_waiting) {
+                    Call::Releasing(Done::Read(copied))
+                } else {
+                    Call::Reading { wanted, copied }
+                };
+                this.mode = Mode::Kernel;
+                Some(Next::Work(self.costs.copy(amount)))
+            }
+            Ok(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                None
+            }
+            Err(Errno::EAGAIN) => self.process_waiting(task, id, handling, out).or_else(|| {
+                if copied > 0 {
+                    self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                    return None;
+                }
+                Some(self.wait(task, id, SleepsFor::Readable))
+            }),
+            Err(_) => {
+                self.tasks[index].call = Call::Releasing(Done::Failed);
+                None
+            }
+        }
+    }
+
+    fn fail(&mut self, task: TaskId) -> Option<Next> {
+        self.tasks[task.index()].call = Call::Returned(Done::Failed);
+        None
+    }
+
+    /// The process that has the socket does what waits for it: packets of the prequeue (`tcp_prequeue_process`), then
+    /// those of the backlog (`__release_sock`), then the timers (`tcp_release_cb`). `None` when there is nothing.
+    fn process_waiting(
+        &mut self,
+        task: TaskId,
+        id: SocketId,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let socket = self.sockets.get_mut(id)?;
+        if self.tasks[task.index()].mode == Mode::Draining(Drained::Prequeue) && socket.prequeue.is_empty() {
+            return self.let_softirqs_in(task);
+        }
+        let from_prequeue = socket.prequeue.pop_front();
+        let (on, drained) = match from_prequeue {
+            Some(_) => (Wait::Prequeue, Drained::Prequeue),
+            None => (Wait::SocketBacklog, Drained::Backlog),
+        };
+        if socket.prequeue.is_empty() {
+            socket.prequeue_bytes = 0;
+        }
+        let packet = from_prequeue.or_else(|| socket.next_of_backlog());
+        let Some((came, packet)) = packet else {
+            if !socket.end_of_waiting(out.now) {
+                return self.let_softirqs_in(task);
+            }
+            handling.begin(id);
+            return Some(Next::Work(self.work_of(id)));
+        };
+        out.waited(self.id, socket.connection, on, [came, out.now], packet.len);
+        let softirqs_run = self.is_free || self.receive_path.drain_softirqs == DrainSoftirqs::On;
+        self.tasks[task.index()].mode =
+            if softirqs_run { Mode::KernelOffers } else { Mode::Draining(drained) };
+        Some(Next::Work(self.process(id, &packet, handling, out)))
+    }
+
+    /// No packets wait for the process any more. If softirqs were off for them, those that were put off run now: after the
+    /// backlog with the socket's lock given up (`release_sock`), after the prequeue with the lock (`tcp_prequeue_process`).
+    fn let_softirqs_in(&mut self, task: TaskId) -> Option<Next> {
+        let this = &mut self.tasks[task.index()];
+        let Mode::Draining(drained) = this.mode else { return None };
+        this.mode = Mode::Kernel;
+        if drained == Drained::Backlog
+            && let Some(socket) = this.socket.and_then(|id| self.sockets.get_mut(id))
+        {
+            socket.locked = false;
+        }
+        Some(Next::Again)
+    }
+
+    /// `release_sock`.
+    pub(super) fn release(
+        &mut self,
+        task: TaskId,
+        done: Done,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Option<Next> {
+        let id = self.tasks[task.index()].socket;
+        if let Some(id) = id
+            && let Some(next) = self.process_waiting(task, id, handling, out)
+        {
+            return Some(next);
+        }
+        if let Some(socket) = id.and_then(|id| self.sockets.get_mut(id)) {
+            socket.locked = false;
+        }
+        let this = &mut self.tasks[task.index()];
+        if this.cpu == self.interrupt_cpu {
+            self.softirq.run_again();
+        }
+        this.call = Call::Returned(done);
+        if matches!(done, Done::Read(_)) && !self.is_free {
+            self.cpus[this.cpu].need_resched |= self.scheduler.has_drained(this.cpu);
+        }
+        None
+    }
+}
