@@ -111,7 +111,7 @@ fn pc_2002() -> CostTable {
     }
 }
 
-/// How much slower wu's receiver is than [`pc_2002`], in percent. Fitted: `scenarios/wu/receiver.toml` without load takes
+/// How much slower wu's receiver is than `pc_2002`, in percent. Fitted: `scenarios/wu/receiver.toml` without load takes
 /// what wu's receiver took (table III, BL0, 504 Mbit/s). `slowpath-papers` has the test that it still does.
 pub const WU_RECEIVER_PERCENT: u64 = 207;
 
