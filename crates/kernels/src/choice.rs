@@ -417,7 +417,36 @@ pub const CHOICES: &[Choice] = &[
         "receive-tuning",
         tcp.receive_tuning,
         "how the receive buffer finds its size (weigle)",
-        "net/ipv4/tcp_input.c: tcp_rcv_space_adjust, since 2.6.7; tcp_rcvbuf_grow since 6.16"
+        "net/ipv4/tcp_input.c: by memory in tcp_clamp_window, since 2.4; tcp_rcv_space_adjust, since 2.6.7; \
+         tcp_rcvbuf_grow since 6.16; for the sender's window in LANL's patch; the largest by Semke, Mahdavi and Mathis 1998"
+    ),
+    choice!(
+        RECEIVER,
+        "buffer-memory",
+        tcp.buffer_memory,
+        "what of a packet's buffer counts as its memory",
+        "net/core/skbuff.c: alloc_skb, what was asked for until 3.2; SKB_TRUESIZE, what was allocated, since then"
+    ),
+    choice!(
+        RECEIVER,
+        "window-scale",
+        tcp.window_scale,
+        "which buffer the window scale is chosen for (weigle, section IV-B)",
+        "net/ipv4/tcp_output.c: tcp_select_initial_window, the first until 2.6.7; tcp_rmem's and rmem_max's most since 2.6.8"
+    ),
+    choice!(
+        RECEIVER,
+        "first-window",
+        tcp.first_window,
+        "the window before anything has arrived",
+        "net/ipv4/tcp_output.c: tcp_select_initial_window, all of it in 2.2 and since 4.20; RFC 2414 in 2.4 to 2.6.32"
+    ),
+    choice!(
+        RECEIVER,
+        "window-growth",
+        tcp.window_growth,
+        "how the window comes from the first one to all that the buffer stands for",
+        "net/ipv4/tcp_input.c: tcp_grow_window, since 2.4; twice what was received in LANL's patch (Fisk and Feng 2001)"
     ),
     choice!(
         RECEIVER,

@@ -8,6 +8,7 @@
 //! - [`receive`], [`transmit`], [`schedule`]: the subjects. TCP's own choices are [`slowpath_tcp::choices`].
 
 pub mod choice;
+mod linux_2_2_20;
 mod linux_2_4_17;
 mod linux_2_6_14;
 mod linux_6_18;

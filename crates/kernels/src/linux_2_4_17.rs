@@ -8,6 +8,11 @@ use slowpath_tcp::choices::Choices;
 use slowpath_tcp::sysctl::Sysctls;
 use std::time::Duration;
 
+/// With Dynamic Right-Sizing, LANL's patch.
+pub fn drs() -> KernelProfile {
+    KernelProfile { name: "linux-2.4.17-drs".to_owned(), tcp: Choices::LINUX_2_4_17_DRS, ..profile() }
+}
+
 /// The table.
 pub fn profile() -> KernelProfile {
     KernelProfile {

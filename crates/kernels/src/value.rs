@@ -5,8 +5,9 @@ use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
-    BufferArithmetic, CongestionControl, ForwardRto, InitialWindow, LossDetection, MetricsCache, Prequeue,
-    ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowReduction,
+    BufferArithmetic, BufferMemory, CongestionControl, FirstWindow, ForwardRto, InitialWindow, LossDetection,
+    MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowReduction,
+    WindowScale,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -71,7 +72,18 @@ named!(LossDetection: "forward-ack" => Self::ForwardAck, "rack" => Self::Rack);
 named!(SackWalk: "from-head" => Self::FromHead, "index" => Self::Index);
 named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
 named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
-named!(ReceiveTuning: "fixed" => Self::Fixed, "right-sizing" => Self::RightSizing, "growing" => Self::Growing);
+named!(
+    ReceiveTuning:
+    "fixed" => Self::Fixed, "memory" => Self::Memory, "sender-window" => Self::SenderWindow,
+    "largest" => Self::Largest, "right-sizing" => Self::RightSizing, "growing" => Self::Growing
+);
+named!(BufferMemory: "as-asked" => Self::AsAsked, "as-allocated" => Self::AsAllocated);
+named!(WindowScale: "first-buffer" => Self::FirstBuffer, "largest-buffer" => Self::LargestBuffer);
+named!(FirstWindow: "whole" => Self::Whole, "rfc2414" => Self::Rfc2414);
+named!(
+    WindowGrowth:
+    "at-once" => Self::AtOnce, "with-arrivals" => Self::WithArrivals, "twice-received" => Self::TwiceReceived
+);
 named!(TimestampClock: "jiffies" => Self::Jiffies, "milliseconds" => Self::Milliseconds);
 named!(MetricsCache: "no" => Self::No, "routes" => Self::Routes, "destinations" => Self::Destinations);
 named!(Prequeue: "yes" => Self::Yes, "no" => Self::No);

@@ -64,11 +64,59 @@ pub enum BufferArithmetic {
     ScalingRatio,
 }
 
+/// What of a packet's buffer counts as its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferMemory {
+    /// The bytes that its driver asked for, room for a whole frame, and `struct sk_buff` (`alloc_skb`, until 3.2).
+    AsAsked,
+    /// What was allocated for them, `struct skb_shared_info` included (`SKB_TRUESIZE`, `ksize`; since 3.2).
+    AsAllocated,
+}
+
+/// Which buffer the window scale is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowScale {
+    /// The one that the socket has when its SYN goes out, though tuning may make it larger (`tcp_select_initial_window`
+    /// until 2.6.7; weigle, section IV-B).
+    FirstBuffer,
+    /// The largest that tuning or `setsockopt` may make of it (LANL's patch for 2.4; since 2.6.8).
+    LargestBuffer,
+}
+
+/// The window before anything has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstWindow {
+    /// All that the buffer stands for, up to what a signed field holds (2.2), or without that bound (since 4.20).
+    Whole,
+    /// Two to four segments, by the MSS, as a sender may begin with by RFC 2414 (2.4 to 2.6.32).
+    Rfc2414,
+}
+
+/// How the window comes from the first one to all that the buffer stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowGrowth {
+    /// With the first ACK (`tcp_select_window` of 2.2).
+    AtOnce,
+    /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`, since 2.4).
+    WithArrivals,
+    /// It is twice what arrived in the round trip that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
+    TwiceReceived,
+}
+
 /// How the receive buffer finds its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveTuning {
-    /// It stays (2.2), or only the memory that arrives counts (`tcp_rcv_space_adjust` is not there, before 2.4.27).
+    /// It stays (2.2).
     Fixed,
+    /// By memory alone: when more arrives than it has room for, and part of that is beyond a hole, it is made as large as
+    /// what is there (`tcp_clamp_window` of 2.4).
+    Memory,
+    /// For the sender's window as the receiver sees it: twice what arrived in a round trip, and as much again for overhead
+    /// (Dynamic Right-Sizing, LANL's patch for 2.4; up to `net.core.rmem_max`).
+    SenderWindow,
+    /// It is as large as it may be from the start, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and
+    /// Mathis 1998).
+    Largest,
     /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`, 2.6.7 to 6.14).
     RightSizing,
     /// The same, growing by what the next round trip may bring (`tcp_rcvbuf_grow`, since 6.16).
@@ -190,6 +238,14 @@ pub struct Choices {
     pub receive_tuning: ReceiveTuning,
     /// How the send buffer finds its size.
     pub send_tuning: SendTuning,
+    /// What of a packet's buffer counts as its memory.
+    pub buffer_memory: BufferMemory,
+    /// Which buffer the window scale is chosen for.
+    pub window_scale: WindowScale,
+    /// The window before anything has arrived.
+    pub first_window: FirstWindow,
+    /// How it grows from there.
+    pub window_growth: WindowGrowth,
     /// Whether a burst after a big ACK is held to three segments beyond what is in flight (`tcp_moderate_cwnd`,
     /// always in 2.4; since 2.6.13 only outside the open state).
     pub moderate_bursts_when_open: bool,
@@ -242,6 +298,10 @@ impl Choices {
         timestamp_clock: TimestampClock::Milliseconds,
         buffer_arithmetic: BufferArithmetic::ScalingRatio,
         receive_tuning: ReceiveTuning::Growing,
+        buffer_memory: BufferMemory::AsAllocated,
+        window_scale: WindowScale::LargestBuffer,
+        first_window: FirstWindow::Whole,
+        window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
         super_packets: true,
@@ -275,6 +335,10 @@ impl Choices {
         timestamp_clock: TimestampClock::Jiffies,
         buffer_arithmetic: BufferArithmetic::AdvertisedScale(2),
         receive_tuning: ReceiveTuning::RightSizing,
+        buffer_memory: BufferMemory::AsAsked,
+        window_scale: WindowScale::LargestBuffer,
+        first_window: FirstWindow::Rfc2414,
+        window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
         super_packets: true,
@@ -294,9 +358,31 @@ impl Choices {
     /// Linux 2.4.17.
     pub const LINUX_2_4_17: Self = Self {
         clock: Clock { hz: 100, wheel: TimerWheel::Exact },
-        receive_tuning: ReceiveTuning::Fixed,
+        receive_tuning: ReceiveTuning::Memory,
+        window_scale: WindowScale::FirstBuffer,
         moderate_bursts_when_open: true,
         super_packets: false,
         ..Self::LINUX_2_6_14
+    };
+
+    /// Linux 2.4.17 with Dynamic Right-Sizing (LANL's patch; weigle).
+    pub const LINUX_2_4_17_DRS: Self = Self {
+        buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
+        receive_tuning: ReceiveTuning::SenderWindow,
+        window_scale: WindowScale::LargestBuffer,
+        window_growth: WindowGrowth::TwiceReceived,
+        ..Self::LINUX_2_4_17
+    };
+
+    /// Linux 2.2.20: nothing finds its size, half of a buffer is window. Loss recovery is 2.4's.
+    pub const LINUX_2_2_20: Self = Self {
+        buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
+        receive_tuning: ReceiveTuning::Fixed,
+        send_tuning: SendTuning::Fixed,
+        first_window: FirstWindow::Whole,
+        window_growth: WindowGrowth::AtOnce,
+        moderate_bursts_when_open: false,
+        prequeue: Prequeue::No,
+        ..Self::LINUX_2_4_17
     };
 }

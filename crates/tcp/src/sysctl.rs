@@ -192,4 +192,11 @@ impl Sysctls {
         wmem_max: 65_535,
         ..Self::LINUX_2_6_14
     };
+
+    /// The defaults of Linux 2.2.20, whose buffers have one size (`SK_RMEM_MAX`, `SK_WMEM_MAX`).
+    pub const LINUX_2_2_20: Self = Self {
+        tcp_rmem: BufferSizes { min: 65_535, default: 65_535, max: 65_535 },
+        tcp_wmem: BufferSizes { min: 65_535, default: 65_535, max: 65_535 },
+        ..Self::LINUX_2_4_17
+    };
 }

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 /// `struct sk_buff`, to a cache line.
 const SK_BUFF: u32 = 256;
+/// `struct sk_buff` of 2.4 and 2.6.14, as `tcp_fixup_rcvbuf` has it.
+const OLD_SK_BUFF: u32 = 176;
 /// `struct skb_shared_info`, to a cache line.
 const SHARED_INFO: u32 = 320;
 /// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).
@@ -33,6 +35,9 @@ pub enum PacketMemory {
     Linear,
     /// In the sender's own buffers, charged by the byte (veth and loopback with super-packets).
     SenderPages,
+    /// Each segment in a buffer for a whole frame, of so many bytes as the driver asked for; what the allocator made of that
+    /// does not count ([`BufferMemory::AsAsked`](crate::choices::BufferMemory)).
+    Frames(u32),
     /// Each segment in a piece of a page of so many bytes, headers pulled into a small buffer (drivers with page
     /// rings: 2048 or 4096).
     Ring(u32),
@@ -100,6 +105,13 @@ impl PacketMemory {
                 let room = if segments == 1 { (head - SHARED_INFO).saturating_sub(used) } else { 0 };
                 let truesize = (head + SK_BUFF).saturating_mul(segments);
                 Cost { truesize, frags: 0, linear: true, room, merged: truesize }
+            }
+            Self::Frames(frame) => {
+                let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
+                // Through loopback come packets that no driver has a buffer for.
+                let head = frame.max(headers.saturating_add(payload));
+                let truesize = head.saturating_add(OLD_SK_BUFF).saturating_mul(segments);
+                Cost { truesize, frags: 0, linear: true, room: 0, merged: truesize }
             }
             Self::SenderPages => {
                 let pieces = packet.len.div_ceil(SENDER_PAGES);
@@ -346,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_hostile_length_costs_much_and_overflows_nothing() {
-        for layout in [PacketMemory::Linear, PacketMemory::SenderPages, PacketMemory::Ring(4096)] {
+        for layout in [PacketMemory::Linear, PacketMemory::SenderPages, PacketMemory::Frames(1536), PacketMemory::Ring(4096)] {
             for gso in [0, 1, u16::MAX] {
                 assert!(layout.cost(&packet(u32::MAX, gso), u32::MAX).truesize > 1 << 20);
             }

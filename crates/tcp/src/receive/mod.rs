@@ -29,6 +29,7 @@ pub use memory::PacketMemory;
 pub(crate) use urgent::UrgentByte;
 pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window};
 
+use crate::choices::ReceiveTuning;
 use crate::connection::Settings;
 use crate::packet::{Block, TCP_HEADER};
 use crate::socket::SynAck;
@@ -90,6 +91,8 @@ pub(crate) struct Receiver {
     pub rtt: RoundTrip,
     /// What the application reads in a round trip (`rcvq_space`).
     pub space: QueueSpace,
+    /// What arrived in the round trip that brought the most, and since when the next is counted.
+    pub arrivals: QueueSpace,
     /// When an ACK was last sent about something out of the window (`last_oow_ack_time`).
     pub last_oow_ack: Option<Instant>,
     /// Header prediction is on (`pred_flags` is not 0).
@@ -165,7 +168,7 @@ impl Receiver {
             ssthresh: 0,
             scaling_ratio: tuning::DEFAULT_SCALING_RATIO,
             advmss: settings.advmss(options),
-            buffer: options.receive_buffer.unwrap_or(settings.sysctls.tcp_rmem.default),
+            buffer: options.receive_buffer.unwrap_or(first_buffer(settings)),
             buffer_locked: options.receive_buffer.is_some(),
             queue: ReceiveQueue::default(),
             ofo: OutOfOrder::default(),
@@ -179,6 +182,7 @@ impl Receiver {
             last_tsecr: 0,
             rtt: RoundTrip::default(),
             space: QueueSpace::default(),
+            arrivals: QueueSpace::default(),
             last_oow_ack: None,
             fast_path: false,
             urgent: Urgent::default(),
@@ -194,6 +198,12 @@ impl Receiver {
             counters: Counters::default(),
         }
     }
+}
+
+/// The buffer of a socket that has not set its own.
+fn first_buffer(settings: &Settings) -> u32 {
+    let sizes = settings.sysctls.tcp_rmem;
+    if settings.choices.receive_tuning == ReceiveTuning::Largest { sizes.max } else { sizes.default }
 }
 
 impl Settings {

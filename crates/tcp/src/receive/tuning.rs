@@ -2,7 +2,7 @@
 
 use super::MSS_MIN;
 use super::window::RATIO_SHIFT;
-use crate::choices::{BufferArithmetic, ReceiveTuning};
+use crate::choices::{BufferArithmetic, ReceiveTuning, TimestampClock, WindowGrowth};
 use crate::connection::Connection;
 use crate::packet::{DEFAULT_MSS, Packet};
 use slowpath_model::{Flags, Instant, StreamOffset};
@@ -56,7 +56,11 @@ impl Connection {
         if app_win != 0 && rcv.window_clamp > 2 * advmss && rcv.window_clamp.saturating_add(advmss) > full {
             rcv.window_clamp = full.saturating_sub(advmss).max(2 * advmss);
         }
-        rcv.ssthresh = rcv.ssthresh.min(rcv.window_clamp);
+        rcv.ssthresh = match self.settings.choices.window_growth {
+            WindowGrowth::AtOnce => rcv.window_clamp,
+            WindowGrowth::WithArrivals | WindowGrowth::TwiceReceived => rcv.ssthresh.min(rcv.window_clamp),
+        };
+        rcv.arrivals = QueueSpace { space: 0, seq: rcv.nxt, since: now };
         let space = rcv.ssthresh.min(rcv.wnd).min(INITIAL_SEGMENTS * advmss);
         rcv.space = QueueSpace { space, seq: rcv.copied, since: now };
     }
@@ -94,7 +98,13 @@ impl Connection {
         let rcv = &mut self.rcv;
         rcv.ack.quick = 0;
         let most = self.settings.sysctls.tcp_rmem.max;
-        if rcv.buffer < most && !rcv.buffer_locked {
+        let may_grow = match self.settings.choices.receive_tuning {
+            ReceiveTuning::Fixed => false,
+            // Where all came in order, the reader is slow: more memory would not help.
+            ReceiveTuning::Memory | ReceiveTuning::SenderWindow => !rcv.ofo.is_empty(),
+            ReceiveTuning::Largest | ReceiveTuning::RightSizing | ReceiveTuning::Growing => true,
+        };
+        if rcv.buffer < most && !rcv.buffer_locked && may_grow {
             rcv.buffer = rcv.rmem_alloc.min(most);
         }
         if rcv.rmem_alloc > rcv.buffer {
@@ -152,6 +162,9 @@ impl Connection {
 
     /// Lets the window grow if segments like this one fit the buffer (`tcp_grow_window`).
     pub(super) fn grow_window(&mut self, len: u32, truesize: u32) {
+        if self.settings.choices.window_growth != WindowGrowth::WithArrivals {
+            return;
+        }
         let free = self.rcv.free_space(&self.settings);
         let room = i64::from(self.rcv.window_clamp).min(free) - i64::from(self.rcv.ssthresh);
         if room <= 0 {
@@ -195,7 +208,7 @@ impl Connection {
             if self.rcv.nxt < end {
                 return;
             }
-            self.update_round_trip(micros_since(now, since).max(1), true);
+            self.update_round_trip(self.micros_between(since, now).max(self.least_round_trip()), true);
         }
         self.rcv.rtt.measuring = Some((self.rcv.nxt + self.rcv.wnd, now));
     }
@@ -220,6 +233,28 @@ impl Connection {
         }
     }
 
+    /// Microseconds, counted in ticks where the receiver's clock has only these.
+    fn micros_between(&self, since: Instant, now: Instant) -> u32 {
+        let choices = &self.settings.choices;
+        match choices.timestamp_clock {
+            TimestampClock::Jiffies => {
+                let ticks = choices.clock.jiffies(now).0 - choices.clock.jiffies(since).0;
+                u32::try_from(ticks).unwrap_or(u32::MAX).saturating_mul(self.timestamp_micros())
+            }
+            TimestampClock::Milliseconds => {
+                u32::try_from(now.nanos_since(since).max(0) / 1000).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    /// The least that a round trip measured by windows is taken for, in microseconds (`tcp_rcv_rtt_update`).
+    fn least_round_trip(&self) -> u32 {
+        match self.settings.choices.timestamp_clock {
+            TimestampClock::Jiffies => self.timestamp_micros(),
+            TimestampClock::Milliseconds => 1,
+        }
+    }
+
     /// Takes a sample of the round trip (`tcp_rcv_rtt_update`).
     fn update_round_trip(&mut self, sample_us: u32, by_window: bool) {
         let sample = sample_us.saturating_mul(8);
@@ -236,18 +271,23 @@ impl Connection {
         }
     }
 
-    /// Once a round trip, grows the buffer with what the application has read (`tcp_rcv_space_adjust`).
+    /// Once a round trip, grows the buffer with what the application has read (`tcp_rcv_space_adjust`), or with what has
+    /// arrived.
     pub(crate) fn adjust_receive_space(&mut self, now: Instant) {
-        let rtt = self.rcv.rtt.rtt_us;
+        let choices = &self.settings.choices;
+        let tuning = choices.receive_tuning;
+        if tuning == ReceiveTuning::SenderWindow || choices.window_growth == WindowGrowth::TwiceReceived {
+            self.follow_sender(now);
+        }
+        if !matches!(tuning, ReceiveTuning::RightSizing | ReceiveTuning::Growing) {
+            return;
+        }
         let space = self.rcv.space;
-        if self.settings.choices.receive_tuning == ReceiveTuning::Fixed
-            || rtt == 0
-            || micros_since(now, space.since) < rtt >> 3
-        {
+        if !self.is_round_trip_over(space.since, now) {
             return;
         }
         let read = self.rcv.copied.distance_from(space.seq);
-        match self.settings.choices.receive_tuning {
+        match tuning {
             ReceiveTuning::Growing => {
                 let unread = self.rcv.nxt.distance_from(self.rcv.copied);
                 let copied = u32::try_from((read - unread).max(0)).unwrap_or(u32::MAX);
@@ -259,6 +299,32 @@ impl Connection {
         }
         self.rcv.space.seq = self.rcv.copied;
         self.rcv.space.since = now;
+    }
+
+    /// Whether a round trip is known, and has passed.
+    fn is_round_trip_over(&self, since: Instant, now: Instant) -> bool {
+        let rtt = self.rcv.rtt.rtt_us;
+        rtt != 0 && self.micros_between(since, now) >= rtt >> 3
+    }
+
+    /// Once a round trip, looks at how much arrived: the sender's window was no smaller. It may double by the next, and as
+    /// much again is overhead (Dynamic Right-Sizing, Fisk and Feng 2001).
+    fn follow_sender(&mut self, now: Instant) {
+        if !self.is_round_trip_over(self.rcv.arrivals.since, now) {
+            return;
+        }
+        let arrived = self.rcv.nxt.distance_from(self.rcv.arrivals.seq).max(0);
+        let arrived = u32::try_from(arrived).unwrap_or(u32::MAX).max(self.rcv.arrivals.space);
+        self.rcv.arrivals = QueueSpace { space: arrived, seq: self.rcv.nxt, since: now };
+        let window = arrived.saturating_mul(2);
+        let choices = &self.settings.choices;
+        let widens = choices.window_growth == WindowGrowth::TwiceReceived;
+        if choices.receive_tuning == ReceiveTuning::SenderWindow && !self.rcv.buffer_locked {
+            self.raise_buffer(u64::from(window) * 2, self.settings.sysctls.rmem_max);
+        }
+        if widens {
+            self.rcv.ssthresh = self.rcv.ssthresh.max(window).min(self.rcv.window_clamp);
+        }
     }
 
     /// Makes the buffer big enough for what the next round trip may bring (`tcp_rcvbuf_grow`).
@@ -277,7 +343,7 @@ impl Connection {
         if let Some(end) = self.rcv.ofo.end() {
             window += u64::try_from(end.distance_from(self.rcv.nxt)).unwrap_or(0);
         }
-        self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
+        self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))), self.settings.sysctls.tcp_rmem.max);
     }
 
     /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to
@@ -293,10 +359,11 @@ impl Connection {
         }
         let copied = u64::from(copied);
         let advmss = u64::from(self.rcv.advmss);
+        let most = self.settings.sysctls.tcp_rmem.max;
         if self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio {
             let mut window = (copied << 1) + 16 * advmss;
             window += (window * (copied - before.min(copied)) / before) << 1;
-            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
+            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))), most);
             return;
         }
         // 2.6.14: twice what was read, in whole segments of what a segment costs, and 16 more of them.
@@ -308,11 +375,10 @@ impl Connection {
             }
             each += 128;
         }
-        self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
+        self.raise_buffer(space * u64::from(each) + 16 * u64::from(each), most);
     }
 
-    fn raise_buffer(&mut self, wanted: u64) {
-        let most = self.settings.sysctls.tcp_rmem.max;
+    fn raise_buffer(&mut self, wanted: u64, most: u32) {
         let buffer = u32::try_from(wanted).unwrap_or(u32::MAX).min(most);
         if buffer > self.rcv.buffer {
             self.rcv.buffer = buffer;
@@ -320,9 +386,4 @@ impl Connection {
             self.rcv.window_clamp = u32::try_from(clamp).unwrap_or(u32::MAX);
         }
     }
-}
-
-/// Microseconds from `since` to `now`.
-fn micros_since(now: Instant, since: Instant) -> u32 {
-    u32::try_from(now.nanos_since(since).max(0) / 1000).unwrap_or(u32::MAX)
 }

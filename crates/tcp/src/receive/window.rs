@@ -1,7 +1,7 @@
 //! The window: what is told to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
 
 use super::Receiver;
-use crate::choices::BufferArithmetic;
+use crate::choices::{BufferArithmetic, FirstWindow, WindowScale};
 use crate::connection::{Connection, Settings};
 
 /// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
@@ -38,17 +38,39 @@ pub(crate) fn initial_window(
     if mss > 0 && space > mss {
         space -= space % mss;
     }
-    let window = if sysctls.tcp_workaround_signed_windows { space.min(MAX_SIGNED_WINDOW) } else { space };
+    let window = if is_signed(settings) { space.min(MAX_SIGNED_WINDOW) } else { space };
     let scale = if scaling {
-        let largest = space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp);
+        let largest = match settings.choices.window_scale {
+            WindowScale::FirstBuffer => space,
+            WindowScale::LargestBuffer => space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp),
+        };
         // At most 31 - 15: the cast keeps it.
         (largest.checked_ilog2().unwrap_or(0).saturating_sub(15) as u8).min(MAX_WINDOW_SCALE)
     } else {
         0
     };
+    let window = match settings.choices.first_window {
+        FirstWindow::Rfc2414 if mss > 1 << scale => window.min(segments_of_rfc_2414(mss).saturating_mul(mss)),
+        FirstWindow::Rfc2414 | FirstWindow::Whole => window,
+    };
     let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
     let window = window.min(of_route);
     InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
+}
+
+/// Whether the first window has to fit a field that the peer may take for signed: always, before the sysctl.
+fn is_signed(settings: &Settings) -> bool {
+    settings.sysctls.tcp_workaround_signed_windows
+        || settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio
+}
+
+/// Most segments at the begin of a connection (RFC 2414, as `tcp_select_initial_window` has it).
+const fn segments_of_rfc_2414(mss: u32) -> u32 {
+    match mss {
+        0..=1460 => 4,
+        1461..=4380 => 3,
+        _ => 2,
+    }
 }
 
 impl Receiver {
@@ -224,9 +246,15 @@ mod tests {
         assert_eq!((syn.window, syn.scale), (64_240, 10));
         let syn_ack = initial_window(&today(), 65_536, 1448, 0, true);
         assert_eq!(syn_ack.window, 65_160);
+        let old = settings(Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14);
+        let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
+        assert_eq!((syn.window, syn.scale), (5840, 2));
         let old = settings(Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17);
         let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
-        assert_eq!(syn.scale, 2);
+        assert_eq!((syn.window, syn.scale), (5840, 0));
+        let old = settings(Choices::LINUX_2_2_20, Sysctls::LINUX_2_2_20);
+        let syn = initial_window(&old, 65_535 / 2, 1460, 0, true);
+        assert_eq!((syn.window, syn.scale), (32_120, 0));
     }
 
     #[test]

@@ -47,8 +47,8 @@ use slowpath_model::{DropReason, EventKind, Instant};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Host as Plan, HostId, LoadKind, Priority};
 use slowpath_tcp::Settings;
-use slowpath_tcp::choices::Prequeue;
-use slowpath_tcp::socket::SocketOptions;
+use slowpath_tcp::choices::{BufferMemory, Prequeue};
+use slowpath_tcp::socket::{PacketMemory, SocketOptions};
 use socket::{SocketCounts, SocketId};
 use softirq::Softirq;
 use std::collections::{BTreeMap, VecDeque};
@@ -80,6 +80,7 @@ pub struct Host {
     preemption: Preemption,
     prequeue: Prequeue,
     gro: bool,
+    packet_memory: PacketMemory,
     tick_ns: i64,
     /// What one piece of copying moves, in bytes.
     copy_piece: u64,
@@ -146,6 +147,7 @@ impl Host {
             preemption: kernel.preemption,
             prequeue: kernel.tcp.prequeue,
             gro: kernel.receive.gro && plan.nic.gro,
+            packet_memory: packet_memory(plan),
             tick_ns: kernel.tcp.clock.tick_nanos(),
             copy_piece: if super_packets { 64 << 10 } else { 8 << 10 },
             settings: Arc::new(settings),
@@ -361,6 +363,23 @@ impl Host {
         } else {
             self.run(self.tasks[task as usize].cpu, out);
         }
+    }
+}
+
+/// How the driver lays out what arrives.
+fn packet_memory(plan: &Plan) -> PacketMemory {
+    // The frame's header and checksum, and what dev_alloc_skb and the driver add so that IP's header is aligned.
+    const AROUND: u32 = 14 + 4 + 16 + 2;
+    // SMP_CACHE_BYTES of a Pentium III.
+    const CACHE_LINE: u32 = 32;
+    let mtu = u32::try_from(plan.nic.mtu.get()).unwrap_or(u32::MAX);
+    match plan.kernel.tcp.buffer_memory {
+        BufferMemory::AsAsked => {
+            PacketMemory::Frames(mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE))
+        }
+        // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
+        BufferMemory::AsAllocated if plan.kernel.receive.gro && plan.nic.gro => PacketMemory::Ring(2048),
+        BufferMemory::AsAllocated => PacketMemory::Linear,
     }
 }
 

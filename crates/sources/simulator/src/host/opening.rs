@@ -11,7 +11,7 @@ use crate::report::Told;
 use crate::wire::Frame;
 use slowpath_model::{End, Instant};
 use slowpath_tcp::Connection;
-use slowpath_tcp::socket::{Listener, PacketMemory, Peer};
+use slowpath_tcp::socket::{Listener, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,8 +113,7 @@ impl Host {
         busy_poll: Option<Duration>,
         out: &mut Outside<'_>,
     ) -> SocketId {
-        // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
-        tcp.set_packet_memory(if self.gro { PacketMemory::Ring(2048) } else { PacketMemory::Linear });
+        tcp.set_packet_memory(self.packet_memory);
         tcp.expect_departures();
         let (vitals, waiting) = (tcp.vitals(), tcp.receive_queue());
         let (id, timer) = self.sockets.place(self.id, out);
