@@ -6,12 +6,16 @@
 //!
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 
+pub mod figure;
 pub mod measure;
 pub mod report;
+pub mod trace;
 pub mod wu;
 
+pub use figure::{Axis, Course, Drawn, Figure, Series};
 pub use measure::Measured;
 pub use report::{Cell, Claim, Judged, Report, Table};
+pub use trace::Trace;
 
 /// One of a paper's experiments: a scenario, and what of it is set otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! What is measured in a run, with the instruments that the papers had.
 
 use crate::Case;
+use crate::trace::{Trace, Tracer};
 use slowpath_analyses::waits::Waits;
 use slowpath_model::{EventKind, Instant, Wait};
-use slowpath_scenario::{Bulk, HostId, Rejected, Scenario, Workload};
-use slowpath_simulator::{Observer, Occurrence, Sight, Simulation, Wants};
+use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
+use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants};
+use std::time::Duration;
 
 /// What was measured of a scenario's first flow, from its start for as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,24 +36,45 @@ pub struct Measured {
 ///
 /// If its scenario is none.
 pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
-    let sets = case.sets.iter().filter_map(|set| set.parse().ok()).collect::<Vec<_>>();
-    let scenario = slowpath_scenario::check(case.file, case.text, &sets, Some(seed))?.scenario;
-    Ok(run(&scenario))
+    Ok(run(&scenario(case, seed)?, &mut Nobody))
 }
 
-fn run(scenario: &Scenario) -> Measured {
-    let flow = &scenario.flows[0];
-    let mut simulation = Simulation::new(scenario);
-    let lasts = match &flow.workload {
+/// Runs a case, and keeps what it looked like over time.
+///
+/// # Errors
+///
+/// If its scenario is none.
+pub fn traced(case: &Case, seed: u64) -> Result<(Measured, Trace), Rejected> {
+    let scenario = scenario(case, seed)?;
+    let mut tracer = Tracer::new(&scenario, lasts(&scenario, &scenario.flows[0]));
+    let measured = run(&scenario, &mut tracer);
+    Ok((measured, tracer.finish()))
+}
+
+fn scenario(case: &Case, seed: u64) -> Result<Scenario, Rejected> {
+    let sets = case.sets.iter().filter_map(|set| set.parse().ok()).collect::<Vec<_>>();
+    Ok(slowpath_scenario::check(case.file, case.text, &sets, Some(seed))?.scenario)
+}
+
+fn lasts(scenario: &Scenario, flow: &Flow) -> Duration {
+    match &flow.workload {
         Workload::Bulk(Bulk::Time(lasts)) => *lasts,
         _ => scenario.duration.saturating_sub(flow.start),
-    };
+    }
+}
+
+/// Measures, while somebody else watches too.
+fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
+    let flow = &scenario.flows[0];
+    let mut simulation = Simulation::new(scenario);
+    let lasts = lasts(scenario, flow);
     let until = Instant::START + flow.start + lasts;
     let mut watch = Watch {
         sender: flow.sender_host(),
         receiver: flow.receiver_host(),
         written: 0,
         waits: Waits::default(),
+        also,
     };
     simulation.run_until(until.min(simulation.end()), &mut watch);
     let receiver = flow.receiver_host().0;
@@ -91,21 +114,25 @@ fn lost(simulation: &Simulation) -> u64 {
 }
 
 /// What is told as it happens.
-struct Watch {
+struct Watch<'a> {
     sender: HostId,
     receiver: HostId,
     written: u64,
     waits: Waits,
+    also: &'a mut dyn Observer,
 }
 
-impl Observer for Watch {
-    fn packet(&mut self, _: &Sight<'_>) {}
+impl Observer for Watch<'_> {
+    fn packet(&mut self, sight: &Sight<'_>) {
+        self.also.packet(sight);
+    }
 
     fn wants(&self) -> Wants {
-        Wants { calls: true, waits: true, ..Wants::default() }
+        Wants { calls: true, waits: true, ..Wants::default() }.or(self.also.wants())
     }
 
     fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        self.also.happened(occurrence);
         match occurrence.kind {
             EventKind::Written { amount, .. } if occurrence.host == self.sender => {
                 self.written += amount.get()

@@ -1,9 +1,10 @@
 //! What a paper says beside what came out.
 
+use crate::figure::Figure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// All of a paper's tables and claims.
+/// All of a paper's tables, figures and claims.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this layout.
@@ -16,6 +17,8 @@ pub struct Report {
     pub seeds: u64,
     /// Its tables.
     pub tables: Vec<Table>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,
     /// The experiments: the paper's name of each, and the command that runs it.

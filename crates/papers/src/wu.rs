@@ -56,6 +56,7 @@ pub fn report(runs: &[Vec<Measured>]) -> Report {
             waits("Table VI", runs, &VI),
             fairness(runs),
         ],
+        figures: Vec::new(),
         claims: claims(runs),
         runs: described,
     }

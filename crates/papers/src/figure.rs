@@ -1,0 +1,251 @@
+//! A figure of a paper, made of what was measured here.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A figure, or a part of one: series over one pair of axes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Figure {
+    /// Its name in the paper, with the part: `Plate 1(a)`.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// What lies to the right.
+    pub x: Axis,
+    /// What lies upwards.
+    pub y: Axis,
+    /// What is drawn, in the order of the legend.
+    pub series: Vec<Series>,
+    /// What the paper says of it, in our words.
+    pub says: &'static str,
+    /// What ours shows.
+    pub seen: String,
+}
+
+/// What is along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Axis {
+    /// What it is: `throughput`.
+    pub title: &'static str,
+    /// In which unit the numbers are: `Mbit/s`. Nothing for a count.
+    pub unit: &'static str,
+    /// Whether its scale is logarithmic; otherwise it is linear.
+    pub logarithmic: bool,
+}
+
+impl Axis {
+    /// One with a linear scale.
+    pub const fn linear(title: &'static str, unit: &'static str) -> Self {
+        Self { title, unit, logarithmic: false }
+    }
+
+    /// One with a logarithmic scale.
+    pub const fn logarithmic(title: &'static str, unit: &'static str) -> Self {
+        Self { title, unit, logarithmic: true }
+    }
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drawn {
+    /// As straight lines from point to point, each of which was measured by itself.
+    Line,
+    /// As a course over time: one line, too many points for marks.
+    Course,
+    /// As steps: a value holds until the next point.
+    Steps,
+    /// As letters, each at its point.
+    Marks,
+}
+
+/// One series of a figure: columns of the same length, in the order of `x`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// How it is drawn.
+    pub drawn: Drawn,
+    /// The letter of a series of marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub letter: Option<char>,
+    /// Whether these are the paper's own numbers.
+    pub published: bool,
+    /// Where its points lie to the right.
+    pub x: Vec<f64>,
+    /// Where they lie upwards: the median, where there were several runs.
+    pub y: Vec<f64>,
+    /// The least of several runs; empty if there was one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub least: Vec<f64>,
+    /// The most of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub most: Vec<f64>,
+    /// How many values the points stand for: more than there are points where a [`Course`] thinned them out.
+    pub of: u64,
+}
+
+impl Series {
+    /// Of single values.
+    pub fn new(name: impl Into<String>, drawn: Drawn, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+        let (name, of) = (name.into(), x.len() as u64);
+        Self { name, drawn, letter: None, published: false, x, y, least: Vec::new(), most: Vec::new(), of }
+    }
+
+    /// Of the least, the median and the most of several runs at each `x` ([`measure::spread`](crate::measure::spread)).
+    pub fn of_runs(name: impl Into<String>, points: impl IntoIterator<Item = (f64, [f64; 3])>) -> Self {
+        let mut series = Self::new(name, Drawn::Line, []);
+        for (x, [least, median, most]) in points {
+            series.x.push(x);
+            series.y.push(median);
+            series.least.push(least);
+            series.most.push(most);
+        }
+        Self { of: series.x.len() as u64, ..series }
+    }
+
+    /// Of the paper's own numbers.
+    pub fn published(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { published: true, ..Self::new(name, Drawn::Line, points) }
+    }
+
+    /// Its points.
+    pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.x.iter().copied().zip(self.y.iter().copied())
+    }
+}
+
+/// A course over time of any length, kept in bounded memory: of each of a number of stretches that are equally long the
+/// first, the least, the greatest and the last value, each at its own instant. Drawn no wider than it has stretches, it
+/// looks as if all values were there.
+#[derive(Clone, Debug)]
+pub struct Course {
+    from: f64,
+    stretch: f64,
+    stretches: Vec<Option<Stretch>>,
+    of: u64,
+}
+
+/// The first, the least, the greatest and the last value of a stretch, each with the number that it is of the course.
+#[derive(Clone, Copy, Debug)]
+struct Stretch([Value; 4]);
+
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    number: u64,
+    x: f64,
+    y: f64,
+}
+
+impl Course {
+    /// Stretches of a course that is drawn over the whole width of a page.
+    pub const USUAL: usize = 240;
+
+    /// One from `from` to `to`, in so many stretches. What lies outside is in the first or the last of them.
+    pub fn new([from, to]: [f64; 2], stretches: usize) -> Self {
+        let count = stretches.max(1);
+        Self { from, stretch: (to - from) / count as f64, stretches: vec![None; count], of: 0 }
+    }
+
+    /// The next value; `x` never decreases.
+    pub fn push(&mut self, x: f64, y: f64) {
+        let value = Value { number: self.of, x, y };
+        self.of += 1;
+        // A conversion from a float saturates: what is before the first stretch is in it.
+        let place = (((x - self.from) / self.stretch) as usize).min(self.stretches.len() - 1);
+        match &mut self.stretches[place] {
+            Some(Stretch([_, least, greatest, last])) => {
+                if y < least.y {
+                    *least = value;
+                }
+                if y > greatest.y {
+                    *greatest = value;
+                }
+                *last = value;
+            }
+            empty => *empty = Some(Stretch([value; 4])),
+        }
+    }
+
+    /// The series: at most four points for a stretch, and of a line's that are as high as their neighbours none.
+    pub fn series(&self, name: impl Into<String>, drawn: Drawn) -> Series {
+        let kept = self.stretches.iter().flatten().flat_map(|Stretch(values)| {
+            let mut values = *values;
+            values.sort_by_key(|value| value.number);
+            values
+        });
+        let mut points: Vec<Value> = Vec::new();
+        for value in kept {
+            match points[..] {
+                [.., last] if last.number == value.number => {}
+                [.., before, last] if drawn != Drawn::Marks && before.y == last.y && last.y == value.y => {
+                    points.pop();
+                    points.push(value);
+                }
+                _ => points.push(value),
+            }
+        }
+        let series = Series::new(name, drawn, points.into_iter().map(|value| (value.x, value.y)));
+        Series { of: self.of, ..series }
+    }
+
+    /// The same as marks, each with this letter.
+    pub fn marks(&self, name: impl Into<String>, letter: char) -> Series {
+        Series { letter: Some(letter), ..self.series(name, Drawn::Marks) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_course_is_whole() {
+        let mut course = Course::new([0.0, 20.0], 10);
+        let values = [(0.0, 5.0), (3.0, 1.0), (3.1, 9.0), (3.1, 9.0), (19.9, 2.0)];
+        values.iter().for_each(|(x, y)| course.push(*x, *y));
+        let series = course.series("queue", Drawn::Course);
+        assert_eq!(series.points().collect::<Vec<_>>(), values);
+        assert_eq!(series.of, 5);
+    }
+
+    /// Whatever is left out, the peaks of every stretch are there, at their instants and in order.
+    #[test]
+    fn a_long_course_keeps_its_peaks() {
+        let of = |number: u64| (number as f64 / 1000.0, (number * 7919 % 1009) as f64);
+        let mut course = Course::new([0.0, 100.0], 50);
+        (0..100_000).map(of).for_each(|(x, y)| course.push(x, y));
+        let series = course.series("queue", Drawn::Course);
+        assert_eq!(series.of, 100_000);
+        assert!(series.x.len() <= 200, "{}", series.x.len());
+        assert!(series.x.is_sorted());
+        for stretch in 0..50_u64 {
+            let all: Vec<(f64, f64)> = (stretch * 2000..(stretch + 1) * 2000).map(of).collect();
+            let inside = |(x, _): &(f64, f64)| (*x / 2.0).floor() == stretch as f64;
+            let kept: Vec<(f64, f64)> = series.points().filter(inside).collect();
+            for pick in [f64::min, f64::max] {
+                let peak = |points: &[(f64, f64)]| points.iter().map(|point| point.1).reduce(pick);
+                assert_eq!(peak(&kept), peak(&all), "stretch {stretch}");
+            }
+            assert_eq!((kept.first(), kept.last()), (all.first(), all.last()));
+            assert!(kept.iter().all(|point| all.contains(point)));
+        }
+    }
+
+    #[test]
+    fn what_does_not_change_is_two_points() {
+        let mut course = Course::new([0.0, 20.0], 200);
+        (0..1000).for_each(|number| course.push(f64::from(number) / 100.0, 7.0));
+        course.push(10.0, 8.0);
+        let series = course.series("", Drawn::Course);
+        assert_eq!(series.points().collect::<Vec<_>>(), [(0.0, 7.0), (9.99, 7.0), (10.0, 8.0)]);
+    }
+
+    #[test]
+    fn what_lies_outside_is_at_the_edge() {
+        let mut course = Course::new([1.0, 2.0], 4);
+        [(0.0, 1.0), (1.5, 2.0), (9.0, 3.0)].into_iter().for_each(|(x, y)| course.push(x, y));
+        assert_eq!(course.series("", Drawn::Steps).x, [0.0, 1.5, 9.0]);
+    }
+}

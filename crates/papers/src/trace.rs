@@ -1,0 +1,232 @@
+//! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram of its sender.
+//!
+//! Both are taken from the run that is measured, of its first connection. Who watches changes nothing in it.
+
+use crate::figure::Course;
+use slowpath_model::{End, EventKind, Flags, Instant, SocketSample, StreamOffset};
+use slowpath_scenario::{HostId, Scenario};
+use slowpath_simulator::{Observer, Occurrence, Sight, Wants, tap};
+use std::time::Duration;
+
+/// How often queues are looked at. No multiple of a scheduler's tick or of what lasts for some of them, which would be
+/// seen at the same place of its course each time.
+const EVERY: Duration = Duration::from_micros(997);
+/// Marks are letters, of which fewer can be told apart than points of a line.
+const STRETCHES_OF_MARKS: usize = 100;
+
+/// A run over time, in seconds since its flow began.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The receiver's queues.
+    pub queues: Queues,
+    /// What its sender saw.
+    pub sequence: Sequence,
+}
+
+/// The queues of the receiver's socket, in bytes of memory (`skb->truesize`), as they are charged.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    /// Received in order and not read.
+    pub receive: Queue,
+    /// Waiting for the process that has locked the socket.
+    pub backlog: Queue,
+    /// Waiting for the process that sleeps in its call.
+    pub prequeue: Queue,
+    /// Received beyond a hole.
+    pub out_of_order: Queue,
+    /// The limit of what is received (`sk_rcvbuf`), the last that was seen.
+    pub limit: f64,
+}
+
+/// A queue over time.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Its length.
+    pub course: Course,
+    /// The longest that it was seen.
+    pub most: f64,
+    sum: f64,
+    seen: u64,
+    not_empty: u64,
+}
+
+/// What a capture at the sender has, in bytes of the stream.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Segments of data as they leave, each at its first byte.
+    pub sent: Course,
+    /// What is acknowledged by then.
+    pub acknowledged: Course,
+    /// The end of the receiver's window.
+    pub window: Course,
+    /// Segments that had been sent before.
+    pub again: Course,
+    /// ACKs whose window is 0.
+    pub closed: Course,
+    /// How many segments had been sent before.
+    pub sent_again: u64,
+    /// How many ACKs had a window of 0.
+    pub zero_windows: u64,
+    /// The longest time in which the sender sent no data between two segments, in seconds.
+    pub longest_pause: f64,
+}
+
+impl Queue {
+    fn new(span: [f64; 2]) -> Self {
+        Self { course: Course::new(span, Course::USUAL), most: 0.0, sum: 0.0, seen: 0, not_empty: 0 }
+    }
+
+    fn push(&mut self, at: f64, length: f64) {
+        self.course.push(at, length);
+        self.most = self.most.max(length);
+        self.sum += length;
+        self.seen += 1;
+        self.not_empty += u64::from(length > 0.0);
+    }
+
+    /// Its mean length.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.seen.max(1) as f64
+    }
+
+    /// The share of the time in which it has anything.
+    pub fn share_not_empty(&self) -> f64 {
+        self.not_empty as f64 / self.seen.max(1) as f64
+    }
+}
+
+/// Watches a run.
+pub struct Tracer {
+    sender: HostId,
+    receiver: HostId,
+    /// The end that sends data.
+    from: End,
+    began: Instant,
+    /// What the receiver's window is shifted by.
+    shift: u8,
+    highest: StreamOffset,
+    last_data: f64,
+    trace: Trace,
+}
+
+impl Tracer {
+    /// Of a scenario's first flow, which lasts so long.
+    pub fn new(scenario: &Scenario, lasts: Duration) -> Self {
+        let flow = &scenario.flows[0];
+        let span = [0.0, lasts.as_secs_f64()];
+        let (queue, course) = (|| Queue::new(span), || Course::new(span, Course::USUAL));
+        let marks = || Course::new(span, STRETCHES_OF_MARKS);
+        let queues = Queues {
+            receive: queue(),
+            backlog: queue(),
+            prequeue: queue(),
+            out_of_order: queue(),
+            limit: 0.0,
+        };
+        let sequence = Sequence {
+            sent: course(),
+            acknowledged: course(),
+            window: course(),
+            again: marks(),
+            closed: marks(),
+            sent_again: 0,
+            zero_windows: 0,
+            longest_pause: 0.0,
+        };
+        Self {
+            sender: flow.sender_host(),
+            receiver: flow.receiver_host(),
+            from: if flow.sender_host() == flow.client { End::A } else { End::B },
+            began: Instant::START + flow.start,
+            shift: 0,
+            highest: StreamOffset(0),
+            last_data: 0.0,
+            trace: Trace { queues, sequence },
+        }
+    }
+
+    /// What it saw.
+    pub fn finish(self) -> Trace {
+        self.trace
+    }
+
+    fn seconds(&self, at: Instant) -> f64 {
+        at.nanos_since(self.began) as f64 / 1e9
+    }
+
+    fn data(&mut self, at: f64, seq: StreamOffset, end: StreamOffset) {
+        let sequence = &mut self.trace.sequence;
+        let byte = seq.0 as f64;
+        sequence.sent.push(at, byte);
+        if seq < self.highest {
+            sequence.sent_again += 1;
+            sequence.again.push(at, byte);
+        }
+        sequence.longest_pause = sequence.longest_pause.max(at - self.last_data);
+        self.last_data = at;
+        self.highest = self.highest.max(end);
+    }
+
+    fn answer(&mut self, at: f64, ack: StreamOffset, window: u64) {
+        let sequence = &mut self.trace.sequence;
+        sequence.acknowledged.push(at, ack.0 as f64);
+        sequence.window.push(at, ack.0 as f64 + window as f64);
+        if window == 0 {
+            sequence.zero_windows += 1;
+            sequence.closed.push(at, ack.0 as f64);
+        }
+    }
+
+    fn sample(&mut self, at: f64, sample: &SocketSample) {
+        let [in_order, beyond] = [sample.receive_queue, sample.ofo_queue].map(|bytes| bytes.map(f64::from));
+        // Memory is told of both together; with segments that are alike each has its share.
+        let memory = sample.rmem_alloc.map(f64::from).zip(in_order).zip(beyond);
+        let queues = &mut self.trace.queues;
+        if let Some(((memory, in_order), beyond)) = memory {
+            let share = if beyond > 0.0 { beyond / (in_order + beyond) } else { 0.0 };
+            queues.receive.push(at, memory * (1.0 - share));
+            queues.out_of_order.push(at, memory * share);
+        }
+        for (queue, length) in
+            [(&mut queues.backlog, sample.backlog), (&mut queues.prequeue, sample.prequeue)]
+        {
+            length.into_iter().for_each(|length| queue.push(at, length.into()));
+        }
+        queues.limit = sample.rcvbuf.map_or(queues.limit, f64::from);
+    }
+}
+
+/// The connection of the scenario's first flow.
+const FIRST: u32 = 0;
+
+impl Observer for Tracer {
+    fn packet(&mut self, sight: &Sight<'_>) {
+        if sight.host != self.sender || sight.frame.connection != FIRST {
+            return;
+        }
+        let at = self.seconds(sight.at);
+        let segment = tap::segment(sight.frame, sight.from, sight.sent);
+        if segment.from == self.from {
+            if segment.len > 0 {
+                self.data(at, segment.seq, segment.end());
+            }
+        } else if segment.flags.has(Flags::SYN) {
+            self.shift = segment.window_scale.unwrap_or(0);
+        } else if let Some(ack) = segment.ack {
+            self.answer(at, ack, u64::from(segment.window) << self.shift.min(14));
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { samples: Some(EVERY), ..Wants::default() }
+    }
+
+    fn happened(&mut self, occurrence: &Occurrence<'_>) {
+        if let EventKind::Sampled(sample) = occurrence.kind
+            && occurrence.host == self.receiver
+            && occurrence.connection == FIRST
+        {
+            self.sample(self.seconds(occurrence.at), &sample);
+        }
+    }
+}
