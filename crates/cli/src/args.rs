@@ -10,6 +10,7 @@ use crate::papers::Papers;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::sweep::Sweep;
+use crate::tunings::CompareTunings;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use slowpath_analyses::{Cause, Label};
@@ -74,6 +75,8 @@ pub enum Command {
     Lab(Lab),
     /// Make a paper's experiments again, and show its tables beside ours
     Papers(Papers),
+    /// Compare what every technique of tuning buffers makes of a path, and what it costs
+    CompareTunings(CompareTunings),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

@@ -25,6 +25,7 @@ mod schemas;
 mod show;
 mod sweep;
 mod transfers;
+mod tunings;
 mod waits;
 
 use args::{Cli, Command};
@@ -68,6 +69,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Sweep(args) => sweep::run(&args, console),
         Command::Lab(args) => lab::run(&args, console),
         Command::Papers(args) => papers::run(&args, console),
+        Command::CompareTunings(args) => tunings::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

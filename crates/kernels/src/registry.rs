@@ -4,7 +4,8 @@ use crate::profile::KernelProfile;
 use crate::{linux_2_2_20, linux_2_4_17, linux_2_6_14, linux_6_18};
 
 /// The names of all kernels, oldest first.
-pub const NAMES: &[&str] = &["linux-2.2.20", "linux-2.4.17", "linux-2.4.17-drs", "linux-2.6.14", "linux-2.6.14-wu", "linux-6.18"];
+pub const NAMES: &[&str] =
+    &["linux-2.2.20", "linux-2.4.17", "linux-2.4.17-drs", "linux-2.6.14", "linux-2.6.14-wu", "linux-6.18"];
 
 /// All kernels, oldest first.
 pub fn all() -> Vec<KernelProfile> {

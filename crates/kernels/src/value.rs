@@ -6,8 +6,8 @@ use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, CongestionControl, FirstWindow, ForwardRto, InitialWindow, LossDetection,
-    MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowReduction,
-    WindowScale,
+    MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth,
+    WindowReduction, WindowScale,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;

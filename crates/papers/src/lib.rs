@@ -4,12 +4,15 @@
 //! was [measured](mod@measure) in all of their runs. Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
 //!
+//! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 
 pub mod figure;
 pub mod measure;
 pub mod report;
 pub mod trace;
+pub mod tunings;
+pub mod weigle;
 pub mod wu;
 
 pub use figure::{Axis, Course, Drawn, Figure, Series};
@@ -21,7 +24,7 @@ pub use trace::Trace;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// As the paper calls it.
-    pub name: &'static str,
+    pub name: String,
     /// The scenario file, in the repository.
     pub file: &'static str,
     /// Its text.

@@ -91,7 +91,12 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
         .ticks_of(0)
         .map_or([0.0; 2], |(ticks, hz)| [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz)));
     Measured {
-        seconds: lasts.as_secs_f64(),
+        seconds: match &flow.workload {
+            Workload::Bulk(Bulk::Time(_)) => lasts,
+            // What is counted ends with the last of it.
+            _ => total.lasted(),
+        }
+        .as_secs_f64(),
         written: watch.written,
         read: total.bytes.get(),
         retransmits: total.retransmits as u32,

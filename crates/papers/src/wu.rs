@@ -25,7 +25,7 @@ const WITH_CHANGE: &str = "hosts.receiver.kernel.base=2.6.14-wu";
 
 /// The paper's experiments.
 pub fn cases() -> Vec<Case> {
-    let case = |name, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
+    let case = |name: &str, sets: Vec<String>| Case { name: name.to_owned(), file: FILE, text: TEXT, sets };
     let fair = ["1 process", "3 processes", "4 processes", "9 processes"];
     let fair = fair.into_iter().zip(HOGS).map(|(name, hogs)| {
         let load = format!("hosts.receiver.load={{ hogs = {hogs} }}");
@@ -43,7 +43,7 @@ pub fn cases() -> Vec<Case> {
 
 /// The paper's tables and claims beside what was measured in the runs of each case.
 pub fn report(runs: &[Vec<Measured>]) -> Report {
-    let described = cases().iter().map(|case| (case.name.to_owned(), case.command())).collect();
+    let described = cases().iter().map(|case| (case.name.clone(), case.command())).collect();
     Report {
         schema: "slowpath/paper/1",
         paper: "wu",
@@ -119,9 +119,9 @@ fn fairness(runs: &[Vec<Measured>]) -> Table {
     let cells = rows.zip(VII).flat_map(|((case, runs), [rate, share, _])| {
         let mbit = spread(runs, |run| run.read as f64 * 8.0 / run.seconds / 1e6);
         [
-            Cell::new(case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
+            Cell::new(&case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
             Cell::new(
-                case.name,
+                &case.name,
                 "iperf's share of the CPU, %",
                 share,
                 spread(runs, cpu_share),

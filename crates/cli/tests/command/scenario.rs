@@ -129,5 +129,10 @@ fn kernels_stand_side_by_side() {
     assert_eq!(json(&out)["kernels"][0], "linux-2.6.14");
     let (code, _, err) = told(&run(&folder, &["kernels", "7.0"]));
     assert_eq!(code, 2);
-    assert!(err.contains("linux-2.2.20, linux-2.4.17, linux-2.4.17-drs, linux-2.6.14, linux-2.6.14-wu, linux-6.18"), "{err}");
+    assert!(
+        err.contains(
+            "linux-2.2.20, linux-2.4.17, linux-2.4.17-drs, linux-2.6.14, linux-2.6.14-wu, linux-6.18"
+        ),
+        "{err}"
+    );
 }

@@ -358,7 +358,12 @@ mod tests {
 
     #[test]
     fn a_hostile_length_costs_much_and_overflows_nothing() {
-        for layout in [PacketMemory::Linear, PacketMemory::SenderPages, PacketMemory::Frames(1536), PacketMemory::Ring(4096)] {
+        for layout in [
+            PacketMemory::Linear,
+            PacketMemory::SenderPages,
+            PacketMemory::Frames(1536),
+            PacketMemory::Ring(4096),
+        ] {
             for gso in [0, 1, u16::MAX] {
                 assert!(layout.cost(&packet(u32::MAX, gso), u32::MAX).truesize > 1 << 20);
             }

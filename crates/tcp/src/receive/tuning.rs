@@ -343,7 +343,10 @@ impl Connection {
         if let Some(end) = self.rcv.ofo.end() {
             window += u64::try_from(end.distance_from(self.rcv.nxt)).unwrap_or(0);
         }
-        self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))), self.settings.sysctls.tcp_rmem.max);
+        self.raise_buffer(
+            self.rcv.space_for(window.min(u64::from(u32::MAX))),
+            self.settings.sysctls.tcp_rmem.max,
+        );
     }
 
     /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to

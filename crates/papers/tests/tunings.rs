@@ -1,0 +1,74 @@
+//! What the techniques come to on paths where it is known what they should.
+
+use slowpath_model::{Bytes, Rate};
+use slowpath_papers::tunings::{Outcome, Path, Technique, measure};
+use std::time::Duration;
+
+/// A gigabit over 40 ms: a product of 5 MB, eighty times an untuned buffer.
+fn long() -> Path {
+    Path {
+        rate: Rate::mbit(1000),
+        delay: Duration::from_millis(40),
+        streams: 1,
+        memory: None,
+        amount: Bytes::new(500_000_000),
+    }
+}
+
+fn on(path: &Path, technique: Technique) -> Outcome {
+    measure(technique, path).unwrap_or_else(|error| panic!("{technique:?}: {error}"))
+}
+
+#[test]
+fn every_technique_moves_all_of_the_data() {
+    let path = Path { amount: Bytes::new(20_000_000), streams: 2, ..long() };
+    for technique in Technique::ALL {
+        let outcome = on(&path, technique);
+        assert_eq!(outcome.bytes, 20_000_000, "{technique:?}");
+        assert!(outcome.rate > 0 && outcome.rate < path.rate.get(), "{technique:?}");
+    }
+}
+
+#[test]
+fn what_tunes_nothing_has_one_buffer_in_a_round_trip() {
+    let path = Path { amount: Bytes::new(20_000_000), ..long() };
+    let outcome = on(&path, Technique::None);
+    // Half to all of 64 KiB is window.
+    let most = (64 << 10) as f64 * 8.0 / path.delay.as_secs_f64();
+    assert!((0.4 * most..=most).contains(&(outcome.rate as f64)), "{}", outcome.rate);
+    assert_eq!((outcome.receive_buffer, outcome.send_buffer), (64 << 10, 64 << 10));
+}
+
+/// The bug that weigle found (section IV-B): the scale is chosen for the first buffer, and the window cannot say what the
+/// buffer has become.
+#[test]
+fn linux_2_4_cannot_say_what_its_buffer_has_become() {
+    let outcome = on(&long(), Technique::Linux24);
+    assert!(outcome.window <= 65_535, "{}", outcome.window);
+    assert!(outcome.rate < 20_000_000, "{}", outcome.rate);
+}
+
+#[test]
+fn those_that_follow_the_path_fill_it() {
+    let path = long();
+    for technique in [Technique::Manual, Technique::Psc, Technique::Drs, Technique::DrsFtp, Technique::Today]
+    {
+        let outcome = on(&path, technique);
+        assert!(outcome.rate > path.rate.get() / 2, "{technique:?}: {}", outcome.rate);
+        assert!(outcome.window > path.bdp().get(), "{technique:?}: {}", outcome.window);
+    }
+}
+
+#[test]
+fn no_technique_takes_more_memory_than_there_is() {
+    let memory = 4 << 20;
+    let path =
+        Path { memory: Some(Bytes::new(memory)), streams: 4, amount: Bytes::new(100_000_000), ..long() };
+    for technique in Technique::ALL {
+        let outcome = on(&path, technique);
+        // A buffer that is not yet full takes one more packet.
+        let most = memory + 4 * (128 << 10);
+        assert!(outcome.sender_memory <= most, "{technique:?}: {}", outcome.sender_memory);
+        assert!(outcome.receiver_memory <= most, "{technique:?}: {}", outcome.receiver_memory);
+    }
+}

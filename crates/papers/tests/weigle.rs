@@ -1,0 +1,104 @@
+//! What weigle's experiments come to here: some of them, as all take minutes. What is not tried is not a number in a report.
+
+use slowpath_papers::{Case, Judged, Measured, Report, measure, weigle};
+use std::sync::LazyLock;
+
+/// What is tried: the untuned buffers, and one bound and one size with one process and eight.
+fn is_tried(case: &Case) -> bool {
+    let tuned = ["kernel up to 1 MiB", "user and kernel, 1 MiB"];
+    let processes = ["1 process", "8 processes"];
+    let untuned = case.name.ends_with("no tuning") && !case.name.contains("100 ms");
+    untuned
+        || (case.name.contains(", 25 ms,")
+            && tuned.iter().any(|tuned| case.name.ends_with(tuned))
+            && processes.iter().any(|processes| case.name.contains(processes)))
+}
+
+static RUNS: LazyLock<Vec<Vec<Measured>>> = LazyLock::new(|| {
+    let run =
+        |case: &Case| measure::measure(case, 1).unwrap_or_else(|error| panic!("{}: {error}", case.command()));
+    weigle::cases().iter().map(|case| if is_tried(case) { vec![run(case)] } else { Vec::new() }).collect()
+});
+
+static REPORT: LazyLock<Report> = LazyLock::new(|| weigle::report(&RUNS));
+
+/// The rate of a case, in Mbit/s.
+fn rate(name: &str) -> f64 {
+    let at = weigle::cases().iter().position(|case| case.name == name).unwrap_or_else(|| panic!("{name}"));
+    let run = RUNS[at].first().unwrap_or_else(|| panic!("{name} is not tried"));
+    run.read as f64 * 8.0 / run.seconds / 1e6
+}
+
+#[test]
+fn every_experiment_is_named_once_and_moves_all_messages() {
+    let names: std::collections::BTreeSet<String> =
+        weigle::cases().into_iter().map(|case| case.name).collect();
+    assert_eq!(names.len(), weigle::cases().len());
+    let moved = RUNS.iter().flatten().map(|run| run.read).collect::<Vec<_>>();
+    assert!(moved.len() >= 40, "{}", moved.len());
+    assert!(moved.iter().all(|bytes| *bytes == 128 << 20), "{moved:?}");
+}
+
+/// The paper's equations, which follow from windows and nothing else.
+#[test]
+fn untuned_buffers_give_what_the_paper_measured() {
+    for (kernel, coefficient) in [("2.2.20-none", 214.0), ("2.4.17-Auto", 467.0), ("2.4.17-DRS", 355.0)] {
+        for delay in [25.0, 50.0] {
+            for processes in [1.0, 2.0, 4.0, 8.0] {
+                let word = if processes == 1.0 { "process" } else { "processes" };
+                let ours = rate(&format!("{kernel}, {delay} ms, {processes} {word}, no tuning"));
+                let published = processes * coefficient / delay;
+                assert!(
+                    (ours / published - 1.0).abs() < 0.2,
+                    "{kernel}, {delay} ms, {processes}: {ours} instead of {published}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_larger_bound_helps_drs_alone() {
+    for (kernel, [least, most]) in [("2.4.17-Auto", [0.9, 1.1]), ("2.4.17-DRS", [5.0, 40.0])] {
+        let untuned = rate(&format!("{kernel}, 25 ms, 1 process, no tuning"));
+        let tuned = rate(&format!("{kernel}, 25 ms, 1 process, kernel up to 1 MiB"));
+        assert!((least..=most).contains(&(tuned / untuned)), "{kernel}: {untuned}, {tuned}");
+    }
+}
+
+#[test]
+fn set_by_hand_all_are_faster() {
+    for kernel in ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"] {
+        let untuned = rate(&format!("{kernel}, 25 ms, 1 process, no tuning"));
+        let tuned = rate(&format!("{kernel}, 25 ms, 1 process, user and kernel, 1 MiB"));
+        assert!(tuned > 5.0 * untuned, "{kernel}: {untuned}, {tuned}");
+    }
+}
+
+#[test]
+fn the_report_has_all_of_the_paper() {
+    let figures: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
+    assert_eq!(
+        figures,
+        [
+            "Figure 2",
+            "Figure 3",
+            "Figure 4",
+            "Figure 5",
+            "Figure 6",
+            "Figure 7",
+            "Figure 8",
+            "Figure 9",
+            "Figure 10"
+        ]
+    );
+    let fitted =
+        REPORT.tables.iter().flat_map(|table| &table.cells).filter(|cell| cell.judged == Judged::Fitted);
+    assert_eq!(fitted.count(), 1, "the share of a buffer that DRS advertises");
+    assert!(REPORT.claims.len() >= 25);
+    // What was tried is there, and what was not is no number.
+    let two = &REPORT.figures[0];
+    assert!(two.series.iter().all(|series| series.y.iter().all(|rate| *rate > 0.0)));
+    let ten = &REPORT.figures[8];
+    assert!(ten.series.iter().all(|series| series.y.iter().all(|rate| rate.is_nan())));
+}
