@@ -1,14 +1,18 @@
 //! `slowpath papers`: published experiments made again.
 
+mod page;
+
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::transfers::align;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use slowpath_papers::{Case, Cell, Claim, Judged, Measured, Report, Table, measure, wu};
+use page::Folder;
+use slowpath_papers::{Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, wu};
 use slowpath_views::quantity::count;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -17,10 +21,11 @@ const HELP: &str = "\
 Each experiment is a scenario in the simulator, run with several seeds; what is shown is the median, and beside it the \
 least and the most. Where a paper does not say what its machines took for a packet, one of its own cells is used to find \
 out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
-experiment by itself.
+experiment by itself. Figures are made of the first seed's runs: --html draws them, --json has their points.
 
 Examples:
   slowpath papers wu
+  slowpath papers wu --html wu
   slowpath papers wu --seeds 1 --json";
 
 /// Arguments of `papers`.
@@ -36,6 +41,9 @@ pub struct Papers {
     /// Print JSON (schema slowpath/paper/1) instead of text
     #[arg(long)]
     json: bool,
+    /// Also write a page with the tables and claims, and with the figures drawn, as index.html in a folder
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    html: Option<PathBuf>,
 }
 
 /// A paper, by its short name.
@@ -52,15 +60,34 @@ impl Paper {
         }
     }
 
-    fn report(self, runs: &[Vec<Measured>]) -> Report {
+    /// How many of the cases, from the first on, are traced in a run for the paper's figures.
+    fn traced(self) -> usize {
         match self {
-            Self::Wu => wu::report(runs),
+            Self::Wu => wu::TRACED,
+        }
+    }
+
+    fn report(self, found: &Found) -> Report {
+        match self {
+            Self::Wu => wu::report(&found.runs, &found.traces),
         }
     }
 }
 
+/// What was found in the runs of all cases.
+struct Found {
+    runs: Vec<Vec<Measured>>,
+    /// Of the first run of each case that is traced.
+    traces: Vec<Trace>,
+}
+
+/// A run that is over: its case and its seed, and what was found in it.
+type Job = (usize, u64, Measured, Option<Trace>);
+
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
-    let report = args.paper.report(&measure_all(&args.paper.cases(), args.seeds, console)?);
+    let folder = args.html.as_deref().map(Folder::open).transpose()?;
+    let report = args.paper.report(&find(args.paper, args.seeds, console)?);
+    let page = folder.map(|folder| folder.write(&report)).transpose()?;
     let mut out = console::stdout();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -69,11 +96,16 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
         print(&report, &mut out)?;
     }
     out.flush()?;
+    if let Some(page) = page {
+        // Standard output may be a document.
+        eprintln!("the page is {}", page.display());
+    }
     Ok(Outcome::Whole)
 }
 
 /// Runs every case with every seed, on all CPUs.
-fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<Vec<Vec<Measured>>> {
+fn find(paper: Paper, seeds: u64, console: &Console) -> anyhow::Result<Found> {
+    let cases = paper.cases();
     let interrupt = Interrupt::listen()?;
     let jobs: Vec<(usize, u64)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (case, seed))).collect();
@@ -81,10 +113,15 @@ fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<
     let bar = console.steps("experiment", jobs.len(), 0);
     let work = || -> anyhow::Result<()> {
         while !interrupt.has_come()
-            && let Some((case, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
+            && let Some((case, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)).copied()
         {
-            let measured = measure::measure(&cases[*case], *seed)?;
-            found.lock().expect("no run panics").push((*case, *seed, measured));
+            let job = if seed == 1 && case < paper.traced() {
+                let (measured, trace) = measure::traced(&cases[case], seed)?;
+                (case, seed, measured, Some(trace))
+            } else {
+                (case, seed, measure::measure(&cases[case], seed)?, None)
+            };
+            found.lock().expect("no run panics").push(job);
             bar.step();
         }
         Ok(())
@@ -97,13 +134,18 @@ fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<
     if interrupt.has_come() {
         bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes a fifth of the time");
     }
-    let mut found = found.into_inner().expect("no run panics");
-    found.sort_by_key(|(case, seed, _)| (*case, *seed));
-    let mut runs = vec![Vec::new(); cases.len()];
-    for (case, _, measured) in found {
-        runs[case].push(measured);
+    Ok(in_order(cases.len(), found.into_inner().expect("no run panics")))
+}
+
+/// What was found, whichever run was over first.
+fn in_order(cases: usize, mut jobs: Vec<Job>) -> Found {
+    jobs.sort_by_key(|(case, seed, ..)| (*case, *seed));
+    let mut found = Found { runs: vec![Vec::new(); cases], traces: Vec::new() };
+    for (case, _, measured, trace) in jobs {
+        found.runs[case].push(measured);
+        found.traces.extend(trace);
     }
-    Ok(runs)
+    found
 }
 
 fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -116,6 +158,10 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for Claim { place, says, seen, holds } in &report.claims {
         writeln!(out, "  {} {says} ({place})", if *holds { "holds:" } else { "DOES NOT HOLD:" })?;
         writeln!(out, "      here: {seen}")?;
+    }
+    writeln!(out, "\nFigures")?;
+    for Figure { name, about, says, seen, .. } in &report.figures {
+        writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
     }
     writeln!(out, "\nThe experiments")?;
     let runs: Vec<Vec<String>> =
