@@ -10,7 +10,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use page::Folder;
 use slowpath_papers::{Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, wu};
-use slowpath_views::quantity::count;
+use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -150,7 +150,7 @@ fn in_order(cases: usize, mut jobs: Vec<Job>) -> Found {
 
 fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", report.title)?;
-    writeln!(out, "simulated; the median of {} seeds", report.seeds)?;
+    writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
     for table in &report.tables {
         print_table(table, out)?;
     }

@@ -5,7 +5,7 @@ use anyhow::{Context, bail, ensure};
 use slowpath_papers::{Cell, Claim, Drawn, Figure, Judged, Report, Series, Table, figure};
 use slowpath_views::chart::{self, Axis, Chart, Line, Look, PAGE_STYLE, Point, escaped};
 use slowpath_views::page::STYLE;
-use slowpath_views::quantity::count;
+use slowpath_views::quantity::{count, counted};
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,9 +97,9 @@ const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the lea
 
 fn made(report: &Report) -> String {
     format!(
-        "Made again by slowpath {} in the simulator; the median of {} seeds. Figures are of the first of them.",
+        "Made again by slowpath {} in the simulator; the median of {}. Figures over time are of the first seed.",
         env!("CARGO_PKG_VERSION"),
-        report.seeds
+        counted(report.seeds, "seed")
     )
 }
 
@@ -223,7 +223,7 @@ fn line(series: &Series, colour: usize) -> Line {
     };
     let name = match (series.published, series.drawn) {
         (true, _) => format!("{}, published", series.name),
-        (false, Drawn::Marks) => format!("{} ({} times)", series.name, count(series.of)),
+        (false, Drawn::Marks) => format!("{} ({})", series.name, count(series.of)),
         _ => series.name.clone(),
     };
     let each = |place: usize| {
@@ -256,4 +256,114 @@ fn runs(runs: &[(String, String)], out: &mut String) -> fmt::Result {
         writeln!(out, "<tr><th>{}</th><td><code>{}</code></td></tr>", escaped(name), escaped(command))?;
     }
     writeln!(out, "</table>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers beside them.
+    fn report() -> Report {
+        let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
+        let ours = |factor: f64| {
+            sizes.map(|size: f64| (size, [0.8, 1.0, 1.1].map(|part| part * factor * size.sqrt())))
+        };
+        let published = sizes.map(|size: f64| (size, 20.0 * size.sqrt() + 11.0));
+        let mut odd = Series::of_runs("2.6 <changed> & \"quoted\"", ours(32.0));
+        odd.y[2] = f64::NAN;
+        Report {
+            schema: "slowpath/paper/1",
+            paper: "none",
+            title: "None 2007, A <paper>",
+            seeds: 3,
+            tables: vec![Table {
+                name: "Table I",
+                about: "what was measured",
+                cells: vec![
+                    Cell::new("a row", "throughput, Mbit/s", 100.0, [90.0, 95.0, 99.0], Judged::Share),
+                    Cell::new("a row", "packets, far", 10.0, [1.0, 2.0, 3.0], Judged::Factor),
+                ],
+            }],
+            figures: vec![Figure {
+                name: "Figure 1",
+                about: "throughput over buffers",
+                x: figure::Axis::logarithmic("buffer", "KiB"),
+                y: figure::Axis::linear("throughput", "Mbit/s"),
+                series: vec![Series::of_runs("2.4", ours(20.0)), Series::published("2.4", published), odd],
+                says: "the larger the buffer, the faster",
+                seen: "so it is".to_owned(),
+            }],
+            claims: vec![Claim {
+                place: "section 1",
+                says: "larger is faster",
+                seen: "it is <not>".to_owned(),
+                holds: false,
+            }],
+            runs: vec![("a row".to_owned(), "slowpath run a.toml --set 'b={ c = 1 }'".to_owned())],
+        }
+    }
+
+    #[test]
+    fn everything_of_a_report_is_on_its_page() {
+        let page = page(&report());
+        for text in [
+            "A &lt;paper&gt;",
+            "<b>Table I</b> what was measured",
+            "<td class=\"fails\">far</td>",
+            "<td class=\"fails\">does not hold</td>",
+            "it is &lt;not&gt;",
+            "<b>Figure 1</b> throughput over buffers",
+            "buffer, KiB (logarithmic)",
+            ">throughput, Mbit/s<",
+            "the larger the buffer, the faster",
+            "2.6 &lt;changed&gt; &amp; &quot;quoted&quot;",
+            ">2.4, published<",
+            "--set 'b={ c = 1 }'",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+        // What is not known has no point, and makes no axis useless.
+        assert!(!page.contains("NaN") && page.matches("class=\"mark\"").count() == 7 + 7 + 6);
+        // Ours of 2.4 is drawn as a line, the paper's as dashes of the same colour.
+        let line = |dashes| format!("stroke=\"var(--line-0)\" stroke-dasharray=\"{dashes}\"");
+        assert!(page.contains(&line("")) && page.contains(&line("10 5")));
+    }
+
+    #[test]
+    fn the_page_needs_nothing_beside_it() {
+        let page = page(&report());
+        for word in ["http:", "https:", "src=", "@import", "url(", "<script", "<link"] {
+            assert!(!page.contains(word), "{word}");
+        }
+        assert!(page.contains("default-src 'none'"));
+        assert!(!OWN_STYLE.contains("</style") && !PAGE_STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        for (number, text) in
+            [(0.0, "0"), (0.1 + 0.2, "0.3"), (20.0, "20"), (1500.0, "1500"), (1e6, "1,000,000")]
+        {
+            assert_eq!(plain(number), text);
+        }
+    }
+
+    #[test]
+    fn only_its_own_page_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let refused = |path: &Path| Folder::open(path).err().map(|error| error.to_string());
+        let own = folder.path().join("new/own");
+        let open = || Folder::open(&own).expect("its own");
+        for _ in 0..2 {
+            assert_eq!(open().write(&report()).expect("written"), own.join(FILE));
+        }
+        assert_eq!(fs::read_dir(&own).expect("a folder").count(), 1, "nothing unfinished is left");
+        assert!(refused(&own.join(FILE)).is_some_and(|error| error.ends_with("name a folder for --html")));
+        fs::write(own.join("notes.txt"), "mine").expect("written");
+        assert!(refused(&own).is_some_and(|error| error.contains("notes.txt: is no page of this command's")));
+        let other = folder.path().join(FILE);
+        fs::write(&other, "<html>somebody else's").expect("written");
+        assert!(refused(folder.path()).is_some_and(|error| error.contains("name another folder for --html")));
+        assert_eq!(fs::read_to_string(&other).expect("still there"), "<html>somebody else's");
+    }
 }

@@ -127,15 +127,19 @@ fn told((name, queue): (&str, &Queue)) -> String {
     if queue.most == 0.0 {
         return format!("{name} is always empty");
     }
-    let share = match queue.share_not_empty() * 100.0 {
-        small if small < 0.1 => "below 0.1".to_owned(),
-        share => format!("{share:.1}"),
-    };
     let stretch = match queue.longest_stretch {
         short if short < 0.001 => String::new(),
         long => format!(", for {long:.3} s at a stretch at most"),
     };
-    format!("{name} has packets {share} % of the time{stretch}, {:.0} kB at most", queue.most / KILO)
+    format!(
+        "{name} has packets {} of the time{stretch}, {:.0} kB at most",
+        percent(queue.share_not_empty()),
+        queue.most / KILO
+    )
+}
+
+fn percent(share: f64) -> String {
+    if share < 0.001 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 
 fn plate(part: Part, trace: &Trace) -> Figure {
@@ -175,10 +179,7 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         Claim {
             place: "section 4, figures 8 and 9",
             says: "prequeue and out-of-sequence queue are empty as a rule",
-            seen: format!(
-                "each has packets {:.1} % of the time at most",
-                empty(idle).max(empty(old)) * 100.0
-            ),
+            seen: format!("each has packets {} of the time at most", percent(empty(idle).max(empty(old)))),
             holds: empty(idle).max(empty(old)) < 0.01,
         },
         Claim {
@@ -192,7 +193,7 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
             holds: backlog > 0.5,
         },
         Claim {
-            place: "section 4, receive queue of figure 9",
+            place: "section 4, figure 9, receive queue",
             says: "beside ten jobs of a make the receive queue is not near full",
             seen: taken(old),
             holds: share(&old.queues) < NEARLY_FULL,

@@ -81,7 +81,7 @@ impl Picture {
             .map(|tick| (up.place(tick), (chart.y.write)(tick)))
             .collect();
         let widest = labels.iter().map(|(_, text)| text::width(text)).fold(0.0, f64::max);
-        let (left, right) = (picture.left() + widest + 8.0, width - MARGIN - picture.room_for_names(chart));
+        let (left, right) = (picture.left() + widest + 8.0, width - picture.room_to_the_right(chart));
         let across = Scale::new(&xs, &chart.x, false, left, right);
         let area = Area { across: &across, up: &up, left, right, top, bottom };
         picture.grid(&labels, left, right);
@@ -95,9 +95,9 @@ impl Picture {
         picture.whole(chart)
     }
 
-    /// A page has its own margins.
+    /// A page has its own margins; digits of some fonts are wider than what is kept free for them.
     fn left(&self) -> f64 {
-        if self.on_page { 0.0 } else { MARGIN }
+        if self.on_page { 4.0 } else { MARGIN }
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
@@ -229,9 +229,9 @@ impl Picture {
         self.on_page && (2..=MOST_NAMED_AT_END).contains(&chart.lines.len())
     }
 
-    fn room_for_names(&self, chart: &Chart) -> f64 {
+    fn room_to_the_right(&self, chart: &Chart) -> f64 {
         if !self.has_names_at_ends(chart) {
-            return 0.0;
+            return MARGIN;
         }
         named_at_end(&chart.lines).map(|(_, line)| text::width(&line.name)).fold(0.0, f64::max) + 14.0
     }
@@ -299,7 +299,7 @@ impl Picture {
 
     fn whole(self, chart: &Chart) -> String {
         let width = self.width;
-        let height = self.y + if self.on_page { -LINE / 2.0 } else { MARGIN / 2.0 };
+        let height = self.y + if self.on_page { -LINE * 0.75 } else { MARGIN / 2.0 };
         let size = format!("viewBox=\"0 0 {width:.0} {height:.0}\"");
         if self.on_page {
             let title = escaped(&chart.title);

@@ -25,7 +25,7 @@ pub(super) const ONE: f64 = 3.0;
 pub(super) const FILE_STYLE: &str = "<style>.title{font-size:15px;font-weight:600}.faint{fill:#555c64}\
     .grid{stroke:#dcdad5;fill:none}.line{fill:none;stroke-width:2;stroke-linejoin:round}\
     .mark{stroke:#fff;stroke-width:.8}.one{fill:none;stroke-width:1;stroke-opacity:.75}\
-    .letter{font-weight:700;text-anchor:middle}</style>\n\
+    .letter{font-weight:700;text-anchor:middle}.thin{stroke-width:1.2}.leader{fill:none}</style>\n\
     <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
 
 /// What a page needs once for all the pictures in it, beside the variables of the report's own style.
@@ -36,7 +36,7 @@ pub const PAGE_STYLE: &str = "\
 --line-4:#f0ad1a;--line-5:#8fd3f7;--line-6:#e8e6e1;--line-7:#9aa3ac}}
 .chart{display:block;width:100%;height:auto;fill:var(--ink);font:12px system-ui,'DejaVu Sans',Arial,sans-serif}
 .chart .faint{fill:var(--faint)}.chart .grid{stroke:var(--grid);fill:none}
-.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}.chart .thin{stroke-width:1.3}
+.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}.chart .thin{stroke-width:1.2}
 .chart .mark{stroke:var(--raised);stroke-width:.8}.chart .one{fill:none;stroke-width:1;stroke-opacity:.75}
 .chart .leader{fill:none;stroke-width:1;stroke-opacity:.5}
 .chart .letter{font-weight:700;text-anchor:middle;paint-order:stroke;stroke:var(--raised);stroke-width:2.5px}
