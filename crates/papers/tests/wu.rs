@@ -177,3 +177,20 @@ fn the_backlog_stands_while_the_sender_times_out() {
     assert!((100e3..200e3).contains(&busy.queues.backlog.most), "{}", busy.queues.backlog.most);
     assert!(busy.sequence.longest_pause > 1.0 && idle.sequence.longest_pause < 0.1);
 }
+
+#[test]
+fn the_handbook_says_what_the_figures_show() {
+    let handbook = include_str!("../../../docs/src/wu.md");
+    let [idle, old, new] = [0, 1, 2].map(|case| &FOUND.1[case]);
+    for trace in [idle, old, new] {
+        let mean = format!("{:.0} of 80 MB in the mean", trace.queues.receive.mean() / 1e6);
+        assert!(handbook.contains(&mean), "{mean}");
+    }
+    let again = [
+        format!("none, and {}", old.sequence.sent_again),
+        format!("{} are sent again", new.sequence.sent_again),
+    ];
+    again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
+    assert_eq!(new.sequence.zero_windows, 4);
+    assert_eq!(u64::from(FOUND.0[1][0].timeouts), old.sequence.sent_again, "one for each timeout");
+}
