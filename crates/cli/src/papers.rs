@@ -21,7 +21,7 @@ const HELP: &str = "\
 Each experiment is a scenario in the simulator, run with several seeds; what is shown is the median, and beside it the \
 least and the most. Where a paper does not say what its machines took for a packet, one of its own cells is used to find \
 out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
-experiment by itself. Figures are made of the first seed's runs: --html draws them, --json has their points.
+experiment by itself. Figures over time are of the first seed's runs; --html draws all of them, --json has their points.
 
 Examples:
   slowpath papers wu
@@ -159,7 +159,7 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {} {says} ({place})", if *holds { "holds:" } else { "DOES NOT HOLD:" })?;
         writeln!(out, "      here: {seen}")?;
     }
-    writeln!(out, "\nFigures")?;
+    writeln!(out, "\nFigures, which --html draws")?;
     for Figure { name, about, says, seen, .. } in &report.figures {
         writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
     }
