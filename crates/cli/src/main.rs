@@ -17,6 +17,7 @@ mod man;
 mod measured;
 mod on_kernel;
 mod papers;
+mod parallel;
 mod recording;
 mod run;
 mod scenario;

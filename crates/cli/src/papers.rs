@@ -1,26 +1,31 @@
 //! `slowpath papers`: published experiments made again.
 
+mod page;
+
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
+use crate::parallel;
 use crate::transfers::align;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use slowpath_papers::{Case, Cell, Claim, Judged, Measured, Report, Table, measure, wu};
-use slowpath_views::quantity::count;
+use page::Folder;
+use slowpath_papers::{
+    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, weigle, wu,
+};
+use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::path::PathBuf;
 
 const HELP: &str = "\
 Each experiment is a scenario in the simulator, run with several seeds; what is shown is the median, and beside it the \
 least and the most. Where a paper does not say what its machines took for a packet, one of its own cells is used to find \
 out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
-experiment by itself.
+experiment by itself. Figures over time are of the first seed's runs; --html draws all of them, --json has their points.
 
 Examples:
   slowpath papers wu
+  slowpath papers wu --html wu
+  slowpath papers weigle --html weigle
   slowpath papers wu --seeds 1 --json";
 
 /// Arguments of `papers`.
@@ -30,12 +35,15 @@ pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]
     paper: Paper,
-    /// How often to run each experiment, each time with another seed
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    seeds: u64,
+    /// How often to run each experiment, each time with another seed; without it, five times for wu, three for weigle
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: Option<u64>,
     /// Print JSON (schema slowpath/paper/1) instead of text
     #[arg(long)]
     json: bool,
+    /// Also write a page with the tables and claims, and with the figures drawn, as index.html in a folder
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    html: Option<PathBuf>,
 }
 
 /// A paper, by its short name.
@@ -43,24 +51,53 @@ pub struct Papers {
 enum Paper {
     /// Wu and Crawford 2007, Potential performance bottleneck in Linux TCP
     Wu,
+    /// Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: a thousand experiments
+    Weigle,
 }
 
 impl Paper {
-    fn cases(self) -> Vec<Case> {
+    /// How often each experiment is run where nobody says.
+    const fn seeds(self) -> u64 {
         match self {
-            Self::Wu => wu::cases(),
+            Self::Wu => 5,
+            Self::Weigle => 3,
         }
     }
 
-    fn report(self, runs: &[Vec<Measured>]) -> Report {
+    fn cases(self) -> Vec<Case> {
         match self {
-            Self::Wu => wu::report(runs),
+            Self::Wu => wu::cases(),
+            Self::Weigle => weigle::cases(),
+        }
+    }
+
+    /// How many of the cases, from the first on, are traced in a run for the paper's figures.
+    fn traced(self) -> usize {
+        match self {
+            Self::Wu => wu::TRACED,
+            Self::Weigle => 0,
+        }
+    }
+
+    fn report(self, found: &Found) -> Report {
+        match self {
+            Self::Wu => wu::report(&found.runs, &found.traces),
+            Self::Weigle => weigle::report(&found.runs),
         }
     }
 }
 
+/// What was found in the runs of all cases.
+struct Found {
+    runs: Vec<Vec<Measured>>,
+    /// Of the first run of each case that is traced.
+    traces: Vec<Trace>,
+}
+
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
-    let report = args.paper.report(&measure_all(&args.paper.cases(), args.seeds, console)?);
+    let folder = args.html.as_deref().map(Folder::open).transpose()?;
+    let report = args.paper.report(&find(args.paper, args.seeds.unwrap_or(args.paper.seeds()), console)?);
+    let page = folder.map(|folder| folder.write(&report)).transpose()?;
     let mut out = console::stdout();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -69,46 +106,40 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
         print(&report, &mut out)?;
     }
     out.flush()?;
+    if let Some(page) = page {
+        // Standard output may be a document.
+        eprintln!("the page is {}", page.display());
+    }
     Ok(Outcome::Whole)
 }
 
 /// Runs every case with every seed, on all CPUs.
-fn measure_all(cases: &[Case], seeds: u64, console: &Console) -> anyhow::Result<Vec<Vec<Measured>>> {
-    let interrupt = Interrupt::listen()?;
-    let jobs: Vec<(usize, u64)> =
-        (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (case, seed))).collect();
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let bar = console.steps("experiment", jobs.len(), 0);
-    let work = || -> anyhow::Result<()> {
-        while !interrupt.has_come()
-            && let Some((case, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let measured = measure::measure(&cases[*case], *seed)?;
-            found.lock().expect("no run panics").push((*case, *seed, measured));
-            bar.step();
-        }
-        Ok(())
+fn find(paper: Paper, seeds: u64, console: &Console) -> anyhow::Result<Found> {
+    let cases = paper.cases();
+    let jobs: Vec<(u64, usize)> =
+        (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
+    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<(Measured, Option<Trace>)> {
+        Ok(if *seed == 1 && *case < paper.traced() {
+            let (measured, trace) = measure::traced(&cases[*case], *seed)?;
+            (measured, Some(trace))
+        } else {
+            (measure::measure(&cases[*case], *seed)?, None)
+        })
     };
-    let cpus = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("no run panics"))
-    })?;
-    if interrupt.has_come() {
-        bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes a fifth of the time");
+    let Some(done) = parallel::each("experiment", &jobs, console, work)? else {
+        bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes the least time");
+    };
+    let mut found = Found { runs: vec![Vec::new(); cases.len()], traces: Vec::new() };
+    for ((_, case), (measured, trace)) in jobs.iter().zip(done) {
+        found.runs[*case].push(measured);
+        found.traces.extend(trace);
     }
-    let mut found = found.into_inner().expect("no run panics");
-    found.sort_by_key(|(case, seed, _)| (*case, *seed));
-    let mut runs = vec![Vec::new(); cases.len()];
-    for (case, _, measured) in found {
-        runs[case].push(measured);
-    }
-    Ok(runs)
+    Ok(found)
 }
 
 fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", report.title)?;
-    writeln!(out, "simulated; the median of {} seeds", report.seeds)?;
+    writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
     for table in &report.tables {
         print_table(table, out)?;
     }
@@ -117,11 +148,14 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {} {says} ({place})", if *holds { "holds:" } else { "DOES NOT HOLD:" })?;
         writeln!(out, "      here: {seen}")?;
     }
+    writeln!(out, "\nFigures, which --html draws")?;
+    for Figure { name, about, says, seen, .. } in &report.figures {
+        writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
+    }
     writeln!(out, "\nThe experiments")?;
-    let runs: Vec<Vec<String>> =
-        report.runs.iter().map(|(name, command)| vec![format!("  {name}"), command.clone()]).collect();
-    for run in runs {
-        writeln!(out, "{:14}{}", run[0], run[1])?;
+    let width = report.runs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, command) in &report.runs {
+        writeln!(out, "  {name:width$}  {command}")?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
+use crate::parallel;
 use crate::transfers::align;
 use anyhow::bail;
 use clap::Args;
@@ -12,9 +12,6 @@ use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{self, Kind, Path, Technique};
 use std::io::{self, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -145,40 +142,19 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
 
 /// Runs every technique, on all CPUs.
 fn compare(path: &Path, console: &Console) -> anyhow::Result<Vec<Compared>> {
-    let interrupt = Interrupt::listen()?;
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let bar = console.steps("technique", Technique::ALL.len(), 0);
-    let work = || -> anyhow::Result<()> {
-        while !interrupt.has_come()
-            && let Some(technique) = Technique::ALL.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let outcome = tunings::measure(*technique, path)?;
-            found.lock().expect("no run panics").push((*technique, outcome));
-            bar.step();
-        }
-        Ok(())
-    };
-    let cpus = thread::available_parallelism().map_or(1, usize::from).min(Technique::ALL.len());
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("no run panics"))
-    })?;
-    if interrupt.has_come() {
+    let work = |technique: &Technique| Ok(tunings::measure(*technique, path)?);
+    let Some(outcomes) = parallel::each("technique", &Technique::ALL, console, work)? else {
         bail!("interrupted: the techniques are compared together; a smaller --amount takes less time");
-    }
-    let found = found.into_inner().expect("no run panics");
-    let of = |technique: Technique| {
-        let outcome = found.iter().find(|(other, _)| *other == technique).map(|(_, outcome)| *outcome);
-        Compared {
-            technique,
-            name: technique.name(),
-            does: technique.does(),
-            kind: technique.kind(),
-            outcome: outcome.unwrap_or_default(),
-            command: technique.case(path).command(),
-        }
     };
-    Ok(Technique::ALL.into_iter().map(of).collect())
+    let compared = Technique::ALL.into_iter().zip(outcomes).map(|(technique, outcome)| Compared {
+        technique,
+        name: technique.name(),
+        does: technique.does(),
+        kind: technique.kind(),
+        outcome,
+        command: technique.case(path).command(),
+    });
+    Ok(compared.collect())
 }
 
 fn print(path: &Path, techniques: &[Compared], out: &mut impl Write) -> io::Result<()> {

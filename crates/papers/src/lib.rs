@@ -1,7 +1,8 @@
 //! Published experiments made again: what a paper says beside what comes out here.
 //!
 //! A paper is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
-//! was [measured](mod@measure) in all of their runs. Of a testbed whose costs nobody has written down, one cell of the
+//! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
+//! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
 //!
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.

@@ -45,6 +45,10 @@ pub struct Queue {
     pub course: Course,
     /// The longest that it was seen.
     pub most: f64,
+    /// For how long it had something at a stretch, at most, in seconds.
+    pub longest_stretch: f64,
+    /// Since when it has something.
+    since: Option<f64>,
     sum: f64,
     seen: u64,
     not_empty: u64,
@@ -73,7 +77,15 @@ pub struct Sequence {
 
 impl Queue {
     fn new(span: [f64; 2]) -> Self {
-        Self { course: Course::new(span, Course::USUAL), most: 0.0, sum: 0.0, seen: 0, not_empty: 0 }
+        Self {
+            course: Course::new(span, Course::USUAL),
+            most: 0.0,
+            longest_stretch: 0.0,
+            since: None,
+            sum: 0.0,
+            seen: 0,
+            not_empty: 0,
+        }
     }
 
     fn push(&mut self, at: f64, length: f64) {
@@ -81,7 +93,11 @@ impl Queue {
         self.most = self.most.max(length);
         self.sum += length;
         self.seen += 1;
-        self.not_empty += u64::from(length > 0.0);
+        self.since = if length > 0.0 { self.since.or(Some(at)) } else { None };
+        if let Some(since) = self.since {
+            self.not_empty += 1;
+            self.longest_stretch = self.longest_stretch.max(at - since);
+        }
     }
 
     /// Its mean length.

@@ -1,11 +1,13 @@
 //! Wu and Crawford 2007, Potential performance bottleneck in Linux TCP: packets that wait on prequeue and backlog while the
 //! process that is to see to them is off the CPU, and a change to the scheduler of Linux 2.6.14.
 
-use crate::Case;
 pub mod equations;
+mod figures;
 
+use crate::Case;
 use crate::measure::{Measured, spread};
 use crate::report::{Cell, Claim, Judged, Report, Table};
+use crate::trace::Trace;
 
 const FILE: &str = "scenarios/wu/receiver.toml";
 const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
@@ -41,8 +43,13 @@ pub fn cases() -> Vec<Case> {
     .collect()
 }
 
-/// The paper's tables and claims beside what was measured in the runs of each case.
-pub fn report(runs: &[Vec<Measured>]) -> Report {
+/// The cases of which the paper has figures: the first ones. One run of each is to be
+/// [traced](crate::measure::traced).
+pub const TRACED: usize = 3;
+
+/// The paper's tables, figures and claims beside what was measured in the runs of each case, and traced in one of the
+/// first [`TRACED`].
+pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
     let described = cases().iter().map(|case| (case.name.clone(), case.command())).collect();
     Report {
         schema: "slowpath/paper/1",
@@ -56,8 +63,8 @@ pub fn report(runs: &[Vec<Measured>]) -> Report {
             waits("Table VI", runs, &VI),
             fairness(runs),
         ],
-        figures: Vec::new(),
-        claims: claims(runs),
+        figures: figures::figures(traces),
+        claims: claims(runs).into_iter().chain(figures::claims(traces)).collect(),
         runs: described,
     }
 }

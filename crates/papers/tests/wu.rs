@@ -1,15 +1,25 @@
 //! What wu's experiments come to here.
 
-use slowpath_papers::{Judged, Measured, Report, measure, wu};
+use slowpath_papers::{Drawn, Figure, Judged, Measured, Report, Series, Trace, measure, wu};
 use std::sync::LazyLock;
 
-/// One run of each experiment.
-static RUNS: LazyLock<Vec<Vec<Measured>>> = LazyLock::new(|| {
-    let run = |case| measure::measure(&case, 1).unwrap_or_else(|error| panic!("{error}"));
-    wu::cases().into_iter().map(|case| vec![run(case)]).collect()
+/// One run of each experiment, and what those looked like over time of which the paper has figures.
+static FOUND: LazyLock<(Vec<Vec<Measured>>, Vec<Trace>)> = LazyLock::new(|| {
+    let (mut runs, mut traces) = (Vec::new(), Vec::new());
+    for (number, case) in wu::cases().iter().enumerate() {
+        let run = if number < wu::TRACED {
+            let (run, trace) = measure::traced(case, 1).unwrap_or_else(|error| panic!("{error}"));
+            traces.push(trace);
+            run
+        } else {
+            measure::measure(case, 1).unwrap_or_else(|error| panic!("{error}"))
+        };
+        runs.push(vec![run]);
+    }
+    (runs, traces)
 });
 
-static REPORT: LazyLock<Report> = LazyLock::new(|| wu::report(&RUNS));
+static REPORT: LazyLock<Report> = LazyLock::new(|| wu::report(&FOUND.0, &FOUND.1));
 
 /// Whoever changes the machine's costs, or what a packet costs, has to fit the one factor again
 /// (`slowpath_scenario::machines::WU_RECEIVER_PERCENT`).
@@ -58,7 +68,7 @@ fn what_table_vii_has_comes_out_of_the_mechanism() {
 
 #[test]
 fn every_packet_is_in_a_class_and_none_is_lost() {
-    for (case, runs) in wu::cases().iter().zip(&*RUNS) {
+    for (case, runs) in wu::cases().iter().zip(&FOUND.0) {
         for run in runs {
             assert_eq!(run.lost, 0, "{}", case.name);
             // What was read has been processed, and what was processed had been written, nearly all of it in full segments.
@@ -83,4 +93,105 @@ fn what_the_paper_is_about_is_seen() {
     holds("section 4, figure 8");
     holds("section 4, plate 1 and table IV");
     holds("section 5, table VII");
+    holds("section 4, figures 8 and 9");
+    holds("section 4, figure 9");
+    holds("section 5, figure 10");
+    holds("section 4, plate 1");
+}
+
+/// The figures are of the very runs that the tables are of.
+#[test]
+fn who_traces_a_run_changes_nothing_in_it() {
+    for (case, runs) in wu::cases().iter().zip(&FOUND.0).take(wu::TRACED) {
+        let alone = measure::measure(case, 1).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(alone, runs[0], "{}", case.name);
+    }
+}
+
+#[test]
+fn traces_agree_with_what_was_measured() {
+    for (trace, runs) in FOUND.1.iter().zip(&FOUND.0) {
+        let (queues, sequence, run) = (&trace.queues, &trace.sequence, &runs[0]);
+        assert_eq!(
+            sequence.sent_again,
+            u64::from(run.retransmits),
+            "what the capture shows is what was counted"
+        );
+        assert_eq!(sequence.again.marks("", 'R').of, sequence.sent_again);
+        assert_eq!(sequence.closed.marks("", 'Z').of, sequence.zero_windows);
+        assert_eq!(queues.out_of_order.most, 0.0, "nothing was lost");
+        assert_eq!(queues.limit, 80e6, "the kernel doubles what SO_RCVBUF asks for");
+        // One packet more than the limit is taken (`tcp_try_rmem_schedule`).
+        assert!(queues.receive.most <= queues.limit + 4096.0, "{}", queues.receive.most);
+        let last = |series: Series| *series.y.last().expect("a point");
+        let acknowledged = last(sequence.acknowledged.series("", Drawn::Steps));
+        let sent = sequence.sent.series("", Drawn::Course).y.into_iter().fold(0.0, f64::max);
+        // What a call has handed over is told when it returns.
+        let written = run.written as f64 + 8192.0;
+        assert!(run.read as f64 <= acknowledged && acknowledged <= written, "{run:?}");
+        assert!(acknowledged <= sent + 1448.0 && sent <= written, "{acknowledged} {sent}");
+        // What is acknowledged and not read lies in the receive queue, as data: packets take more memory.
+        let unread = acknowledged - run.read as f64;
+        let memory = last(queues.receive.course.series("", Drawn::Course));
+        assert!((1.0..2.0).contains(&(memory / unread)), "{memory} for {unread}");
+        let window = sequence.window.series("", Drawn::Steps);
+        assert!(window.y.windows(2).all(|two| two[0] <= two[1]), "the window is never taken back");
+    }
+}
+
+#[test]
+fn every_figure_of_the_paper_is_there_and_bounded() {
+    let names: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
+    assert_eq!(
+        names,
+        [
+            "Figure 8, receive queue",
+            "Figure 8, other queues",
+            "Figure 9, receive queue",
+            "Figure 9, other queues",
+            "Figure 10, receive queue",
+            "Figure 10, other queues",
+            "Plate 1(a)",
+            "Plates 1(b) and 2(a)",
+            "Plate 2(b)",
+        ]
+    );
+    for Figure { name, x, y, series, .. } in &REPORT.figures {
+        assert_eq!((x.unit, x.logarithmic, y.logarithmic), ("s", false, false), "{name}");
+        for Series { name: of, x, y, of: values, .. } in series {
+            assert_eq!(x.len(), y.len());
+            assert!(x.len() <= 960 && x.len() as u64 <= *values, "{name}, {of}: {} points", x.len());
+            assert!(x.is_sorted() && x.iter().all(|x| (0.0..=20.0).contains(x)), "{name}, {of}");
+            assert!(y.iter().all(|y| y.is_finite() && *y >= 0.0), "{name}, {of}");
+        }
+    }
+}
+
+/// While the process is off the CPU with the socket locked, the backlog holds what the sender could send, and then only
+/// what it sends again: section 4's explanation, to be seen in figure 9 and plate 1(b).
+#[test]
+fn the_backlog_stands_while_the_sender_times_out() {
+    let [idle, busy] = [0, 1].map(|case| &FOUND.1[case]);
+    assert!(idle.queues.backlog.longest_stretch < 0.01, "{}", idle.queues.backlog.longest_stretch);
+    assert!(busy.queues.backlog.longest_stretch > 1.0, "{}", busy.queues.backlog.longest_stretch);
+    // The sender's buffer of 128 KiB (2.6.14's tcp_wmem) bounds what is in flight.
+    assert!((100e3..200e3).contains(&busy.queues.backlog.most), "{}", busy.queues.backlog.most);
+    assert!(busy.sequence.longest_pause > 1.0 && idle.sequence.longest_pause < 0.1);
+}
+
+#[test]
+fn the_handbook_says_what_the_figures_show() {
+    let handbook = include_str!("../../../docs/src/wu.md");
+    let [idle, old, new] = [0, 1, 2].map(|case| &FOUND.1[case]);
+    for trace in [idle, old, new] {
+        let mean = format!("{:.0} of 80 MB in the mean", trace.queues.receive.mean() / 1e6);
+        assert!(handbook.contains(&mean), "{mean}");
+    }
+    let again = [
+        format!("none, and {}", old.sequence.sent_again),
+        format!("{} are sent again", new.sequence.sent_again),
+    ];
+    again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
+    assert_eq!(new.sequence.zero_windows, 4);
+    assert_eq!(u64::from(FOUND.0[1][0].timeouts), old.sequence.sent_again, "one for each timeout");
 }

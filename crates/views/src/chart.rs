@@ -1,12 +1,17 @@
-//! Lines over numbers as a picture: an SVG file that needs nothing beside it.
+//! Lines over numbers as a picture: an SVG file that needs nothing beside it, or a part of a page.
 //!
 //! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
-//! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of ten is shown on a logarithmic scale.
+//! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of
+//! ten is shown on a logarithmic scale, unless the axis says otherwise.
 
 mod draw;
+mod look;
 mod scale;
+mod text;
 
-pub use draw::svg;
+pub use draw::{inline, svg};
+pub use look::PAGE_STYLE;
+pub use text::escaped;
 
 /// A picture.
 #[derive(Clone, Debug)]
@@ -32,6 +37,10 @@ pub struct Axis {
     pub write: fn(f64) -> String,
     /// Whether round numbers are those of the binary units.
     pub binary: bool,
+    /// Whether the scale is logarithmic; `None` leaves it to the numbers.
+    pub logarithmic: Option<bool>,
+    /// What is marked to the right: round numbers, instead of the values that there are.
+    pub round: bool,
 }
 
 /// A line, from the least `x` to the greatest.
@@ -41,6 +50,23 @@ pub struct Line {
     pub name: String,
     /// Where it goes.
     pub points: Vec<Point>,
+    /// How it is drawn.
+    pub look: Look,
+    /// Its colour, by number, and whether it is dashed; `None` gives it what other lines have not.
+    pub stroke: Option<(usize, bool)>,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// With a mark at each point.
+    Marked,
+    /// Without.
+    Plain,
+    /// As steps: a value holds until the next point.
+    Steps,
+    /// Not at all: there is this letter at each point.
+    Letters(char),
 }
 
 /// A point of a line.

@@ -8,7 +8,7 @@ use super::table::last_part;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use slowpath_views::chart::{self, Axis, Chart, Line, MOST_LINES, Point};
+use slowpath_views::chart::{self, Axis, Chart, Line, Look, MOST_LINES, Point};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ impl Drawing<'_> {
                 let name = if both { [name.as_str(), place].join(" ").trim().to_owned() } else { name };
                 match lines.iter_mut().find(|line| line.name == name) {
                     Some(line) => line.points.push(point),
-                    None => lines.push(Line { name, points: vec![point] }),
+                    None => lines.push(Line { name, points: vec![point], look: Look::Marked, stroke: None }),
                 }
             }
         }
@@ -122,11 +122,15 @@ impl Drawing<'_> {
                 title: self.x.key.clone(),
                 write: self.x.kind.write(),
                 binary: self.x.kind == Kind::Data,
+                logarithmic: None,
+                round: false,
             },
             y: Axis {
                 title: self.y.meaning.to_owned(),
                 write: self.y.write_on_axis,
                 binary: self.y.column == "data_bytes",
+                logarithmic: None,
+                round: false,
             },
             lines,
         }

@@ -1,62 +1,43 @@
 //! The picture itself.
 
+use super::look::{self, FILE_STYLE, ONE, Stroke, shape};
 use super::scale::Scale;
-use super::{Chart, Line, Point};
+use super::text::{self, LINE, escaped, wrapped};
+use super::{Chart, Line, Look, Point};
 use std::fmt::Write;
 
-const WIDTH: f64 = 860.0;
-/// Of the area between the axes.
-const HEIGHT: f64 = 380.0;
+/// Width, and height of the area between the axes: in a file, and on a page, which has several pictures side by side.
+const SIZE: [f64; 2] = [860.0, 380.0];
+const SIZE_ON_PAGE: [f64; 2] = [660.0, 240.0];
 const MARGIN: f64 = 24.0;
-/// The line height of what is written, and the width that is kept free for a letter of it: wider than most fonts are.
-const LINE: f64 = 18.0;
-const LETTER: f64 = 7.2;
-/// Distance between what is written along the axes.
+/// Distance between what is written along the axes: upwards, and to the right between two round numbers.
 const APART: f64 = 26.0;
+const APART_ACROSS: f64 = 60.0;
 /// Letters in a line of the title and of the remarks.
 const LETTERS: usize = 110;
-
-/// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
-/// Neighbours have others, so that of two lines that lie on each other both show.
-const DASHES: [&str; 3] = ["", "10 5", "3 4"];
-/// Half the size of a mark: large and small in turns, likewise.
-const MARKS: [f64; 2] = [5.2, 3.6];
-/// Of a single run's.
-const ONE: f64 = 3.0;
+/// More lines than these have a legend, and no names at their ends.
+const MOST_NAMED_AT_END: usize = 8;
 
 /// The picture as a file.
 pub fn svg(chart: &Chart) -> String {
-    let points = || chart.lines.iter().flat_map(|line| &line.points);
-    let xs: Vec<f64> = points().map(|point| point.x).collect();
-    let ys: Vec<f64> = points().flat_map(|point| point.each.iter().copied().chain([point.y])).collect();
-    let mut picture = Picture { body: String::new(), y: MARGIN };
-    picture.heading(chart);
-    if xs.is_empty() {
-        picture.text(MARGIN, "There is nothing to show.", "");
-        return picture.whole();
-    }
-    let top = picture.y + 4.0;
-    let bottom = top + HEIGHT;
-    let up = Scale::new(&ys, &chart.y, true, bottom, top);
-    let labels: Vec<(f64, String)> =
-        up.ticks(&chart.y, APART).into_iter().map(|tick| (up.place(tick), (chart.y.write)(tick))).collect();
-    let widest = labels.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
-    let (left, right) = (MARGIN + widest + 8.0, WIDTH - MARGIN);
-    let across = Scale::new(&xs, &chart.x, false, left, right);
-    picture.grid(&labels, left, right);
-    picture.values_across(chart, &xs, &across, (top, bottom));
-    picture.y = bottom + LINE;
-    let title = axis_title(&chart.x.title, &across);
-    picture.centred((left + right) / 2.0, &title);
-    for (number, line) in chart.lines.iter().enumerate() {
-        picture.line(chart, line, number, (&across, &up));
-    }
-    if chart.lines.len() > 1 {
-        picture.legend(&chart.lines, left, right);
-    }
-    picture.whole()
+    Picture::of(chart, false)
+}
+
+/// The picture as a part of a page that has [`PAGE_STYLE`](super::PAGE_STYLE): title and remarks are the page's to show,
+/// colours follow its ground, and lines have their names at their ends.
+pub fn inline(chart: &Chart) -> String {
+    Picture::of(chart, true)
+}
+
+/// Where points lie.
+#[derive(Clone, Copy)]
+struct Area<'a> {
+    across: &'a Scale,
+    up: &'a Scale,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
 }
 
 fn axis_title(title: &str, scale: &Scale) -> String {
@@ -67,17 +48,58 @@ fn axis_title(title: &str, scale: &Scale) -> String {
     }
 }
 
-fn width(text: &str) -> f64 {
-    text.chars().count() as f64 * LETTER
-}
-
 /// What is drawn so far, and where the next line goes.
 struct Picture {
     body: String,
     y: f64,
+    on_page: bool,
+    width: f64,
 }
 
 impl Picture {
+    fn of(chart: &Chart, on_page: bool) -> String {
+        let points = || chart.lines.iter().flat_map(|line| &line.points);
+        let xs: Vec<f64> = points().map(|point| point.x).collect();
+        let ys: Vec<f64> = points().flat_map(|point| point.each.iter().copied().chain([point.y])).collect();
+        let ([width, height], y) = if on_page { (SIZE_ON_PAGE, LINE * 0.75) } else { (SIZE, MARGIN) };
+        let mut picture = Self { body: String::new(), y, on_page, width };
+        if !on_page {
+            picture.heading(chart);
+        }
+        if xs.is_empty() {
+            picture.text(picture.left(), "There is nothing to show.", "");
+            return picture.whole(chart);
+        }
+        let upwards = |bottom, top| Scale::new(&ys, &chart.y, true, bottom, top);
+        picture.text(picture.left(), &axis_title(&chart.y.title, &upwards(1.0, 0.0)), "");
+        let top = picture.y + 4.0;
+        let bottom = top + height;
+        let up = upwards(bottom, top);
+        let labels: Vec<(f64, String)> = up
+            .ticks(&chart.y, APART)
+            .into_iter()
+            .map(|tick| (up.place(tick), (chart.y.write)(tick)))
+            .collect();
+        let widest = labels.iter().map(|(_, text)| text::width(text)).fold(0.0, f64::max);
+        let (left, right) = (picture.left() + widest + 8.0, width - picture.room_to_the_right(chart));
+        let across = Scale::new(&xs, &chart.x, false, left, right);
+        let area = Area { across: &across, up: &up, left, right, top, bottom };
+        picture.grid(&labels, left, right);
+        picture.values_across(chart, &xs, area);
+        picture.y = bottom + LINE;
+        picture.centred((left + right) / 2.0, &axis_title(&chart.x.title, &across));
+        for (number, line) in chart.lines.iter().enumerate() {
+            picture.line(chart, line, number, area);
+        }
+        picture.names(chart, area);
+        picture.whole(chart)
+    }
+
+    /// A page has its own margins; digits of some fonts are wider than what is kept free for them.
+    fn left(&self) -> f64 {
+        if self.on_page { 4.0 } else { MARGIN }
+    }
+
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
         // A String takes all.
         let _ = self.body.write_fmt(element);
@@ -95,7 +117,7 @@ impl Picture {
         self.text(x, text, " text-anchor=\"middle\"");
     }
 
-    /// Title, remarks, and what lies upwards.
+    /// Title and remarks.
     fn heading(&mut self, chart: &Chart) {
         for line in wrapped(&chart.title, LETTERS * 4 / 5) {
             self.text(MARGIN, &line, " class=\"title\"");
@@ -104,15 +126,6 @@ impl Picture {
             self.text(MARGIN, &line, " class=\"faint\"");
         }
         self.y += LINE / 2.0;
-        let ys: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.y).collect();
-        let title = if ys.is_empty() {
-            chart.y.title.clone()
-        } else {
-            let all = chart.lines.iter().flat_map(|line| &line.points).flat_map(|point| &point.each);
-            let all: Vec<f64> = all.copied().chain(ys).collect();
-            axis_title(&chart.y.title, &Scale::new(&all, &chart.y, true, 1.0, 0.0))
-        };
-        self.text(MARGIN, &title, "");
     }
 
     fn grid(&mut self, labels: &[(f64, String)], left: f64, right: f64) {
@@ -126,19 +139,20 @@ impl Picture {
         }
     }
 
-    /// The values that were tried, each with its name where there is room.
-    fn values_across(&mut self, chart: &Chart, xs: &[f64], across: &Scale, (top, bottom): (f64, f64)) {
-        let mut values = xs.to_vec();
+    /// The values that were tried, or round numbers, each with its name where there is room.
+    fn values_across(&mut self, chart: &Chart, xs: &[f64], area: Area<'_>) {
+        let mut values = if chart.x.round { area.across.ticks(&chart.x, APART_ACROSS) } else { xs.to_vec() };
         values.sort_by(f64::total_cmp);
         values.dedup();
+        let (top, bottom) = (area.top, area.bottom);
         let mut free = 0.0;
         for value in values {
-            let x = across.place(value);
+            let x = area.across.place(value);
             self.add(format_args!("<path class=\"grid\" d=\"M{x:.1} {top:.1}V{:.1}\"/>", bottom + 5.0));
             let text = (chart.x.write)(value);
-            let half = width(&text) / 2.0;
+            let half = text::width(&text) / 2.0;
             // The last one may reach over the edge of the area, not over that of the picture.
-            let middle = x.min(WIDTH - half - 4.0);
+            let middle = x.min(self.width - half - 4.0);
             if middle - half < free {
                 continue;
             }
@@ -152,25 +166,40 @@ impl Picture {
         self.y = bottom;
     }
 
-    fn line(&mut self, chart: &Chart, line: &Line, number: usize, (across, up): (&Scale, &Scale)) {
-        let colour = COLOURS[number % COLOURS.len()];
-        let places: Vec<String> = line
-            .points
-            .iter()
-            .map(|point| format!("{:.1} {:.1}", across.place(point.x), up.place(point.y)))
-            .collect();
-        let dashes = DASHES[number % DASHES.len()];
+    fn stroke(&self, line: &Line, number: usize) -> Stroke {
+        look::stroke(number, line.stroke, self.on_page)
+    }
+
+    fn line(&mut self, chart: &Chart, line: &Line, number: usize, area: Area<'_>) {
+        let places = line.points.iter().map(|point| [area.across.place(point.x), area.up.place(point.y)]);
+        let places: Vec<[f64; 2]> = places.collect();
+        let stroke = self.stroke(line, number);
+        match line.look {
+            Look::Letters(letter) => self.letters(&places, letter, stroke.colour),
+            Look::Steps => self.path(&steps(&places), "line thin", stroke),
+            Look::Plain => self.path(&straight(&places), "line thin", stroke),
+            Look::Marked => {
+                self.path(&straight(&places), "line", stroke);
+                self.marks(chart, line, number, area);
+            }
+        }
+    }
+
+    fn path(&mut self, d: &str, class: &str, Stroke { colour, dashes, .. }: Stroke) {
         self.add(format_args!(
-            "<path class=\"line\" stroke=\"{colour}\" stroke-dasharray=\"{dashes}\" d=\"M{}\"/>",
-            places.join("L")
+            "<path class=\"{class}\" stroke=\"{colour}\" stroke-dasharray=\"{dashes}\" d=\"{d}\"/>"
         ));
+    }
+
+    fn marks(&mut self, chart: &Chart, line: &Line, number: usize, area: Area<'_>) {
+        let Stroke { colour, mark, .. } = self.stroke(line, number);
         for Point { x, y, each } in &line.points {
-            let at = across.place(*x);
+            let at = area.across.place(*x);
             for one in each.iter().filter(|_| each.len() > 1) {
-                let mark = shape(number, at, up.place(*one), ONE);
+                let mark = shape(number, at, area.up.place(*one), ONE);
                 self.add(format_args!("<path class=\"one\" stroke=\"{colour}\" d=\"{mark}\"/>"));
             }
-            let mark = shape(number, at, up.place(*y), MARKS[number % 2]);
+            let mark = shape(number, at, area.up.place(*y), mark);
             let name = if line.name.is_empty() { String::new() } else { format!("{}, ", line.name) };
             let told = format!("{name}{} {}: {}", chart.x.title, (chart.x.write)(*x), (chart.y.write)(*y));
             self.add(format_args!(
@@ -180,20 +209,83 @@ impl Picture {
         }
     }
 
+    /// A letter at each place where none is yet.
+    fn letters(&mut self, places: &[[f64; 2]], letter: char, colour: &str) {
+        let mut taken: Vec<[f64; 2]> = Vec::new();
+        for &[x, y] in places {
+            if taken.iter().any(|[a, b]| (x - a).abs() < 5.0 && (y - b).abs() < 5.0) {
+                continue;
+            }
+            taken.push([x, y]);
+            let y = y + 4.0;
+            self.add(format_args!(
+                "<text class=\"letter\" fill=\"{colour}\" x=\"{x:.1}\" y=\"{y:.1}\">{letter}</text>"
+            ));
+        }
+    }
+
+    /// Names at the ends of lines, where that is how they are told apart.
+    fn has_names_at_ends(&self, chart: &Chart) -> bool {
+        self.on_page && (2..=MOST_NAMED_AT_END).contains(&chart.lines.len())
+    }
+
+    fn room_to_the_right(&self, chart: &Chart) -> f64 {
+        if !self.has_names_at_ends(chart) {
+            return MARGIN;
+        }
+        named_at_end(&chart.lines).map(|(_, line)| text::width(&line.name)).fold(0.0, f64::max) + 14.0
+    }
+
+    fn names(&mut self, chart: &Chart, area: Area<'_>) {
+        if self.has_names_at_ends(chart) {
+            self.names_at_ends(&chart.lines, area);
+            let rest: Vec<_> = in_legend(&chart.lines).collect();
+            self.legend(&rest, area);
+        } else if chart.lines.len() > 1 {
+            self.legend(&chart.lines.iter().enumerate().collect::<Vec<_>>(), area);
+        }
+    }
+
+    fn names_at_ends(&mut self, lines: &[Line], area: Area<'_>) {
+        let ends = named_at_end(lines).filter_map(|(number, line)| {
+            let last = line.points.last()?;
+            Some((number, line, [area.across.place(last.x), area.up.place(last.y)]))
+        });
+        let ends: Vec<_> = ends.collect();
+        let wanted: Vec<f64> = ends.iter().map(|(.., [_, y])| *y).collect();
+        let places = text::apart(&wanted, LINE * 0.85, [area.top + 4.0, area.bottom - 2.0]);
+        for ((number, line, [from, y]), place) in ends.into_iter().zip(places) {
+            let (colour, x) = (self.stroke(line, number).colour, area.right + 10.0);
+            self.add(format_args!(
+                "<path class=\"leader\" stroke=\"{colour}\" d=\"M{from:.1} {y:.1}L{:.1} {place:.1}\"/>",
+                x - 3.0
+            ));
+            self.add(format_args!(
+                "<text fill=\"{colour}\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                place + 4.0,
+                escaped(&line.name)
+            ));
+        }
+    }
+
     /// Names in as many columns as have room.
-    fn legend(&mut self, lines: &[Line], left: f64, right: f64) {
-        let cell = lines.iter().map(|line| width(&line.name)).fold(0.0, f64::max) + 60.0;
+    fn legend(&mut self, lines: &[(usize, &Line)], area: Area<'_>) {
+        let (left, right) = (area.left, area.right);
+        let cell = lines.iter().map(|(_, line)| text::width(&line.name)).fold(0.0, f64::max) + 60.0;
         let columns = ((right - left) / cell).floor().max(1.0) as usize;
         let top = self.y + LINE / 2.0;
-        for (number, line) in lines.iter().enumerate() {
-            let (x, y) = (left + (number % columns) as f64 * cell, top + (number / columns) as f64 * LINE);
-            let colour = COLOURS[number % COLOURS.len()];
-            let dashes = DASHES[number % DASHES.len()];
-            self.add(format_args!(
-                "<path class=\"line\" stroke=\"{colour}\" stroke-dasharray=\"{dashes}\" d=\"M{x:.1} {y:.1}h34\"/>"
-            ));
-            let mark = shape(number, x + 17.0, y, MARKS[number % 2]);
-            self.add(format_args!("<path fill=\"{colour}\" d=\"{mark}\"/>"));
+        for (place, (number, line)) in lines.iter().enumerate() {
+            let (x, y) = (left + (place % columns) as f64 * cell, top + (place / columns) as f64 * LINE);
+            let stroke = self.stroke(line, *number);
+            if let Look::Letters(letter) = line.look {
+                self.letters(&[[x + 17.0, y]], letter, stroke.colour);
+            } else {
+                self.path(&format!("M{x:.1} {y:.1}h34"), "line", stroke);
+            }
+            if line.look == Look::Marked {
+                let (mark, colour) = (shape(*number, x + 17.0, y, stroke.mark), stroke.colour);
+                self.add(format_args!("<path fill=\"{colour}\" d=\"{mark}\"/>"));
+            }
             self.add(format_args!(
                 "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 x + 42.0,
@@ -202,90 +294,58 @@ impl Picture {
             ));
         }
         self.y = top + lines.len().div_ceil(columns) as f64 * LINE;
+        self.y += if self.on_page { LINE / 2.0 } else { 0.0 };
     }
 
-    fn whole(self) -> String {
-        let height = self.y + MARGIN / 2.0;
+    fn whole(self, chart: &Chart) -> String {
+        let width = self.width;
+        let height = self.y + if self.on_page { -LINE * 0.75 } else { MARGIN / 2.0 };
+        let size = format!("viewBox=\"0 0 {width:.0} {height:.0}\"");
+        if self.on_page {
+            let title = escaped(&chart.title);
+            return format!(
+                "<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" {size}>\n{}</svg>\n",
+                self.body
+            );
+        }
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" width=\"{WIDTH:.0}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" {size} width=\"{width:.0}\" \
              height=\"{height:.0}\" font-family=\"system-ui, 'DejaVu Sans', Arial, sans-serif\" font-size=\"12\" \
-             fill=\"#1d2126\">\n<style>.title{{font-size:15px;font-weight:600}}.faint{{fill:#555c64}}\
-             .grid{{stroke:#dcdad5;fill:none}}.line{{fill:none;stroke-width:2;stroke-linejoin:round}}\
-             .mark{{stroke:#fff;stroke-width:.8}}.one{{fill:none;stroke-width:1;stroke-opacity:.75}}</style>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
+             fill=\"#1d2126\">\n{FILE_STYLE}{}</svg>\n",
             self.body
         )
     }
 }
 
-/// The mark of a line: a circle, a square, a triangle, a diamond, a triangle on its tip.
-fn shape(number: usize, x: f64, y: f64, half: f64) -> String {
-    match number % 5 {
-        0 => format!(
-            "M{:.1} {y:.1}a{half} {half} 0 1 0 {w} 0a{half} {half} 0 1 0 -{w} 0z",
-            x - half,
-            w = 2.0 * half
-        ),
-        1 => format!("M{:.1} {:.1}h{w}v{w}h-{w}z", x - half, y - half, w = 2.0 * half),
-        2 => format!(
-            "M{x:.1} {:.1}l{h:.1} {w:.1}h-{v:.1}z",
-            y - half * 1.2,
-            h = half * 1.15,
-            w = half * 2.1,
-            v = half * 2.3
-        ),
-        3 => format!(
-            "M{x:.1} {:.1}l{h:.1} {h:.1}l-{h:.1} {h:.1}l-{h:.1} -{h:.1}z",
-            y - half * 1.3,
-            h = half * 1.3
-        ),
-        _ => format!(
-            "M{x:.1} {:.1}l{h:.1} -{w:.1}h-{v:.1}z",
-            y + half * 1.2,
-            h = half * 1.15,
-            w = half * 2.1,
-            v = half * 2.3
-        ),
-    }
+/// The lines with an end, and their numbers.
+fn named_at_end(lines: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
+    lines.iter().enumerate().filter(|(_, line)| !matches!(line.look, Look::Letters(_)))
 }
 
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            // XML has no other control characters, not even escaped.
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+/// The others, as far as they have anything to show.
+fn in_legend(lines: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
+    let has_letters = |line: &Line| matches!(line.look, Look::Letters(_)) && !line.points.is_empty();
+    lines.iter().enumerate().filter(move |(_, line)| has_letters(line))
 }
 
-/// Lines of so many letters at most, broken between words; a longer word is cut.
-fn wrapped(text: &str, letters: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let word: String = word.chars().take(letters).collect();
-        let last = lines.last().map_or(0, |line| line.chars().count());
-        if last > 0 && last + 1 + word.chars().count() > letters {
-            lines.push(word);
-        } else if let Some(line) = lines.last_mut() {
-            if last > 0 {
-                line.push(' ');
-            }
-            line.push_str(&word);
-        }
+fn straight(places: &[[f64; 2]]) -> String {
+    let places: Vec<String> = places.iter().map(|[x, y]| format!("{x:.1} {y:.1}")).collect();
+    format!("M{}", places.join("L"))
+}
+
+fn steps(places: &[[f64; 2]]) -> String {
+    let mut path = String::new();
+    for (number, [x, y]) in places.iter().enumerate() {
+        // A String takes all.
+        let _ = if number == 0 { write!(path, "M{x:.1} {y:.1}") } else { write!(path, "H{x:.1}V{y:.1}") };
     }
-    lines
+    path
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Axis;
+    use super::super::look::COLOURS;
     use super::*;
 
     fn chart(lines: usize, points: usize) -> Chart {
@@ -293,6 +353,8 @@ mod tests {
             title: title.to_owned(),
             write: |number| format!("{number} Mbit/s"),
             binary: false,
+            logarithmic: None,
+            round: false,
         };
         let point = |number: usize| {
             let y = number as f64 * 3.0 + 1.0;
@@ -301,6 +363,8 @@ mod tests {
         let line = |number: usize| Line {
             name: format!("line <{number}> & others"),
             points: (0..points).map(point).collect(),
+            look: Look::Marked,
+            stroke: None,
         };
         Chart {
             title: "Slow & <slower> ".repeat(12),
@@ -336,7 +400,7 @@ mod tests {
             let along: Vec<_> = along.iter().filter(is_value).collect();
             assert!(!along.is_empty());
             for (left, right) in along.iter().zip(along.iter().skip(1)) {
-                let (a, b) = (width(&left.3) / 2.0, width(&right.3) / 2.0);
+                let (a, b) = (text::width(&left.3) / 2.0, text::width(&right.3) / 2.0);
                 assert!(left.0 + a < right.0 - b, "{points} points: {left:?} {right:?}");
             }
         }
@@ -348,7 +412,8 @@ mod tests {
         let marks: Vec<&str> = picture.lines().filter(|line| line.starts_with("<path fill=")).collect();
         assert_eq!(marks.len(), super::super::MOST_LINES, "one for each in the legend");
         let looks = |number: usize| {
-            (COLOURS[number % COLOURS.len()], DASHES[number % DASHES.len()], shape(number, 0.0, 0.0, 1.0))
+            let Stroke { colour, dashes, .. } = look::stroke(number, None, false);
+            (colour, dashes, shape(number, 0.0, 0.0, 1.0))
         };
         for (a, b) in (0..super::super::MOST_LINES).flat_map(|a| (0..a).map(move |b| (a, b))) {
             assert_ne!(looks(a), looks(b));
@@ -360,13 +425,40 @@ mod tests {
     fn names_cannot_leave_their_element() {
         let picture = svg(&chart(2, 2));
         assert!(picture.contains("line &lt;1&gt; &amp; others") && !picture.contains("<slower>"));
-        assert_eq!(escaped("a\u{0}\u{8}b\"<>&"), "a  b&quot;&lt;&gt;&amp;");
-        let title: Vec<String> = wrapped(&"word ".repeat(60), 88);
-        assert!(title.len() > 2 && title.iter().all(|line| line.chars().count() <= 88));
     }
 
     #[test]
     fn nothing_to_show_is_said() {
         assert!(svg(&chart(0, 0)).contains("There is nothing to show."));
+    }
+
+    /// On a page nothing has a colour of its own, so that each shows on a dark ground as well.
+    #[test]
+    fn on_a_page_colours_are_the_pages() {
+        let mut chart = chart(3, 5);
+        chart.lines[1].look = Look::Steps;
+        chart.lines[2].look = Look::Letters('R');
+        let picture = inline(&chart);
+        assert!(!picture.contains('#') && !picture.contains("<style"), "{picture}");
+        for number in 0..3 {
+            assert!(picture.contains(&format!("var(--line-{number})")));
+            assert_eq!(super::super::PAGE_STYLE.matches(&format!("--line-{number}:")).count(), 2);
+        }
+        assert_eq!(COLOURS.len(), super::super::PAGE_STYLE.matches("--line-").count() / 2);
+        assert_eq!(picture.matches("class=\"letter\"").count(), 5 + 1, "and one in the legend");
+        assert_eq!(picture.matches(">line &lt;0&gt; &amp; others<").count(), 1, "at its end");
+    }
+
+    #[test]
+    fn steps_hold_until_the_next_point() {
+        assert_eq!(steps(&[[1.0, 9.0], [2.0, 5.0], [4.0, 7.0]]), "M1.0 9.0H2.0V5.0H4.0V7.0");
+    }
+
+    #[test]
+    fn letters_on_each_other_are_one() {
+        let mut chart = chart(1, 300);
+        chart.lines[0].look = Look::Letters('Z');
+        let letters = svg(&chart).matches("class=\"letter\"").count();
+        assert!((20..200).contains(&letters), "{letters}");
     }
 }

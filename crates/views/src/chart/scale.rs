@@ -22,18 +22,23 @@ const ROOM: f64 = 0.035;
 const APART: f64 = 0.1;
 
 impl Scale {
-    /// Over all of `numbers`, of which there is one at least. Upwards a scale begins at nothing and ends at a round
-    /// number; to the right it is as long as the numbers are apart, with some room, and nothing lies apart from others
+    /// Over all of `numbers`, of which there is one at least. Upwards, and where round numbers are marked, a scale begins
+    /// at nothing and ends at a round number; to the right it is as long as the numbers are apart, with some room, and nothing lies apart from others
     /// that need a logarithmic scale.
     pub fn new(numbers: &[f64], axis: &Axis, upwards: bool, from: f64, to: f64) -> Self {
         let least = least(numbers.iter());
         let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let upwards = upwards || axis.round;
         let linear = |low, high| Self { low, high, logarithmic: false, nothing: None, from, to };
         let logarithmic = |low, high| Self { logarithmic: true, ..linear(low, high) };
         let is_wide = |least: f64| least > 0.0 && most > WIDE * least;
         let at = |part: f64| from + part * (to - from);
-        if upwards && is_wide(least) {
-            return logarithmic(round_down(least, axis.binary), round_up(most, axis.binary));
+        let smallest = self::least(numbers.iter().filter(|number| **number > 0.0));
+        if upwards && axis.logarithmic.unwrap_or(is_wide(least)) && smallest < f64::INFINITY {
+            let scale =
+                logarithmic(round_down(smallest, axis.binary), round_up_beyond(smallest, most, axis.binary));
+            let has_nothing = least <= 0.0;
+            return if has_nothing { Self { nothing: Some(from), from: at(APART), ..scale } } else { scale };
         }
         if upwards {
             let low = least.min(0.0);
@@ -42,10 +47,11 @@ impl Scale {
             return linear((low / step).floor() * step, (high / step).ceil() * step);
         }
         let within = |scale: Self| Self { from: at(ROOM), to: at(1.0 - ROOM), ..scale };
-        let smallest = self::least(numbers.iter().filter(|number| **number > 0.0));
+        let is_logarithmic =
+            |least: f64| axis.logarithmic.map_or(is_wide(least), |it| it && 0.0 < least && least < most);
         match () {
-            () if is_wide(least) => within(logarithmic(least, most)),
-            () if least == 0.0 && is_wide(smallest) => {
+            () if is_logarithmic(least) => within(logarithmic(least, most)),
+            () if least == 0.0 && is_logarithmic(smallest) => {
                 let nothing = Some(at(ROOM));
                 Self { nothing, from: at(ROOM + APART), ..within(logarithmic(smallest, most)) }
             }
@@ -128,6 +134,12 @@ fn round_up(number: f64, binary: bool) -> f64 {
     factor.unwrap_or(10.0) * decade
 }
 
+/// A round number beyond `most` and another one than `least` begins with.
+fn round_up_beyond(least: f64, most: f64, binary: bool) -> f64 {
+    let up = round_up(most, binary);
+    if up > round_down(least, binary) { up } else { round_up(up * 1.001, binary) }
+}
+
 /// The greatest round number that is no greater.
 fn round_down(number: f64, binary: bool) -> f64 {
     let up = round_up(number, binary);
@@ -142,8 +154,14 @@ fn round_down(number: f64, binary: bool) -> f64 {
 mod tests {
     use super::*;
 
-    static DECIMAL: Axis = Axis { title: String::new(), write: plain, binary: false };
-    static BINARY: Axis = Axis { title: String::new(), write: plain, binary: true };
+    static DECIMAL: Axis = axis(false, None);
+    static BINARY: Axis = axis(true, None);
+    static LINEAR: Axis = axis(false, Some(false));
+    static LOGARITHMIC: Axis = axis(false, Some(true));
+
+    const fn axis(binary: bool, logarithmic: Option<bool>) -> Axis {
+        Axis { title: String::new(), write: plain, binary, logarithmic, round: false }
+    }
 
     fn plain(number: f64) -> String {
         number.to_string()
@@ -187,12 +205,27 @@ mod tests {
         assert!(!Scale::new(&[0.0, 2.0, 5.0], &DECIMAL, false, 0.0, 1000.0).is_logarithmic());
     }
 
+    #[test]
+    fn an_axis_can_say_what_it_is() {
+        let scale = |numbers: &[f64], axis, upwards| Scale::new(numbers, axis, upwards, 0.0, 1000.0);
+        for upwards in [true, false] {
+            assert!(!scale(&[1.0, 1000.0], &LINEAR, upwards).is_logarithmic());
+            assert!(scale(&[3.0, 4.0], &LOGARITHMIC, upwards).is_logarithmic());
+            let apart = scale(&[0.0, 3.0, 4.0], &LOGARITHMIC, upwards);
+            assert!(apart.has_nothing_apart() && apart.place(0.0) < apart.place(3.0));
+            // Of nothing at all there is no logarithm.
+            assert!(!scale(&[0.0, 0.0], &LOGARITHMIC, upwards).is_logarithmic());
+        }
+    }
+
     /// Whatever the numbers are, ticks keep their distance and lie on the axis, and so do the numbers.
     #[test]
     fn everything_lies_on_the_axis() {
         let numbers = [0.0, 1e-9, 1.0, 1.0001, 9.99, 10.0, 10.01, 123_456.0, 1e18];
         for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
-            for (axis, upwards) in [(&DECIMAL, true), (&DECIMAL, false), (&BINARY, true), (&BINARY, false)] {
+            for (axis, upwards) in
+                [&DECIMAL, &BINARY, &LINEAR, &LOGARITHMIC].map(|axis| [(axis, true), (axis, false)]).concat()
+            {
                 let scale = Scale::new(&[a, b], axis, upwards, 300.0, 0.0);
                 let ticks = scale.ticks(axis, 20.0);
                 let places: Vec<f64> =

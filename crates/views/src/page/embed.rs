@@ -6,7 +6,8 @@ use slowpath_analyses::picture::MOST_MARKS;
 use std::io;
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
-const STYLE: &str = include_str!("../../assets/report.css");
+/// The style of the page, which other pages share.
+pub const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
 /// No page is larger than this, so that it can be sent by mail and opened anywhere.

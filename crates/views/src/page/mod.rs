@@ -12,7 +12,7 @@ mod picture;
 mod queueing;
 
 pub use build::{Pictures, page};
-pub use embed::{PageSize, write};
+pub use embed::{PageSize, STYLE, write};
 pub use picture::PictureData;
 pub use queueing::QueueingData;
 

@@ -1,0 +1,369 @@
+//! `--html`: a paper beside what came out here as one page that needs nothing beside it.
+
+use super::{error, number, verdict};
+use anyhow::{Context, bail, ensure};
+use slowpath_papers::{Cell, Claim, Drawn, Figure, Judged, Report, Series, Table, figure};
+use slowpath_views::chart::{self, Axis, Chart, Line, Look, PAGE_STYLE, Point, escaped};
+use slowpath_views::page::STYLE;
+use slowpath_views::quantity::{count, counted};
+use std::fmt::{self, Write};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+
+const FILE: &str = "index.html";
+/// By this a page is known again as one of ours, which may be replaced.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"slowpath papers\">";
+/// What the report's own style has not.
+const OWN_STYLE: &str = include_str!("page.css");
+
+/// The folder of a page.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder, which is made if it is not there: checked before anything runs.
+    ///
+    /// # Errors
+    ///
+    /// If it holds anything but a page of ours.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        ensure!(!path.exists() || path.is_dir(), "{shown}: is a file; name a folder for --html");
+        fs::create_dir_all(path).with_context(|| format!("{shown}: cannot be made"))?;
+        for entry in fs::read_dir(path).with_context(|| format!("{shown}: cannot be read"))? {
+            let file = entry.with_context(|| format!("{shown}: cannot be read"))?.path();
+            if file.file_name() != Some(FILE.as_ref()) || !is_ours(&file) {
+                bail!("{}: is no page of this command's; name another folder for --html", file.display());
+            }
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Writes the page, whole or not at all; says where it is.
+    pub fn write(&self, report: &Report) -> anyhow::Result<PathBuf> {
+        let file = self.path.join(FILE);
+        let unfinished = self.path.join(format!(".{FILE}-{}.part", process::id()));
+        let written = fs::write(&unfinished, page(report)).and_then(|()| fs::rename(&unfinished, &file));
+        if written.is_err() {
+            // It may not even have been made.
+            let _ = fs::remove_file(&unfinished);
+        }
+        written.with_context(|| format!("{}: cannot be written", file.display()))?;
+        Ok(file)
+    }
+}
+
+fn is_ours(file: &Path) -> bool {
+    fs::read(file).is_ok_and(|text| text.windows(GENERATOR.len()).any(|part| part == GENERATOR.as_bytes()))
+}
+
+/// The page.
+pub fn page(report: &Report) -> String {
+    let mut out = String::new();
+    // A String takes all.
+    let _ = write(report, &mut out);
+    out
+}
+
+fn write(report: &Report, out: &mut String) -> fmt::Result {
+    let title = escaped(report.title);
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{GENERATOR}\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{title}</title>\n<style>{STYLE}{PAGE_STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<div id=\"page\">\n\
+         <header class=\"top\"><h1>slowpath</h1>\n<h2>{title}</h2>\n<p class=\"faint\">{}</p></header>",
+        escaped(&made(report))
+    )?;
+    contents(report, out)?;
+    claims(&report.claims, out)?;
+    writeln!(out, "<h3 id=\"tables\">Tables</h3>\n<div class=\"tables\">")?;
+    report.tables.iter().try_for_each(|table| write_table(table, out))?;
+    writeln!(out, "</div>\n<p class=\"faint\">{}</p>", escaped(HOW_TABLES_ARE_READ))?;
+    writeln!(out, "<h3 id=\"figures\">Figures</h3>\n<div class=\"figures\">")?;
+    report.figures.iter().try_for_each(|figure| write_figure(figure, out))?;
+    writeln!(out, "</div>")?;
+    runs(&report.runs, out)?;
+    writeln!(out, "</div>\n</body>\n</html>")
+}
+
+const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the least and the most of them beside it. A cell \
+    that is fitted was used to find out what the paper's machine takes for a packet, and shows nothing. One is far if it \
+    is off by more than a quarter, or, where times factors stand, by more than a factor of two.";
+
+fn made(report: &Report) -> String {
+    format!(
+        "Made again by slowpath {} in the simulator; the median of {}. Figures over time are of the first seed.",
+        env!("CARGO_PKG_VERSION"),
+        counted(report.seeds, "seed")
+    )
+}
+
+/// How much of it is as published, and where what is.
+fn contents(report: &Report, out: &mut String) -> fmt::Result {
+    let judged = || {
+        let cells = report.tables.iter().flat_map(|table| &table.cells);
+        cells.filter(|cell| matches!(cell.judged, Judged::Share | Judged::Factor))
+    };
+    let (near, cells) = (judged().filter(|cell| cell.is_near()).count(), judged().count());
+    let (hold, claims) = (report.claims.iter().filter(|claim| claim.holds).count(), report.claims.len());
+    writeln!(
+        out,
+        "<p class=\"verdict\">{hold} of {claims} <a href=\"#claims\">claims</a> hold here; {near} of {cells} cells of the \
+         <a href=\"#tables\">tables</a> are near the published ones. Below are <a href=\"#figures\">figures</a> and \
+         <a href=\"#runs\">the commands</a> that run each experiment by itself.</p>"
+    )
+}
+
+fn claims(claims: &[Claim], out: &mut String) -> fmt::Result {
+    writeln!(out, "<h3 id=\"claims\">What the paper says</h3>\n<table class=\"claims\">")?;
+    for Claim { place, says, seen, holds } in claims {
+        let (class, holds) = if *holds { ("holds", "holds") } else { ("fails", "does not hold") };
+        writeln!(
+            out,
+            "<tr><td class=\"{class}\">{holds}</td><td>{} <span class=\"faint\">({})</span><br>\
+             <span class=\"faint\">Here:</span> {}</td></tr>",
+            escaped(says),
+            escaped(place),
+            escaped(seen)
+        )?;
+    }
+    writeln!(out, "</table>")
+}
+
+fn write_table(table: &Table, out: &mut String) -> fmt::Result {
+    writeln!(
+        out,
+        "<table>\n<caption><b>{}</b> {}</caption>\n<thead><tr><th></th><th></th><th>published</th><th>ours</th>\
+         <th>error</th><th>our runs</th><th></th></tr></thead>\n<tbody>",
+        escaped(table.name),
+        escaped(table.about)
+    )?;
+    let mut before = "";
+    for cell in &table.cells {
+        write_cell(cell, before, out)?;
+        before = &cell.row;
+    }
+    writeln!(out, "</tbody>\n</table>")
+}
+
+fn write_cell(cell: &Cell, before: &str, out: &mut String) -> fmt::Result {
+    let name = if cell.row == before { "" } else { &cell.row };
+    let is_first = if name.is_empty() { "" } else { " class=\"first\"" };
+    let class = match (cell.judged, cell.is_near()) {
+        (Judged::Fitted | Judged::Shown, _) => "faint",
+        (_, true) => "holds",
+        (_, false) => "fails",
+    };
+    writeln!(
+        out,
+        "<tr{is_first}><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"faint\">{} to {}</td>\
+         <td class=\"{class}\">{}</td></tr>",
+        escaped(name),
+        escaped(cell.quantity),
+        number(cell.published),
+        number(cell.ours),
+        error(cell),
+        number(cell.least),
+        number(cell.most),
+        verdict(cell).to_lowercase()
+    )
+}
+
+fn write_figure(figure: &Figure, out: &mut String) -> fmt::Result {
+    let thinned = figure.series.iter().any(|series| series.of > series.x.len() as u64);
+    let note = if thinned {
+        " Of more values than a line can show, the least and the greatest of each stretch are drawn."
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "<figure>\n<figcaption><b>{}</b> {}</figcaption>\n{}<p><span class=\"faint\">In the paper:</span> {}.<br>\
+         <span class=\"faint\">Here:</span> {}.{}</p>\n</figure>",
+        escaped(figure.name),
+        escaped(figure.about),
+        chart::inline(&drawing(figure)),
+        escaped(figure.says),
+        escaped(&figure.seen),
+        escaped(note)
+    )
+}
+
+/// A figure as a chart. Series of one name have one colour: what is published is dashed.
+fn drawing(figure: &Figure) -> Chart {
+    let is_over_time = figure.series.iter().any(|series| series.drawn != Drawn::Line);
+    let mut names: Vec<&str> = Vec::new();
+    let lines = figure.series.iter().map(|series| {
+        let colour = names.iter().position(|name| *name == series.name).unwrap_or_else(|| {
+            names.push(&series.name);
+            names.len() - 1
+        });
+        line(series, colour)
+    });
+    Chart {
+        title: format!("{}: {}", figure.name, figure.about),
+        remarks: Vec::new(),
+        lines: lines.collect(),
+        x: axis(figure.x, is_over_time),
+        y: axis(figure.y, true),
+    }
+}
+
+fn line(series: &Series, colour: usize) -> Line {
+    let look = match (series.drawn, series.letter) {
+        (Drawn::Line, _) => Look::Marked,
+        (Drawn::Course, _) => Look::Plain,
+        (Drawn::Steps, _) => Look::Steps,
+        (Drawn::Marks, letter) => Look::Letters(letter.unwrap_or('×')),
+    };
+    let name = match (series.published, series.drawn) {
+        (true, _) => format!("{}, published", series.name),
+        (false, Drawn::Marks) => format!("{} ({})", series.name, count(series.of)),
+        _ => series.name.clone(),
+    };
+    let each = |place: usize| {
+        let ends = [series.least.get(place), series.most.get(place)];
+        ends.into_iter().flatten().copied().filter(|value| value.is_finite()).collect()
+    };
+    let points = series.points().enumerate().filter(|(_, (x, y))| x.is_finite() && y.is_finite());
+    let points = points.map(|(place, (x, y))| Point { x, y, each: each(place) });
+    Line { name, points: points.collect(), look, stroke: Some((colour, series.published)) }
+}
+
+fn axis(axis: figure::Axis, round: bool) -> Axis {
+    let title =
+        if axis.unit.is_empty() { axis.title.to_owned() } else { format!("{}, {}", axis.title, axis.unit) };
+    Axis { title, write: plain, binary: false, logarithmic: Some(axis.logarithmic), round }
+}
+
+/// A number without a unit: that is in the axis's title.
+fn plain(value: f64) -> String {
+    if value.abs() >= 10_000.0 && value.fract() == 0.0 {
+        return count(value as u64);
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn runs(runs: &[(String, String)], out: &mut String) -> fmt::Result {
+    writeln!(out, "<h3 id=\"runs\">The experiments</h3>\n<table class=\"runs\">")?;
+    for (name, command) in runs {
+        writeln!(out, "<tr><th>{}</th><td><code>{}</code></td></tr>", escaped(name), escaped(command))?;
+    }
+    writeln!(out, "</table>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers beside them.
+    fn report() -> Report {
+        let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
+        let ours = |factor: f64| {
+            sizes.map(|size: f64| (size, [0.8, 1.0, 1.1].map(|part| part * factor * size.sqrt())))
+        };
+        let published = sizes.map(|size: f64| (size, 20.0 * size.sqrt() + 11.0));
+        let mut odd = Series::of_runs("2.6 <changed> & \"quoted\"", ours(32.0));
+        odd.y[2] = f64::NAN;
+        Report {
+            schema: "slowpath/paper/1",
+            paper: "none",
+            title: "None 2007, A <paper>",
+            seeds: 3,
+            tables: vec![Table {
+                name: "Table I",
+                about: "what was measured",
+                cells: vec![
+                    Cell::new("a row", "throughput, Mbit/s", 100.0, [90.0, 95.0, 99.0], Judged::Share),
+                    Cell::new("a row", "packets, far", 10.0, [1.0, 2.0, 3.0], Judged::Factor),
+                ],
+            }],
+            figures: vec![Figure {
+                name: "Figure 1",
+                about: "throughput over buffers",
+                x: figure::Axis::logarithmic("buffer", "KiB"),
+                y: figure::Axis::linear("throughput", "Mbit/s"),
+                series: vec![Series::of_runs("2.4", ours(20.0)), Series::published("2.4", published), odd],
+                says: "the larger the buffer, the faster",
+                seen: "so it is".to_owned(),
+            }],
+            claims: vec![Claim {
+                place: "section 1",
+                says: "larger is faster",
+                seen: "it is <not>".to_owned(),
+                holds: false,
+            }],
+            runs: vec![("a row".to_owned(), "slowpath run a.toml --set 'b={ c = 1 }'".to_owned())],
+        }
+    }
+
+    #[test]
+    fn everything_of_a_report_is_on_its_page() {
+        let page = page(&report());
+        for text in [
+            "A &lt;paper&gt;",
+            "<b>Table I</b> what was measured",
+            "<td class=\"fails\">far</td>",
+            "<td class=\"fails\">does not hold</td>",
+            "it is &lt;not&gt;",
+            "<b>Figure 1</b> throughput over buffers",
+            "buffer, KiB (logarithmic)",
+            ">throughput, Mbit/s<",
+            "the larger the buffer, the faster",
+            "2.6 &lt;changed&gt; &amp; &quot;quoted&quot;",
+            ">2.4, published<",
+            "--set 'b={ c = 1 }'",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+        // What is not known has no point, and makes no axis useless.
+        assert!(!page.contains("NaN") && page.matches("class=\"mark\"").count() == 7 + 7 + 6);
+        // Ours of 2.4 is drawn as a line, the paper's as dashes of the same colour.
+        let line = |dashes| format!("stroke=\"var(--line-0)\" stroke-dasharray=\"{dashes}\"");
+        assert!(page.contains(&line("")) && page.contains(&line("10 5")));
+    }
+
+    #[test]
+    fn the_page_needs_nothing_beside_it() {
+        let page = page(&report());
+        for word in ["http:", "https:", "src=", "@import", "url(", "<script", "<link"] {
+            assert!(!page.contains(word), "{word}");
+        }
+        assert!(page.contains("default-src 'none'"));
+        assert!(!OWN_STYLE.contains("</style") && !PAGE_STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        for (number, text) in
+            [(0.0, "0"), (0.1 + 0.2, "0.3"), (20.0, "20"), (1500.0, "1500"), (1e6, "1,000,000")]
+        {
+            assert_eq!(plain(number), text);
+        }
+    }
+
+    #[test]
+    fn only_its_own_page_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let refused = |path: &Path| Folder::open(path).err().map(|error| error.to_string());
+        let own = folder.path().join("new/own");
+        let open = || Folder::open(&own).expect("its own");
+        for _ in 0..2 {
+            assert_eq!(open().write(&report()).expect("written"), own.join(FILE));
+        }
+        assert_eq!(fs::read_dir(&own).expect("a folder").count(), 1, "nothing unfinished is left");
+        assert!(refused(&own.join(FILE)).is_some_and(|error| error.ends_with("name a folder for --html")));
+        fs::write(own.join("notes.txt"), "mine").expect("written");
+        assert!(refused(&own).is_some_and(|error| error.contains("notes.txt: is no page of this command's")));
+        let other = folder.path().join(FILE);
+        fs::write(&other, "<html>somebody else's").expect("written");
+        assert!(refused(folder.path()).is_some_and(|error| error.contains("name another folder for --html")));
+        assert_eq!(fs::read_to_string(&other).expect("still there"), "<html>somebody else's");
+    }
+}
