@@ -17,6 +17,7 @@ mod show;
 mod simulated;
 mod sweep;
 mod sweep_out;
+mod tunings;
 mod vantage;
 
 use captures::Captures;

@@ -343,6 +343,16 @@ mod tests {
         assert_eq!(PacketMemory::Linear.cost(&packet(14480, 1448), 52).truesize, 23_040);
     }
 
+    /// A full segment is worth five sixths of its memory (weigle's and wu's kernels), so that three quarters of a buffer may be
+    /// window; a small one takes as much.
+    #[test]
+    fn frames_cost_what_their_driver_asked_for() {
+        let frames = PacketMemory::Frames(1536);
+        assert_eq!(frames.cost(&packet(1448, 0), 52).truesize, 1712);
+        assert_eq!(frames.cost(&packet(1, 0), 52).truesize, 1712);
+        assert_eq!(frames.cost(&packet(8948, 0), 52).truesize, 9176);
+    }
+
     #[test]
     fn small_segments_share_a_buffer() {
         let mut queue = ReceiveQueue::default();

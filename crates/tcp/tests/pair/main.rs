@@ -9,4 +9,5 @@ mod network;
 mod plain;
 mod recorded;
 mod rough;
+mod tuned;
 mod walks;

@@ -1,0 +1,64 @@
+//! Techniques of tuning buffers compared on a path.
+
+use crate::captures::Captures;
+use crate::{run, told};
+use serde_json::Value;
+
+const NAMES: [&str; 9] =
+    ["none", "PSC", "Linux 2.4", "DRS", "Enable", "Auto-ncFTP", "DRS FTP", "manual", "Linux 6.18"];
+
+#[test]
+fn every_technique_has_its_row() {
+    let folder = Captures::new();
+    let path = ["compare-tunings", "--rate", "100Mbit/s", "--delay", "20ms", "--amount", "5MB"];
+    let (code, out, err) = told(&run(&folder, &path));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("100 Mbit/s over 20 ms, one connection"), "{out}");
+    for name in NAMES {
+        let rows = out.lines().filter(|line| line.trim_start().starts_with(name)).count();
+        assert!(rows >= 3, "{name}: measured, described, and as a command:\n{out}");
+    }
+    assert!(out.contains(" is the fastest"), "{out}");
+}
+
+#[test]
+fn as_json_with_the_command_of_each() {
+    let folder = Captures::new();
+    let path =
+        ["compare-tunings", "--rate", "100Mbit/s", "--delay", "20ms", "--amount", "5MB", "--streams", "2"];
+    let (code, out, _) = told(&run(&folder, &[&path[..], &["--memory", "1MiB", "--json"]].concat()));
+    assert_eq!(code, 0);
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((document["bdp"].as_u64(), document["memory"].as_u64()), (Some(250_000), Some(1 << 20)));
+    let techniques = document["techniques"].as_array().expect("techniques");
+    let names: Vec<&str> = techniques.iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, NAMES);
+    for one in techniques {
+        assert_eq!(one["outcome"]["bytes"], 5_000_000, "{one}");
+        assert!(
+            one["command"].as_str().is_some_and(|command| command.contains("scenarios/weigle/tunings.toml"))
+        );
+        assert!(
+            one["outcome"]["receiver_memory"].as_u64().is_some_and(|held| held < (1 << 20) + (256 << 10))
+        );
+    }
+}
+
+#[test]
+fn what_is_no_path_is_refused() {
+    let folder = Captures::new();
+    for (arguments, says) in [
+        (["--rate", "fast", "--delay", "1ms"], "rate"),
+        (["--rate", "1Gbit/s", "--delay", "0s"], "write a round trip from 1us to 100s"),
+        (["--rate", "1bit/s", "--delay", "1ms"], "write a rate from 1kbit/s to 1Tbit/s"),
+    ] {
+        let (code, out, err) = told(&run(&folder, &[&["compare-tunings"][..], &arguments].concat()));
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
+        assert!(err.contains(says), "{err}");
+    }
+    let little =
+        ["compare-tunings", "--rate", "1Gbit/s", "--delay", "1ms", "--streams", "8", "--memory", "64KiB"];
+    let (code, _, err) = told(&run(&folder, &little));
+    assert_eq!(code, 2);
+    assert!(err.contains("8 connections need at least 128 KiB"), "{err}");
+}
