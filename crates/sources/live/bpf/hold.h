@@ -58,7 +58,7 @@ static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, st
 
 	if (flow->is_idle && hold != HOLD_IDLE) {
 		/* What was written since was sent then, with nothing before it on its way (tcp_rate_skb_sent). */
-		u64 sent_ns = now_ns - (bpf_ktime_get_ns() - tcp->first_tx_mstamp * 1000);
+		u64 sent_ns = tcp->first_tx_mstamp * 1000 + clocks.day_ns;
 
 		if (sent_ns > since_ns && sent_ns < now_ns) {
 			flow->held_ns[HOLD_IDLE] += sent_ns - since_ns;

@@ -226,6 +226,7 @@ struct sk_buff {
 
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_arrival;
 };
 
 struct task_struct {

@@ -23,6 +23,7 @@ const char built_from[] SEC(".slowpath") = "slowpath-bpf-source:" SOURCE_HASH;
 const volatile struct config config SEC(".rodata.config") = {};
 
 #include "read.h"
+#include "clocks.h"
 #include "waits.h"
 #include "hold.h"
 #include "exact.h"
@@ -41,9 +42,6 @@ struct {
 } records SEC(".maps");
 
 PER_CPU(struct totals, totals)
-
-/* When each CPU last began to run another task. */
-PER_CPU(u64, switched)
 
 /* Room for a record, or it is counted that there was none. */
 static __always_inline void *reserve_record(u64 bytes)
@@ -202,11 +200,8 @@ static __always_inline u32 take_data(struct flow *flow, const struct sk_buff *sk
 	u32 place = PLACE_SOFTIRQ;
 
 	flow->segments += segments;
-	if (was_on_backlog) {
-		u64 *since = switched_here();
-
-		place = since && *since > stamp_ns ? PLACE_HOLDER_OFF_CPU : PLACE_BACKLOG;
-	}
+	if (was_on_backlog)
+		place = on_cpu_since() > stamp_ns ? PLACE_HOLDER_OFF_CPU : PLACE_BACKLOG;
 	if (stamp_ns)
 		add_wait(&flow->waits[place], waited_ns, segments);
 	else
@@ -225,7 +220,7 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 
 	if (!has_port(sk))
 		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
+	tcp = tcp_of(sk);
 	if (!tcp)
 		return 0;
 	seq = READ_AT(skb->cb, tcp_skb_cb, seq);
@@ -328,7 +323,7 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 
 	if (!flow)
 		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
+	tcp = tcp_of(sk);
 	if (!tcp)
 		return 0;
 	take_window(tcp, flow);
@@ -339,15 +334,16 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 		copied--;
 	if ((s32)(copied - flow->read_to) > 0)
 		flow->read += copied - flow->read_to;
+	task = bpf_get_current_task_btf();
 	if (flow->arrival_tail != flow->arrival_head) {
 		u64 came_ns = flow->arrivals[flow->arrival_tail & (ARRIVALS - 1)].at_ns;
 		u64 now_ns = time_of_day();
 
 		waited_ns = now_ns > came_ns ? now_ns - came_ns : 0;
 		read_arrivals(flow, flow->read_to, copied, now_ns);
+		compare_clocks(task, now_ns);
 	}
 	flow->read_to = copied;
-	task = bpf_get_current_task_btf();
 	delay_ns = task->sched_info.run_delay;
 	if (flow->has_reader && flow->reader == task->pid && delay_ns > flow->reader_run_delay) {
 		u64 since_ns = delay_ns - flow->reader_run_delay;
@@ -370,17 +366,6 @@ int BPF_PROG(slowpath_grow, struct sock *sk)
 
 	if (flow)
 		flow->grown_ns = time_of_day();
-	return 0;
-}
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(slowpath_switch, bool is_preempted, struct task_struct *before, struct task_struct *next)
-{
-	/* Who has nothing to do locks no socket. */
-	u64 *since = next->pid ? switched_here() : 0;
-
-	if (since)
-		*since = time_of_day();
 	return 0;
 }
 
@@ -524,6 +509,9 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	struct sample sample = {};
 	struct tcp_sock *tcp;
 
+	/* That was the last one. */
+	if (!sk)
+		set_clocks();
 	if (!sk || !flow || !flow->cookie)
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);

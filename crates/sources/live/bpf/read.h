@@ -17,6 +17,14 @@ extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 		read_;                                                                                                 \
 	})
 
+/* The TCP's part of a socket of which the hook says that it is one. */
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+	return bpf_skc_to_tcp_sock(sk);
+}
+
 /* A map with one value for each CPU, and `name_here` for this CPU's; it may be missing as far as the verifier knows. */
 #define PER_CPU(value_type, name)                                                                                          \
 	struct {                                                                                                       \
@@ -45,12 +53,6 @@ static __always_inline bool is_watched(u32 netns)
 {
 	return !config.netns[0] || netns == config.netns[0] || netns == config.netns[1] || netns == config.netns[2] ||
 	       netns == config.netns[3];
-}
-
-/* The time of day, as skb->tstamp has it. Where the kernel knows no leap seconds, TAI is the same. */
-static __always_inline u64 time_of_day(void)
-{
-	return bpf_ktime_get_tai_ns() - config.tai_minus_realtime_ns;
 }
 
 /* Segments on the wire that a buffer stands for (tcp_segs_in, include/net/tcp.h). */

@@ -2,32 +2,23 @@
 /* How long packets and bytes waited. */
 #pragma once
 
-/* floor(log2(value)) */
+/* floor(log2(value)) of a value that is not 0. Without a branch: which way it would go nobody can guess here. */
 static __always_inline u32 log2_of(u64 value)
 {
-	u32 log = 0;
+	/* By the six bits at the top of a de Bruijn sequence's product with 2^n - 1: different for each n. */
+	static const u8 logs[64] = {
+		0,  47, 1,  56, 48, 27, 2,  60, 57, 49, 41, 37, 28, 16, 3,  61, 54, 58, 35, 52, 50, 42,
+		21, 44, 38, 32, 29, 23, 17, 11, 4,  62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43,
+		31, 22, 10, 45, 25, 39, 14, 33, 19, 30, 9,  24, 13, 18, 8,  12, 7,  6,  5,  63,
+	};
 
-	if (value >> 32) {
-		value >>= 32;
-		log += 32;
-	}
-	if (value >> 16) {
-		value >>= 16;
-		log += 16;
-	}
-	if (value >> 8) {
-		value >>= 8;
-		log += 8;
-	}
-	if (value >> 4) {
-		value >>= 4;
-		log += 4;
-	}
-	if (value >> 2) {
-		value >>= 2;
-		log += 2;
-	}
-	return log + (value >> 1);
+	value |= value >> 1;
+	value |= value >> 2;
+	value |= value >> 4;
+	value |= value >> 8;
+	value |= value >> 16;
+	value |= value >> 32;
+	return logs[value * 0x03f79d71b4cb0a89ULL >> 58];
 }
 
 /* Quarters of octaves; the first takes all below 1.28 us. */
@@ -59,20 +50,16 @@ static __always_inline u32 class_of(u64 ns)
 	return ns < 1000000000 ? 4 : 5;
 }
 
-static __noinline int add_wait(struct waits *waits, u64 ns, u32 weight)
+static __always_inline void add_wait(struct waits *waits, u64 ns, u32 weight)
 {
-	u32 bucket;
-
-	if (!waits)
-		return 0;
 	/* One more for each boundary of a class below it. */
-	bucket = quarter_of(ns) + class_of(ns);
+	u32 bucket = quarter_of(ns) + class_of(ns);
+
 	if (bucket >= WAIT_BUCKETS)
-		return 0;
+		return;
 	waits->counts[bucket] += weight;
 	if (waits->longest_ns < ns)
 		waits->longest_ns = ns;
-	return 0;
 }
 
 /* Arrivals within this time are one. Doubled whenever there is no room, and set back when all was read. */
@@ -101,12 +88,10 @@ static __noinline int halve_arrivals(struct flow *flow)
 }
 
 /* Payload up to `end` came. What came before it and lies beyond a hole is read later: its time counts from now. */
-static __noinline int add_arrival(struct flow *flow, u32 end, u64 at_ns)
+static __always_inline void add_arrival(struct flow *flow, u32 end, u64 at_ns)
 {
 	struct arrival *newest;
 
-	if (!flow)
-		return 0;
 	if (flow->arrival_head == flow->arrival_tail) {
 		flow->arrival_head = 0;
 		flow->arrival_tail = 0;
@@ -115,10 +100,10 @@ static __noinline int add_arrival(struct flow *flow, u32 end, u64 at_ns)
 	newest = &flow->arrivals[(flow->arrival_head - 1) & (ARRIVALS - 1)];
 	if (flow->arrival_head != flow->arrival_tail) {
 		if ((s32)(end - newest->end) <= 0)
-			return 0;
+			return;
 		if (at_ns - newest->at_ns < flow->quantum_ns) {
 			newest->end = end;
-			return 0;
+			return;
 		}
 	}
 	if (flow->arrival_head - flow->arrival_tail >= ARRIVALS)
@@ -127,35 +112,42 @@ static __noinline int add_arrival(struct flow *flow, u32 end, u64 at_ns)
 	newest->end = end;
 	newest->at_ns = at_ns;
 	flow->arrival_head++;
-	return 0;
 }
 
-/* The process has read up to `copied`, of which up to `before` was read earlier. */
-static __noinline int read_arrivals(struct flow *flow, u32 before, u32 copied, u64 now_ns)
+/* The process has read up to `copied`, of which up to `before` was read earlier: the oldest arrival, and whether that was all. */
+static __always_inline bool read_oldest(struct flow *flow, u32 *before, u32 copied, u64 now_ns)
 {
-	struct waits *waits;
+	struct arrival *oldest = &flow->arrivals[flow->arrival_tail & (ARRIVALS - 1)];
+	u32 end = oldest->end;
+	bool is_whole = (s32)(copied - end) >= 0;
+
+	if (!is_whole)
+		end = copied;
+	if ((s32)(end - *before) > 0) {
+		u64 waited = now_ns > oldest->at_ns ? now_ns - oldest->at_ns : 0;
+
+		add_wait(&flow->waits[PLACE_RECEIVE_QUEUE], waited, end - *before);
+		*before = end;
+	}
+	flow->arrival_tail += is_whole;
+	return !is_whole || flow->arrival_tail == flow->arrival_head;
+}
+
+static __noinline int read_more(struct flow *flow, u32 before, u32 copied, u64 now_ns)
+{
 	u32 n;
 
 	if (!flow)
 		return 0;
-	waits = &flow->waits[PLACE_RECEIVE_QUEUE];
-	for (n = 0; n < ARRIVALS; n++) {
-		struct arrival *oldest = &flow->arrivals[flow->arrival_tail & (ARRIVALS - 1)];
-		u32 end = oldest->end;
-
-		if (flow->arrival_tail == flow->arrival_head)
+	for (n = 0; n < ARRIVALS; n++)
+		if (read_oldest(flow, &before, copied, now_ns))
 			break;
-		if ((s32)(copied - end) < 0)
-			end = copied;
-		if ((s32)(end - before) > 0) {
-			u64 waited = now_ns > oldest->at_ns ? now_ns - oldest->at_ns : 0;
-
-			add_wait(waits, waited, end - before);
-			before = end;
-		}
-		if (end != oldest->end)
-			break;
-		flow->arrival_tail++;
-	}
 	return 0;
+}
+
+/* There is an arrival. Most often it is the only one. */
+static __always_inline void read_arrivals(struct flow *flow, u32 before, u32 copied, u64 now_ns)
+{
+	if (!read_oldest(flow, &before, copied, now_ns))
+		read_more(flow, before, copied, now_ns);
 }

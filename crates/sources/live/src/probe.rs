@@ -57,7 +57,7 @@ struct Hook {
     without: Option<&'static str>,
 }
 
-const HOOKS: [Hook; 12] = [
+const HOOKS: [Hook; 11] = [
     Hook { program: "slowpath_direct", tracepoint: "tcp_probe", without: None },
     Hook { program: "slowpath_backlog", tracepoint: "tcp_probe", without: None },
     Hook {
@@ -69,11 +69,6 @@ const HOOKS: [Hook; 12] = [
         program: "slowpath_grow",
         tracepoint: "tcp_rcvbuf_grow",
         without: Some("when exactly receive buffers grew: told with the next read"),
-    },
-    Hook {
-        program: "slowpath_switch",
-        tracepoint: "sched_switch",
-        without: Some("whether the process with the socket's lock was off the CPU"),
     },
     Hook {
         program: "slowpath_state_direct",
@@ -112,6 +107,8 @@ const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
 const ITERATOR: &str = "slowpath_flows";
+/// How often clocks are compared in the beginning: a look may be late.
+const CLOCK_LOOKS: usize = 5;
 
 /// At work for as long as it lives; nothing is left in the kernel after that, however the process ends.
 pub struct Probe {
@@ -154,6 +151,13 @@ impl Probe {
         let drops_name_socket = arguments(&btf, KFREE_SKB) >= Some(4);
         configure(&mut open, filter, drops_name_socket)?;
         let object = open.load().map_err(LiveError::bpf("load the probe"))?;
+        let map = |name: &str| object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe);
+        let iterator =
+            object.progs_mut().find(|program| program.name() == ITERATOR).ok_or(LiveError::BadProbe)?;
+        let iterator = iterator
+            .attach_iter(map("flows")?.as_fd())
+            .map_err(LiveError::bpf("attach the probe's iterator"))?;
+        set_clocks(&iterator)?;
         let stamps = Stamps::on()?;
         let mut links = Vec::new();
         for hook in there {
@@ -161,12 +165,6 @@ impl Probe {
             let attached = program.map(|program| program.attach_trace()).transpose();
             links.extend(attached.map_err(LiveError::bpf("attach the probe"))?);
         }
-        let map = |name: &str| object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe);
-        let iterator =
-            object.progs_mut().find(|program| program.name() == ITERATOR).ok_or(LiveError::BadProbe)?;
-        let iterator = iterator
-            .attach_iter(map("flows")?.as_fd())
-            .map_err(LiveError::bpf("attach the probe's iterator"))?;
         let told = Rc::new(RefCell::new(Vec::new()));
         let mut ring = RingBufferBuilder::new();
         let records = map("records")?;
@@ -215,15 +213,7 @@ impl Probe {
         told.clear();
         told.append(&mut self.told.borrow_mut());
         flows.clear();
-        let mut iterator = Iter::new(&self.iterator).map_err(LiveError::bpf("read the probe"))?;
-        loop {
-            match iterator.read_to_end(flows) {
-                Ok(_) => break,
-                // The kernel looks again for a while at a table that changes.
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-                Err(error) => return Err(LiveError::system("read the probe")(error)),
-            }
-        }
+        read_flows(&self.iterator, flows)?;
         Ok(&self.look)
     }
 
@@ -315,6 +305,29 @@ impl Probe {
         let read = |bytes: &Vec<u8>| Some(bytemuck::pod_read_unaligned(bytes.get(..size_of::<T>())?));
         found.iter().map(|bytes| read(bytes).ok_or(LiveError::BadProbe)).collect()
     }
+}
+
+/// Every flow that lives.
+fn read_flows(iterator: &Link, into: &mut Vec<u8>) -> Result<(), LiveError> {
+    let mut iterator = Iter::new(iterator).map_err(LiveError::bpf("read the probe"))?;
+    loop {
+        match iterator.read_to_end(into) {
+            Ok(_) => return Ok(()),
+            // The kernel looks again for a while at a table that changes.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(LiveError::system("read the probe")(error)),
+        }
+    }
+}
+
+/// Has the probe compare the kernel's clocks before it needs them, as each look does: it does it best where it has just
+/// been woken (`bpf/clocks.h`).
+fn set_clocks(iterator: &Link) -> Result<(), LiveError> {
+    for _ in 0..CLOCK_LOOKS {
+        std::thread::sleep(Duration::from_millis(1));
+        read_flows(iterator, &mut Vec::new())?;
+    }
+    Ok(())
 }
 
 /// What a program of the probe cost.
