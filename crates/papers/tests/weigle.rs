@@ -58,6 +58,15 @@ fn untuned_buffers_give_what_the_paper_measured() {
 }
 
 #[test]
+fn the_handbook_says_what_comes_out() {
+    let handbook = include_str!("../../../docs/src/weigle.md");
+    let [none, auto, drs] = ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"]
+        .map(|kernel| rate(&format!("{kernel}, 25 ms, 1 process, no tuning")));
+    let says = format!("{none:.1}, {auto:.1} and {drs:.1} Mbit/s");
+    assert!(handbook.contains(&says), "{says}");
+}
+
+#[test]
 fn a_larger_bound_helps_drs_alone() {
     for (kernel, [least, most]) in [("2.4.17-Auto", [0.9, 1.1]), ("2.4.17-DRS", [5.0, 40.0])] {
         let untuned = rate(&format!("{kernel}, 25 ms, 1 process, no tuning"));

@@ -120,7 +120,20 @@ fn kernels_stand_side_by_side() {
     let scheduler = out.lines().find(|line| line.contains("scheduler")).unwrap_or_default();
     assert_eq!(
         words(scheduler),
-        ["scheduler", "goodness", "o1", "o1", "with", "extra", "runs", "eevdf", "700", "µs"]
+        [
+            "scheduler",
+            "goodness",
+            "goodness",
+            "goodness",
+            "o1",
+            "o1",
+            "with",
+            "extra",
+            "runs",
+            "eevdf",
+            "700",
+            "µs"
+        ]
     );
     let (_, out, _) = told(&run(&folder, &["kernels", "6.18", "--sources", "--sysctls"]));
     assert!(out.contains("kernel/sched/fair.c") && out.contains("net.ipv4.tcp_rmem"), "{out}");

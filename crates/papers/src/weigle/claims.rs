@@ -69,7 +69,7 @@ fn near_untuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 2",
             says: "with buffers as they are, 2.4 is at least 100 Mbit/s faster than 2.2",
             seen: format!("by {} Mbit/s for 1, 2, 4 and 8 processes", listed(over_none, 0)),
-            holds: least(&over_none) >= 95.0,
+            holds: least(&over_none) >= 100.0,
         },
         Claim {
             place: "section IV-A, figure 2",
@@ -79,7 +79,7 @@ fn near_untuned(results: &Results) -> Vec<Claim> {
         },
         Claim {
             place: "section IV-A, figure 2",
-            says: "with all kernels, processes side by side gain 55 to 70 %",
+            says: "with all kernels, several processes are faster than one (by 55 to 70 %)",
             seen: format!(
                 "{:.0}, {:.0} and {:.0} % (2.2, 2.4, DRS)",
                 gains[0] * 100.0,
@@ -118,7 +118,7 @@ fn near_tuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 3",
             says: "2.4 gains 30 to 50 Mbit/s by it",
             seen: format!("{} Mbit/s", listed(auto_gains, 0)),
-            holds: auto_gains.iter().sum::<f64>() > 0.0,
+            holds: least(&auto_gains) > 0.0,
         },
         Claim {
             place: "section IV-A, figure 3",
@@ -145,7 +145,7 @@ fn near_tuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 4",
             says: "and 2.2 is slower than 2.4",
             seen: format!("by {} Mbit/s", listed(differences(ideal(AUTO), ideal(NONE)), 0)),
-            holds: differences(ideal(AUTO), ideal(NONE)).iter().sum::<f64>() > 0.0,
+            holds: least(&differences(ideal(AUTO), ideal(NONE))) > 0.0,
         },
         Claim {
             place: "section IV-A, figure 5",
