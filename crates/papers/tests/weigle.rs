@@ -62,7 +62,7 @@ fn the_handbook_says_what_comes_out() {
     let handbook = include_str!("../../../docs/src/weigle.md");
     let [none, auto, drs] = ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"]
         .map(|kernel| rate(&format!("{kernel}, 25 ms, 1 process, no tuning")));
-    let says = format!("{none:.1}, {auto:.1} and {drs:.1} Mbit/s");
+    let says = format!("{none:.0}, {auto:.0} and {drs:.0} Mbit/s");
     assert!(handbook.contains(&says), "{says}");
 }
 
