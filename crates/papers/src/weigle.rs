@@ -1,9 +1,9 @@
 //! Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: 128 messages of a megabyte over a
 //! gigabit, by three kernels that find the sizes of their buffers in three ways.
 //!
-//! - [`mod@grid`]: the experiments.
-//! - [`results`]: what came of them, and which sizes were the best.
-//! - [`claims`]: what the paper says, and whether it is so here.
+//! - `grid`: the experiments.
+//! - `results`: what came of them, and which sizes were the best.
+//! - `claims`: what the paper says, and whether it is so here.
 
 mod claims;
 mod grid;
