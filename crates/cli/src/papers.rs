@@ -4,6 +4,7 @@ mod page;
 
 use crate::Outcome;
 use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
 use crate::parallel;
 use crate::transfers::align;
 use anyhow::bail;
@@ -118,15 +119,18 @@ fn find(paper: Paper, seeds: u64, console: &Console) -> anyhow::Result<Found> {
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<(Measured, Option<Trace>)> {
-        Ok(if *seed == 1 && *case < paper.traced() {
-            let (measured, trace) = measure::traced(&cases[*case], *seed)?;
-            (measured, Some(trace))
-        } else {
-            (measure::measure(&cases[*case], *seed)?, None)
-        })
-    };
-    let Some(done) = parallel::each("experiment", &jobs, console, work)? else {
+    let work =
+        |(seed, case): &(u64, usize), _: &Interrupt| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
+            Ok(Some(if *seed == 1 && *case < paper.traced() {
+                let (measured, trace) = measure::traced(&cases[*case], *seed)?;
+                (measured, Some(trace))
+            } else {
+                (measure::measure(&cases[*case], *seed)?, None)
+            }))
+        };
+    let bar = console.steps("experiment", jobs.len(), 0);
+    let done: Option<Vec<_>> = parallel::each(&jobs, None, &bar, work)?.into_iter().collect();
+    let Some(done) = done else {
         bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes the least time");
     };
     let mut found = Found { runs: vec![Vec::new(); cases.len()], traces: Vec::new() };

@@ -1,42 +1,44 @@
 //! Work that is done on all CPUs.
 
-use crate::console::Console;
+use crate::console::Steps;
 use crate::interrupt::Interrupt;
+use std::num::NonZero;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does each of some jobs, as many at once as there are CPUs, with a bar that counts them in `unit`s. What came of them is
-/// in their order; `None` if an interrupt came before all were done.
+/// Does each of some jobs, so many at once, or as many as there are CPUs, and takes a step of the bar for each that is
+/// done. What came of them, in their order; `None` for those that an interrupt kept from being done.
 ///
 /// # Errors
 ///
-/// The first that a job met; the others that have begun are finished.
+/// The first that a job met. No other is begun then.
 pub fn each<J: Sync, R: Send>(
-    unit: &'static str,
     jobs: &[J],
-    console: &Console,
-    work: impl Fn(&J) -> anyhow::Result<R> + Sync,
-) -> anyhow::Result<Option<Vec<R>>> {
+    threads: Option<NonZero<usize>>,
+    bar: &Steps,
+    work: impl Fn(&J, &Interrupt) -> anyhow::Result<Option<R>> + Sync,
+) -> anyhow::Result<Vec<Option<R>>> {
     let interrupt = Interrupt::listen()?;
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(jobs.len())));
-    let bar = console.steps(unit, jobs.len(), 0);
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let done = Mutex::new(jobs.iter().map(|_| None).collect::<Vec<_>>());
     let worker = || -> anyhow::Result<()> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(at).filter(|_| !interrupt.has_come()) else { return Ok(()) };
-            let result = work(job)?;
-            done.lock().expect("no job panics").push((at, result));
-            bar.step();
+            let is_over = interrupt.has_come() || failed.load(Ordering::Relaxed);
+            let Some(job) = jobs.get(at).filter(|_| !is_over) else { return Ok(()) };
+            let result = work(job, &interrupt).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            if result.is_some() {
+                done.lock().expect("no job panics")[at] = result;
+                bar.step();
+            }
         }
     };
-    let cpus = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let cpus = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("no job panics"))
+        let workers: Vec<_> = (0..cpus.min(jobs.len())).map(|_| scope.spawn(worker)).collect();
+        let ends = workers.into_iter().map(|worker| worker.join().expect("no job panics"));
+        ends.collect::<anyhow::Result<Vec<()>>>()
     })?;
-    let mut done = done.into_inner().expect("no job panics");
-    done.sort_by_key(|(at, _)| *at);
-    let all = done.len() == jobs.len();
-    Ok(all.then(|| done.into_iter().map(|(_, result)| result).collect()))
+    Ok(done.into_inner().expect("no job panics"))
 }

@@ -2,13 +2,14 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
 use crate::parallel;
 use crate::transfers::align;
 use anyhow::bail;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_model::units::duration_from_text;
+use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{self, Kind, Path, Technique};
 use std::io::{self, Write};
@@ -142,8 +143,10 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
 
 /// Runs every technique, on all CPUs.
 fn compare(path: &Path, console: &Console) -> anyhow::Result<Vec<Compared>> {
-    let work = |technique: &Technique| Ok(tunings::measure(*technique, path)?);
-    let Some(outcomes) = parallel::each("technique", &Technique::ALL, console, work)? else {
+    let work = |technique: &Technique, _: &Interrupt| Ok(Some(tunings::measure(*technique, path)?));
+    let bar = console.steps("technique", Technique::ALL.len(), 0);
+    let outcomes: Option<Vec<_>> = parallel::each(&Technique::ALL, None, &bar, work)?.into_iter().collect();
+    let Some(outcomes) = outcomes else {
         bail!("interrupted: the techniques are compared together; a smaller --amount takes less time");
     };
     let compared = Technique::ALL.into_iter().zip(outcomes).map(|(technique, outcome)| Compared {
@@ -164,7 +167,7 @@ fn print(path: &Path, techniques: &[Compared], out: &mut impl Write) -> io::Resu
         out,
         "{} over {}, {streams}, {} in all; rate times delay is {}",
         path.rate,
-        text(path.delay),
+        duration_text(path.delay),
         path.amount,
         path.bdp()
     )?;
@@ -241,8 +244,4 @@ fn conclude(techniques: &[Compared], out: &mut impl Write) -> io::Result<()> {
             held(lightest)
         )
     }
-}
-
-fn text(delay: Duration) -> String {
-    slowpath_model::units::duration_text(delay)
 }

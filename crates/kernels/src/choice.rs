@@ -439,7 +439,8 @@ pub const CHOICES: &[Choice] = &[
         "first-window",
         tcp.first_window,
         "the window before anything has arrived",
-        "net/ipv4/tcp_output.c: tcp_select_initial_window, all of it in 2.2 and since 4.20; RFC 2414 in 2.4 to 2.6.32"
+        "net/ipv4/tcp_output.c: tcp_select_initial_window, up to MAX_TCP_WINDOW in 2.2; RFC 2414 in 2.4 to 2.6.32; \
+         all of it since 4.20"
     ),
     choice!(
         RECEIVER,

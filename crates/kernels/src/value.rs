@@ -79,7 +79,7 @@ named!(
 );
 named!(BufferMemory: "as-asked" => Self::AsAsked, "as-allocated" => Self::AsAllocated);
 named!(WindowScale: "first-buffer" => Self::FirstBuffer, "largest-buffer" => Self::LargestBuffer);
-named!(FirstWindow: "whole" => Self::Whole, "rfc2414" => Self::Rfc2414);
+named!(FirstWindow: "whole" => Self::Whole, "signed" => Self::Signed, "rfc2414" => Self::Rfc2414);
 named!(
     WindowGrowth:
     "at-once" => Self::AtOnce, "with-arrivals" => Self::WithArrivals, "twice-received" => Self::TwiceReceived

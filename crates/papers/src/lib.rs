@@ -21,6 +21,8 @@ pub use measure::Measured;
 pub use report::{Cell, Claim, Judged, Report, Table};
 pub use trace::Trace;
 
+use slowpath_scenario::{Rejected, Scenario};
+
 /// One of a paper's experiments: a scenario, and what of it is set otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -35,6 +37,34 @@ pub struct Case {
 }
 
 impl Case {
+    /// Its scenario; without a seed, with the file's own.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn scenario(&self, seed: Option<u64>) -> Result<Scenario, Rejected> {
+        let sets = self.sets.iter().map(|set| set.parse().expect("a case's keys are written KEY=VALUE"));
+        let sets: Vec<_> = sets.collect();
+        Ok(slowpath_scenario::check(self.file, self.text, &sets, seed)?.scenario)
+    }
+
+    /// Bounds every buffer of a host to `most` bytes; where TCP has sysctls of its own for that, receive and send buffers
+    /// begin with so much.
+    fn bound_buffers(&mut self, host: &str, most: u64, first: Option<[u64; 2]>) {
+        for (sysctl, first) in ["tcp_rmem", "tcp_wmem"].into_iter().zip(first.into_iter().flatten()) {
+            self.sets.push(format!("hosts.{host}.sysctl.{sysctl}=4096 {} {most}", first.min(most)));
+        }
+        for sysctl in ["rmem_max", "wmem_max"] {
+            self.sets.push(format!("hosts.{host}.sysctl.{sysctl}={most}"));
+        }
+    }
+
+    /// Has the processes set both of their buffers.
+    fn set_buffers(&mut self, size: u64) {
+        self.sets.push(format!("flows.sender.socket.SO_SNDBUF={size}B"));
+        self.sets.push(format!("flows.receiver.socket.SO_RCVBUF={size}B"));
+    }
+
     /// The command that runs it.
     pub fn command(&self) -> String {
         let sets: String = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();

@@ -36,7 +36,7 @@ pub struct Measured {
 ///
 /// If its scenario is none.
 pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
-    Ok(run(&scenario(case, seed)?, &mut Nobody))
+    Ok(run(&case.scenario(Some(seed))?, &mut Nobody))
 }
 
 /// Runs a case, and keeps what it looked like over time.
@@ -45,15 +45,10 @@ pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
 ///
 /// If its scenario is none.
 pub fn traced(case: &Case, seed: u64) -> Result<(Measured, Trace), Rejected> {
-    let scenario = scenario(case, seed)?;
+    let scenario = case.scenario(Some(seed))?;
     let mut tracer = Tracer::new(&scenario, lasts(&scenario, &scenario.flows[0]));
     let measured = run(&scenario, &mut tracer);
     Ok((measured, tracer.finish()))
-}
-
-fn scenario(case: &Case, seed: u64) -> Result<Scenario, Rejected> {
-    let sets = case.sets.iter().filter_map(|set| set.parse().ok()).collect::<Vec<_>>();
-    Ok(slowpath_scenario::check(case.file, case.text, &sets, Some(seed))?.scenario)
 }
 
 fn lasts(scenario: &Scenario, flow: &Flow) -> Duration {

@@ -156,38 +156,31 @@ impl Technique {
     pub fn case(self, path: &Path) -> Case {
         let [rate, streams] = [path.rate.get(), u64::from(path.streams)];
         let half = path.delay.as_nanos() / 2;
-        let mut sets = vec![
+        let sets = vec![
             format!("path.rate={rate}bit/s"),
             format!("path.delay={half}ns"),
             format!("flows.streams={streams}"),
             format!("flows.amount={}B", (path.amount.get() / streams).max(1)),
         ];
+        let mut case = Case { name: self.name().to_owned(), file: FILE, text: TEXT, sets };
+        // A card that is no bottleneck.
+        let card = rate.saturating_mul(2).clamp(10_000_000_000, 1_000_000_000_000);
+        let (most, first) = match self {
+            Self::None => (UNTUNED, [UNTUNED, UNTUNED]),
+            Self::Linux24 => (path.bound(), [87_380, 16_384]),
+            _ => (path.bound(), [131_072, 16_384]),
+        };
         for host in ["sender", "receiver"] {
-            // A card that is no bottleneck.
-            sets.push(format!(
-                "hosts.{host}.nic.rate={}bit/s",
-                rate.saturating_mul(2).clamp(10_000_000_000, 1_000_000_000_000)
-            ));
+            case.sets.push(format!("hosts.{host}.nic.rate={card}bit/s"));
             if let Some(choices) = self.choices() {
-                sets.push(format!("hosts.{host}.kernel={{ base = \"6.18\", {choices} }}"));
+                case.sets.push(format!("hosts.{host}.kernel={{ base = \"6.18\", {choices} }}"));
             }
-            let (most, first) = match self {
-                Self::None => (UNTUNED, [UNTUNED, UNTUNED]),
-                Self::Linux24 => (path.bound(), [87_380, 16_384]),
-                _ => (path.bound(), [131_072, 16_384]),
-            };
-            for (sysctl, first) in ["tcp_rmem", "tcp_wmem"].into_iter().zip(first) {
-                sets.push(format!("hosts.{host}.sysctl.{sysctl}=4096 {} {most}", first.min(most)));
-            }
-            for sysctl in ["rmem_max", "wmem_max"] {
-                sets.push(format!("hosts.{host}.sysctl.{sysctl}={most}"));
-            }
+            case.bound_buffers(host, most, Some(first));
         }
         if matches!(self, Self::Manual | Self::Enable | Self::AutoNcFtp) {
-            sets.push(format!("flows.sender.socket.SO_SNDBUF={}B", path.by_hand()));
-            sets.push(format!("flows.receiver.socket.SO_RCVBUF={}B", path.by_hand()));
+            case.set_buffers(path.by_hand());
         }
-        Case { name: self.name().to_owned(), file: FILE, text: TEXT, sets }
+        case
     }
 
     /// What of the kernel is not today's.
@@ -239,10 +232,7 @@ pub struct Outcome {
 ///
 /// If the path makes no scenario.
 pub fn measure(technique: Technique, path: &Path) -> Result<Outcome, Rejected> {
-    let case = technique.case(path);
-    let sets = case.sets.iter().filter_map(|set| set.parse().ok()).collect::<Vec<_>>();
-    let scenario = slowpath_scenario::check(case.file, case.text, &sets, None)?.scenario;
-    Ok(run(&scenario, path.delay))
+    Ok(run(&technique.case(path).scenario(None)?, path.delay))
 }
 
 fn run(scenario: &Scenario, delay: Duration) -> Outcome {

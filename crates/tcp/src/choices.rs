@@ -86,9 +86,11 @@ pub enum WindowScale {
 /// The window before anything has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWindow {
-    /// All that the buffer stands for, up to what a signed field holds (2.2), or without that bound (since 4.20).
+    /// All that the buffer stands for (since 4.20).
     Whole,
-    /// Two to four segments, by the MSS, as a sender may begin with by RFC 2414 (2.4 to 2.6.32).
+    /// The same, up to what a field holds that the peer takes for signed (`MAX_TCP_WINDOW`, 2.2).
+    Signed,
+    /// The same, and two to four segments, by the MSS, as a sender may begin with by RFC 2414 (2.4 to 2.6.32).
     Rfc2414,
 }
 
@@ -379,7 +381,7 @@ impl Choices {
         buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
         receive_tuning: ReceiveTuning::Fixed,
         send_tuning: SendTuning::Fixed,
-        first_window: FirstWindow::Whole,
+        first_window: FirstWindow::Signed,
         window_growth: WindowGrowth::AtOnce,
         moderate_bursts_when_open: false,
         prequeue: Prequeue::No,

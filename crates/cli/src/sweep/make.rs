@@ -7,11 +7,9 @@ use crate::console::Console;
 use crate::interrupt::Interrupt;
 use crate::measured::Measured;
 use crate::on_kernel::How;
+use crate::parallel;
 use anyhow::Context;
 use std::num::NonZero;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 /// What came of each run, by its place in the plan, as far as it was made; where it is kept, if anywhere.
 pub struct Made<'a> {
@@ -59,39 +57,19 @@ impl<'a> Made<'a> {
         Ok(())
     }
 
-    /// Those in the simulator: each of so many threads takes the next one.
+    /// Those in the simulator, so many at once.
     pub fn in_simulator(&mut self, jobs: Option<NonZero<usize>>, console: &Console) -> anyhow::Result<()> {
-        let interrupt = Interrupt::listen()?;
         let missing = self.missing(false);
         let all = self.plan.jobs.iter().filter(|job| !job.is_real).count();
         let bar = console.steps("run", all, all - missing.len());
-        let (next, failed, found) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
-        let one = |(place, job): &(usize, &Job)| -> anyhow::Result<()> {
-            if let Some(run) = Measured::of_model_unless(&interrupt, self.plan.scenario(job))? {
-                self.keep(job, &run)?;
-                found.lock().expect("no run panics").push((*place, run));
-                bar.step();
-            }
-            Ok(())
+        let one = |(_, job): &(usize, &Job), interrupt: &Interrupt| -> anyhow::Result<Option<Measured>> {
+            let run = Measured::of_model_unless(interrupt, self.plan.scenario(job))?;
+            run.iter().try_for_each(|run| self.keep(job, run))?;
+            Ok(run)
         };
-        let work = || -> anyhow::Result<()> {
-            while !interrupt.has_come()
-                && !failed.load(Ordering::Relaxed)
-                && let Some(job) = missing.get(next.fetch_add(1, Ordering::Relaxed))
-            {
-                one(job).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-            }
-            Ok(())
-        };
-        let cpus = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..cpus.min(missing.len())).map(|_| scope.spawn(work)).collect();
-            let ends = workers.into_iter().map(|worker| worker.join().expect("no run panics"));
-            ends.collect::<anyhow::Result<Vec<()>>>()
-        })
-        .context("a run failed")?;
-        for (place, run) in found.into_inner().expect("no run panics") {
-            self.found[place] = Some(run);
+        let runs = parallel::each(&missing, jobs, &bar, one).context("a run failed")?;
+        for ((place, _), run) in missing.into_iter().zip(runs) {
+            self.found[place] = run;
         }
         Ok(())
     }

@@ -118,35 +118,25 @@ impl Point {
     /// Its scenario.
     pub fn case(self) -> Case {
         let (kernel, half) = (KERNELS[self.kernel], self.delay / 2);
-        let mut sets = vec![
+        let sets = vec![
             format!("hosts.sender.kernel={}", kernel.base),
             format!("hosts.receiver.kernel={}", kernel.base),
             format!("path.delay={half}us"),
             format!("flows.streams={}", self.streams),
             format!("flows.messages.count={}", 128 / self.streams),
         ];
-        let bound = match self.tuned {
-            Tuned::Nothing => None,
-            Tuned::Kernel(size) | Tuned::Both(size) => Some(size),
-        };
-        for host in ["sender", "receiver"] {
-            let Some(most) = bound else { break };
-            for (sysctl, value) in [("rmem_max", most), ("wmem_max", most)] {
-                sets.push(format!("hosts.{host}.sysctl.{sysctl}={value}"));
-            }
+        let mut case = Case { name: self.name(), file: FILE, text: TEXT, sets };
+        if let Tuned::Kernel(most) | Tuned::Both(most) = self.tuned {
             // 2.2 has no sysctls of TCP's own for this.
-            if self.kernel != NONE {
-                for (sysctl, first) in [("tcp_rmem", 87_380), ("tcp_wmem", 16_384)] {
-                    let value = format!("4096 {} {most}", first.min(most));
-                    sets.push(format!("hosts.{host}.sysctl.{sysctl}={value}"));
-                }
+            let first = (self.kernel != NONE).then_some([87_380, 16_384]);
+            for host in ["sender", "receiver"] {
+                case.bound_buffers(host, most.into(), first);
             }
         }
         if let Tuned::Both(size) = self.tuned {
-            sets.push(format!("flows.sender.socket.SO_SNDBUF={size}B"));
-            sets.push(format!("flows.receiver.socket.SO_RCVBUF={size}B"));
+            case.set_buffers(size.into());
         }
-        Case { name: self.name(), file: FILE, text: TEXT, sets }
+        case
     }
 
     fn name(self) -> String {

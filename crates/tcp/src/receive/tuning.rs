@@ -317,12 +317,10 @@ impl Connection {
         let arrived = u32::try_from(arrived).unwrap_or(u32::MAX).max(self.rcv.arrivals.space);
         self.rcv.arrivals = QueueSpace { space: arrived, seq: self.rcv.nxt, since: now };
         let window = arrived.saturating_mul(2);
-        let choices = &self.settings.choices;
-        let widens = choices.window_growth == WindowGrowth::TwiceReceived;
-        if choices.receive_tuning == ReceiveTuning::SenderWindow && !self.rcv.buffer_locked {
-            self.raise_buffer(u64::from(window) * 2, self.settings.sysctls.rmem_max);
+        if self.settings.choices.receive_tuning == ReceiveTuning::SenderWindow && !self.rcv.buffer_locked {
+            self.raise_buffer(u64::from(window) * 2);
         }
-        if widens {
+        if self.settings.choices.window_growth == WindowGrowth::TwiceReceived {
             self.rcv.ssthresh = self.rcv.ssthresh.max(window).min(self.rcv.window_clamp);
         }
     }
@@ -343,10 +341,7 @@ impl Connection {
         if let Some(end) = self.rcv.ofo.end() {
             window += u64::try_from(end.distance_from(self.rcv.nxt)).unwrap_or(0);
         }
-        self.raise_buffer(
-            self.rcv.space_for(window.min(u64::from(u32::MAX))),
-            self.settings.sysctls.tcp_rmem.max,
-        );
+        self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
     }
 
     /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to
@@ -362,11 +357,10 @@ impl Connection {
         }
         let copied = u64::from(copied);
         let advmss = u64::from(self.rcv.advmss);
-        let most = self.settings.sysctls.tcp_rmem.max;
         if self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio {
             let mut window = (copied << 1) + 16 * advmss;
             window += (window * (copied - before.min(copied)) / before) << 1;
-            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))), most);
+            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
             return;
         }
         // 2.6.14: twice what was read, in whole segments of what a segment costs, and 16 more of them.
@@ -378,10 +372,15 @@ impl Connection {
             }
             each += 128;
         }
-        self.raise_buffer(space * u64::from(each) + 16 * u64::from(each), most);
+        self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
     }
 
-    fn raise_buffer(&mut self, wanted: u64, most: u32) {
+    fn raise_buffer(&mut self, wanted: u64) {
+        let sysctls = &self.settings.sysctls;
+        let most = match self.settings.choices.receive_tuning {
+            ReceiveTuning::SenderWindow => sysctls.rmem_max,
+            _ => sysctls.tcp_rmem.max,
+        };
         let buffer = u32::try_from(wanted).unwrap_or(u32::MAX).min(most);
         if buffer > self.rcv.buffer {
             self.rcv.buffer = buffer;

@@ -38,7 +38,9 @@ pub(crate) fn initial_window(
     if mss > 0 && space > mss {
         space -= space % mss;
     }
-    let window = if is_signed(settings) { space.min(MAX_SIGNED_WINDOW) } else { space };
+    let is_signed =
+        sysctls.tcp_workaround_signed_windows || settings.choices.first_window != FirstWindow::Whole;
+    let window = if is_signed { space.min(MAX_SIGNED_WINDOW) } else { space };
     let scale = if scaling {
         let largest = match settings.choices.window_scale {
             WindowScale::FirstBuffer => space,
@@ -51,17 +53,11 @@ pub(crate) fn initial_window(
     };
     let window = match settings.choices.first_window {
         FirstWindow::Rfc2414 if mss > 1 << scale => window.min(segments_of_rfc_2414(mss).saturating_mul(mss)),
-        FirstWindow::Rfc2414 | FirstWindow::Whole => window,
+        FirstWindow::Rfc2414 | FirstWindow::Signed | FirstWindow::Whole => window,
     };
     let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
     let window = window.min(of_route);
     InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
-}
-
-/// Whether the first window has to fit a field that the peer may take for signed: always, before the sysctl.
-fn is_signed(settings: &Settings) -> bool {
-    settings.sysctls.tcp_workaround_signed_windows
-        || settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio
 }
 
 /// Most segments at the begin of a connection (RFC 2414, as `tcp_select_initial_window` has it).

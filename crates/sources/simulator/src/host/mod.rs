@@ -137,6 +137,7 @@ impl Host {
             .collect::<Vec<_>>();
         let settings = settings(plan);
         let super_packets = settings.choices.super_packets;
+        let gro = kernel.receive.gro && plan.nic.gro;
         let is_free = costs.are_zero() && plan.load.is_empty();
         let mut host = Self {
             id: id_number,
@@ -146,8 +147,8 @@ impl Host {
             receive_path: kernel.receive.clone(),
             preemption: kernel.preemption,
             prequeue: kernel.tcp.prequeue,
-            gro: kernel.receive.gro && plan.nic.gro,
-            packet_memory: packet_memory(plan),
+            gro,
+            packet_memory: packet_memory(&settings, gro),
             tick_ns: kernel.tcp.clock.tick_nanos(),
             copy_piece: if super_packets { 64 << 10 } else { 8 << 10 },
             settings: Arc::new(settings),
@@ -367,18 +368,17 @@ impl Host {
 }
 
 /// How the driver lays out what arrives.
-fn packet_memory(plan: &Plan) -> PacketMemory {
+fn packet_memory(settings: &Settings, gro: bool) -> PacketMemory {
     // The frame's header and checksum, and what dev_alloc_skb and the driver add so that IP's header is aligned.
     const AROUND: u32 = 14 + 4 + 16 + 2;
     // SMP_CACHE_BYTES of a Pentium III.
     const CACHE_LINE: u32 = 32;
-    let mtu = u32::try_from(plan.nic.mtu.get()).unwrap_or(u32::MAX);
-    match plan.kernel.tcp.buffer_memory {
+    match settings.choices.buffer_memory {
         BufferMemory::AsAsked => {
-            PacketMemory::Frames(mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE))
+            PacketMemory::Frames(settings.mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE))
         }
         // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
-        BufferMemory::AsAllocated if plan.kernel.receive.gro && plan.nic.gro => PacketMemory::Ring(2048),
+        BufferMemory::AsAllocated if gro => PacketMemory::Ring(2048),
         BufferMemory::AsAllocated => PacketMemory::Linear,
     }
 }
