@@ -1,7 +1,7 @@
 //! Whose the sockets are: /proc/PID/fd says which process has which open.
 
 use anyhow::Context;
-use slowpath_live::Owner;
+use slowpath_live::{Owner, Process};
 use slowpath_model::{End, FlowId};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -13,13 +13,6 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(1);
 /// Sockets of which it is known whose they are: both ends of all flows that are kept.
 const MOST_SOCKETS: usize = 200_000;
-
-/// A process that has a socket open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    pub pid: u32,
-    pub name: String,
-}
 
 /// Whose each socket is that was seen.
 #[derive(Default)]
@@ -46,8 +39,15 @@ enum Sought {
 }
 
 impl Owners {
-    /// Notes the sockets that live, and finds the processes of those that are new.
-    pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) {
+    /// What was known of the sockets of a recording.
+    pub fn known(processes: HashMap<(FlowId, End), Process>) -> Self {
+        let socket = |process| Socket { owner: Owner::default(), process: Sought::Found(process) };
+        let sockets = processes.into_iter().map(|(key, process)| (key, socket(process))).collect();
+        Self { sockets, ..Self::default() }
+    }
+
+    /// Notes the sockets that live, and finds the processes of those that are new: these, by the sockets' numbers.
+    pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) -> Vec<(u64, Process)> {
         for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
             let key = (flow, end);
             let is_known = self.sockets.get(&key).is_some_and(|known| known.owner.inode == owner.inode);
@@ -57,17 +57,21 @@ impl Owners {
             }
         }
         if self.has_new && self.looked.is_none_or(|looked| looked.elapsed() >= EVERY) {
-            self.seek(&processes());
             self.looked = Some(Instant::now());
+            return self.seek(&processes());
         }
+        Vec::new()
     }
 
-    fn seek(&mut self, processes: &HashMap<u64, Process>) {
+    fn seek(&mut self, processes: &HashMap<u64, Process>) -> Vec<(u64, Process)> {
+        let mut all = Vec::new();
         for socket in self.sockets.values_mut().filter(|socket| matches!(socket.process, Sought::NotYet)) {
             let found = processes.get(&socket.owner.inode).cloned();
+            all.extend(found.clone().map(|process| (socket.owner.inode, process)));
             socket.process = found.map_or(Sought::InVain, Sought::Found);
         }
         self.has_new = false;
+        all
     }
 
     /// The process at an end of a flow.

@@ -10,7 +10,7 @@ use slowpath_model::{Bytes, FlowId};
 use std::io::Read;
 use std::path::Path;
 
-/// What a file does not have.
+/// What a file does not have in which no process was found.
 const NO_OWNERS: &str = "whose the sockets were";
 
 /// Prints what is made of it.
@@ -22,15 +22,17 @@ pub fn replay(
 ) -> anyhow::Result<Outcome> {
     let named = || path.display().to_string();
     let mut hosts = Hosts::default();
-    let Replayed { rest, lasted, mut unseen, incomplete, .. } =
+    let Replayed { rest, lasted, mut unseen, processes, incomplete, .. } =
         slowpath_live::replay(raw, &mut hosts).with_context(named)?;
-    unseen.push(NO_OWNERS.to_owned());
+    if processes.is_none() {
+        unseen.push(NO_OWNERS.to_owned());
+    }
     let (accounts, not_kept) = hosts.finish();
     let watched = Watched {
         lasted,
         accounts,
         not_kept,
-        owners: Owners::default(),
+        owners: processes.map(Owners::known).unwrap_or_default(),
         check: Some(rest.check),
         drops: rest.drops,
         softirqs: ring(&rest.softirqs),

@@ -25,7 +25,8 @@ impl Source {
         match self {
             Self::Probe(live) => {
                 live.tell(sink)?;
-                owners.look(live.owners());
+                let found = owners.look(live.owners());
+                live.record_processes(&found)?;
             }
             Self::Asked(own) => {
                 own.tell(sink)?;

@@ -117,6 +117,23 @@ fn a_connection_of_this_process_is_explained() {
     assert!(out.contains("receive queue") && out.contains("the kernel counted"), "{out}");
 }
 
+/// A file of what the probe told says whose the sockets were, and all else that was said then.
+#[test]
+#[ignore = "needs root"]
+fn a_file_of_the_probe_has_the_processes() {
+    let folder = Captures::new();
+    let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
+    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));
+    assert_eq!(code, code_again, "{told_then}");
+    let [then, again] = [told_then, told_again].map(|out| serde_json::from_str::<Value>(&out).expect("JSON"));
+    for what in ["flows", "check", "unseen"] {
+        assert_eq!(then[what], again[what], "{what}");
+    }
+    let flow = &again["flows"][0];
+    let sender = flow["sender"].as_str().expect("a letter");
+    assert_eq!(flow[sender]["process"]["pid"], std::process::id());
+}
+
 /// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
 fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;

@@ -29,5 +29,5 @@ pub use raw::{RawError, open as open_raw};
 pub use record::NETNSES;
 pub use source::{EVERY, Live, Replayed, replay};
 pub use stamps::tick_ns;
-pub use table::Owner;
+pub use table::{Owner, Process};
 pub use tcp_info::TcpInfo;

@@ -6,6 +6,7 @@
 
 use crate::drops::Reasons;
 use crate::record::{Account, Totals, Turn, Waits};
+use crate::table::Process;
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -83,6 +84,8 @@ const UNSEEN: u32 = 4;
 const CLOSING: u32 = 5;
 /// Before the closing one.
 const SOFTIRQS: u32 = 6;
+/// Whose sockets are of which a look before told: lines of the socket's number, the process's, and its name.
+const PROCESSES: u32 = 7;
 
 /// Writes what the probe tells.
 pub struct RawWriter {
@@ -107,6 +110,13 @@ impl RawWriter {
     pub(crate) fn look(&mut self, look: &Look) -> io::Result<()> {
         self.frame(TOLD, &look.told)?;
         self.frame(FLOWS, &look.flows)
+    }
+
+    pub(crate) fn processes(&mut self, found: &[(u64, Process)]) -> io::Result<()> {
+        let line = |(inode, process): &(u64, Process)| {
+            format!("{inode} {} {}\n", process.pid, process.name.replace('\n', " "))
+        };
+        self.frame(PROCESSES, found.iter().map(line).collect::<String>().as_bytes())
     }
 
     pub(crate) fn end(&mut self, closing: &Closing, softirqs: &Waits) -> io::Result<()> {
@@ -205,6 +215,8 @@ pub fn open(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
 pub enum Piece {
     /// A look.
     Look(Look),
+    /// Which processes have sockets open, by the sockets' numbers.
+    Processes(Vec<(u64, Process)>),
     /// The end.
     End(Box<Closing>),
 }
@@ -267,6 +279,7 @@ impl<R: Read> RawReader<R> {
             match kind {
                 TOLD => told.extend(bytes),
                 FLOWS => return Ok(Piece::Look(Look { told, flows: bytes })),
+                PROCESSES => return Ok(Piece::Processes(processes(&bytes))),
                 NAMES => self.reasons = names(&bytes),
                 UNSEEN => self.unseen = lines(&bytes),
                 SOFTIRQS if bytes.len() == size_of::<Waits>() => {
@@ -304,6 +317,15 @@ impl<R: Read> RawReader<R> {
 
 fn lines(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+fn processes(bytes: &[u8]) -> Vec<(u64, Process)> {
+    let process = |line: String| {
+        let mut words = line.splitn(3, ' ');
+        let (inode, pid) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some((inode, Process { pid, name: words.next()?.to_owned() }))
+    };
+    lines(bytes).into_iter().filter_map(process).collect()
 }
 
 fn names(bytes: &[u8]) -> Reasons {

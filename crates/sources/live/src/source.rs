@@ -6,8 +6,9 @@ use crate::error::LiveError;
 use crate::probe::{Filter, Probe};
 use crate::raw::{Closing, Piece, RawError, RawReader, RawWriter};
 use crate::record::Exact;
-use crate::table::Owner;
+use crate::table::{Owner, Process};
 use slowpath_model::{End, FlowId, Sink, nanos};
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,17 @@ impl Live {
         Ok(self.decoder.look(look, sink)?)
     }
 
+    /// Writes which processes were found to have sockets open, by the sockets' numbers ([`Owner::inode`]).
+    ///
+    /// # Errors
+    /// As the output's.
+    pub fn record_processes(&mut self, found: &[(u64, Process)]) -> Result<(), LiveError> {
+        match &mut self.raw {
+            Some(raw) if !found.is_empty() => raw.processes(found).map_err(LiveError::system(WRITING)),
+            _ => Ok(()),
+        }
+    }
+
     /// Stops to watch, and tells the rest.
     ///
     /// # Errors
@@ -123,6 +135,8 @@ pub struct Replayed {
     pub lasted: Duration,
     /// What could not be seen where it was written.
     pub unseen: Vec<String>,
+    /// Whose the sockets were; `None` if the file says that of none.
+    pub processes: Option<HashMap<(FlowId, End), Process>>,
     /// Why the file was not read to its end.
     pub incomplete: Option<RawError>,
     /// The time of day of the events' instant 0, in nanoseconds since 1970, if anything was told.
@@ -136,13 +150,16 @@ pub struct Replayed {
 pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawError> {
     let mut reader = RawReader::new(from)?;
     let mut decoder = Decoder::new(reader.home);
+    let mut sockets = Sockets::default();
     let (closing, incomplete) = loop {
         match reader.piece() {
             Ok(Piece::Look(look)) => {
                 if let Err(source) = decoder.look(&look, sink) {
                     break (None, Some(RawError::NoRecord { at: reader.at(), source }));
                 }
+                sockets.saw(decoder.owners());
             }
+            Ok(Piece::Processes(found)) => sockets.found(&found),
             Ok(Piece::End(closing)) => break (Some(closing), None),
             Err(error) => break (None, Some(error)),
         }
@@ -151,5 +168,37 @@ pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawErro
         closing.as_ref().map_or_else(|| decoder.latest(), |closing| Duration::from_nanos(closing.lasted_ns));
     let epoch_ns = decoder.epoch_ns();
     let rest = decoder.finish(sink, closing.as_deref(), &reader.softirqs, &reader.reasons);
-    Ok(Replayed { rest, lasted, unseen: reader.unseen, incomplete, epoch_ns })
+    Ok(Replayed { rest, lasted, unseen: reader.unseen, processes: sockets.processes, incomplete, epoch_ns })
+}
+
+/// Whose the sockets of a file are.
+#[derive(Default)]
+struct Sockets {
+    /// Whose process was not told yet, by their numbers. Whose never is, stays here.
+    unknown: HashMap<u64, (FlowId, End)>,
+    processes: Option<HashMap<(FlowId, End), Process>>,
+}
+
+impl Sockets {
+    /// Sockets of which it is known whose they are: both ends of all flows that are kept.
+    const MOST: usize = 200_000;
+
+    fn saw(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) {
+        for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
+            let is_known =
+                self.processes.as_ref().is_some_and(|processes| processes.contains_key(&(flow, end)));
+            if !is_known && self.unknown.len() < Self::MOST {
+                self.unknown.insert(owner.inode, (flow, end));
+            }
+        }
+    }
+
+    fn found(&mut self, found: &[(u64, Process)]) {
+        let processes = self.processes.get_or_insert_default();
+        for (inode, process) in found {
+            if let Some(socket) = self.unknown.remove(inode).filter(|_| processes.len() < Self::MOST) {
+                processes.insert(socket, process.clone());
+            }
+        }
+    }
 }

@@ -17,6 +17,15 @@ pub struct Owner {
     pub netns: u32,
 }
 
+/// A process that has a socket open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// What the kernel calls it (`/proc/PID/comm`).
+    pub name: String,
+}
+
 /// A socket, and what was last told of it.
 pub struct Socket<T> {
     pub flow: FlowId,
