@@ -289,7 +289,7 @@ pub const CHOICES: &[Choice] = &[
         "congestion-control",
         tcp.congestion_control,
         "the congestion control of new sockets",
-        "net/ipv4/Kconfig: Reno in 2.4, BIC in 2.6.8 to 2.6.18 (Reno stands in for it), CUBIC since 2.6.19"
+        "net/ipv4/Kconfig: Reno in 2.4, BIC in 2.6.8 to 2.6.18, CUBIC since 2.6.19"
     ),
     choice!(
         SENDER,
@@ -347,6 +347,13 @@ pub const CHOICES: &[Choice] = &[
         tcp.moderate_bursts_when_open,
         "whether cwnd is cut to what is in flight and three after a big ACK outside recovery (leith 1.5)",
         "net/ipv4/tcp_input.c: tcp_moderate_cwnd from tcp_ack in 2.4"
+    ),
+    choice!(
+        SENDER,
+        "window-increase",
+        tcp.window_increase,
+        "whether ACKs let cwnd grow or the segments that they acknowledge",
+        "net/ipv4/tcp_cong.c: tcp_slow_start by segments since 3.13, tcp_cong_avoid_ai since 4.0"
     ),
     choice!(
         SENDER,

@@ -7,7 +7,7 @@ use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, CongestionControl, FirstWindow, ForwardRto, InitialWindow, LossDetection,
     MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth,
-    WindowReduction, WindowScale,
+    WindowIncrease, WindowReduction, WindowScale,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -84,6 +84,7 @@ named!(
     WindowGrowth:
     "at-once" => Self::AtOnce, "with-arrivals" => Self::WithArrivals, "twice-received" => Self::TwiceReceived
 );
+named!(WindowIncrease: "by-ack" => Self::ByAck, "by-segment" => Self::BySegment);
 named!(TimestampClock: "jiffies" => Self::Jiffies, "milliseconds" => Self::Milliseconds);
 named!(MetricsCache: "no" => Self::No, "routes" => Self::Routes, "destinations" => Self::Destinations);
 named!(Prequeue: "yes" => Self::Yes, "no" => Self::No);

@@ -50,7 +50,7 @@ lasts = "10 s"
 streams = "4"
 
 [flows.sender.socket]
-TCP_CONGESTION = "bic"
+TCP_CONGESTION = "bicc"
 TCP_MAXSEG = "9000 B"
 SO_SNDBUFF = "1 MiB"
 

@@ -176,6 +176,15 @@ impl MetricsCache {
     }
 }
 
+/// What lets the congestion window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowIncrease {
+    /// ACKs, however much they acknowledge: a receiver that acknowledges every other segment halves it.
+    ByAck,
+    /// The segments that are acknowledged (`tcp_slow_start` since 3.13, `tcp_cong_avoid_ai` since 4.0).
+    BySegment,
+}
+
 /// A congestion control that this crate has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CongestionControl {
@@ -183,17 +192,48 @@ pub enum CongestionControl {
     Reno,
     /// CUBIC (RFC 9438) with HyStart, as `tcp_cubic.c` has it.
     Cubic,
+    /// BBR, version 1 (Cardwell and others 2016).
+    Bbr,
+    /// BIC (Xu and others 2004).
+    Bic,
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed,
+    /// H-TCP (Leith and Shorten 2004).
+    Htcp,
+    /// Scalable TCP (Kelly 2003).
+    Scalable,
+    /// Vegas (Brakmo and Peterson 1995).
+    Vegas,
+    /// Westwood+ (Grieco and Mascolo 2004).
+    Westwood,
 }
 
 impl CongestionControl {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Reno, Self::Cubic];
+    pub const ALL: &[Self] = &[
+        Self::Reno,
+        Self::Cubic,
+        Self::Bbr,
+        Self::Bic,
+        Self::HighSpeed,
+        Self::Htcp,
+        Self::Scalable,
+        Self::Vegas,
+        Self::Westwood,
+    ];
 
     /// The name that `TCP_CONGESTION` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::Bic => "bic",
+            Self::HighSpeed => "highspeed",
+            Self::Htcp => "htcp",
+            Self::Scalable => "scalable",
+            Self::Vegas => "vegas",
+            Self::Westwood => "westwood",
         }
     }
 
@@ -271,6 +311,8 @@ pub struct Choices {
     pub challenges: bool,
     /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`, until 6.16).
     pub data_beyond_window: bool,
+    /// What lets the congestion window grow.
+    pub window_increase: WindowIncrease,
     /// Whether the congestion window is left alone while the application does not fill it
     /// (`tcp_is_cwnd_limited` with `max_packets_out`, since 3.16; RFC 7661).
     pub window_validation: bool,
@@ -314,6 +356,7 @@ impl Choices {
         ack_repairs_at_once: true,
         challenges: true,
         data_beyond_window: false,
+        window_increase: WindowIncrease::BySegment,
         window_validation: true,
         prequeue: Prequeue::No,
         metrics: MetricsCache::Destinations,
@@ -351,10 +394,11 @@ impl Choices {
         ack_repairs_at_once: false,
         challenges: false,
         data_beyond_window: true,
+        window_increase: WindowIncrease::ByAck,
         window_validation: false,
         prequeue: Prequeue::Yes,
         metrics: MetricsCache::Routes,
-        congestion_control: CongestionControl::Reno,
+        congestion_control: CongestionControl::Bic,
     };
 
     /// Linux 2.4.17.
@@ -364,6 +408,7 @@ impl Choices {
         window_scale: WindowScale::FirstBuffer,
         moderate_bursts_when_open: true,
         super_packets: false,
+        congestion_control: CongestionControl::Reno,
         ..Self::LINUX_2_6_14
     };
 

@@ -174,9 +174,10 @@ impl Connection {
     }
 
     /// Goes on with another congestion control (`tcp_reinit_congestion_control`).
-    pub fn set_congestion_control(&mut self, kind: CongestionControl) {
+    pub fn set_congestion_control(&mut self, now: Instant, kind: CongestionControl) {
         self.options.congestion = Some(kind);
         self.congestion = Congestion::new(kind);
+        self.begin_congestion_control(now);
         self.snd.prior_ssthresh = 0;
     }
 

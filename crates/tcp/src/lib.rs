@@ -24,6 +24,7 @@ pub mod clock;
 pub mod congestion;
 mod connection;
 mod errno;
+mod filter;
 pub mod info;
 pub mod packet;
 mod receive;

@@ -112,7 +112,7 @@ impl Modelled {
                     .ok_or(Errno::EINVAL)
                     .and_then(|flags| socket.errors.set_timestamping(flags as u32, written))
             }
-            (TCP, TCP_CONGESTION) => set_congestion(socket, value),
+            (TCP, TCP_CONGESTION) => set_congestion(socket, now, value),
             (TCP, TCP_FASTOPEN_KEY) => set_fast_open_key(socket, value),
             (IP | IPV6, _) => set_ip(socket, now, (level, name), value),
             _ => set_number(socket, now, (level, name), value),
@@ -278,7 +278,7 @@ fn set_linger(socket: &mut Socket, now: slowpath_model::Instant, value: &[u8]) -
     put(socket, now, SocketOption::Linger, value)
 }
 
-fn set_congestion(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
+fn set_congestion(socket: &mut Socket, now: slowpath_model::Instant, value: &[u8]) -> Result<(), Errno> {
     let text = value.split(|byte| *byte == 0).next().unwrap_or(value);
     let known = CongestionControl::ALL.iter().find(|control| control.name().as_bytes() == text);
     let control = *known.ok_or(Errno::ENOENT)?;
@@ -289,7 +289,7 @@ fn set_congestion(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
             Ok(())
         }
         Stage::Connected(connection) => {
-            connection.set_congestion_control(control);
+            connection.set_congestion_control(now, control);
             Ok(())
         }
     }

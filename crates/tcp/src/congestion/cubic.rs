@@ -81,11 +81,6 @@ const fn micros(now: Instant) -> i64 {
     now.nanos() / 1_000
 }
 
-/// `bictcp_clock_us` and jiffies: ticks since the start.
-const fn ticks(moment: &Moment) -> i64 {
-    moment.now.nanos() / (1_000_000_000 / moment.hz as i64)
-}
-
 /// The cube root, rounded down. `cubic_root` approximates it within 0.2 %; integers only, so that every machine gets
 /// the same.
 fn cube_root(a: u64) -> u32 {
@@ -115,7 +110,7 @@ impl Cubic {
     /// `bictcp_update`.
     fn update(&mut self, window: &Window, moment: &Moment, acked: u32) {
         self.ack_count += acked;
-        let now = ticks(moment);
+        let now = moment.jiffies();
         let hz = i64::from(moment.hz);
         if self.last_cwnd == window.cwnd && now - self.last_time <= hz / 32 {
             return;
@@ -229,7 +224,7 @@ impl Control for Cubic {
     }
 
     /// `cubictcp_recalc_ssthresh`, with fast convergence.
-    fn ssthresh(&mut self, window: &Window) -> u32 {
+    fn ssthresh(&mut self, window: &Window, _moment: &Moment) -> u32 {
         self.epoch_start = None;
         self.last_max_cwnd = if window.cwnd < self.last_max_cwnd {
             (u64::from(window.cwnd) * u64::from(BETA_SCALE + BETA) / u64::from(2 * BETA_SCALE)) as u32
@@ -258,13 +253,13 @@ impl Control for Cubic {
     }
 
     /// After idle time the curve goes on where it was: its clock stood still (`cubictcp_cwnd_event`).
-    fn event(&mut self, event: CaEvent, moment: &Moment) {
+    fn event(&mut self, event: CaEvent, _window: &mut Window, moment: &Moment) {
         if event == CaEvent::TransmitStart
             && let Some(start) = self.epoch_start
         {
-            let idle = ticks(moment) - moment.last_sent.nanos() / (1_000_000_000 / i64::from(moment.hz));
+            let idle = moment.jiffies() - moment.last_sent.nanos() / moment.tick_ns();
             if idle > 0 {
-                self.epoch_start = Some((start + idle).min(ticks(moment)));
+                self.epoch_start = Some((start + idle).min(moment.jiffies()));
             }
         }
     }
@@ -273,7 +268,7 @@ impl Control for Cubic {
         let Some(rtt) = sample.rtt else { return };
         // Discard samples right after fast recovery: their delay is the recovery's (`cubictcp_acked`).
         if let Some(start) = self.epoch_start
-            && ticks(moment) - start < i64::from(moment.hz)
+            && moment.jiffies() - start < i64::from(moment.hz)
         {
             return;
         }

@@ -2,11 +2,25 @@
 //!
 //! A control sees the [`Window`] it steers and the [`Moment`] it is asked in, nothing else of the connection.
 
+mod bbr;
+mod bic;
 mod cubic;
+mod highspeed;
+mod htcp;
 mod reno;
+mod scalable;
+mod vegas;
+mod westwood;
 
+pub use bbr::Bbr;
+pub use bic::Bic;
 pub use cubic::Cubic;
+pub use highspeed::HighSpeed;
+pub use htcp::Htcp;
 pub use reno::Reno;
+pub use scalable::Scalable;
+pub use vegas::Vegas;
+pub use westwood::Westwood;
 
 use crate::choices::CongestionControl;
 pub use slowpath_model::CaState;
@@ -48,6 +62,12 @@ impl Window {
             limited: false,
             most_outstanding: 0,
         }
+    }
+
+    /// A threshold no lower than three quarters of the window (`tcp_current_ssthresh`, outside recovery).
+    pub const fn current_ssthresh(&self) -> u32 {
+        let of_window = (self.cwnd >> 1) + (self.cwnd >> 2);
+        if self.ssthresh > of_window { self.ssthresh } else { of_window }
     }
 
     /// `tcp_in_slow_start`.
@@ -92,6 +112,10 @@ impl Window {
 pub struct Moment {
     /// Now.
     pub now: Instant,
+    /// The congestion machine's state.
+    pub state: CaState,
+    /// Bytes of a full segment (`mss_cache`).
+    pub mss: u32,
     /// The oldest unacknowledged byte.
     pub snd_una: StreamOffset,
     /// The next byte to be sent for the first time.
@@ -106,6 +130,40 @@ pub struct Moment {
     pub last_sent: Instant,
     /// The kernel's ticks a second.
     pub hz: u32,
+    /// Segments that are on their way.
+    pub in_flight: u32,
+    /// Segments delivered since the connection began.
+    pub delivered: u32,
+    /// Segments taken for lost.
+    pub lost: u32,
+    /// When something was delivered last.
+    pub delivered_at: Instant,
+    /// When the next segment may leave (`tcp_wstamp_ns`).
+    pub wire_at: Instant,
+    /// Whether the application holds the sender (`app_limited`).
+    pub app_limited: bool,
+    /// The shortest round trip of late, in microseconds (`tcp_min_rtt`).
+    pub least_rtt_us: Option<u32>,
+    /// What `SO_MAX_PACING_RATE` allows, in bytes a second.
+    pub most_pacing_rate: u64,
+}
+
+impl Moment {
+    /// Ticks since the start (`tcp_jiffies32`).
+    pub const fn jiffies(&self) -> i64 {
+        self.now.nanos() / self.tick_ns()
+    }
+
+    /// A time in ticks, rounded up (`usecs_to_jiffies`).
+    pub fn ticks_of(&self, time: Duration) -> u32 {
+        let ticks = time.as_nanos().div_ceil(self.tick_ns().unsigned_abs().into());
+        u32::try_from(ticks).unwrap_or(u32::MAX)
+    }
+
+    /// Nanoseconds in a tick.
+    pub const fn tick_ns(&self) -> i64 {
+        1_000_000_000 / self.hz as i64
+    }
 }
 
 /// What a control is told of (`enum tcp_ca_event`).
@@ -132,24 +190,73 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
+/// What an ACK says of the rate of delivery (`struct rate_sample`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateSample {
+    /// Segments delivered in the interval; `None` if nothing could be measured.
+    pub delivered: Option<u32>,
+    /// How long it was, in microseconds; `None` if it was shorter than a round trip.
+    pub interval_us: Option<u32>,
+    /// What had been delivered when the newest segment that this ACK delivers was sent.
+    pub prior_delivered: u32,
+    /// Whether the application held the sender meanwhile.
+    pub app_limited: bool,
+    /// Segments that this ACK delivers.
+    pub acked: u32,
+    /// Segments that are taken for lost by it.
+    pub losses: u32,
+    /// Segments on their way before it.
+    pub prior_in_flight: u32,
+    /// The round trip, in microseconds.
+    pub rtt_us: Option<u32>,
+    /// Whether the receiver may have delayed it.
+    pub is_ack_delayed: bool,
+}
+
 /// A congestion control.
 pub trait Control: Debug + Send {
     /// The name that `TCP_CONGESTION` knows it by.
     fn name(&self) -> &'static str;
+    /// The connection is open, or goes on with this control.
+    fn init(&mut self, _window: &mut Window, _moment: &Moment) {}
     /// The threshold after a loss.
-    fn ssthresh(&mut self, window: &Window) -> u32;
+    fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32;
     /// Data was acknowledged outside recovery: the window may grow.
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32);
     /// The window when a reduction turns out to have been needless.
-    fn undo_cwnd(&self, window: &Window) -> u32 {
+    fn undo_cwnd(&mut self, window: &Window) -> u32 {
         window.cwnd.max(window.prior_cwnd)
     }
     /// The state changes.
     fn set_state(&mut self, _to: CaState, _moment: &Moment) {}
     /// Something happened.
-    fn event(&mut self, _event: CaEvent, _moment: &Moment) {}
+    fn event(&mut self, _event: CaEvent, _window: &mut Window, _moment: &Moment) {}
+    /// An ACK came; `slow` if it did not pass header prediction (`in_ack_event`).
+    fn ack(&mut self, _slow: bool, _moment: &Moment) {}
     /// An ACK measured something.
     fn acked(&mut self, _window: &mut Window, _moment: &Moment, _sample: &AckSample) {}
+    /// Whether it sets window and rate itself, also in recovery, by [`control`](Self::control) (`cong_control`).
+    fn is_whole(&self) -> bool {
+        false
+    }
+    /// An ACK came, and all that it says is known.
+    fn control(&mut self, _window: &mut Window, _moment: &Moment, _sample: &RateSample) {}
+    /// What it paces at, in bytes a second; `None` if it does not pace.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+    /// Segments that a super-packet has at least (`min_tso_segs`).
+    fn least_segments(&self) -> Option<u32> {
+        None
+    }
+    /// Congestion windows that the send buffer has room for (`sndbuf_expand`).
+    fn buffer_windows(&self) -> Option<u32> {
+        None
+    }
+    /// Whether it sends less than it could, so that what is delivered says nothing of the path.
+    fn holds_back(&self) -> bool {
+        false
+    }
 }
 
 /// The congestion control of a connection.
@@ -162,6 +269,13 @@ impl Congestion {
         Self(match kind {
             CongestionControl::Reno => Box::new(Reno),
             CongestionControl::Cubic => Box::new(Cubic::default()),
+            CongestionControl::Bbr => Box::new(Bbr::default()),
+            CongestionControl::Bic => Box::new(Bic::default()),
+            CongestionControl::HighSpeed => Box::new(HighSpeed::default()),
+            CongestionControl::Htcp => Box::new(Htcp::default()),
+            CongestionControl::Scalable => Box::new(Scalable),
+            CongestionControl::Vegas => Box::new(Vegas::default()),
+            CongestionControl::Westwood => Box::new(Westwood::default()),
         })
     }
 }

@@ -6,22 +6,32 @@ use super::{Control, Moment, Window};
 #[derive(Clone, Copy, Debug)]
 pub struct Reno;
 
+/// `tcp_reno_ssthresh`.
+pub(super) fn half(window: &Window) -> u32 {
+    (window.cwnd / 2).max(2)
+}
+
+/// `tcp_reno_cong_avoid`.
+pub(super) fn cong_avoid(window: &mut Window, acked: u32) {
+    if !window.is_limiting() {
+        return;
+    }
+    let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+    if left > 0 {
+        window.additive_increase(window.cwnd, left);
+    }
+}
+
 impl Control for Reno {
     fn name(&self) -> &'static str {
         "reno"
     }
 
-    fn ssthresh(&mut self, window: &Window) -> u32 {
-        (window.cwnd / 2).max(2)
+    fn ssthresh(&mut self, window: &Window, _moment: &Moment) -> u32 {
+        half(window)
     }
 
     fn cong_avoid(&mut self, window: &mut Window, _moment: &Moment, acked: u32) {
-        if !window.is_limiting() {
-            return;
-        }
-        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
-        if left > 0 {
-            window.additive_increase(window.cwnd, left);
-        }
+        cong_avoid(window, acked);
     }
 }

@@ -3,7 +3,8 @@
 use super::chrono::Waiting;
 use super::recovery::Retransmit;
 use super::skb::Fate;
-use crate::congestion::AckSample;
+use crate::choices::WindowIncrease;
+use crate::congestion::{AckSample, RateSample};
 use crate::connection::Connection;
 use crate::packet::Packet;
 use slowpath_model::{Flags, Instant, StreamOffset};
@@ -131,6 +132,8 @@ impl Connection {
         }
         self.clean_queue(&mut acking, prior_highest);
         self.update_reordering_window();
+        let moment = self.moment(now);
+        self.congestion.ack(!fast, &moment);
         self.process_probe_ack(ack, acking.flags, now);
         let mut retransmit = Retransmit::Nothing;
         if self.is_dubious(acking.flags) {
@@ -458,18 +461,38 @@ impl Connection {
             self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(delivered);
         }
         let lost = self.snd.lost.wrapping_sub(acking.prior_lost);
-        self.rate_sample(acking.now);
-        self.control_window(&acking, delivered, lost);
+        let sample = RateSample {
+            acked: delivered,
+            losses: lost,
+            prior_in_flight: acking.prior_in_flight,
+            rtt_us: acking.ca_rtt_us,
+            is_ack_delayed: acking.flags.any(AckFlags::ACK_MAYBE_DELAYED),
+            ..self.rate_sample(acking.now)
+        };
+        self.control_window(&acking, &sample);
         self.retransmit_as_told(acking.now, retransmit);
     }
 
     /// `tcp_cong_control`.
-    fn control_window(&mut self, acking: &Acking, delivered: u32, lost: u32) {
+    fn control_window(&mut self, acking: &Acking, sample: &RateSample) {
+        if self.congestion.is_whole() {
+            let moment = self.moment(acking.now);
+            self.congestion.control(&mut self.snd.window, &moment, sample);
+            self.follow_control();
+            if self.congestion.holds_back() {
+                self.mark_app_limited();
+            }
+            return;
+        }
         if self.snd.in_reduction() {
-            self.reduce_window(delivered, lost, acking.flags.any(AckFlags::SND_UNA_ADVANCED));
+            self.reduce_window(sample.acked, sample.losses, acking.flags.any(AckFlags::SND_UNA_ADVANCED));
         } else if self.may_raise_window(acking.flags) {
             let moment = self.moment(acking.now);
-            self.congestion.cong_avoid(&mut self.snd.window, &moment, delivered);
+            let acked = match self.settings.choices.window_increase {
+                WindowIncrease::ByAck => 1,
+                WindowIncrease::BySegment => sample.acked,
+            };
+            self.congestion.cong_avoid(&mut self.snd.window, &moment, acked);
             self.snd.cwnd_stamp = acking.now;
         }
         self.update_pacing_rate();

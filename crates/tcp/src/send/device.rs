@@ -83,7 +83,9 @@ impl Connection {
             return false;
         }
         let millisecond = u32::try_from(self.snd.pacing_rate >> PACING_SHIFT).unwrap_or(u32::MAX);
-        let limit = millisecond.max(2 * write::memory(skb)).min(self.settings.sysctls.tcp_limit_output_bytes);
+        let limit = millisecond.max(2 * write::memory(skb));
+        let most = if self.is_paced() { u32::MAX } else { self.settings.sysctls.tcp_limit_output_bytes };
+        let limit = limit.min(most);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
         // One buffer may always go: a late completion must not stop the connection.
         if self.snd.device.waiting < limit || self.snd.queue.head() == self.snd.queue.tail() {

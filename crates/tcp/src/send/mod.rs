@@ -48,7 +48,7 @@ pub(crate) use timer::MIN_TIMEOUT_TICKS;
 pub use write::WriteFlags;
 
 use crate::choices::LossDetection;
-use crate::congestion::{CaState, INFINITE_SSTHRESH, Moment, Window};
+use crate::congestion::{CaEvent, CaState, INFINITE_SSTHRESH, Moment, Window};
 use crate::connection::{Connection, Settings};
 use crate::packet::{Block, DEFAULT_MSS};
 use crate::socket::options::SocketOptions;
@@ -292,11 +292,7 @@ impl Sender {
 
     /// The threshold a new reduction would restore (`tcp_current_ssthresh`).
     pub fn current_ssthresh(&self) -> u32 {
-        if self.in_reduction() {
-            self.window.ssthresh
-        } else {
-            self.window.ssthresh.max((self.window.cwnd >> 1) + (self.window.cwnd >> 2))
-        }
+        if self.in_reduction() { self.window.ssthresh } else { self.window.current_ssthresh() }
     }
 
     /// Where the highest sacked buffer ends (`tcp_highest_sack_seq`).
@@ -328,6 +324,8 @@ impl Connection {
     pub(crate) fn moment(&self, now: Instant) -> Moment {
         Moment {
             now,
+            state: self.snd.ca_state,
+            mss: self.snd.mss,
             snd_una: self.snd.una,
             snd_nxt: self.snd.nxt,
             srtt: self.snd.rtt.smoothed(),
@@ -335,6 +333,35 @@ impl Connection {
             paced: self.is_paced(),
             last_sent: self.snd.last_sent,
             hz: self.settings.choices.clock.hz,
+            in_flight: self.snd.in_flight(),
+            delivered: self.snd.delivered,
+            lost: self.snd.lost,
+            delivered_at: self.snd.rate.delivered_at(),
+            wire_at: self.snd.wire_at,
+            app_limited: self.snd.rate.is_app_limited(),
+            least_rtt_us: self.min_rtt_us(),
+            most_pacing_rate: self.options.max_pacing_rate,
+        }
+    }
+
+    /// `tcp_init_congestion_control`.
+    pub(crate) fn begin_congestion_control(&mut self, now: Instant) {
+        let moment = self.moment(now);
+        self.congestion.init(&mut self.snd.window, &moment);
+        self.follow_control();
+    }
+
+    /// `tcp_ca_event`.
+    pub(crate) fn tell_control(&mut self, now: Instant, event: CaEvent) {
+        let moment = self.moment(now);
+        self.congestion.event(event, &mut self.snd.window, &moment);
+        self.follow_control();
+    }
+
+    /// Takes over the rate of a control that paces.
+    pub(crate) fn follow_control(&mut self) {
+        if let Some(rate) = self.congestion.pacing_rate() {
+            self.snd.pacing_rate = rate;
         }
     }
 

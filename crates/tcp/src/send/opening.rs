@@ -84,6 +84,7 @@ impl Connection {
         self.snd.cwnd_stamp = now;
         self.snd.cwnd_usage_seq = self.snd.nxt;
         self.snd.ca_state = CaState::Open;
+        self.begin_congestion_control(now);
         self.expand_send_buffer();
         self.update_pacing_rate();
     }

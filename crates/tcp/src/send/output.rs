@@ -7,6 +7,7 @@ use super::skb::Skb;
 use super::tso::Defer;
 use super::write::Nagle;
 use crate::choices::TimestampClock;
+use crate::congestion::CaEvent;
 use crate::connection::{Connection, Settings, State};
 use crate::packet::{DEFAULT_MSS, Options, Packet, TCP_HEADER};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
@@ -341,8 +342,7 @@ impl Connection {
         totals.data_segments_out = totals.data_segments_out.wrapping_add(skb.segments.max(1));
         totals.bytes_sent += u64::from(skb.len());
         if self.snd.in_flight() == 0 {
-            let moment = self.moment(now);
-            self.congestion.event(crate::congestion::CaEvent::TransmitStart, &moment);
+            self.tell_control(now, CaEvent::TransmitStart);
         }
         self.snd.last_sent = now;
     }

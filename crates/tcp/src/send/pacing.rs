@@ -6,12 +6,15 @@ use std::time::Duration;
 
 impl Connection {
     /// Whether segments are spaced out: only when `SO_MAX_PACING_RATE` asks for it, or the congestion control.
-    pub(crate) const fn is_paced(&self) -> bool {
-        self.options.max_pacing_rate != u64::MAX
+    pub(crate) fn is_paced(&self) -> bool {
+        self.options.max_pacing_rate != u64::MAX || self.congestion.pacing_rate().is_some()
     }
 
     /// `tcp_update_pacing_rate`, in bytes a second: it also sizes super-packets.
     pub(super) fn update_pacing_rate(&mut self) {
+        if self.congestion.is_whole() {
+            return;
+        }
         let snd = &self.snd;
         let sysctls = &self.settings.sysctls;
         let ratio = if snd.window.cwnd < snd.window.ssthresh / 2 {

@@ -1,6 +1,7 @@
 //! Delivery rate samples (net/ipv4/tcp_rate.c, 6.18; draft-cheng-iccrg-delivery-rate-estimation).
 
 use super::skb::{SentRecord, Skb};
+use crate::congestion::RateSample;
 use crate::connection::Connection;
 use slowpath_model::Instant;
 use std::time::Duration;
@@ -31,6 +32,16 @@ impl Rate {
     /// An ACK begins.
     pub fn begin_ack(&mut self) {
         self.newest = None;
+    }
+
+    /// When something was delivered last.
+    pub const fn delivered_at(&self) -> Instant {
+        self.delivered_at
+    }
+
+    /// Whether samples are the application's.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
     }
 
     /// What had been delivered when the newest segment of this ACK was sent.
@@ -67,24 +78,31 @@ impl Connection {
         rate.delivered_at = now;
     }
 
-    /// `tcp_rate_gen`.
-    pub(super) fn rate_sample(&mut self, now: Instant) {
+    /// `tcp_rate_gen`: what it says of delivery.
+    pub(super) fn rate_sample(&mut self, now: Instant) -> RateSample {
         let delivered = self.snd.delivered;
         let least = self.min_rtt_us();
         let rate = &mut self.snd.rate;
         if rate.app_limited.is_some_and(|until| (delivered.wrapping_sub(until) as i32) > 0) {
             rate.app_limited = None;
         }
-        let Some(newest) = rate.newest else { return };
+        let Some(newest) = rate.newest.filter(|_| !self.snd.reneging) else { return RateSample::default() };
         let sending = newest.sent_at.since(newest.record.first_sent).unwrap_or_default();
         let acking = now.since(newest.record.delivered_at).unwrap_or_default();
         let interval = sending.max(acking);
+        let count = delivered.wrapping_sub(newest.record.delivered);
+        let mut sample = RateSample {
+            delivered: Some(count),
+            prior_delivered: newest.record.delivered,
+            app_limited: newest.record.app_limited,
+            ..RateSample::default()
+        };
         // Shorter than the least round trip, it is an artefact of ACK compression.
         if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero()
         {
-            return;
+            return sample;
         }
-        let count = delivered.wrapping_sub(newest.record.delivered);
+        sample.interval_us = u32::try_from(interval.as_micros()).ok().filter(|us| *us > 0);
         let app_limited = newest.record.app_limited;
         let faster =
             u128::from(count) * rate.interval.as_nanos() >= u128::from(rate.delivered) * interval.as_nanos();
@@ -93,6 +111,12 @@ impl Connection {
             rate.interval = interval;
             rate.sample_app_limited = app_limited;
         }
+        sample
+    }
+
+    /// What is in flight now, and what is sent until it is delivered, says nothing of the path.
+    pub(super) fn mark_app_limited(&mut self) {
+        self.snd.rate.app_limited = Some((self.snd.delivered + self.snd.in_flight()).max(1));
     }
 
     /// `tcp_rate_check_app_limited`: called when the application has no more to send for now.
@@ -100,7 +124,7 @@ impl Connection {
         let snd = &mut self.snd;
         let little = snd.write_seq.distance_from(snd.nxt) < i64::from(snd.mss);
         if little && snd.in_flight() < snd.window.cwnd && snd.lost_out <= snd.retrans_out {
-            snd.rate.app_limited = Some((snd.delivered + snd.in_flight()).max(1));
+            self.mark_app_limited();
         }
     }
 

@@ -198,7 +198,7 @@ impl Connection {
             if !ece {
                 self.snd.prior_ssthresh = self.snd.current_ssthresh();
             }
-            self.begin_reduction();
+            self.begin_reduction(now);
         }
         self.set_ca_state(now, CaState::Recovery);
     }
@@ -223,9 +223,9 @@ impl Connection {
         if first {
             self.snd.prior_ssthresh = self.snd.current_ssthresh();
             self.snd.window.prior_cwnd = self.snd.window.cwnd;
-            self.snd.window.ssthresh = self.congestion.ssthresh(&self.snd.window);
             let moment = self.moment(now);
-            self.congestion.event(CaEvent::Loss, &moment);
+            self.snd.window.ssthresh = self.congestion.ssthresh(&self.snd.window, &moment);
+            self.tell_control(now, CaEvent::Loss);
             self.init_undo();
         }
         let in_flight = self.snd.in_flight();

@@ -8,7 +8,8 @@ use slowpath_model::Instant;
 
 impl Connection {
     /// `tcp_init_cwnd_reduction`.
-    pub(super) fn begin_reduction(&mut self) {
+    pub(super) fn begin_reduction(&mut self, now: Instant) {
+        let moment = self.moment(now);
         let snd = &mut self.snd;
         snd.high_seq = snd.nxt;
         snd.probe = None;
@@ -16,7 +17,7 @@ impl Connection {
         snd.window.prior_cwnd = snd.window.cwnd;
         snd.prr_delivered = 0;
         snd.prr_out = 0;
-        snd.window.ssthresh = self.congestion.ssthresh(&snd.window);
+        snd.window.ssthresh = self.congestion.ssthresh(&snd.window, &moment);
         snd.queue_cwr = self.negotiated.ecn;
     }
 
@@ -68,13 +69,15 @@ impl Connection {
 
     /// `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self, now: Instant) {
+        if self.congestion.is_whole() {
+            return;
+        }
         let snd = &mut self.snd;
         if snd.has_threshold() && (snd.ca_state == CaState::Cwr || snd.undo.is_some()) {
             snd.window.cwnd = snd.window.ssthresh;
             snd.cwnd_stamp = now;
         }
-        let moment = self.moment(now);
-        self.congestion.event(CaEvent::CompleteCwr, &moment);
+        self.tell_control(now, CaEvent::CompleteCwr);
     }
 
     /// `tcp_enter_cwr`: the window comes down though nothing is lost.
@@ -82,7 +85,7 @@ impl Connection {
         self.snd.prior_ssthresh = 0;
         if self.snd.ca_state < CaState::Cwr {
             self.snd.undo = None;
-            self.begin_reduction();
+            self.begin_reduction(now);
             if self.settings.choices.window_reduction == WindowReduction::RateHalving {
                 // `__tcp_enter_cwr`, include/net/tcp.h, 2.4 to 3.1: no burst from here on.
                 self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.in_flight() + 1);

@@ -1,6 +1,7 @@
 //! Round trips and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
 
 use crate::connection::{Connection, Settings};
+use crate::filter::RunningMax;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
@@ -20,54 +21,20 @@ pub(crate) struct Rtt {
     pub minimum: MinFilter,
 }
 
-/// The least value of a window of time: its best three samples (`minmax_running_min`, lib/win_minmax.c).
+/// The least value of a window of time, in microseconds (`minmax_running_min`).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MinFilter {
-    samples: [Option<(Instant, u32)>; 3],
-}
+pub(crate) struct MinFilter(RunningMax);
 
 impl MinFilter {
-    /// The least of the window, in microseconds; `None` before the first.
+    /// `None` before the first.
     pub fn get(&self) -> Option<u32> {
-        self.samples[0].map(|(_, value)| value)
+        self.0.get().and_then(|value| u32::try_from(-value).ok())
     }
 
     pub fn update(&mut self, now: Instant, window: Duration, value: u32) {
-        let new = Some((now, value));
         // In nanoseconds: a `Duration` is divided into seconds, several times for each ACK.
         let window = i64::try_from(window.as_nanos()).unwrap_or(i64::MAX);
-        let older =
-            |sample: Option<(Instant, u32)>| sample.is_none_or(|(at, _)| now.nanos_since(at) > window);
-        let not_above = |sample: Option<(Instant, u32)>| sample.is_none_or(|(_, least)| value <= least);
-        if not_above(self.samples[0]) || older(self.samples[2]) {
-            self.samples = [new; 3];
-            return;
-        }
-        if not_above(self.samples[1]) {
-            self.samples[2] = new;
-            self.samples[1] = new;
-        } else if not_above(self.samples[2]) {
-            self.samples[2] = new;
-        }
-        self.retire(now, window, new);
-    }
-
-    /// The best sample has left the window, or the second and third choices are as old as the first
-    /// (`minmax_subwin_update`).
-    fn retire(&mut self, now: Instant, window: i64, new: Option<(Instant, u32)>) {
-        let [Some((first, _)), Some((second, _)), Some((third, _))] = self.samples else { return };
-        let age = |at: Instant| now.nanos_since(at);
-        if age(first) > window {
-            self.samples = [self.samples[1], self.samples[2], new];
-            if self.samples[0].is_some_and(|(at, _)| age(at) > window) {
-                self.samples = [self.samples[1], self.samples[2], new];
-            }
-        } else if second == first && age(first) > window / 4 {
-            self.samples[1] = new;
-            self.samples[2] = new;
-        } else if third == second && age(first) > window / 2 {
-            self.samples[2] = new;
-        }
+        self.0.update(now.nanos(), window, -i64::from(value));
     }
 }
 

@@ -144,7 +144,7 @@ impl Connection {
             self.snd.probe = None;
         } else if ack > probe.high_seq {
             // The probe repaired a loss: the window comes down as if it had been found otherwise.
-            self.begin_reduction();
+            self.begin_reduction(now);
             self.set_ca_state(now, CaState::Cwr);
             self.end_reduction(now);
             self.try_keep_open(now);

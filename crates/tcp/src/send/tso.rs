@@ -34,7 +34,8 @@ impl Connection {
             bytes += u64::from(most_bytes >> near);
         }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(most_bytes);
-        (bytes / mss.max(1)).max(self.settings.sysctls.tcp_min_tso_segs).min(most_segments)
+        let least = self.congestion.least_segments().unwrap_or(self.settings.sysctls.tcp_min_tso_segs);
+        (bytes / mss.max(1)).max(least).min(most_segments)
     }
 
     /// How much one buffer may hold (`tcp_xmit_size_goal`).

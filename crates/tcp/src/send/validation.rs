@@ -42,7 +42,10 @@ impl Connection {
         }
         snd.cwnd_used = snd.cwnd_used.max(snd.packets_out);
         let idle = now.since(snd.cwnd_stamp).unwrap_or_default();
-        if self.settings.sysctls.tcp_slow_start_after_idle && idle >= self.span(self.snd.rtt.rto) {
+        if self.settings.sysctls.tcp_slow_start_after_idle
+            && idle >= self.span(self.snd.rtt.rto)
+            && !self.congestion.is_whole()
+        {
             self.shrink_unused_window(now);
         }
         let waits = self.snd.queue.is_all_sent() && self.snd.no_space;
@@ -66,7 +69,10 @@ impl Connection {
 
     /// `tcp_slow_start_after_idle_check` and `tcp_cwnd_restart`: the window halves for every timeout of silence.
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
-        if !self.settings.sysctls.tcp_slow_start_after_idle || self.snd.packets_out > 0 {
+        if !self.settings.sysctls.tcp_slow_start_after_idle
+            || self.snd.packets_out > 0
+            || self.congestion.is_whole()
+        {
             return;
         }
         let clock = self.settings.choices.clock;
@@ -75,8 +81,7 @@ impl Connection {
         if silent <= rto {
             return;
         }
-        let moment = self.moment(now);
-        self.congestion.event(CaEvent::WindowRestart, &moment);
+        self.tell_control(now, CaEvent::WindowRestart);
         self.snd.window.ssthresh = self.snd.current_ssthresh();
         let mut cwnd = self.snd.window.cwnd;
         let restart = self.initial_cwnd().min(cwnd);

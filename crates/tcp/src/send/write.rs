@@ -247,6 +247,7 @@ impl Connection {
         let mss = self.snd.mss.max(u32::from(self.negotiated.mss)).max(crate::packet::DEFAULT_MSS);
         let per_segment = (mss + OVERHEAD).next_power_of_two() + 256;
         let segments = self.initial_cwnd().max(self.snd.window.cwnd).max(self.snd.reordering + 1);
+        let windows = self.congestion.buffer_windows().unwrap_or(windows);
         let wanted = windows.saturating_mul(segments).saturating_mul(per_segment);
         if self.snd.sndbuf < wanted {
             self.snd.sndbuf = wanted.min(self.settings.sysctls.tcp_wmem.max).max(MIN_SEND_BUFFER);

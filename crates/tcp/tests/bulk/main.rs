@@ -1,5 +1,6 @@
 //! Bulk transfers between two endpoints: what comes out is what arithmetic says.
 
+mod controls;
 mod curves;
 mod transfer;
 

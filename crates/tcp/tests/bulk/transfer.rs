@@ -19,7 +19,7 @@ pub struct Wire {
     departures: VecDeque<i64>,
     /// Which of the packets are lost, by their number from 0.
     pub loses: Box<dyn FnMut(u64) -> bool>,
-    sent: u64,
+    pub sent: u64,
     pub dropped: u32,
     pub delivered: u32,
 }
@@ -72,7 +72,7 @@ pub struct Bulk {
     listener: Listener,
     receiver: Option<Connection>,
     pub there: Wire,
-    back: Wire,
+    pub back: Wire,
     pub read: u64,
 }
 

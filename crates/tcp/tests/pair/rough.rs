@@ -62,6 +62,8 @@ proptest! {
         let mut back = back;
         there.iter_mut().take(4).for_each(|fate| if *fate == Fate::Drop { *fate = Fate::Deliver });
         back.iter_mut().take(4).for_each(|fate| if *fate == Fate::Drop { *fate = Fate::Deliver });
+        // Nor is one that its process has closed given up when its timeout has grown to the longest (tcp_orphan_retries).
+        let sysctls = Sysctls { tcp_orphan_retries: 100, ..sysctls };
         let mut pair = Pair::new(&settings(choices, sysctls), there, back);
         pair.asks = Application::writing(asked);
         pair.answers = Application::writing(answered);

@@ -151,7 +151,7 @@ fn a_pause_of_the_reader_shows_as_a_wait_and_as_a_closed_window() {
 #[test]
 fn timeouts_are_marked_and_samples_come_in_time() {
     let plan = scenario(
-        "duration = \"5 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n[path.forward]\nloss = \"4 %\"\n\
+        "duration = \"5 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n[path.forward]\nloss = \"15 %\"\n\
          [hosts.sender]\nkernel = \"2.4.17\"\n",
     );
     let told = Told::at(SENDER, &plan);

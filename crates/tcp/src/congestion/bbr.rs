@@ -1,0 +1,344 @@
+//! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): the window and the rate follow a
+//! model of the path, the most that it delivered of late and the shortest round trip, and not its losses.
+
+mod model;
+mod policed;
+
+use super::{CaEvent, CaState, Control, INFINITE_SSTHRESH, Moment, RateSample, Window};
+use crate::filter::RunningMax;
+use policed::Policed;
+use slowpath_model::Instant;
+
+/// Rates are in segments a microsecond times 2^24 (`BW_SCALE`), gains in 256ths (`BBR_SCALE`).
+const RATE_SHIFT: u32 = 24;
+const RATE_ONE: u64 = 1 << RATE_SHIFT;
+const GAIN_SHIFT: u32 = 8;
+const GAIN_ONE: u32 = 1 << GAIN_SHIFT;
+/// 2/ln(2), so that what is sent doubles in each round trip (`bbr_high_gain`), and what drains that queue again.
+const HIGH_GAIN: u32 = GAIN_ONE * 2885 / 1000 + 1;
+const DRAIN_GAIN: u32 = GAIN_ONE * 1000 / 2885;
+/// Room for ACKs that come late (`bbr_cwnd_gain`).
+const WINDOW_GAIN: u32 = GAIN_ONE * 2;
+/// A quarter more for a round trip, a quarter less for one, and six as it is (`bbr_pacing_gain`).
+const CYCLE: [u32; 8] =
+    [GAIN_ONE * 5 / 4, GAIN_ONE * 3 / 4, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE];
+/// A cycle begins in any phase but the one that drains (`bbr_cycle_rand`).
+const CYCLE_STARTS: u64 = 7;
+/// The least window (`bbr_cwnd_min_target`).
+const LEAST_WINDOW: u32 = 4;
+/// Below this rate, in bytes a second, a super-packet may be one segment (`bbr_min_tso_rate`, in bits).
+const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
+/// A super-packet lasts about a millisecond (`sk_pacing_shift`), and is no longer than `GSO_LEGACY_MAX_SIZE` less headers.
+const PACING_SHIFT: u32 = 10;
+const MOST_SUPER_BYTES: u64 = 65_536 - 1 - 320;
+/// `TCP_INIT_CWND`.
+const INIT_CWND: u32 = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Finds the rate.
+    Startup,
+    /// Drains the queue that this made.
+    Drain,
+    /// Keeps the rate, and looks whether there is more.
+    ProbeBw,
+    /// Sends nearly nothing, to see the shortest round trip.
+    ProbeRtt,
+}
+
+/// One connection's BBR (`struct bbr`).
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    mode: Mode,
+    /// The shortest round trip, in microseconds, and the tick in which it was seen.
+    least_rtt_us: Option<u32>,
+    least_rtt_at: i64,
+    /// When to leave [`Mode::ProbeRtt`], and whether a round trip has passed there.
+    probe_rtt_ends: Option<i64>,
+    probe_rtt_round_done: bool,
+    /// The most that was delivered in ten round trips.
+    rate: RunningMax,
+    rounds: u32,
+    round_ends: u32,
+    round_starts: bool,
+    cycle_at: Instant,
+    phase: usize,
+    pacing_gain: u32,
+    window_gain: u32,
+    before: CaState,
+    conserves: bool,
+    idle_restart: bool,
+    is_full: bool,
+    full_rate: u64,
+    full_rounds: u32,
+    has_seen_rtt: bool,
+    prior_cwnd: u32,
+    /// Bytes a second.
+    pacing_rate: u64,
+    policed: Policed,
+    /// ACKs that come in lumps: since when, how much, and what was beyond the rate, of two spells of five round trips.
+    lump_at: Instant,
+    lump: u32,
+    beyond: [u32; 2],
+    beyond_rounds: u32,
+    beyond_at: usize,
+}
+
+impl Default for Bbr {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Startup,
+            least_rtt_us: None,
+            least_rtt_at: 0,
+            probe_rtt_ends: None,
+            probe_rtt_round_done: false,
+            rate: RunningMax::default(),
+            rounds: 0,
+            round_ends: 0,
+            round_starts: false,
+            cycle_at: Instant::START,
+            phase: 0,
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            before: CaState::Open,
+            conserves: false,
+            idle_restart: false,
+            is_full: false,
+            full_rate: 0,
+            full_rounds: 0,
+            has_seen_rtt: false,
+            prior_cwnd: 0,
+            pacing_rate: 0,
+            policed: Policed::default(),
+            lump_at: Instant::START,
+            lump: 0,
+            beyond: [0; 2],
+            beyond_rounds: 0,
+            beyond_at: 0,
+        }
+    }
+}
+
+/// `before`, `after`: numbers that wrap.
+pub(super) const fn is_after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+/// `bbr_rate_bytes_per_sec`: a hundredth less, so that no queue grows.
+fn bytes_per_second(rate: u64, mss: u32, gain: u32) -> u64 {
+    let bytes = (u128::from(rate) * u128::from(mss) * u128::from(gain)) >> GAIN_SHIFT;
+    u64::try_from((bytes * 10_000 * 99) >> RATE_SHIFT).unwrap_or(u64::MAX)
+}
+
+impl Bbr {
+    /// `bbr_max_bw`.
+    fn most_rate(&self) -> u64 {
+        u64::try_from(self.rate.get().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// `bbr_bw`.
+    fn believed_rate(&self) -> u64 {
+        self.policed.rate().unwrap_or_else(|| self.most_rate())
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`.
+    fn pace_by_rtt(&mut self, window: &Window, moment: &Moment) {
+        self.has_seen_rtt |= moment.srtt.is_some();
+        let rtt_us = moment.srtt.map_or(1000, |rtt| u64::try_from(rtt.as_micros()).unwrap_or(1).max(1));
+        let rate = u64::from(window.cwnd) * RATE_ONE / rtt_us;
+        self.pacing_rate = bytes_per_second(rate, moment.mss, HIGH_GAIN).min(moment.most_pacing_rate);
+    }
+
+    /// `bbr_set_pacing_rate`.
+    fn pace(&mut self, window: &Window, moment: &Moment, gain: u32) {
+        let rate = bytes_per_second(self.believed_rate(), moment.mss, gain).min(moment.most_pacing_rate);
+        if !self.has_seen_rtt && moment.srtt.is_some() {
+            self.pace_by_rtt(window, moment);
+        }
+        if self.is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// `bbr_min_tso_segs`.
+    const fn least_super_packet(&self) -> u32 {
+        if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
+    }
+
+    /// `bbr_tso_segs_goal`.
+    fn super_packet(&self, moment: &Moment) -> u32 {
+        let bytes = (self.pacing_rate >> PACING_SHIFT).min(MOST_SUPER_BYTES) as u32;
+        (bytes / moment.mss.max(1)).max(self.least_super_packet()).min(0x7f)
+    }
+
+    /// `bbr_save_cwnd`.
+    fn save_window(&mut self, window: &Window) {
+        let is_good = self.before < CaState::Recovery && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+    }
+
+    /// `bbr_bdp`, in segments.
+    fn pipe(&self, rate: u64, gain: u32) -> u32 {
+        let Some(rtt) = self.least_rtt_us else { return INIT_CWND };
+        let pipe = (((u128::from(rate) * u128::from(rtt)) * u128::from(gain)) >> GAIN_SHIFT)
+            .div_ceil(u128::from(RATE_ONE));
+        u32::try_from(pipe).unwrap_or(u32::MAX)
+    }
+
+    /// `bbr_quantization_budget`: room for a super-packet at both ends and on the way.
+    fn with_super_packets(&self, window: u32, moment: &Moment) -> u32 {
+        let even = window.saturating_add(3 * self.super_packet(moment)).saturating_add(1) & !1;
+        // The phase that looks for more must be able to send more.
+        even.saturating_add(if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 })
+    }
+
+    /// `bbr_inflight`.
+    fn in_flight_for(&self, rate: u64, gain: u32, moment: &Moment) -> u32 {
+        self.with_super_packets(self.pipe(rate, gain), moment)
+    }
+
+    /// `bbr_packets_in_net_at_edt`: what will be on its way when the next segment may leave.
+    fn in_flight_then(&self, in_flight: u32, moment: &Moment) -> u32 {
+        let waits_us = moment.wire_at.since(moment.now).map_or(0, |wait| wait.as_micros());
+        let delivered = (u128::from(self.believed_rate()) * waits_us) >> RATE_SHIFT;
+        let more = if self.pacing_gain > GAIN_ONE { self.super_packet(moment) } else { 0 };
+        (in_flight + more).saturating_sub(u32::try_from(delivered).unwrap_or(u32::MAX))
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: whether as many may leave as were delivered, no more.
+    fn recover_or_restore(&mut self, cwnd: u32, moment: &Moment, sample: &RateSample) -> (u32, bool) {
+        let mut cwnd = if sample.losses > 0 { cwnd.saturating_sub(sample.losses).max(1) } else { cwnd };
+        let (before, state) = (self.before, moment.state);
+        if state == CaState::Recovery && before != CaState::Recovery {
+            self.conserves = true;
+            self.round_ends = moment.delivered;
+            cwnd = moment.in_flight + sample.acked;
+        } else if before >= CaState::Recovery && state < CaState::Recovery {
+            cwnd = cwnd.max(self.prior_cwnd);
+            self.conserves = false;
+        }
+        self.before = state;
+        if self.conserves { (cwnd.max(moment.in_flight + sample.acked), true) } else { (cwnd, false) }
+    }
+
+    /// `bbr_set_cwnd`.
+    fn set_window(&mut self, window: &mut Window, moment: &Moment, sample: &RateSample) {
+        let mut cwnd = window.cwnd;
+        if sample.acked > 0 {
+            let (new, conserves) = self.recover_or_restore(cwnd, moment, sample);
+            cwnd = new;
+            if !conserves {
+                let rate = self.believed_rate();
+                let target = self.pipe(rate, self.window_gain).saturating_add(self.for_lumps(rate));
+                let target = self.with_super_packets(target, moment);
+                if self.is_full {
+                    cwnd = (cwnd + sample.acked).min(target);
+                } else if cwnd < target || moment.delivered < INIT_CWND {
+                    cwnd += sample.acked;
+                }
+                cwnd = cwnd.max(LEAST_WINDOW);
+            }
+        }
+        window.cwnd = cwnd.min(window.clamp);
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(LEAST_WINDOW);
+        }
+    }
+
+    /// `bbr_reset_probe_bw_mode`.
+    fn begin_cycle(&mut self, moment: &Moment) {
+        self.mode = Mode::ProbeBw;
+        // What the kernel draws by chance: here the same for the same run.
+        let drawn = moment.now.nanos().unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.phase = CYCLE.len() - 1 - (drawn % CYCLE_STARTS) as usize;
+        self.advance_phase(moment);
+    }
+
+    fn advance_phase(&mut self, moment: &Moment) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.cycle_at = moment.delivered_at;
+    }
+}
+
+impl Control for Bbr {
+    fn name(&self) -> &'static str {
+        "bbr"
+    }
+
+    fn init(&mut self, window: &mut Window, moment: &Moment) {
+        *self = Self {
+            round_ends: moment.delivered,
+            least_rtt_us: moment.least_rtt_us,
+            least_rtt_at: moment.jiffies(),
+            lump_at: moment.now,
+            policed: Policed::new(moment),
+            ..Self::default()
+        };
+        window.ssthresh = INFINITE_SSTHRESH;
+        self.pace_by_rtt(window, moment);
+    }
+
+    /// Losses do not change it.
+    fn ssthresh(&mut self, window: &Window, _moment: &Moment) -> u32 {
+        self.save_window(window);
+        window.ssthresh
+    }
+
+    fn cong_avoid(&mut self, _window: &mut Window, _moment: &Moment, _acked: u32) {}
+
+    fn undo_cwnd(&mut self, window: &Window) -> u32 {
+        self.full_rate = 0;
+        self.full_rounds = 0;
+        self.policed.forget();
+        window.cwnd
+    }
+
+    fn set_state(&mut self, to: CaState, moment: &Moment) {
+        if to == CaState::Loss {
+            self.before = CaState::Loss;
+            self.full_rate = 0;
+            self.round_starts = true;
+            self.look_for_policer(moment, 1, false);
+        }
+    }
+
+    fn event(&mut self, event: CaEvent, window: &mut Window, moment: &Moment) {
+        if event == CaEvent::TransmitStart && moment.app_limited {
+            self.idle_restart = true;
+            self.lump_at = moment.now;
+            self.lump = 0;
+            match self.mode {
+                // No burst is needed to fill what is empty.
+                Mode::ProbeBw => self.pace(window, moment, GAIN_ONE),
+                Mode::ProbeRtt => self.leave_probe_rtt(window, moment),
+                Mode::Startup | Mode::Drain => {}
+            }
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn control(&mut self, window: &mut Window, moment: &Moment, sample: &RateSample) {
+        self.update_model(window, moment, sample);
+        self.pace(window, moment, self.pacing_gain);
+        self.set_window(window, moment, sample);
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing_rate)
+    }
+
+    fn least_segments(&self) -> Option<u32> {
+        Some(self.least_super_packet())
+    }
+
+    fn buffer_windows(&self) -> Option<u32> {
+        Some(3)
+    }
+
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+}
