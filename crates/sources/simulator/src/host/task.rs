@@ -60,6 +60,8 @@ enum Life {
 pub enum Slept {
     /// It slept.
     Asleep,
+    /// It waited for the child that had its number (`wait4`).
+    ForChild,
     /// It was not there yet.
     NotBegun,
 }
@@ -257,6 +259,17 @@ impl Host {
                 out.agenda.set(this.wake_slot, Some(until));
                 this.wakes_by = Waker::Disk;
                 Some(self.sleep(task))
+            }
+            Op::Fork { is_vfork } => {
+                let cpu = this.cpu;
+                let gives_way = self.scheduler.begin_child(cpu, task, is_vfork, out.now);
+                self.cpus[cpu].need_resched |= gives_way;
+                Some(Next::Again)
+            }
+            Op::Reap => {
+                this.life = Life::Waiting(Slept::ForChild);
+                self.reborn = Some(task);
+                Some(Next::Sleep)
             }
             Op::Exit => {
                 this.life = Life::Gone;
