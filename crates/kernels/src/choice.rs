@@ -451,6 +451,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVER,
+        "zero-window",
+        tcp.zero_window,
+        "how little room closes the window",
+        "net/ipv4/tcp_output.c: __tcp_select_window, a segment until 3.14; a sixteenth of the buffer since 3.15"
+    ),
+    choice!(
+        RECEIVER,
         "window-growth",
         tcp.window_growth,
         "how the window comes from the first one to all that the buffer stands for",

@@ -7,7 +7,7 @@ use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, CongestionControl, FirstWindow, ForwardRto, InitialWindow, LossDetection,
     MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth,
-    WindowIncrease, WindowReduction, WindowScale,
+    WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -80,6 +80,7 @@ named!(
 named!(BufferMemory: "as-asked" => Self::AsAsked, "as-allocated" => Self::AsAllocated);
 named!(WindowScale: "first-buffer" => Self::FirstBuffer, "largest-buffer" => Self::LargestBuffer);
 named!(FirstWindow: "whole" => Self::Whole, "signed" => Self::Signed, "rfc2414" => Self::Rfc2414);
+named!(ZeroWindow: "segment" => Self::BelowSegment, "sixteenth" => Self::BelowSixteenth);
 named!(
     WindowGrowth:
     "at-once" => Self::AtOnce, "with-arrivals" => Self::WithArrivals, "twice-received" => Self::TwiceReceived

@@ -124,7 +124,8 @@ fn cpu_share(run: &Measured) -> f64 {
 fn fairness(runs: &[Vec<Measured>]) -> Table {
     let rows = cases().into_iter().zip(runs).skip(FAIR);
     let cells = rows.zip(VII).flat_map(|((case, runs), [rate, share, _])| {
-        let mbit = spread(runs, |run| run.read as f64 * 8.0 / run.seconds / 1e6);
+        // The column has the name that it has in tables III and V, where it is what the sender says.
+        let mbit = spread(runs, |run| run.written as f64 * 8.0 / run.seconds / 1e6);
         [
             Cell::new(&case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
             Cell::new(

@@ -54,7 +54,7 @@ fn what_table_vii_has_comes_out_of_the_mechanism() {
         assert_eq!(cell.judged, Judged::Share);
         let error = cell.error().expect("it is published");
         // What is shared of the CPU follows from slices, a rate also from what a packet costs.
-        let most = if cell.quantity.contains("CPU") { 0.05 } else { 0.25 };
+        let most = if cell.quantity.contains("CPU") { 0.05 } else { 0.06 };
         assert!(
             error.abs() < most,
             "{}, {}: {} instead of {}",
@@ -64,6 +64,18 @@ fn what_table_vii_has_comes_out_of_the_mechanism() {
             cell.published
         );
     }
+}
+
+/// What a make's jobs are is from outside the paper, and so is what they leave iperf.
+#[test]
+fn a_make_leaves_iperf_what_the_paper_says() {
+    let table = REPORT.tables.iter().find(|table| table.name == "Table III").expect("a table");
+    for cell in table.cells.iter().filter(|cell| cell.row == "BL10") {
+        let error = cell.error().expect("it is published");
+        assert!(error.abs() < 0.15, "{}: {} instead of {}", cell.quantity, cell.ours, cell.published);
+    }
+    let timeouts = [1, 2].map(|case: usize| FOUND.0[case][0].timeouts);
+    assert!(timeouts[1] < timeouts[0], "the changed scheduler spares the sender some: {timeouts:?}");
 }
 
 #[test]
@@ -94,6 +106,7 @@ fn what_the_paper_is_about_is_seen() {
     holds("section 4, plate 1 and table IV");
     holds("section 5, table VII");
     holds("section 4, figures 8 and 9");
+    holds("section 4, figure 9");
     holds("section 5, figure 10");
     holds("section 4, plate 1");
 }
@@ -171,11 +184,12 @@ fn every_figure_of_the_paper_is_there_and_bounded() {
 #[test]
 fn the_backlog_stands_while_the_sender_times_out() {
     let [idle, busy] = [0, 1].map(|case| &FOUND.1[case]);
-    assert!(idle.queues.backlog.longest_stretch < 0.01, "{}", idle.queues.backlog.longest_stretch);
+    // Not of one packet: it is looked at once a millisecond, and one or the other is there.
+    assert!(idle.queues.backlog.longest_stretch < 0.05, "{}", idle.queues.backlog.longest_stretch);
     assert!(busy.queues.backlog.longest_stretch > 1.0, "{}", busy.queues.backlog.longest_stretch);
     // The sender's buffer of 128 KiB (2.6.14's tcp_wmem) bounds what is in flight.
     assert!((100e3..200e3).contains(&busy.queues.backlog.most), "{}", busy.queues.backlog.most);
-    assert!(busy.sequence.longest_pause > 1.0 && idle.sequence.longest_pause < 0.1);
+    assert!(busy.sequence.longest_pause > 0.5 && idle.sequence.longest_pause < 0.1);
 }
 
 #[test]
@@ -191,6 +205,7 @@ fn the_handbook_says_what_the_figures_show() {
         format!("{} are sent again", new.sequence.sent_again),
     ];
     again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
-    assert_eq!(new.sequence.zero_windows, 1);
+    let closes = format!("the window closes {} times", new.sequence.zero_windows);
+    assert!(handbook.contains(&closes), "{closes}");
     assert_eq!(u64::from(FOUND.0[1][0].timeouts), old.sequence.sent_again, "one for each timeout");
 }

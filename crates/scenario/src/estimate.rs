@@ -136,7 +136,9 @@ fn task_events(scenario: &Scenario) -> u64 {
     let bursts = scenario.hosts.iter().flat_map(|host| &host.load).map(|load| {
         let (burst, tasks) = match load.kind {
             LoadKind::Hogs { count } => (SLICE, count),
-            LoadKind::Make { jobs, burst, .. } => (burst.min(SLICE), jobs),
+            LoadKind::Make { jobs, burst, tool_time, .. } => {
+                (burst.min(tool_time.unwrap_or(burst)).min(SLICE), jobs)
+            }
         };
         let turns = scenario.duration.as_nanos() / burst.as_nanos().max(1);
         u64::try_from(turns).unwrap_or(u64::MAX).saturating_mul(u64::from(tasks.min(64)))

@@ -100,6 +100,8 @@ pub enum LoadKind {
         burst: Duration,
         /// How long it then waits (for its disk, or its child), on average; drawn likewise.
         wait: Duration,
+        /// CPU time of each of a job's small processes on average, drawn likewise; `None` if a job is one process.
+        tool_time: Option<Duration>,
     },
 }
 

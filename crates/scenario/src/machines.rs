@@ -113,7 +113,7 @@ fn pc_2002() -> CostTable {
 
 /// How much slower wu's receiver is than `pc_2002`, in percent. Fitted: `scenarios/wu/receiver.toml` without load takes
 /// what wu's receiver took (table III, BL0, 504 Mbit/s). `slowpath-papers` has the test that it still does.
-pub const WU_RECEIVER_PERCENT: u64 = 206;
+pub const WU_RECEIVER_PERCENT: u64 = 187;
 
 /// wu's receiver: a Pentium III of 1 GHz with a card on a 32-bit PCI bus (table II).
 fn wu_receiver() -> CostTable {

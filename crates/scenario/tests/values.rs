@@ -78,14 +78,17 @@ fn a_kernel_of_ones_own_is_its_base_but_for_its_choices() {
 fn costs_and_loads_are_as_written() {
     let scenario = scenario(
         "[hosts.receiver]\nmachine = \"pc-2002\"\ncosts = { copy-byte = \"1.25 ns\" }\n\
-         [[hosts.receiver.load]]\nhogs = 3\nnice = -5\ncpu = 1\n[[hosts.receiver.load]]\nmake = 10\nstop = \"5 s\"\n",
+         [[hosts.receiver.load]]\nhogs = 3\nnice = -5\ncpu = 1\n[[hosts.receiver.load]]\nmake = 10\nstop = \"5 s\"\n\
+         [[hosts.receiver.load]]\nmake = 1\ntool-time = \"5 ms\"\n",
     );
     let host = &scenario.hosts[1];
     assert_eq!((host.costs.machine.as_str(), host.costs.copy_byte.as_picos()), ("pc-2002+", 1250));
     assert_eq!(host.load[0].kind, LoadKind::Hogs { count: 3 });
     assert_eq!((host.load[0].priority, host.load[0].cpu), (Priority::nice(-5), Some(1)));
-    assert!(matches!(host.load[1].kind, LoadKind::Make { jobs: 10, .. }));
+    assert!(matches!(host.load[1].kind, LoadKind::Make { jobs: 10, tool_time: None, .. }));
     assert_eq!(host.load[1].stop, Some(Duration::from_secs(5)));
+    let LoadKind::Make { tool_time, .. } = host.load[2].kind else { panic!("a make") };
+    assert_eq!(tool_time, Some(Duration::from_millis(5)));
 }
 
 #[test]

@@ -94,6 +94,16 @@ pub enum FirstWindow {
     Rfc2414,
 }
 
+/// When a window that would be small is closed instead, so that the sender waits for a larger one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroWindow {
+    /// When less than a segment is free (`__tcp_select_window`, until 3.14).
+    BelowSegment,
+    /// Also when less than a sixteenth of the buffer is, before memory runs out with the window open
+    /// (`__tcp_select_window`, since 3.15).
+    BelowSixteenth,
+}
+
 /// How the window comes from the first one to all that the buffer stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowGrowth {
@@ -286,6 +296,8 @@ pub struct Choices {
     pub window_scale: WindowScale,
     /// The window before anything has arrived.
     pub first_window: FirstWindow,
+    /// When the window is closed.
+    pub zero_window: ZeroWindow,
     /// How it grows from there.
     pub window_growth: WindowGrowth,
     /// Whether a burst after a big ACK is held to three segments beyond what is in flight (`tcp_moderate_cwnd`,
@@ -345,6 +357,7 @@ impl Choices {
         buffer_memory: BufferMemory::AsAllocated,
         window_scale: WindowScale::LargestBuffer,
         first_window: FirstWindow::Whole,
+        zero_window: ZeroWindow::BelowSixteenth,
         window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
@@ -383,6 +396,7 @@ impl Choices {
         buffer_memory: BufferMemory::AsAsked,
         window_scale: WindowScale::LargestBuffer,
         first_window: FirstWindow::Rfc2414,
+        zero_window: ZeroWindow::BelowSegment,
         window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
         moderate_bursts_when_open: false,
@@ -427,6 +441,7 @@ impl Choices {
         receive_tuning: ReceiveTuning::Fixed,
         send_tuning: SendTuning::Fixed,
         first_window: FirstWindow::Signed,
+        zero_window: ZeroWindow::BelowSegment,
         window_growth: WindowGrowth::AtOnce,
         moderate_bursts_when_open: false,
         prequeue: Prequeue::No,

@@ -58,7 +58,7 @@ impl Placed<'_> {
             host: self.role,
             kind: match load.kind {
                 slowpath_scenario::LoadKind::Hogs { count } => LoadKind::Hogs { count },
-                slowpath_scenario::LoadKind::Make { jobs, job_time, burst, wait } => LoadKind::Make {
+                slowpath_scenario::LoadKind::Make { jobs, job_time, burst, wait, .. } => LoadKind::Make {
                     jobs,
                     job_ns: nanos(job_time),
                     burst_ns: nanos(burst),
@@ -87,6 +87,13 @@ impl Placed<'_> {
             refused.push(format!(
                 "{}.cpus: there are {wanted}, and with load or with something bound to a CPU they have to be this \
                  machine's, which has {there}",
+                self.key()
+            ));
+        }
+        let has_tools = |kind| matches!(kind, slowpath_scenario::LoadKind::Make { tool_time: Some(_), .. });
+        if self.host.load.iter().any(|load| has_tools(load.kind)) {
+            refused.push(format!(
+                "{}.load: a job of the lab's make is one process; tool-time is the simulator's",
                 self.key()
             ));
         }

@@ -241,6 +241,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_job_of_the_labs_make_is_one_process() {
+        let make = |keys: &str| format!("[hosts.receiver]\ncpus = 1\nload = {{ make = 2{keys} }}\n");
+        assert!(case(&read(&make("")), &[0]).is_ok());
+        let Refused(all) = case(&read(&make(", tool-time = \"1 ms\"")), &[0]).expect_err("it has no tools");
+        assert!(all.len() == 1 && all[0].contains("tool-time"), "{all:?}");
+    }
+
     /// What is polled is a NAPI: packets must come one by one over a veth.
     #[test]
     fn a_reader_polls_where_there_is_a_napi() {

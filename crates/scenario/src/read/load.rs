@@ -32,11 +32,32 @@ static WAIT: Key<Duration> =
         .range("0 s", "1 h")
         .default("5 ms", "one seek of a disk");
 
+static TOOL_TIME: Key<Duration> = Key::new(
+    "tool-time",
+    "CPU time of each small process of a job, on average; exponentially distributed. A job is then the processes of \
+     Kbuild's rule for a C file: make runs a shell, that the compiler's driver, that the compiler, which takes nine tenths \
+     of `job-time`, and the assembler, which takes the rest; then the shell runs fixdep, rm and mv.",
+)
+.range("1 us", "1 h")
+.absent("a job is one process");
+
 /// Something else that wants a host's CPUs.
 pub static LOAD: Section = Section {
     heading: "[[hosts.NAME.load]]",
     meaning: "Something else that wants a host's CPUs: exactly one of `hogs` and `make`.",
-    keys: &[&HOGS, &MAKE, &priority::NICE, &priority::CLASS, &CPU, &START, &STOP, &JOB_TIME, &BURST, &WAIT],
+    keys: &[
+        &HOGS,
+        &MAKE,
+        &priority::NICE,
+        &priority::CLASS,
+        &CPU,
+        &START,
+        &STOP,
+        &JOB_TIME,
+        &BURST,
+        &WAIT,
+        &TOOL_TIME,
+    ],
     also: None,
 };
 
@@ -56,7 +77,7 @@ pub fn read_all(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cp
 
 fn read(reader: &Reader<'_>, kernel: &KernelProfile, cpus: u32) -> Option<Load> {
     reader.refuse_all_but_one(&[&HOGS, &MAKE]);
-    for key in [&JOB_TIME, &BURST, &WAIT] {
+    for key in [&JOB_TIME, &BURST, &WAIT, &TOOL_TIME] {
         reader.refuse_without(key, &MAKE);
     }
     let kind = match (reader.optional(&HOGS), reader.optional(&MAKE)) {
@@ -66,6 +87,7 @@ fn read(reader: &Reader<'_>, kernel: &KernelProfile, cpus: u32) -> Option<Load> 
             job_time: reader.get(&JOB_TIME),
             burst: reader.get(&BURST),
             wait: reader.get(&WAIT),
+            tool_time: reader.optional(&TOOL_TIME),
         }),
         (None, None) => {
             if !reader.has(&HOGS) && !reader.has(&MAKE) {

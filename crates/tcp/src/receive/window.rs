@@ -1,7 +1,7 @@
 //! The window: what is told to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
 
 use super::Receiver;
-use crate::choices::{BufferArithmetic, FirstWindow, WindowScale};
+use crate::choices::{BufferArithmetic, FirstWindow, WindowScale, ZeroWindow};
 use crate::connection::{Connection, Settings};
 
 /// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
@@ -184,9 +184,14 @@ impl Connection {
         }
         if free < full >> 1 {
             self.rcv.ack.quick = 0;
-            free = round_down(free);
-            // Less than a segment, or than a sixteenth: close it, before memory runs out with the window open.
-            if free < allowed >> 4 || free < mss || (shrink && free < 1 << scale) {
+            let closed_below = match settings.choices.zero_window {
+                ZeroWindow::BelowSegment => mss,
+                ZeroWindow::BelowSixteenth => {
+                    free = round_down(free);
+                    mss.max(allowed >> 4)
+                }
+            };
+            if free < closed_below || (shrink && free < 1 << scale) {
                 return 0;
             }
         }

@@ -2,8 +2,10 @@
 
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
-use slowpath_tcp::choices::{FirstWindow, ReceiveTuning, WindowGrowth};
+use slowpath_model::Instant;
+use slowpath_tcp::choices::{FirstWindow, ReceiveTuning, WindowGrowth, ZeroWindow};
 use slowpath_tcp::packet::Options;
+use slowpath_tcp::socket::ReadFlags;
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Choices, Sysctls};
 use std::time::Duration;
@@ -121,4 +123,30 @@ fn memory_beyond_a_hole_grows_the_buffer_in_2_4_alone() {
     let fixed = Choices { receive_tuning: ReceiveTuning::Fixed, ..hasty };
     let (stayed, _) = buffer_and_window(&transfer(fixed, frugal, lossy()));
     assert!(grown > stayed, "{grown}, {stayed}");
+}
+
+/// Of a full buffer somebody reads a few segments: until 3.14 that opens the window, and since then a sixteenth does.
+#[test]
+fn how_little_room_closes_the_window_is_a_choice() {
+    const BUFFER: u32 = 1 << 20;
+    let window_after = |zero_window: ZeroWindow, read: u32| {
+        let choices = Choices { zero_window, ..Choices::LINUX_2_6_14 };
+        let sysctls = roomy(Sysctls::LINUX_2_6_14);
+        let tcp_rmem = BufferSizes { default: BUFFER, ..sysctls.tcp_rmem };
+        let mut pair = Pair::new(&settings(choices, Sysctls { tcp_rmem, ..sysctls }), Vec::new(), Vec::new());
+        pair.asks = Application::writing(5_000_000);
+        pair.answers.reads_from = Some(Instant::from_nanos(i64::MAX));
+        pair.drive(Duration::from_secs(20));
+        assert_eq!(pair.reached[1].last().expect("an ACK").window, 0);
+        let server = pair.server.as_mut().expect("accepted");
+        assert_eq!(server.read(pair.now, read, ReadFlags::default()), Ok(read));
+        server.poll_transmit().map_or(0, |ack| ack.window)
+    };
+    for (zero_window, opens) in
+        [(ZeroWindow::BelowSegment, [true; 2]), (ZeroWindow::BelowSixteenth, [false, true])]
+    {
+        // A fiftieth and an eighth.
+        let opened = [BUFFER / 50, BUFFER / 8].map(|read| window_after(zero_window, read) > 0);
+        assert_eq!(opened, opens, "{zero_window:?}");
+    }
 }

@@ -333,6 +333,7 @@ impl Host {
         this.queued_since = Some(out.now);
         match slept {
             Slept::Asleep => self.scheduler.wake(cpu, task, waker, out.now),
+            Slept::ForChild => self.scheduler.reap(cpu, task, out.now),
             Slept::NotBegun => self.scheduler.start(cpu, task, this.priority, this.forks(), out.now),
         }
         if self.cpus[cpu].current.is_none() || self.scheduler.preempts(cpu, task, out.now) {

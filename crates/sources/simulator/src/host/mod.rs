@@ -30,7 +30,7 @@ mod task;
 use crate::agenda::Slot;
 use crate::links::Links;
 use crate::outside::{Observer, Occurrence, Outside, Source};
-use crate::program::{Hog, Job, Program};
+use crate::program::{Compile, Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
@@ -192,8 +192,11 @@ impl Host {
         for _ in 0..load.kind.tasks() {
             let program = match load.kind {
                 LoadKind::Hogs { .. } => Program::Hog(Hog::new(stop)),
-                LoadKind::Make { job_time, burst, wait, .. } => {
+                LoadKind::Make { job_time, burst, wait, tool_time: None, .. } => {
                     Program::Job(Job::new(stop, job_time, burst, wait))
+                }
+                LoadKind::Make { job_time, burst, wait, tool_time: Some(tool_time), .. } => {
+                    Program::Compile(Compile::new(stop, [job_time, tool_time], burst, wait))
                 }
             };
             let cpu = load.cpu.map(|cpu| cpu as usize);

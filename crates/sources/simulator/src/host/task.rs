@@ -60,6 +60,8 @@ enum Life {
 pub enum Slept {
     /// It slept.
     Asleep,
+    /// It waited for the child that had its number (`wait4`).
+    ForChild,
     /// It was not there yet.
     NotBegun,
 }
@@ -198,7 +200,9 @@ impl Host {
                 }
                 break Next::Work(cost);
             }
-            let next = match self.tasks[index].call {
+            let call = self.tasks[index].call;
+            let next = match call {
+                Call::Returned(_) if self.gives_way_on_return(task) => Some(Next::Again),
                 Call::Returned(done) => self.next_operation(task, done, &mut handling, out),
                 Call::Connecting(socket) => self.connecting(task, socket),
                 Call::Writing { left, written } => self.write(task, left, written, &mut handling, out),
@@ -213,6 +217,15 @@ impl Host {
         };
         self.tasks[index].handling = handling;
         next
+    }
+
+    /// A call returns to user space, where a task that is to give way does so in every kernel (`resume_userspace`, 2.6.14;
+    /// `exit_to_user_mode_loop`, 6.18): before it can lock its socket again.
+    fn gives_way_on_return(&mut self, task: TaskId) -> bool {
+        let this = &mut self.tasks[task.index()];
+        let returns = this.mode != Mode::User;
+        this.mode = Mode::User;
+        returns && !self.is_free && self.cpus[this.cpu].need_resched
     }
 
     /// Begins what the program wants next. `None` if that took no time.
@@ -246,6 +259,17 @@ impl Host {
                 out.agenda.set(this.wake_slot, Some(until));
                 this.wakes_by = Waker::Disk;
                 Some(self.sleep(task))
+            }
+            Op::Fork { is_vfork } => {
+                let cpu = this.cpu;
+                let gives_way = self.scheduler.begin_child(cpu, task, is_vfork, out.now);
+                self.cpus[cpu].need_resched |= gives_way;
+                Some(Next::Again)
+            }
+            Op::Reap => {
+                this.life = Life::Waiting(Slept::ForChild);
+                self.reborn = Some(task);
+                Some(Next::Sleep)
             }
             Op::Exit => {
                 this.life = Life::Gone;

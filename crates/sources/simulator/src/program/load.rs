@@ -80,13 +80,13 @@ impl Job {
     }
 }
 
-fn cost(time: Duration) -> Cost {
+pub(super) fn cost(time: Duration) -> Cost {
     Cost::nanos(nanos(time))
 }
 
 /// A time drawn from an exponential distribution of this mean. In integers, so that every machine draws the same:
 /// von Neumann's comparison of uniform numbers (1951).
-fn exponential(mean: Duration, draws: &mut Draws) -> Duration {
+pub(super) fn exponential(mean: Duration, draws: &mut Draws) -> Duration {
     let mut whole = 0;
     loop {
         let first = draws.bits();

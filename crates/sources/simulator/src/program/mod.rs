@@ -2,10 +2,12 @@
 //!
 //! A program is asked for its next operation and told what came of the last one. It has no access to the host.
 
+mod compile;
 mod exchange;
 mod load;
 mod transfer;
 
+pub use compile::Compile;
 pub use exchange::{Client, Server};
 pub use load::{Hog, Job};
 pub use transfer::{Receiver, Sender};
@@ -32,6 +34,13 @@ pub enum Op {
     Sleep(Instant),
     /// Waits for a disk until then.
     WaitForDisk(Instant),
+    /// Forks, and waits for the child, whose operations are those that follow.
+    Fork {
+        /// By `vfork`: the parent's memory is the child's too until that executes another program.
+        is_vfork: bool,
+    },
+    /// Exits; its parent, which waited for that, goes on.
+    Reap,
     /// Computes for so long, in CPU time.
     Compute(Cost),
     /// Sleeps until softirqs are left to it (`ksoftirqd`).
@@ -70,6 +79,8 @@ pub enum Program {
     Hog(Hog),
     /// One of `make`'s jobs, and those that follow it.
     Job(Job),
+    /// One of `make`'s jobs, with each process that it is made of.
+    Compile(Compile),
     /// `ksoftirqd`.
     Softirqs,
 }
@@ -94,6 +105,7 @@ impl Program {
             Self::Server(server) => server.next(now, done),
             Self::Hog(hog) => hog.next(now),
             Self::Job(job) => job.next(now, draws),
+            Self::Compile(compile) => compile.next(now, draws),
             Self::Softirqs => Op::Park,
         }
     }

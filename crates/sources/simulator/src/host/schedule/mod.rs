@@ -112,6 +112,23 @@ impl Scheduler {
         }
     }
 
+    /// The running task forks and waits until its child exits, which has its number meanwhile; says whether another task
+    /// may be the next.
+    pub fn begin_child(&mut self, cpu: usize, task: TaskId, is_vfork: bool, now: Instant) -> bool {
+        match &mut self.fair {
+            Fair::O1(o1) if !self.realtime.has(task) => o1.begin_child(cpu, task, is_vfork, now),
+            _ => false,
+        }
+    }
+
+    /// A child that has gone to sleep for good was the last with its number: now it is its parent's again, who wakes.
+    pub fn reap(&mut self, cpu: usize, task: TaskId, now: Instant) {
+        match &mut self.fair {
+            Fair::O1(o1) if !self.realtime.has(task) => o1.reap(cpu, task, now),
+            _ => self.wake(cpu, task, Waker::Task, now),
+        }
+    }
+
     /// A sleeping task can run again, on `cpu`.
     pub fn wake(&mut self, cpu: usize, task: TaskId, waker: Waker, now: Instant) {
         if self.realtime.has(task) {

@@ -28,6 +28,8 @@ const MAX_SLEEP_AVG_NS: i64 = DEF_TIMESLICE_MS * MAX_BONUS * NS_PER_MS;
 /// `CHILD_PENALTY`, `ON_RUNQUEUE_WEIGHT`: percent.
 const CHILD_PENALTY: i64 = 95;
 const ON_RUNQUEUE_WEIGHT: i64 = 30;
+/// `EXIT_WEIGHT`: how many parts of a parent's average stay its own when a child exits that had less.
+const EXIT_WEIGHT: i64 = 3;
 /// `GRANULARITY`.
 const GRANULARITY_MS: i64 = 10;
 const NS_PER_MS: i64 = 1_000_000;
@@ -55,6 +57,8 @@ struct Entity {
     sleep_avg_ns: i64,
     /// Ticks left.
     time_slice: i64,
+    /// The slice is its parent's still (`first_time_slice`).
+    is_first_slice: bool,
     /// When it last came onto or went off the CPU or the queue.
     timestamp: Instant,
     activated: Activated,
@@ -68,6 +72,7 @@ impl Entity {
         prio: 120,
         sleep_avg_ns: 0,
         time_slice: 0,
+        is_first_slice: false,
         timestamp: Instant::START,
         activated: Activated::No,
         runs_extra: false,
@@ -109,6 +114,25 @@ impl Entity {
         let bonus = self.bonus() * CHILD_PENALTY / 100;
         self.sleep_avg_ns = bonus * MAX_SLEEP_AVG_NS / MAX_BONUS;
         self.time_slice = (self.time_slice + 1) >> 1;
+        self.is_first_slice = true;
+    }
+
+    /// What it keeps itself: its average, rounded down (`PARENT_PENALTY` is 100 %), and the other half of the slice.
+    fn has_forked(&mut self) {
+        self.sleep_avg_ns = self.bonus() * MAX_SLEEP_AVG_NS / MAX_BONUS;
+        self.time_slice = (self.time_slice >> 1).max(1);
+    }
+
+    /// A child has exited (`sched_exit`): what it did not use of its first slice comes back, and a parent of those who
+    /// compute has less of an average itself. `slice` is a whole one.
+    fn reap(&mut self, child: &Self, slice: i64) {
+        if child.is_first_slice {
+            self.time_slice = (self.time_slice + child.time_slice).min(slice);
+        }
+        if child.sleep_avg_ns < self.sleep_avg_ns {
+            let weight = EXIT_WEIGHT + 1;
+            self.sleep_avg_ns = self.sleep_avg_ns / weight * EXIT_WEIGHT + child.sleep_avg_ns / weight;
+        }
     }
 
     /// `recalc_task_prio`: `now` is when the wait ended, of which a part may not count.
@@ -185,6 +209,10 @@ struct Queue {
 #[derive(Debug)]
 pub struct O1 {
     tasks: Vec<Entity>,
+    /// Of a task that is a child, those that wait for it: its parent last.
+    ancestors: Vec<Vec<Entity>>,
+    /// The child that a task has to see to when it runs next.
+    exited: Vec<Option<Entity>>,
     queues: Vec<Queue>,
     hz: u32,
     /// Whether a task for which packets wait goes on when its slice is over.
@@ -200,7 +228,14 @@ impl O1 {
             expired_since: None,
             best_expired_prio: MAX_PRIO,
         };
-        Self { tasks: Vec::new(), queues: vec![queue; cpus], hz, extra_runs }
+        Self {
+            tasks: Vec::new(),
+            ancestors: Vec::new(),
+            exited: Vec::new(),
+            queues: vec![queue; cpus],
+            hz,
+            extra_runs,
+        }
     }
 
     fn ticks(&self, ms: i64) -> i64 {
@@ -210,6 +245,8 @@ impl O1 {
     pub fn start(&mut self, cpu: usize, task: TaskId, nice: i8, forks: u32, now: Instant) {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Entity::ABSENT);
+            self.ancestors.resize(task.index() + 1, Vec::new());
+            self.exited.resize(task.index() + 1, None);
         }
         let mut entity = Entity { static_prio: 120 + i64::from(nice), timestamp: now, ..Entity::ABSENT };
         // Its first ancestor is a shell or a make, which sleeps nearly always and so has every bonus.
@@ -218,14 +255,47 @@ impl O1 {
         for _ in 0..forks {
             entity.fork();
         }
-        entity.prio = entity.effective_prio();
+        (entity.prio, entity.is_first_slice) = (entity.effective_prio(), forks > 0);
         self.tasks[task.index()] = entity;
+        self.ancestors[task.index()].clear();
+        self.exited[task.index()] = None;
         self.queues[cpu].active.push(task, entity.prio);
     }
 
     /// The running task's number becomes its child's.
     pub fn fork(&mut self, task: TaskId) {
         self.tasks[task.index()].fork();
+    }
+
+    /// The running task forks and waits for its child, which has its number until [`O1::reap`]. After `vfork` the child
+    /// waits for its turn by its own priority (`wake_up_new_task`, `CLONE_VM`), else it has its parent's place and priority.
+    /// Says whether another may be the next.
+    pub fn begin_child(&mut self, cpu: usize, task: TaskId, is_vfork: bool, now: Instant) -> bool {
+        let mut child = self.tasks[task.index()];
+        let parent_prio = child.prio;
+        child.fork();
+        (child.timestamp, child.activated, child.runs_extra) = (now, Activated::No, false);
+        self.tasks[task.index()].has_forked();
+        self.charge(task, now);
+        self.ancestors[task.index()].push(self.tasks[task.index()]);
+        if is_vfork {
+            child.prio = child.effective_prio();
+            let queue = &mut self.queues[cpu];
+            let _ = queue.active.remove(task, parent_prio) || queue.expired.remove(task, parent_prio);
+            queue.active.push(task, child.prio);
+        }
+        self.tasks[task.index()] = child;
+        is_vfork
+    }
+
+    /// The child that has a task's number has exited, and its parent wakes from `wait4`.
+    pub fn reap(&mut self, cpu: usize, task: TaskId, now: Instant) {
+        let child = self.tasks[task.index()];
+        if let Some(parent) = self.ancestors[task.index()].pop() {
+            self.tasks[task.index()] = parent;
+        }
+        self.exited[task.index()] = Some(child);
+        self.wake(cpu, task, Waker::Task, now);
     }
 
     /// `try_to_wake_up` and `activate_task`.
@@ -280,7 +350,7 @@ impl O1 {
         }
         queue.active.remove(task, entity.prio);
         entity.prio = entity.effective_prio();
-        entity.time_slice = slice;
+        (entity.time_slice, entity.is_first_slice) = (slice, false);
         queue.expired_since.get_or_insert(now);
         let goes_on = self.extra_runs && packets_wait && !starving;
         entity.runs_extra |= goes_on && !entity.is_interactive();
@@ -353,6 +423,10 @@ impl O1 {
         let next = queue.active.first();
         if let Some(task) = next {
             self.credit_wait(cpu, task, now);
+            if let Some(child) = self.exited[task.index()].take() {
+                let slice = self.ticks(child.slice_ms());
+                self.tasks[task.index()].reap(&child, slice);
+            }
         }
         self.queues[cpu].current = next;
         next
@@ -387,6 +461,11 @@ impl O1 {
     pub fn state_of(&self, task: TaskId) -> (i64, i64) {
         let entity = &self.tasks[task.index()];
         (entity.prio, entity.time_slice)
+    }
+
+    #[cfg(test)]
+    pub fn sleep_avg_ms(&self, task: TaskId) -> i64 {
+        self.tasks[task.index()].sleep_avg_ns / NS_PER_MS
     }
 
     pub fn runnable(&self, cpu: usize) -> usize {

@@ -255,6 +255,48 @@ fn a_child_has_less_than_its_parent_and_half_of_its_slice() {
 }
 
 #[test]
+fn a_parent_waits_with_half_of_its_slice_and_earns_meanwhile() {
+    let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
+    o1.start(0, task, 0, 0, Instant::START);
+    assert_eq!(o1.pick(0, Instant::START), Some(task));
+    // By vfork it has its own priority, else its parent's place until its slice is over.
+    assert!(o1.begin_child(0, task, true, Instant::START));
+    assert_eq!((o1.state_of(task), o1.sleep_avg_ms(task)), ((116, 50), 900));
+    assert_eq!(o1.pick(0, Instant::START), Some(task));
+    assert!(!o1.begin_child(0, task, false, Instant::START));
+    assert_eq!((o1.state_of(task), o1.sleep_avg_ms(task)), ((116, 25), 800));
+    // A child that exits at once gives back what it had of the slice, and takes a quarter of the difference.
+    let mut exit = |at: Instant| {
+        o1.sleep(0, at);
+        o1.reap(0, task, at);
+        assert_eq!(o1.pick(0, at), Some(task));
+        (o1.state_of(task), o1.sleep_avg_ms(task))
+    };
+    assert_eq!(exit(Instant::START), ((116, 50), 875));
+    // The first has slept for long, and so has not all of the bonus; its child has computed, and been charged for it.
+    let late = Instant::from_nanos(800 * MS);
+    let charged = 875 - 800 / 8;
+    assert_eq!(exit(late), ((116, 100), (900 * 3 + charged) / 4));
+}
+
+#[test]
+fn a_slice_that_was_a_parents_comes_back_only_while_it_lasts() {
+    let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
+    o1.start(0, task, 0, 0, Instant::START);
+    o1.pick(0, Instant::START);
+    o1.begin_child(0, task, false, Instant::START);
+    let at = |ticks: i64| Instant::from_nanos(ticks * MS);
+    for tick in 1..=50 {
+        o1.tick(0, false, at(tick));
+    }
+    assert_eq!(o1.state_of(task).1, 100, "a slice of its own");
+    o1.pick(0, at(50));
+    o1.sleep(0, at(50));
+    o1.reap(0, task, at(50));
+    assert_eq!(o1.state_of(task).1, 50, "what its parent kept");
+}
+
+#[test]
 fn waiting_for_a_disk_makes_a_task_just_interactive() {
     let best = |waker: Waker| {
         let mut cpu = Cpu::new(O1, 1, 1000, 1, |_| 0);

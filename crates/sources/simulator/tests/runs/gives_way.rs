@@ -1,0 +1,32 @@
+//! Where a process that is to give way does so.
+
+use crate::run::Run;
+
+/// Bytes that a process reads in three seconds beside so many others that compute, and the sender's timeouts. The kernel
+/// preempts nobody within a system call, and the process makes one after the other, since there is always something to
+/// read.
+fn read_beside(hogs: u32) -> (f64, u64) {
+    let run = Run::of(&format!(
+        "title = \"t\"\nduration = \"33 s\"\n[hosts.receiver]\n\
+         kernel = {{ base = \"2.6.14\", preemption = \"none\", drain-softirqs = \"off\" }}\n\
+         machine = \"wu-receiver\"\ncpus = 1\nload = {{ hogs = {hogs} }}\n\
+         [hosts.receiver.sysctl]\n\"net.core.rmem_max\" = 67108864\n\
+         [hosts.sender]\nkernel = \"2.6.14\"\nnic = {{ tso = false }}\n\
+         [path]\nrate = \"1 Gbit/s\"\ndelay = \"50 us\"\njitter = \"20 us\"\n\
+         [flows]\nstart = \"30 s\"\nlasts = \"3 s\"\n\
+         [flows.receiver]\ncall-size = \"8 KiB\"\n[flows.receiver.socket]\nSO_RCVBUF = \"32 MiB\"\n"
+    ));
+    let transfers = run.simulation.transfers();
+    let told = transfers.iter().filter_map(|transfer| transfer.told);
+    (run.bytes().get() as f64, told.map(|told| u64::from(told.timeouts)).sum())
+}
+
+/// In any kernel a task gives way as its call returns, though the next call follows at once; with the socket unlocked, so
+/// that packets are seen to while others compute.
+#[test]
+fn a_reader_shares_its_cpu_though_the_kernel_preempts_nobody() {
+    let ((alone, _), (beside, timeouts)) = (read_beside(0), read_beside(3));
+    let share = beside / alone;
+    assert!((0.2..0.6).contains(&share), "{share}");
+    assert_eq!(timeouts, 0);
+}
