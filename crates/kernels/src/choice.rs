@@ -115,6 +115,14 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVE,
+        "bottom-halves",
+        receive.bottom_halves,
+        "on how many CPUs softirqs run at once, where several take interrupts",
+        "kernel/softirq.c: do_bottom_half, one at a time (softirq_trylock, NET_BH), in 2.2; do_softirq, each CPU its own, since \
+         2.4"
+    ),
+    choice!(
+        RECEIVE,
         "throttle",
         receive.throttle,
         "what a full backlog of a CPU does",

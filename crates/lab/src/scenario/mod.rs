@@ -17,7 +17,7 @@ use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
 use slowpath_model::{Bytes, nanos};
-use slowpath_scenario::{Host, HostId, Process, Scenario, Workload};
+use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
 
@@ -176,6 +176,11 @@ fn check_host(host: &Host, refused: &mut Vec<String>) {
         refused.push(format!(
             "hosts.{name}.kernel: it is {}, and here it is this machine's kernel; only sysctls can be set",
             host.kernel.name
+        ));
+    }
+    if host.nic.interrupt_affinity != Affinity::One {
+        refused.push(format!(
+            "hosts.{name}.nic.interrupt-affinity: the lab steers what comes to one CPU (`interrupt-cpu`)"
         ));
     }
     if host.nic.mtu != MTU {

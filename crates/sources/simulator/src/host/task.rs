@@ -254,12 +254,15 @@ impl Host {
                 }
                 Some(Next::Sleep)
             }
-            Op::Park if self.softirq.deferred => {
+            Op::Park => {
+                let at = self.cpus[this.cpu].softirqs.unwrap_or(0);
+                if !self.softirqs[at].deferred {
+                    return Some(self.sleep(task));
+                }
                 // They run as softirqs, on this task's time.
-                self.softirq.deferred = false;
+                self.softirqs[at].run_again();
                 Some(Next::Work(self.costs.softirq))
             }
-            Op::Park => Some(self.sleep(task)),
             Op::Connect => {
                 let stream = this.stream;
                 let socket = self.connect(stream, handling, out);

@@ -4,6 +4,7 @@ mod always;
 mod anchors;
 mod busy_poll;
 mod drained;
+mod in_turn;
 mod local_queue;
 mod remembered;
 mod run;
