@@ -280,6 +280,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         TASKS,
+        "big-kernel-lock",
+        big_kernel_lock,
+        "whether one process at a time is in a system call on a socket; others spin on their CPUs",
+        "fs/read_write.c, net/socket.c: lock_kernel in sys_read, sys_write and the calls on sockets until 2.2; not since 2.4"
+    ),
+    choice!(
+        TASKS,
         "hz",
         tcp.clock.hz in 10..=10_000,
         "ticks in a second",

@@ -7,8 +7,7 @@ use crate::transmit::TransmitPath;
 use slowpath_tcp::choices::Choices;
 use slowpath_tcp::sysctl::Sysctls;
 
-/// The table. 2.2's own loss recovery is not in it, nor what else keeps its CPUs from working side by side: the lock of the
-/// whole kernel that a system call on a socket holds (`lock_kernel`), and that a process which sends waits for bottom halves
+/// The table. 2.2's own loss recovery is not in it, nor that a process which sends waits until no other CPU runs bottom halves
 /// (`start_bh_atomic`).
 pub fn profile() -> KernelProfile {
     let newer = linux_2_4_17::profile();
@@ -16,6 +15,7 @@ pub fn profile() -> KernelProfile {
         name: "linux-2.2.20".to_owned(),
         receive: ReceivePath { bottom_halves: BottomHalves::OneAtATime, ..newer.receive },
         transmit: TransmitPath { local_drop_notified: false, ..newer.transmit },
+        big_kernel_lock: true,
         tcp: Choices::LINUX_2_2_20,
         sysctls: Sysctls::LINUX_2_2_20,
         ..newer

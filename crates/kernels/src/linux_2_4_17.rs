@@ -44,6 +44,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::Goodness,
         preemption: Preemption::None,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_2_4_17,
         sysctls: Sysctls::LINUX_2_4_17,
     }

@@ -49,6 +49,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::O1 { extra_runs: false },
         preemption: Preemption::Full,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_2_6_14,
         sysctls: Sysctls::LINUX_2_6_14,
     }

@@ -39,6 +39,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::Eevdf { base_slice: Duration::from_micros(700) },
         preemption: Preemption::Voluntary,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_6_18,
         sysctls: Sysctls::LINUX_6_18,
     }

@@ -117,6 +117,7 @@ fn which_cpus_take_interrupts_is_as_written() {
     assert_eq!(affinities, [Affinity::One, Affinity::InTurn]);
     let halves = [sender, receiver].map(|host| host.kernel.receive.bottom_halves);
     assert_eq!(halves, [BottomHalves::EachCpu, BottomHalves::OneAtATime]);
+    assert_eq!([sender, receiver].map(|host| host.kernel.big_kernel_lock), [false, true]);
 }
 
 #[test]

@@ -110,6 +110,11 @@ impl Cpu {
         self.left[Level::Soft as usize] = None;
     }
 
+    /// What its task does is over.
+    pub(super) fn drop_task_piece(&mut self) {
+        self.left[Level::Task as usize] = None;
+    }
+
     /// Stops working, wherever it is: what was done is counted, what is left is kept.
     fn stop(&mut self, now: Instant) {
         let Some((level, since)) = self.working.take() else { return };

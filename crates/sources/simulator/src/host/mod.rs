@@ -7,6 +7,7 @@
 //! - `delivery`, `spinlock`: which CPU takes an interrupt, and two CPUs that want one socket.
 //! - `polling`: a reader that takes packets off the ring itself.
 //! - [`socket`], `handling`: what TCP is given and what it gives, in softirq and in process context.
+//! - `kernel_lock`: one process at a time in the kernel.
 //! - `metrics`: what a connection learned, for the next.
 //! - `task`, `opening`: processes and their system calls.
 //! - [`costs`]: what all of that costs.
@@ -20,6 +21,7 @@ pub mod cpu;
 mod delivery;
 pub mod gro;
 mod handling;
+mod kernel_lock;
 mod metrics;
 pub mod nic;
 mod opening;
@@ -39,6 +41,7 @@ use costs::Costs;
 use cpu::{Cpu, Interrupt};
 use delivery::Delivery;
 use handling::{Handling, Made};
+use kernel_lock::KernelLock;
 use metrics::Remembered;
 use nic::receive::{Raise, ReceiveRing};
 use nic::transmit::Transmitter;
@@ -96,6 +99,8 @@ pub struct Host {
     tasks: Vec<Task>,
     /// Tasks that can run, on a host that is free.
     ready: VecDeque<TaskId>,
+    /// Who is in a system call, where others then cannot be.
+    kernel_lock: Option<KernelLock>,
     /// A task that is over and begins anew as another.
     reborn: Option<TaskId>,
     /// The CPU that works now, or worked last.
@@ -169,6 +174,7 @@ impl Host {
             cpus,
             tasks: Vec::new(),
             ready: VecDeque::new(),
+            kernel_lock: (kernel.big_kernel_lock && !is_free).then(KernelLock::default),
             reborn: None,
             interrupt_slot: out.add(Source::Interrupt(id_number)),
             sent_slot: out.add(Source::Sent(id_number)),

@@ -4,6 +4,7 @@ mod calls;
 
 use super::Host;
 use super::handling::Handling;
+use super::kernel_lock;
 use super::schedule::{TaskId, Waker};
 use super::socket::{SleepsFor, SocketId};
 use crate::agenda::Slot;
@@ -159,6 +160,11 @@ impl Task {
         self.program.forks()
     }
 
+    /// Whether it is in a system call that sees to a socket.
+    pub(super) fn is_in_call(&self) -> bool {
+        !matches!(self.call, Call::Returned(_))
+    }
+
     /// Whether it can run.
     pub(super) fn is_runnable(&self) -> bool {
         self.life == Life::Runnable
@@ -192,6 +198,9 @@ impl Host {
         let index = task.index();
         let mut handling = std::mem::take(&mut self.tasks[index].handling);
         let next = loop {
+            if !self.has_kernel(task) {
+                break Next::Work(kernel_lock::LOOKS_AGAIN);
+            }
             if let Some(cost) = self.proceed(&mut handling, Waker::Task, out) {
                 if cost == Cost::ZERO {
                     continue;
@@ -212,6 +221,9 @@ impl Host {
             }
         };
         self.tasks[index].handling = handling;
+        if matches!(next, Next::Sleep) {
+            self.leave_kernel(task);
+        }
         next
     }
 

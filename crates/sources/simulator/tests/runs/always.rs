@@ -58,6 +58,7 @@ fn every_shipped_scenario_does_so_with_interrupts_in_turn() {
                 host.cpus = host.cpus.max(3);
                 host.nic.interrupt_affinity = Affinity::InTurn;
                 host.kernel.receive.bottom_halves = bottom_halves;
+                host.kernel.big_kernel_lock = bottom_halves == BottomHalves::OneAtATime;
                 host.kernel.receive.busy_read = std::time::Duration::from_micros(20);
             }
             accounts_for_every_packet(&name, &plan);

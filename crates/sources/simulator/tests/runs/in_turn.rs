@@ -115,3 +115,20 @@ fn it_is_all_the_same_where_nothing_takes_time() {
     };
     assert!(run(ONE).segments == run(TURN).segments);
 }
+
+/// Copying is all the work there is, by two processes. In 2.2 one of them copies while the other spins: nothing is gained by
+/// the second CPU, which is as busy.
+#[test]
+fn one_process_at_a_time_is_in_a_system_call_of_2_2() {
+    let costs = "copy-byte = \"40 ns\"";
+    let told = |kernel: &str| {
+        let run = receive(2, kernel, TURN, costs);
+        (run.bytes().get(), receiver(&run).cpus)
+    };
+    let (locked, cpus) = told("\"2.2.20\"");
+    let (free, _) = told("{ base = \"2.2.20\", big-kernel-lock = \"no\" }");
+    // One copies 25 MB in a second, two 50; packets take some of that.
+    assert!((15_000_000..25_000_000).contains(&locked), "{locked} bytes");
+    assert!(free * 10 > locked * 16, "{free} instead of {locked} bytes");
+    assert!(cpus.iter().all(|cpu| cpu.levels.iter().sum::<Duration>() > LASTS * 9 / 10), "{cpus:?}");
+}
