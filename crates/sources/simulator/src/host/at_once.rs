@@ -50,7 +50,7 @@ impl Host {
 
     fn deliver_at_once(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
         while let Some(frame) = self.softirqs[0].next_ready() {
-            self.deliver(0, frame, handling, out);
+            self.deliver(0, &frame, handling, out);
             self.finish(handling, out);
         }
     }

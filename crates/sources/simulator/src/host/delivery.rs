@@ -10,6 +10,7 @@ use super::cpu::Cpu;
 use super::softirq::Softirq;
 use slowpath_kernels::BottomHalves;
 use slowpath_scenario::{Affinity, Nic};
+use std::ops::{Index, IndexMut, Range};
 
 /// To whom the card's interrupts go.
 #[derive(Debug)]
@@ -58,23 +59,65 @@ impl Delivery {
     }
 
     /// The softirqs of a host, of which each CPU that takes interrupts is told which it runs.
-    pub fn softirqs(&self, cpus: &mut [Cpu], bottom_halves: BottomHalves) -> Vec<Softirq> {
+    pub fn softirqs(&self, cpus: &mut [Cpu], bottom_halves: BottomHalves) -> Softirqs {
         match (self.affinity, bottom_halves) {
             (Affinity::One, _) => {
                 cpus[self.cpu].softirqs = Some(0);
-                vec![Softirq::new(self.cpu)]
+                Softirqs::new(self.cpu, 0..0)
             }
             (Affinity::InTurn, BottomHalves::OneAtATime) => {
                 cpus.iter_mut().for_each(|cpu| cpu.softirqs = Some(0));
-                vec![Softirq::new(self.cpu)]
+                Softirqs::new(self.cpu, 0..0)
             }
             (Affinity::InTurn, BottomHalves::EachCpu) => {
                 for (number, cpu) in cpus.iter_mut().enumerate() {
                     cpu.softirqs = Some(number);
                 }
-                (0..cpus.len()).map(Softirq::new).collect()
+                Softirqs::new(0, 1..cpus.len())
             }
         }
+    }
+}
+
+/// The softirqs of a host. On most hosts there is one, which is found without a look at how many there are.
+#[derive(Debug)]
+pub struct Softirqs {
+    first: Softirq,
+    others: Vec<Softirq>,
+}
+
+impl Softirqs {
+    /// For these CPUs.
+    pub(super) fn new(first: usize, others: Range<usize>) -> Self {
+        Self { first: Softirq::new(first), others: others.map(Softirq::new).collect() }
+    }
+
+    /// Whether there are several.
+    pub(super) fn are_several(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Softirq> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All of them, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Softirq> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}
+
+impl Index<usize> for Softirqs {
+    type Output = Softirq;
+    fn index(&self, at: usize) -> &Softirq {
+        if at == 0 { &self.first } else { &self.others[at - 1] }
+    }
+}
+
+impl IndexMut<usize> for Softirqs {
+    fn index_mut(&mut self, at: usize) -> &mut Softirq {
+        if at == 0 { &mut self.first } else { &mut self.others[at - 1] }
     }
 }
 

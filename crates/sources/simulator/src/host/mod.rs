@@ -39,7 +39,7 @@ use crate::program::{Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
-use delivery::Delivery;
+use delivery::{Delivery, Softirqs};
 use handling::{Handling, Made};
 use kernel_lock::KernelLock;
 use metrics::Remembered;
@@ -120,7 +120,7 @@ pub struct Host {
     /// Sockets that send more as soon as the card has sent something.
     throttled: usize,
     /// One, or one for each CPU where all take interrupts.
-    softirqs: Vec<Softirq>,
+    softirqs: Softirqs,
     /// How many of them spin.
     spinning: u32,
     /// The process that has the card's NAPI.
@@ -197,7 +197,7 @@ impl Host {
         // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).
         let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
         let priority = Priority::nice(nice);
-        for at in 0..host.softirqs.len() {
+        for at in 0..host.softirqs.iter().count() {
             let cpu = Some(host.softirqs[at].cpu);
             host.softirqs[at].ksoftirqd = host.add_task(Program::Softirqs, priority, cpu, 0, None, out);
         }

@@ -103,7 +103,7 @@ impl Host {
         let mut gave_way = false;
         if let Some(own) = self.poller.filter(|own| own.task == task) {
             if let Some(frame) = self.softirqs[own.at].next_ready() {
-                return Some(self.deliver(own.at, frame, handling, out));
+                return Some(self.deliver(own.at, &frame, handling, out));
             }
             if own.left > 0 {
                 return Some(self.continue_round(own, Cost::ZERO, out));

@@ -280,30 +280,31 @@ impl Host {
             {
                 return Some(cost);
             }
+            let is_polled = self.is_polled();
+            let softirq = &mut self.softirqs[at];
             // What a process has taken off the ring it brings up itself.
-            if !self.is_polled()
-                && let Some(frame) = self.softirqs[at].next_ready()
-            {
-                return Some(self.go_up(at, frame, handling, out));
+            if !is_polled && let Some(frame) = softirq.next_ready() {
+                softirq.counts.delivered += 1;
+                return Some(self.go_up(at, &frame, handling, out));
             }
-            if let Some(socket) = self.softirqs[at].timers.pop_front() {
+            if let Some(socket) = softirq.timers.pop_front() {
                 match self.fire(socket, handling, out) {
                     Cost::ZERO => continue,
                     cost => return Some(cost),
                 }
             }
-            if let Some(socket) = self.softirqs[at].throttled.pop_front() {
+            if let Some(socket) = softirq.throttled.pop_front() {
                 match self.make_use_of_room(socket, handling, out) {
                     Cost::ZERO => continue,
                     cost => return Some(cost),
                 }
             }
-            if !self.softirqs[at].receive {
-                self.softirqs[at].run = None;
+            if !softirq.receive {
+                softirq.run = None;
                 return None;
             }
             if run.budget == 0 || out.now >= run.receive_until {
-                self.softirqs[at].counts.squeezed += 1;
+                softirq.counts.squeezed += 1;
                 if self.may_restart(at, &run, out.now) {
                     run.restarts += 1;
                     run.budget = self.receive_path.netdev_budget;
@@ -434,24 +435,24 @@ impl Host {
     }
 
     /// A packet goes up to IP, and to its socket unless other CPUs may have that: then its lock is asked for first.
-    fn go_up(&mut self, at: usize, frame: Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
-        if !self.shares_sockets() {
-            return self.deliver(at, frame, handling, out);
+    fn go_up(&mut self, at: usize, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
+        let ip = self.costs.ip_receive_of(&frame.packet);
+        if self.shares_sockets() {
+            self.softirqs[at].above_ip = Some(*frame);
+            return ip;
         }
-        self.softirqs[at].counts.delivered += 1;
-        self.softirqs[at].above_ip = Some(frame);
-        self.costs.ip_receive_of(&frame.packet)
+        ip.plus(self.receive_frame(frame, handling, out))
     }
 
     /// A packet goes up to its socket.
     pub(super) fn deliver(
         &mut self,
         at: usize,
-        frame: Frame,
+        frame: &Frame,
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Cost {
         self.softirqs[at].counts.delivered += 1;
-        self.costs.ip_receive_of(&frame.packet).plus(self.receive_frame(&frame, handling, out))
+        self.costs.ip_receive_of(&frame.packet).plus(self.receive_frame(frame, handling, out))
     }
 }

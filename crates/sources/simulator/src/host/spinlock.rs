@@ -25,7 +25,7 @@ const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 impl Host {
     /// Whether softirqs of several CPUs can want one socket.
     pub(super) fn shares_sockets(&self) -> bool {
-        self.softirqs.len() > 1
+        self.softirqs.are_several()
     }
 
     /// Asks for the lock of the socket that these softirqs want next: the piece of spinning if another CPU's have it; else,

@@ -198,7 +198,7 @@ impl Host {
         let index = task.index();
         let mut handling = std::mem::take(&mut self.tasks[index].handling);
         let next = loop {
-            if !self.has_kernel(task) {
+            if self.kernel_lock.is_some() && !self.has_kernel(task) {
                 break Next::Work(kernel_lock::LOOKS_AGAIN);
             }
             if let Some(cost) = self.proceed(&mut handling, Waker::Task, out) {
