@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn all_that_cannot_be_done_is_said_at_once() {
-        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\n\
+        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\ninterrupt-affinity = \"in-turn\"\n\
                     [flows]\nmessages = { size = \"10 kB\" }";
         let Refused(all) = case(&read(text), &[0, 1]).expect_err("none of that is there");
         for key in [
@@ -240,6 +240,7 @@ mod tests {
             "hosts.receiver.cpus",
             "hosts.receiver.load",
             "hosts.sender.nic.tso",
+            "hosts.sender.nic.interrupt-affinity",
             "flows.flow-1.messages.count",
         ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");
