@@ -115,6 +115,14 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVE,
+        "bottom-halves",
+        receive.bottom_halves,
+        "on how many CPUs softirqs run at once, where several take interrupts",
+        "kernel/softirq.c: do_bottom_half, one at a time (softirq_trylock, NET_BH), in 2.2; do_softirq, each CPU its own, since \
+         2.4"
+    ),
+    choice!(
+        RECEIVE,
         "throttle",
         receive.throttle,
         "what a full backlog of a CPU does",
@@ -269,6 +277,13 @@ pub const CHOICES: &[Choice] = &[
         preemption,
         "where a task inside the kernel can lose the CPU",
         "Kconfig.preempt: not in 2.4; PREEMPT since 2.6, on in wu's kernel; PREEMPT_DYNAMIC's default is voluntary"
+    ),
+    choice!(
+        TASKS,
+        "big-kernel-lock",
+        big_kernel_lock,
+        "whether one process at a time is in a system call on a socket; others spin on their CPUs",
+        "fs/read_write.c, net/socket.c: lock_kernel in sys_read, sys_write and the calls on sockets until 2.2; not since 2.4"
     ),
     choice!(
         TASKS,

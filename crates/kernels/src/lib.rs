@@ -23,7 +23,9 @@ pub mod value;
 
 pub use choice::{CHOICES, Choice};
 pub use profile::KernelProfile;
-pub use receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
+pub use receive::{
+    BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
+};
 pub use schedule::{Preemption, Scheduler};
 pub use sysctls::{SYSCTLS, Sysctl};
 pub use transmit::{QueueDiscipline, TransmitPath};

@@ -1,7 +1,9 @@
 //! Linux 2.4.17 (December 2001), as weigle measured it: before NAPI, the O(1) scheduler and receive-buffer tuning.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{
+    BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
+};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
@@ -19,6 +21,7 @@ pub fn profile() -> KernelProfile {
         name: "linux-2.4.17".to_owned(),
         receive: ReceivePath {
             intake: PacketIntake::CpuBacklog,
+            bottom_halves: BottomHalves::EachCpu,
             throttle: BacklogThrottle::UntilEmpty,
             netdev_max_backlog: 300,
             netdev_budget: 300,
@@ -41,6 +44,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::Goodness,
         preemption: Preemption::None,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_2_4_17,
         sysctls: Sysctls::LINUX_2_4_17,
     }

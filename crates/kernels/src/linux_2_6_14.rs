@@ -1,7 +1,9 @@
 //! Linux 2.6.14 (October 2005), as wu measured it: NAPI, the O(1) scheduler, a preemptible kernel, the prequeue.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{
+    BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
+};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
@@ -24,6 +26,7 @@ pub fn profile() -> KernelProfile {
         name: "linux-2.6.14".to_owned(),
         receive: ReceivePath {
             intake: PacketIntake::Napi,
+            bottom_halves: BottomHalves::EachCpu,
             throttle: BacklogThrottle::Absent,
             netdev_max_backlog: 1000,
             netdev_budget: 300,
@@ -46,6 +49,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::O1 { extra_runs: false },
         preemption: Preemption::Full,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_2_6_14,
         sysctls: Sysctls::LINUX_2_6_14,
     }

@@ -1,7 +1,9 @@
 //! Linux 6.18 (November 2025): today's kernel.
 
 use crate::profile::KernelProfile;
-use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit};
+use crate::receive::{
+    BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
+};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::{QueueDiscipline, TransmitPath};
 use slowpath_tcp::choices::Choices;
@@ -14,6 +16,7 @@ pub fn profile() -> KernelProfile {
         name: "linux-6.18".to_owned(),
         receive: ReceivePath {
             intake: PacketIntake::Napi,
+            bottom_halves: BottomHalves::EachCpu,
             throttle: BacklogThrottle::Absent,
             netdev_max_backlog: 1000,
             netdev_budget: 300,
@@ -36,6 +39,7 @@ pub fn profile() -> KernelProfile {
         },
         scheduler: Scheduler::Eevdf { base_slice: Duration::from_micros(700) },
         preemption: Preemption::Voluntary,
+        big_kernel_lock: false,
         tcp: Choices::LINUX_6_18,
         sysctls: Sysctls::LINUX_6_18,
     }

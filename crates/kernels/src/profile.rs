@@ -19,6 +19,8 @@ pub struct KernelProfile {
     pub scheduler: Scheduler,
     /// Where a task inside the kernel can lose the CPU.
     pub preemption: Preemption,
+    /// Whether one process at a time is in a system call on a socket (`lock_kernel`, until 2.2).
+    pub big_kernel_lock: bool,
     /// TCP itself; ticks (`HZ`) and the prequeue are among these.
     pub tcp: Choices,
     /// The sysctls that TCP reads, as they are after boot.

@@ -45,11 +45,23 @@ pub enum DrainSoftirqs {
     On,
 }
 
+/// On how many CPUs softirqs run at once, where several CPUs take interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BottomHalves {
+    /// On one: who finds another at it leaves the work to that one, and the backlog is one for all CPUs (`do_bottom_half`,
+    /// `softirq_trylock`, `NET_BH`; until 2.2).
+    OneAtATime,
+    /// On each, which has a backlog and a list of polls of its own (`softnet_data`, since 2.4).
+    EachCpu,
+}
+
 /// How packets come from the device to TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivePath {
     /// Who takes packets off the ring.
     pub intake: PacketIntake,
+    /// Softirqs on several CPUs.
+    pub bottom_halves: BottomHalves,
     /// What a full per-CPU backlog does.
     pub throttle: BacklogThrottle,
     /// Most packets on a CPU's backlog (`net.core.netdev_max_backlog`).

@@ -1,6 +1,6 @@
 //! Choices as text: how a scenario file and the table of kernels write them.
 
-use crate::receive::{BacklogThrottle, DrainSoftirqs, PacketIntake, SocketBacklogLimit};
+use crate::receive::{BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, SocketBacklogLimit};
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
@@ -59,6 +59,7 @@ fn one_of(names: &[&str]) -> String {
 
 named!(bool: "yes" => true, "no" => false);
 named!(PacketIntake: "cpu-backlog" => Self::CpuBacklog, "napi" => Self::Napi);
+named!(BottomHalves: "one-at-a-time" => Self::OneAtATime, "each-cpu" => Self::EachCpu);
 named!(BacklogThrottle: "until-empty" => Self::UntilEmpty, "none" => Self::Absent);
 named!(SocketBacklogLimit: "unlimited" => Self::Unlimited, "twice-rcvbuf" => Self::TwiceReceiveBuffer);
 named!(

@@ -75,6 +75,16 @@ fn a_larger_bound_helps_drs_alone() {
     }
 }
 
+/// With 2.4 both processors work for several processes; with 2.2 one process at a time is in the kernel.
+#[test]
+fn near_by_2_4_is_ahead_of_2_2_with_any_number_of_processes() {
+    for processes in ["1 process", "2 processes", "4 processes", "8 processes"] {
+        let [none, auto] = ["2.2.20-none", "2.4.17-Auto"]
+            .map(|kernel| rate(&format!("{kernel}, 0.5 ms, {processes}, no tuning")));
+        assert!(auto > none + 100.0, "{processes}: {auto} and {none} Mbit/s");
+    }
+}
+
 #[test]
 fn set_by_hand_all_are_faster() {
     for kernel in ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"] {

@@ -1,7 +1,7 @@
 //! A host: its kernel, CPUs, network card and what else keeps it busy.
 
 use crate::costs::CostTable;
-pub use crate::schema::quantity::Class;
+pub use crate::schema::quantity::{Affinity, Class};
 use slowpath_kernels::KernelProfile;
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
@@ -38,8 +38,10 @@ pub struct Nic {
     pub interrupt_delay: Duration,
     /// How many packets raise the interrupt before that time is over.
     pub interrupt_packets: u32,
-    /// The CPU that takes its interrupts.
+    /// The CPU that takes its interrupts, or the first of them.
     pub interrupt_cpu: u32,
+    /// Whether it takes all of them.
+    pub interrupt_affinity: Affinity,
     /// Whether it cuts super-packets into packets itself.
     pub tso: bool,
     /// Whether received packets of one flow are merged before the stack sees them.

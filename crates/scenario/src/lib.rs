@@ -33,7 +33,7 @@ pub use costs::{Cost, CostTable};
 pub use estimate::Estimate;
 pub use file::{Override, Rejected};
 pub use flow::{Bulk, Flow, Messages, Pause, Process, RequestResponse, SocketOptions, Workload};
-pub use host::{Class, Host, Load, LoadKind, Nic, Priority};
+pub use host::{Affinity, Class, Host, Load, LoadKind, Nic, Priority};
 pub use id::{HostId, PathId};
 pub use path::Path;
 pub use read::{Checked, check};

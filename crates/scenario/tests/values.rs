@@ -1,10 +1,11 @@
 //! What is understood is what was written.
 
+use slowpath_kernels::BottomHalves;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::link::QueueLimit;
 use slowpath_path::loss::LossConfig;
 use slowpath_scenario::schema::Origin;
-use slowpath_scenario::{Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
+use slowpath_scenario::{Affinity, Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
 use std::time::Duration;
 
 fn checked(text: &str, overrides: &[&str]) -> Checked {
@@ -108,6 +109,18 @@ fn flows_are_as_written() {
     // The server sends, and here that is the host called sender.
     assert_eq!(scenario.host(requests.client).name, "receiver");
     assert_eq!(scenario.host(requests.sender_host()).name, "sender");
+}
+
+#[test]
+fn which_cpus_take_interrupts_is_as_written() {
+    let scenario =
+        scenario("[hosts.receiver]\nkernel = \"2.2.20\"\nnic = { interrupt-affinity = \"in-turn\" }\n");
+    let [sender, receiver] = scenario.hosts.as_slice() else { panic!("two hosts") };
+    let affinities = [sender, receiver].map(|host| host.nic.interrupt_affinity);
+    assert_eq!(affinities, [Affinity::One, Affinity::InTurn]);
+    let halves = [sender, receiver].map(|host| host.kernel.receive.bottom_halves);
+    assert_eq!(halves, [BottomHalves::EachCpu, BottomHalves::OneAtATime]);
+    assert_eq!([sender, receiver].map(|host| host.kernel.big_kernel_lock), [false, true]);
 }
 
 #[test]

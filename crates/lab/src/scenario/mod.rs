@@ -17,7 +17,7 @@ use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
 use slowpath_model::{Bytes, nanos};
-use slowpath_scenario::{Host, HostId, Process, Scenario, Workload};
+use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
 
@@ -178,6 +178,11 @@ fn check_host(host: &Host, refused: &mut Vec<String>) {
             host.kernel.name
         ));
     }
+    if host.nic.interrupt_affinity != Affinity::One {
+        refused.push(format!(
+            "hosts.{name}.nic.interrupt-affinity: the lab steers what comes to one CPU (`interrupt-cpu`)"
+        ));
+    }
     if host.nic.mtu != MTU {
         refused
             .push(format!("hosts.{name}.nic.mtu: it is {}, and the lab's devices have {MTU}", host.nic.mtu));
@@ -227,7 +232,7 @@ mod tests {
 
     #[test]
     fn all_that_cannot_be_done_is_said_at_once() {
-        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\n\
+        let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\ninterrupt-affinity = \"in-turn\"\n\
                     [flows]\nmessages = { size = \"10 kB\" }";
         let Refused(all) = case(&read(text), &[0, 1]).expect_err("none of that is there");
         for key in [
@@ -235,6 +240,7 @@ mod tests {
             "hosts.receiver.cpus",
             "hosts.receiver.load",
             "hosts.sender.nic.tso",
+            "hosts.sender.nic.interrupt-affinity",
             "flows.flow-1.messages.count",
         ] {
             assert_eq!(all.iter().filter(|what| what.starts_with(key)).count(), 1, "{key}: {all:?}");

@@ -3,6 +3,7 @@
 use crate::file::Place;
 use crate::host::Nic;
 use crate::read::cpu;
+use crate::schema::quantity::Affinity;
 use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_kernels::KernelProfile;
 use slowpath_model::{Bytes, Rate};
@@ -28,9 +29,17 @@ static INTERRUPT_PACKETS: Key<u32> =
     Key::new("interrupt-packets", "How many packets raise the interrupt before that time is over.")
         .range("1", "65536")
         .default("64", "one poll's worth (NAPI_POLL_WEIGHT)");
-static INTERRUPT_CPU: Key<u32> =
-    Key::new("interrupt-cpu", "The CPU that takes its interrupts and runs its softirqs.")
-        .default("0", "the first CPU");
+static INTERRUPT_CPU: Key<u32> = Key::new(
+    "interrupt-cpu",
+    "The CPU that takes its interrupts and runs its softirqs; of several, the one that takes the first.",
+)
+.default("0", "the first CPU");
+static INTERRUPT_AFFINITY: Key<Affinity> = Key::new(
+    "interrupt-affinity",
+    "Which CPUs take its interrupts: `one`, or all `in-turn`, as a board delivers them that gives each to a CPU of lowest \
+     priority, while all have the same.",
+)
+.default("one", "what irqbalance and MSI leave; two Pentium III took them in turn (I/O APIC, lowest-priority delivery)");
 static TSO: Key<bool> = Key::new("tso", "Whether it cuts super-packets into packets itself.")
     .computed("whether the kernel makes super-packets", "every card since about 2005 can");
 static GRO: Key<bool> = Key::new("gro", "Whether packets of a flow are merged before the stack sees them.")
@@ -53,6 +62,7 @@ pub static NIC: Section = Section {
         &INTERRUPT_DELAY,
         &INTERRUPT_PACKETS,
         &INTERRUPT_CPU,
+        &INTERRUPT_AFFINITY,
         &TSO,
         &GRO,
         &CHECKSUM_OFFLOAD,
@@ -74,6 +84,7 @@ pub fn read(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: 
         interrupt_delay: reader.get(&INTERRUPT_DELAY),
         interrupt_packets: reader.get(&INTERRUPT_PACKETS),
         interrupt_cpu: reader.get(&INTERRUPT_CPU),
+        interrupt_affinity: reader.get(&INTERRUPT_AFFINITY),
         tso: reader.or(&TSO, kernel.tcp.super_packets, "as the kernel makes super-packets or not"),
         gro: reader.or(&GRO, kernel.receive.gro, "as the kernel merges or not"),
         checksum_offload: reader.get(&CHECKSUM_OFFLOAD),

@@ -386,6 +386,16 @@ words! {
 }
 
 words! {
+    /// Which CPUs take a card's interrupts.
+    Affinity {
+        /// One of them.
+        One = "one",
+        /// Each the next.
+        InTurn = "in-turn",
+    }
+}
+
+words! {
     /// How the packets of others come.
     Pattern {
         /// At equal distances.

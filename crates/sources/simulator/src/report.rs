@@ -138,6 +138,8 @@ pub struct HostReport {
     pub transmit: TransmitCounts,
     /// Its softirqs; nothing on a host where nothing takes time.
     pub softirq: SoftirqCounts,
+    /// How often a CPU found a socket's lock held by another's softirq.
+    pub spins: u64,
     /// All of its sockets together; `most_waiting` is the most of any one.
     pub sockets: SocketCounts,
 }

@@ -33,6 +33,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Two machines of 2002 whose CPUs take interrupts in turn.
+const IN_TURN: &str = "title = \"t\"\nduration = \"5 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1 bdp\"\n\
+    [hosts.sender]\nkernel = \"2.4.17\"\nmachine = \"pc-2002\"\ncpus = 2\nnic = { interrupt-affinity = \"in-turn\" }\n\
+    [hosts.receiver]\nkernel = \"2.4.17\"\nmachine = \"pc-2002\"\ncpus = 2\nnic = { interrupt-affinity = \"in-turn\" }\n\
+    [flows.receiver.socket]\nSO_RCVBUF = \"64 KiB\"\n";
+
 /// Calls for memory and packets that came off the forward wire, in the two seconds after the first three.
 fn cost(scenario: &str) -> (u64, u64) {
     let scenario = slowpath_scenario::check("test", scenario, &[], None).expect("a scenario").scenario;
@@ -45,6 +51,9 @@ fn cost(scenario: &str) -> (u64, u64) {
 
 #[test]
 fn a_packet_costs_no_memory() {
+    let (calls, packets) = cost(IN_TURN);
+    assert!(packets > 3_000, "in turn: {packets} packets");
+    assert_eq!(calls, 0, "in turn: calls for memory with {packets} packets");
     for machine in ["free", "server-2020"] {
         let scenario = |rest: &str| {
             format!(

@@ -30,18 +30,18 @@ impl Host {
         let mut left = weight;
         let mut handling = Handling::default();
         while let Some((came, frame)) = self.ring.take() {
-            self.softirq.count_received();
+            self.softirqs[0].count_received();
             out.observe(self.id, false, &frame);
             out.waited(self.id, frame.connection, Wait::Ring, [came, out.now], frame.packet.len);
-            self.offer(frame);
+            self.offer(0, frame);
             left -= 1;
             if left == 0 {
                 left = weight;
-                self.end_poll();
+                self.softirqs[0].end_poll();
             }
             self.deliver_at_once(&mut handling, out);
         }
-        self.end_poll();
+        self.softirqs[0].end_poll();
         self.deliver_at_once(&mut handling, out);
         self.ring.unmask();
         self.watch_wires(out);
@@ -49,8 +49,8 @@ impl Host {
     }
 
     fn deliver_at_once(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
-        while let Some(frame) = self.softirq.next_ready() {
-            self.deliver(frame, handling, out);
+        while let Some(frame) = self.softirqs[0].next_ready() {
+            self.deliver(0, &frame, handling, out);
             self.finish(handling, out);
         }
     }
@@ -63,7 +63,7 @@ impl Host {
     /// Runs the tasks that can run, and what the card lets go on.
     pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
         loop {
-            if let Some(socket) = self.softirq.throttled.pop_front() {
+            if let Some(socket) = self.softirqs[0].throttled.pop_front() {
                 let mut handling = Handling::default();
                 self.make_use_of_room(socket, &mut handling, out);
                 self.finish(&mut handling, out);

@@ -42,6 +42,8 @@ pub struct Busy {
     pub levels: [Duration; 3],
     /// How often it changed from one task to another.
     pub switches: u64,
+    /// The card's interrupts that it took.
+    pub interrupts: u64,
 }
 
 /// One CPU.
@@ -60,9 +62,12 @@ pub struct Cpu {
     serving: Option<Interrupt>,
     pub(super) current: Option<TaskId>,
     pub(super) need_resched: bool,
+    /// Which of its host's softirqs it runs, if it takes interrupts.
+    pub(super) softirqs: Option<usize>,
     /// How long it was busy at each level, in nanoseconds.
     busy_ns: [u64; 3],
     switches: u64,
+    interrupts: u64,
 }
 
 /// So many nanoseconds later.
@@ -82,19 +87,32 @@ impl Cpu {
             serving: None,
             current: None,
             need_resched: false,
+            softirqs: None,
             busy_ns: [0; 3],
             switches: 0,
+            interrupts: 0,
         }
     }
 
     /// How long it was busy with what.
     pub fn busy(&self) -> Busy {
-        Busy { levels: self.busy_ns.map(Duration::from_nanos), switches: self.switches }
+        let levels = self.busy_ns.map(Duration::from_nanos);
+        Busy { levels, switches: self.switches, interrupts: self.interrupts }
     }
 
     /// Whether it does nothing.
     pub(super) fn is_idle(&self) -> bool {
         self.current.is_none() && self.left == [None; 3]
+    }
+
+    /// What it does in its softirq is over.
+    pub(super) fn drop_softirq_piece(&mut self) {
+        self.left[Level::Soft as usize] = None;
+    }
+
+    /// What its task does is over.
+    pub(super) fn drop_task_piece(&mut self) {
+        self.left[Level::Task as usize] = None;
     }
 
     /// Stops working, wherever it is: what was done is counted, what is left is kept.
@@ -146,6 +164,7 @@ impl Host {
 
     /// Works on what is most urgent, until something takes time.
     fn run_one(&mut self, cpu: usize, out: &mut Outside<'_>) {
+        self.here = cpu;
         self.cpus[cpu].stop(out.now);
         loop {
             let work = match self.most_urgent(cpu, out) {
@@ -186,9 +205,9 @@ impl Host {
         if let Some(left) = self.cpus[cpu].left[Level::Soft as usize] {
             return Some((Level::Soft, left));
         }
-        if cpu == self.interrupt_cpu
+        if let Some(at) = self.cpus[cpu].softirqs
             && !self.keeps_softirqs_off(cpu)
-            && let Some(cost) = self.softirq_step(out)
+            && let Some(cost) = self.softirq_step(at, out)
         {
             return Some((Level::Soft, cost.as_nanos()));
         }
@@ -199,6 +218,7 @@ impl Host {
         let this = &mut self.cpus[cpu];
         if std::mem::take(&mut this.card_raised) {
             this.serving = Some(Interrupt::Card);
+            this.interrupts += 1;
             return Some(self.costs.interrupt.plus(self.card_work(out)));
         }
         if std::mem::take(&mut this.tick_raised) {
@@ -209,11 +229,15 @@ impl Host {
     }
 
     fn interrupt_takes_effect(&mut self, cpu: usize, interrupt: Interrupt, out: &mut Outside<'_>) {
-        if cpu == self.interrupt_cpu {
-            self.softirq.run_again();
+        let softirqs = self.cpus[cpu].softirqs;
+        if let Some(at) = softirqs {
+            self.softirqs[at].run_again();
         }
         match interrupt {
-            Interrupt::Card => self.card_interrupted(out),
+            Interrupt::Card => {
+                self.delivery.end();
+                self.card_interrupted(softirqs.unwrap_or(0), out);
+            }
             Interrupt::Tick => {
                 let this = &self.cpus[cpu];
                 if let Some(task) = this.current {

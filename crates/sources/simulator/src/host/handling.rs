@@ -47,6 +47,11 @@ impl Handling {
     pub fn begin(&mut self, socket: SocketId) {
         self.socket = Some(socket);
     }
+
+    /// Whether it is a socket's that it works on.
+    pub fn is_at(&self, socket: SocketId) -> bool {
+        self.socket == Some(socket)
+    }
 }
 
 impl Host {
@@ -74,6 +79,9 @@ impl Host {
             return Some(cost);
         }
         handling.socket = None;
+        if self.spinning > 0 {
+            self.end_spins();
+        }
         self.settle(id, waker, out).filter(|cost| *cost != Cost::ZERO)
     }
 
@@ -117,8 +125,9 @@ impl Host {
                 && socket.tcp.handle_departed(departed.memory)
             {
                 self.throttled -= usize::from(std::mem::take(&mut socket.throttled));
-                self.softirq.throttled.push_back(departed.socket);
-                self.kicked |= 1 << self.interrupt_cpu;
+                let at = self.softirqs_here();
+                self.softirqs[at].throttled.push_back(departed.socket);
+                self.kicked |= 1 << self.softirqs[at].cpu;
             }
         }
     }
@@ -188,17 +197,17 @@ impl Host {
         Some(self.costs.wake_up)
     }
 
-    /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket.
+    /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket. What that costs
+    /// beside IP's part.
     pub(super) fn receive_frame(
         &mut self,
         frame: &Frame,
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Cost {
-        let ip = self.costs.ip_receive_of(&frame.packet);
-        let Some(id) = self.socket_for(frame, out) else { return ip };
+        let Some(id) = self.socket_for(frame, out) else { return Cost::ZERO };
         let Some(socket) = self.sockets.get_mut(id) else {
-            return ip.plus(self.knock(id, frame, handling, out));
+            return self.knock(id, frame, handling, out);
         };
         socket.counts.arrived += 1;
         let truesize = truesize(&frame.packet);
@@ -213,20 +222,20 @@ impl Host {
             if socket.backlog_bytes + truesize > room {
                 socket.counts.backlog_dropped += 1;
                 out.dropped(self.id, false, frame, DropReason::SocketBacklog);
-                return ip;
+                return Cost::ZERO;
             }
             socket.counts.backlogged += 1;
             socket.backlog_bytes += truesize;
             socket.backlog.push_back((out.now, frame.packet));
             socket.note_waiting();
-            return ip;
+            return Cost::ZERO;
         }
         if self.prequeue == Prequeue::Yes
             && let Some((task, SleepsFor::Readable)) = socket.sleeper
         {
-            return ip.plus(self.put_on_prequeue(id, task, frame, truesize, handling, out));
+            return self.put_on_prequeue(id, task, frame, truesize, handling, out);
         }
-        ip.plus(self.process(id, &frame.packet, handling, out))
+        self.process(id, &frame.packet, handling, out)
     }
 
     /// The reader sleeps and is to process the packet itself (`tcp_prequeue`, include/net/tcp.h, 2.6.14). Only the

@@ -4,8 +4,10 @@
 //! - [`schedule`]: which task runs.
 //! - [`nic`]: the card, its rings, the queue discipline.
 //! - [`softirq`], [`gro`]: from the ring to IP.
+//! - `delivery`, `spinlock`: which CPU takes an interrupt, and two CPUs that want one socket.
 //! - `polling`: a reader that takes packets off the ring itself.
 //! - [`socket`], `handling`: what TCP is given and what it gives, in softirq and in process context.
+//! - `kernel_lock`: one process at a time in the kernel.
 //! - `metrics`: what a connection learned, for the next.
 //! - `task`, `opening`: processes and their system calls.
 //! - [`costs`]: what all of that costs.
@@ -16,8 +18,10 @@
 mod at_once;
 pub mod costs;
 pub mod cpu;
+mod delivery;
 pub mod gro;
 mod handling;
+mod kernel_lock;
 mod metrics;
 pub mod nic;
 mod opening;
@@ -25,6 +29,7 @@ mod polling;
 pub mod schedule;
 pub mod socket;
 pub mod softirq;
+mod spinlock;
 mod task;
 
 use crate::agenda::Slot;
@@ -34,7 +39,9 @@ use crate::program::{Compile, Hog, Job, Program};
 use crate::report::{HostReport, Told};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
+use delivery::{Delivery, Softirqs};
 use handling::{Handling, Made};
+use kernel_lock::KernelLock;
 use metrics::Remembered;
 use nic::receive::{Raise, ReceiveRing};
 use nic::transmit::Transmitter;
@@ -50,7 +57,7 @@ use slowpath_tcp::Settings;
 use slowpath_tcp::choices::{BufferMemory, Prequeue};
 use slowpath_tcp::socket::{PacketMemory, SocketOptions};
 use socket::{SocketCounts, SocketId};
-use softirq::Softirq;
+use softirq::{Softirq, SoftirqCounts};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,10 +99,13 @@ pub struct Host {
     tasks: Vec<Task>,
     /// Tasks that can run, on a host that is free.
     ready: VecDeque<TaskId>,
+    /// Who is in a system call, where others then cannot be.
+    kernel_lock: Option<KernelLock>,
     /// A task that is over and begins anew as another.
     reborn: Option<TaskId>,
-    ksoftirqd: u32,
-    interrupt_cpu: usize,
+    /// The CPU that works now, or worked last.
+    here: usize,
+    delivery: Delivery,
     interrupt_slot: Slot,
     sent_slot: Slot,
     /// The wires that end here.
@@ -109,7 +119,10 @@ pub struct Host {
     tells_of_drops: bool,
     /// Sockets that send more as soon as the card has sent something.
     throttled: usize,
-    softirq: Softirq,
+    /// One, or one for each CPU where all take interrupts.
+    softirqs: Softirqs,
+    /// How many of them spin.
+    spinning: u32,
     /// The process that has the card's NAPI.
     poller: Option<Poller>,
     sockets: Sockets,
@@ -132,13 +145,15 @@ impl Host {
         let kernel = &plan.kernel;
         let id_number = id.0;
         let costs = Costs::new(&plan.costs, &plan.nic);
-        let cpus = (0..plan.cpus.clamp(1, MOST_CPUS) as usize)
+        let mut cpus = (0..plan.cpus.clamp(1, MOST_CPUS) as usize)
             .map(|cpu| Cpu::new(out.add(Source::Cpu(id_number, cpu)), out.add(Source::Tick(id_number, cpu))))
             .collect::<Vec<_>>();
         let settings = settings(plan);
         let super_packets = settings.choices.super_packets;
         let gro = kernel.receive.gro && plan.nic.gro;
         let is_free = costs.are_zero() && plan.load.is_empty();
+        let delivery = Delivery::new(&plan.nic, if is_free { 1 } else { cpus.len() });
+        let softirqs = delivery.softirqs(&mut cpus, kernel.receive.bottom_halves);
         let mut host = Self {
             id: id_number,
             is_free,
@@ -154,12 +169,13 @@ impl Host {
             settings: Arc::new(settings),
             kicked: 0,
             scheduler: Scheduler::new(kernel.scheduler, cpus.len() as u32, kernel.hz()),
-            interrupt_cpu: (plan.nic.interrupt_cpu as usize).min(cpus.len() - 1),
+            here: delivery.cpu(),
+            delivery,
             cpus,
             tasks: Vec::new(),
             ready: VecDeque::new(),
+            kernel_lock: (kernel.big_kernel_lock && !is_free).then(KernelLock::default),
             reborn: None,
-            ksoftirqd: 0,
             interrupt_slot: out.add(Source::Interrupt(id_number)),
             sent_slot: out.add(Source::Sent(id_number)),
             inputs,
@@ -168,7 +184,8 @@ impl Host {
             made: Made::default(),
             tells_of_drops: kernel.transmit.local_drop_notified,
             throttled: 0,
-            softirq: Softirq::default(),
+            softirqs,
+            spinning: 0,
             poller: None,
             sockets: Sockets::default(),
             past_sockets: SocketCounts::default(),
@@ -180,7 +197,10 @@ impl Host {
         // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).
         let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
         let priority = Priority::nice(nice);
-        host.ksoftirqd = host.add_task(Program::Softirqs, priority, Some(host.interrupt_cpu), 0, None, out).0;
+        for at in 0..host.softirqs.iter().count() {
+            let cpu = Some(host.softirqs[at].cpu);
+            host.softirqs[at].ksoftirqd = host.add_task(Program::Softirqs, priority, cpu, 0, None, out);
+        }
         for load in &plan.load {
             host.add_load(load, out);
         }
@@ -281,22 +301,24 @@ impl Host {
             return;
         }
         out.agenda.set(self.interrupt_slot, None);
+        let Some(cpu) = self.delivery.deliver() else { return };
         if self.looks_ahead {
             // Until its handler is through, the card raises it again for whatever comes.
             self.fill_ring(out.now, out);
             self.watch_arrival(1, out);
         }
-        self.interrupt(self.interrupt_cpu, Interrupt::Card, out);
+        self.interrupt(cpu, Interrupt::Card, out);
     }
 
     /// The card has sent the first of its ring while more waits for that.
     pub fn card_sent(&mut self, out: &mut Outside<'_>) {
+        self.here = self.delivery.cpu();
         self.complete_sent(out);
         self.watch_card(out);
         if self.is_free {
             self.run_ready(out);
-        } else if self.softirq.has_throttled() {
-            self.run(self.interrupt_cpu, out);
+        } else if self.softirqs[self.softirqs_here()].has_throttled() {
+            self.run(self.here, out);
         }
     }
 
@@ -317,8 +339,11 @@ impl Host {
             self.run_ready(out);
             return;
         }
-        self.softirq.timers.push_back(socket);
-        self.run(self.interrupt_cpu, out);
+        // The clock's interrupt goes where the card's do (2.4); later kernels run a timer where it was set.
+        self.here = self.delivery.cpu();
+        let at = self.softirqs_here();
+        self.softirqs[at].timers.push_back(socket);
+        self.run(self.here, out);
     }
 
     /// What its kernel has to say of a socket's connection.
@@ -342,7 +367,8 @@ impl Host {
             cpus: self.cpus.iter().map(Cpu::busy).collect(),
             ring: self.ring.counts(),
             transmit: self.transmitter.counts(),
-            softirq: self.softirq.counts(),
+            softirq: self.softirqs.iter().fold(SoftirqCounts::default(), |sum, one| sum.plus(one.counts())),
+            spins: self.softirqs.iter().map(Softirq::spins).sum(),
             sockets: self.sockets.iter().fold(self.past_sockets, |sum, socket| sum.plus(socket.counts)),
         }
     }
@@ -351,7 +377,7 @@ impl Host {
     pub fn not_conserved(&self) -> Vec<&'static str> {
         let elements = [
             ("receive ring", self.ring.is_conserved()),
-            ("softirq", self.softirq.is_conserved()),
+            ("softirq", self.softirqs.iter().all(Softirq::is_conserved)),
             ("transmit queue", self.transmitter.is_conserved()),
             ("sockets", self.sockets.iter().all(socket::Socket::is_conserved)),
             ("send memory", self.sockets.iter().all(|socket| socket.tcp.accounts_for_send_memory())),

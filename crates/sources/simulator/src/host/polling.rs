@@ -27,6 +27,8 @@ const LEAST_SPIN: Cost = Cost::nanos(100);
 #[derive(Clone, Copy, Debug)]
 pub struct Poller {
     task: TaskId,
+    /// The softirqs of its CPU, with which what it has taken waits.
+    at: usize,
     /// How many packets more the round may take; 0 when it is over.
     left: u32,
     stops: Stop,
@@ -100,8 +102,8 @@ impl Host {
         self.tasks[task.index()].mode = Mode::Pinned;
         let mut gave_way = false;
         if let Some(own) = self.poller.filter(|own| own.task == task) {
-            if let Some(frame) = self.softirq.next_ready() {
-                return Some(self.deliver(frame, handling, out));
+            if let Some(frame) = self.softirqs[own.at].next_ready() {
+                return Some(self.deliver(own.at, &frame, handling, out));
             }
             if own.left > 0 {
                 return Some(self.continue_round(own, Cost::ZERO, out));
@@ -125,9 +127,10 @@ impl Host {
                 Some(self.spin())
             }
             // The softirq has it, or another process.
-            None if self.softirq.receive || self.is_polled() => Some(self.spin()),
+            None if self.softirqs.iter().any(|one| one.receive) || self.is_polled() => Some(self.spin()),
             None => {
-                let own = Poller { task, left: BUDGET, stops: Stop::No };
+                let at = self.softirqs_here();
+                let own = Poller { task, at, left: BUDGET, stops: Stop::No };
                 Some(self.continue_round(own, self.costs.poll, out))
             }
         }
@@ -142,22 +145,22 @@ impl Host {
     /// its flow stays so from round to round: `napi_complete_done` does nothing while a process polls.
     fn continue_round(&mut self, mut own: Poller, so_far: Cost, out: &mut Outside<'_>) -> Cost {
         let before = own.left;
-        let (cost, is_empty) = self.take_until_ready(&mut own.left, Cost::ZERO, out);
+        let (cost, is_empty) = self.take_until_ready(own.at, &mut own.left, Cost::ZERO, out);
         // What comes while it looks is for the next look, and for the card to interrupt for.
         let cost = cost.plus(so_far);
         let took = before - own.left;
-        self.softirq.count_polled(took);
+        self.softirqs[own.at].count_polled(took);
         if is_empty {
             own.left = 0;
             if own.stops == Stop::Begun {
                 own.stops = Stop::Complete;
-                self.end_poll();
+                self.softirqs[own.at].end_poll();
             }
         } else if own.left == 0 && own.stops == Stop::Begun {
             own.stops = Stop::Spent;
         }
         if own.left == 0 {
-            self.end_round();
+            self.softirqs[own.at].end_round();
         }
         self.poller = Some(own);
         if took > 0 && !self.ring.is_masked() {
@@ -171,10 +174,10 @@ impl Host {
     fn let_go(&mut self, own: Poller, out: &mut Outside<'_>) {
         self.poller = None;
         if own.stops == Stop::Spent {
-            self.softirq.receive = true;
-            self.kicked |= 1 << self.interrupt_cpu;
+            self.softirqs[own.at].receive = true;
+            self.kicked |= 1 << self.softirqs[own.at].cpu;
         } else {
-            self.complete(out);
+            self.complete(own.at, out);
         }
     }
 }

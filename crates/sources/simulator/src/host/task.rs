@@ -4,6 +4,7 @@ mod calls;
 
 use super::Host;
 use super::handling::Handling;
+use super::kernel_lock;
 use super::schedule::{TaskId, Waker};
 use super::socket::{SleepsFor, SocketId};
 use crate::agenda::Slot;
@@ -161,6 +162,11 @@ impl Task {
         self.program.forks()
     }
 
+    /// Whether it is in a system call that sees to a socket.
+    pub(super) fn is_in_call(&self) -> bool {
+        !matches!(self.call, Call::Returned(_))
+    }
+
     /// Whether it can run.
     pub(super) fn is_runnable(&self) -> bool {
         self.life == Life::Runnable
@@ -194,6 +200,9 @@ impl Host {
         let index = task.index();
         let mut handling = std::mem::take(&mut self.tasks[index].handling);
         let next = loop {
+            if self.kernel_lock.is_some() && !self.has_kernel(task) {
+                break Next::Work(kernel_lock::LOOKS_AGAIN);
+            }
             if let Some(cost) = self.proceed(&mut handling, Waker::Task, out) {
                 if cost == Cost::ZERO {
                     continue;
@@ -216,6 +225,9 @@ impl Host {
             }
         };
         self.tasks[index].handling = handling;
+        if matches!(next, Next::Sleep) {
+            self.leave_kernel(task);
+        }
         next
     }
 
@@ -278,12 +290,15 @@ impl Host {
                 }
                 Some(Next::Sleep)
             }
-            Op::Park if self.softirq.deferred => {
+            Op::Park => {
+                let at = self.cpus[this.cpu].softirqs.unwrap_or(0);
+                if !self.softirqs[at].deferred {
+                    return Some(self.sleep(task));
+                }
                 // They run as softirqs, on this task's time.
-                self.softirq.deferred = false;
+                self.softirqs[at].run_again();
                 Some(Next::Work(self.costs.softirq))
             }
-            Op::Park => Some(self.sleep(task)),
             Op::Connect => {
                 let stream = this.stream;
                 let socket = self.connect(stream, handling, out);

@@ -1,7 +1,8 @@
 //! What is true of every run.
 
 use crate::run::{Run, scenario};
-use slowpath_scenario::{HostId, Scenario};
+use slowpath_kernels::BottomHalves;
+use slowpath_scenario::{Affinity, HostId, Scenario};
 use slowpath_simulator::Simulation;
 use slowpath_simulator::pcapng::Pcapng;
 use std::fs;
@@ -43,6 +44,25 @@ fn every_shipped_scenario_does_so_with_busy_polling() {
             host.kernel.receive.busy_read = std::time::Duration::from_micros(200);
         }
         accounts_for_every_packet(&name, &plan);
+    }
+}
+
+/// The same where all CPUs take the cards' interrupts.
+#[test]
+fn every_shipped_scenario_does_so_with_interrupts_in_turn() {
+    for bottom_halves in [BottomHalves::EachCpu, BottomHalves::OneAtATime] {
+        for (name, text) in shipped() {
+            let mut plan = scenario(&text);
+            plan.duration = plan.duration.min(std::time::Duration::from_millis(500));
+            for host in &mut plan.hosts {
+                host.cpus = host.cpus.max(3);
+                host.nic.interrupt_affinity = Affinity::InTurn;
+                host.kernel.receive.bottom_halves = bottom_halves;
+                host.kernel.big_kernel_lock = bottom_halves == BottomHalves::OneAtATime;
+                host.kernel.receive.busy_read = std::time::Duration::from_micros(20);
+            }
+            accounts_for_every_packet(&name, &plan);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod anchors;
 mod busy_poll;
 mod drained;
 mod gives_way;
+mod in_turn;
 mod local_queue;
 mod remembered;
 mod run;

@@ -222,8 +222,8 @@ impl Host {
             socket.locked = false;
         }
         let this = &mut self.tasks[task.index()];
-        if this.cpu == self.interrupt_cpu {
-            self.softirq.run_again();
+        if let Some(at) = self.cpus[this.cpu].softirqs {
+            self.softirqs[at].run_again();
         }
         this.call = Call::Returned(done);
         if matches!(done, Done::Read(_)) && !self.is_free {

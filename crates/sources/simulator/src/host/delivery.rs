@@ -1,0 +1,158 @@
+//! Which CPU takes the card's interrupt, and which softirqs are whose.
+//!
+//! An I/O APIC that delivers to a CPU of lowest priority finds all of them equal, for Linux never sets the task priority
+//! (`TARGET_CPUS` and `dest_LowestPrio`, arch/i386/kernel/io_apic.c, 2.2 to 2.6). The APIC bus of the P6 family decides
+//! between equals by arbitration, in which who has won comes last: the interrupts go round. The xAPIC of the Pentium 4 has
+//! no such bus, and there the first CPU has them all until a program (`irqbalance`) says otherwise.
+
+use super::Host;
+use super::cpu::Cpu;
+use super::softirq::Softirq;
+use slowpath_kernels::BottomHalves;
+use slowpath_scenario::{Affinity, Nic};
+use std::ops::{Index, IndexMut, Range};
+
+/// To whom the card's interrupts go.
+#[derive(Debug)]
+pub struct Delivery {
+    affinity: Affinity,
+    /// The CPU that takes them, or took the last.
+    cpu: usize,
+    /// The CPU that takes the next.
+    next: usize,
+    cpus: usize,
+    /// One is on its way to a CPU, or its handler works there.
+    in_service: bool,
+}
+
+impl Delivery {
+    /// For a card on a host with so many CPUs.
+    pub fn new(nic: &Nic, cpus: usize) -> Self {
+        let first = (nic.interrupt_cpu as usize).min(cpus - 1);
+        let affinity = if cpus == 1 { Affinity::One } else { nic.interrupt_affinity };
+        Self { affinity, cpu: first, next: first, cpus, in_service: false }
+    }
+
+    /// The CPU that takes the card's interrupts, or took the last.
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    /// The CPU that takes the interrupt which the card raises now; `None` if its handler still works, which no second CPU
+    /// enters: the line of a PCI card is looked at again once it is through (Remote IRR, until `end_level_ioapic_irq`), and
+    /// what was raised meanwhile the handler has seen to.
+    pub fn deliver(&mut self) -> Option<usize> {
+        if self.affinity == Affinity::InTurn {
+            if self.in_service {
+                return None;
+            }
+            self.in_service = true;
+            self.cpu = self.next;
+            self.next = (self.next + 1) % self.cpus;
+        }
+        Some(self.cpu)
+    }
+
+    /// The handler is through.
+    pub fn end(&mut self) {
+        self.in_service = false;
+    }
+
+    /// The softirqs of a host, of which each CPU that takes interrupts is told which it runs.
+    pub fn softirqs(&self, cpus: &mut [Cpu], bottom_halves: BottomHalves) -> Softirqs {
+        match (self.affinity, bottom_halves) {
+            (Affinity::One, _) => {
+                cpus[self.cpu].softirqs = Some(0);
+                Softirqs::new(self.cpu, 0..0)
+            }
+            (Affinity::InTurn, BottomHalves::OneAtATime) => {
+                cpus.iter_mut().for_each(|cpu| cpu.softirqs = Some(0));
+                Softirqs::new(self.cpu, 0..0)
+            }
+            (Affinity::InTurn, BottomHalves::EachCpu) => {
+                for (number, cpu) in cpus.iter_mut().enumerate() {
+                    cpu.softirqs = Some(number);
+                }
+                Softirqs::new(0, 1..cpus.len())
+            }
+        }
+    }
+}
+
+/// The softirqs of a host. On most hosts there is one, which is found without a look at how many there are.
+#[derive(Debug)]
+pub struct Softirqs {
+    first: Softirq,
+    others: Vec<Softirq>,
+}
+
+impl Softirqs {
+    /// For these CPUs.
+    pub(super) fn new(first: usize, others: Range<usize>) -> Self {
+        Self { first: Softirq::new(first), others: others.map(Softirq::new).collect() }
+    }
+
+    /// Whether there are several.
+    pub(super) fn are_several(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Softirq> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All of them, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Softirq> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}
+
+impl Index<usize> for Softirqs {
+    type Output = Softirq;
+    fn index(&self, at: usize) -> &Softirq {
+        if at == 0 { &self.first } else { &self.others[at - 1] }
+    }
+}
+
+impl IndexMut<usize> for Softirqs {
+    fn index_mut(&mut self, at: usize) -> &mut Softirq {
+        if at == 0 { &mut self.first } else { &mut self.others[at - 1] }
+    }
+}
+
+impl Host {
+    /// The softirqs of the CPU that works now; those of the one that takes interrupts, if this one takes none.
+    pub(super) fn softirqs_here(&self) -> usize {
+        self.cpus[self.here].softirqs.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(text: &str, cpus: usize) -> Delivery {
+        let text = format!("[hosts.sender]\ncpus = 8\nnic = {{ {text} }}");
+        let scenario = slowpath_scenario::check("test", &text, &[], None).expect("a scenario").scenario;
+        Delivery::new(&scenario.hosts[0].nic, cpus)
+    }
+
+    #[test]
+    fn each_cpu_takes_the_next_once_the_last_is_through() {
+        let mut delivery = delivery("interrupt-affinity = \"in-turn\", interrupt-cpu = 1", 3);
+        let mut took = Vec::new();
+        for _ in 0..4 {
+            took.extend(delivery.deliver());
+            assert_eq!(delivery.deliver(), None, "its handler works on CPU {}", delivery.cpu());
+            delivery.end();
+        }
+        assert_eq!(took, [1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn one_cpu_takes_all_and_is_interrupted_again_at_any_time() {
+        let mut delivery = delivery("interrupt-cpu = 1", 3);
+        assert_eq!([delivery.deliver(), delivery.deliver()], [Some(1); 2]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Hosts whose CPUs take the card's interrupts in turn, as two Pentium III did.
+
+use crate::run::Run;
+use slowpath_model::End;
+use slowpath_simulator::report::HostReport;
+use std::time::Duration;
+
+const RECEIVER: usize = 1;
+const SOFT: usize = 1;
+const HARD: usize = 2;
+const LASTS: Duration = Duration::from_secs(1);
+
+/// A second of some streams to a receiver of 2002 with two CPUs, of whose card and kernel something is given. What sends
+/// takes no time, and no packet is lost: windows are smaller than what any queue takes.
+fn receive(streams: u32, kernel: &str, nic: &str, costs: &str) -> Run {
+    Run::of(&format!(
+        "duration = \"1 s\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"100 us\"\n\
+         [hosts.sender]\nkernel = \"2.4.17\"\nmachine = \"free\"\n\
+         [hosts.receiver]\nkernel = {kernel}\nmachine = \"wu-receiver\"\ncpus = 2\nnic = {{ {nic} }}\n\
+         costs = {{ {costs} }}\n\
+         [flows]\nstreams = {streams}\n[flows.receiver.socket]\nSO_RCVBUF = \"48 KiB\"\n"
+    ))
+}
+
+const OLD: &str = "\"2.4.17\"";
+const ONE: &str = "interrupt-delay = \"100 us\"";
+const TURN: &str = "interrupt-delay = \"100 us\", interrupt-affinity = \"in-turn\"";
+
+fn receiver(run: &Run) -> HostReport {
+    run.simulation.host_reports().swap_remove(RECEIVER)
+}
+
+/// Softirqs have most of the work: 40 µs of 50 for a packet, beside some 13 of a process.
+const SLOW_IP: &str = "ip-receive = \"40 us\", copy-byte = \"0 ns\"";
+
+/// What all CPUs together spent at a level.
+fn spent(report: &HostReport, level: usize) -> Duration {
+    report.cpus.iter().map(|cpu| cpu.levels[level]).sum()
+}
+
+#[test]
+fn two_cpus_take_interrupts_in_turn() {
+    for kernel in [OLD, "\"2.6.14\"", "\"6.18\""] {
+        let report = receiver(&receive(2, kernel, TURN, ""));
+        let [first, second] = [0, 1].map(|cpu| report.cpus[cpu].interrupts);
+        assert!(first > 500 && (first == second || first == second + 1), "{kernel}: {first} and {second}");
+        let report = receiver(&receive(2, kernel, ONE, ""));
+        assert!(report.cpus[0].interrupts > 500 && report.cpus[1].interrupts == 0, "{kernel}");
+    }
+}
+
+/// The handler takes ten times as long as packets are apart. Entered on both CPUs it would take two seconds of the one.
+#[test]
+fn a_handler_is_on_one_cpu_at_a_time() {
+    let costs = "interrupt = \"100 us\", tick = \"0 ns\"";
+    let report =
+        receiver(&receive(4, OLD, "interrupt-delay = \"0 s\", interrupt-affinity = \"in-turn\"", costs));
+    let hard = spent(&report, HARD);
+    assert!((LASTS * 6 / 10..=LASTS).contains(&hard), "{hard:?}");
+    assert!(report.cpus.iter().all(|cpu| cpu.interrupts > 1000), "{:?}", report.cpus);
+}
+
+/// Packets cost more than the CPUs have. What 2.2's CPUs spend on softirqs together is no more than the time there is.
+#[test]
+fn bottom_halves_run_one_at_a_time_in_2_2() {
+    let old = receiver(&receive(4, "\"2.2.20\"", TURN, SLOW_IP));
+    let soft = spent(&old, SOFT);
+    assert!((LASTS * 8 / 10..=LASTS).contains(&soft), "{soft:?}");
+    assert!(old.cpus.iter().all(|cpu| cpu.levels[SOFT] > LASTS / 20), "both see to some: {:?}", old.cpus);
+    assert_eq!(old.spins, 0, "who is alone waits for nobody");
+    let each = receiver(&receive(4, "{ base = \"2.2.20\", bottom-halves = \"each-cpu\" }", TURN, SLOW_IP));
+    assert!(spent(&each, SOFT) > LASTS * 12 / 10, "{:?}", spent(&each, SOFT));
+}
+
+#[test]
+fn flows_that_one_cpu_has_no_time_for_are_faster_on_two() {
+    let packets = |nic: &str| receive(2, OLD, nic, SLOW_IP).bytes().get() as f64 / 1448.0;
+    let (one, two) = (packets(ONE), packets(TURN));
+    // The first CPU has 50 µs for each; both together have two seconds for 63.
+    assert!((18_000.0..20_000.0).contains(&one), "{one} packets");
+    assert!((1.4 * one..2e6 / 63.0).contains(&two), "{two} instead of {one} packets");
+}
+
+/// Of one connection's packets two CPUs bring up some each. Who comes to the socket second spins, and who is further with
+/// IP's part is first: packets that came in order are acknowledged as if some were missing. Nothing of that with one CPU,
+/// or with one bottom half at a time.
+#[test]
+fn packets_of_one_connection_overtake_each_other_between_two_cpus() {
+    let told = |kernel: &str, nic: &str| {
+        let run = receive(1, kernel, nic, "");
+        let sacks = run.segments.iter().filter(|(_, _, s)| s.from == End::B && !s.sack.is_empty()).count();
+        (sacks, receiver(&run).spins)
+    };
+    let (sacks, spins) = told(OLD, TURN);
+    assert!(sacks > 20 && spins > 20, "{sacks} and {spins}");
+    assert_eq!(told(OLD, ONE), (0, 0));
+    assert_eq!(told("{ base = \"2.4.17\", bottom-halves = \"one-at-a-time\" }", TURN), (0, 0));
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_run() {
+    let [one, other] = [(); 2].map(|()| receive(3, OLD, TURN, ""));
+    assert!(one.segments == other.segments);
+    assert_eq!(receiver(&one), receiver(&other));
+}
+
+/// A host on which nothing takes time has no CPUs among which to choose.
+#[test]
+fn it_is_all_the_same_where_nothing_takes_time() {
+    let run = |nic: &str| {
+        Run::of(&format!(
+            "duration = \"1 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\n[hosts.sender]\nmachine = \"free\"\n\
+             [hosts.receiver]\nmachine = \"free\"\nnic = {{ {nic} }}\n"
+        ))
+    };
+    assert!(run(ONE).segments == run(TURN).segments);
+}
+
+/// Copying is all the work there is, by two processes. In 2.2 one of them copies while the other spins: nothing is gained by
+/// the second CPU, which is as busy.
+#[test]
+fn one_process_at_a_time_is_in_a_system_call_of_2_2() {
+    let costs = "copy-byte = \"40 ns\"";
+    let told = |kernel: &str| {
+        let run = receive(2, kernel, TURN, costs);
+        (run.bytes().get(), receiver(&run).cpus)
+    };
+    let (locked, cpus) = told("\"2.2.20\"");
+    let (free, _) = told("{ base = \"2.2.20\", big-kernel-lock = \"no\" }");
+    // One copies 25 MB in a second, two 50; packets take some of that.
+    assert!((15_000_000..25_000_000).contains(&locked), "{locked} bytes");
+    assert!(free * 10 > locked * 16, "{free} instead of {locked} bytes");
+    assert!(cpus.iter().all(|cpu| cpu.levels.iter().sum::<Duration>() > LASTS * 9 / 10), "{cpus:?}");
+}
