@@ -316,10 +316,6 @@ impl Control for Bbr {
         }
     }
 
-    fn is_whole(&self) -> bool {
-        true
-    }
-
     fn control(&mut self, window: &mut Window, moment: &Moment, sample: &RateSample) {
         self.update_model(window, moment, sample);
         self.pace(window, moment, self.pacing_gain);

@@ -235,13 +235,10 @@ pub trait Control: Debug + Send {
     fn ack(&mut self, _slow: bool, _moment: &Moment) {}
     /// An ACK measured something.
     fn acked(&mut self, _window: &mut Window, _moment: &Moment, _sample: &AckSample) {}
-    /// Whether it sets window and rate itself, also in recovery, by [`control`](Self::control) (`cong_control`).
-    fn is_whole(&self) -> bool {
-        false
-    }
-    /// An ACK came, and all that it says is known.
+    /// An ACK came, and all that it says is known (`cong_control`): who paces sets window and rate by this, also in
+    /// recovery.
     fn control(&mut self, _window: &mut Window, _moment: &Moment, _sample: &RateSample) {}
-    /// What it paces at, in bytes a second; `None` if it does not pace.
+    /// What it paces at, in bytes a second; `None`, always, if it does not pace.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
@@ -261,12 +258,16 @@ pub trait Control: Debug + Send {
 
 /// The congestion control of a connection.
 #[derive(Debug)]
-pub struct Congestion(Box<dyn Control>);
+pub struct Congestion {
+    control: Box<dyn Control>,
+    /// It paces, and has window and rate to itself.
+    pub(crate) paces: bool,
+}
 
 impl Congestion {
     /// A fresh one of a kind.
     pub fn new(kind: CongestionControl) -> Self {
-        Self(match kind {
+        let control: Box<dyn Control> = match kind {
             CongestionControl::Reno => Box::new(Reno),
             CongestionControl::Cubic => Box::new(Cubic::default()),
             CongestionControl::Bbr => Box::new(Bbr::default()),
@@ -276,19 +277,21 @@ impl Congestion {
             CongestionControl::Scalable => Box::new(Scalable),
             CongestionControl::Vegas => Box::new(Vegas::default()),
             CongestionControl::Westwood => Box::new(Westwood::default()),
-        })
+        };
+        let paces = control.pacing_rate().is_some();
+        Self { control, paces }
     }
 }
 
 impl std::ops::Deref for Congestion {
     type Target = dyn Control;
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.control
     }
 }
 
 impl std::ops::DerefMut for Congestion {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut *self.0
+        &mut *self.control
     }
 }

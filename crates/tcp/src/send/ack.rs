@@ -67,6 +67,8 @@ impl AckFlags {
 pub(crate) struct Acking {
     pub now: Instant,
     pub flags: AckFlags,
+    /// It did not pass header prediction (`FLAG_SLOWPATH`).
+    pub slow: bool,
     /// The lowest sequence number never retransmitted that was delivered (`reord`).
     pub reordered: Option<StreamOffset>,
     /// When the first and the last of the segments newly sacked were sent.
@@ -115,8 +117,8 @@ impl Connection {
             self.snd.retransmits = 0;
         }
         self.note_echo(packet);
-        let fast = !slow && acking.flags.any(AckFlags::SND_UNA_ADVANCED);
-        if fast {
+        acking.slow = slow || !acking.flags.any(AckFlags::SND_UNA_ADVANCED);
+        if !acking.slow {
             self.snd.wl1 = packet.seq;
             self.advance_una(ack);
             acking.flags.set(AckFlags::WIN_UPDATE);
@@ -132,8 +134,6 @@ impl Connection {
         }
         self.clean_queue(&mut acking, prior_highest);
         self.update_reordering_window();
-        let moment = self.moment(now);
-        self.congestion.ack(!fast, &moment);
         self.process_probe_ack(ack, acking.flags, now);
         let mut retransmit = Retransmit::Nothing;
         if self.is_dubious(acking.flags) {
@@ -451,6 +451,7 @@ impl Connection {
         };
         let moment = self.moment(acking.now);
         self.congestion.acked(&mut self.snd.window, &moment, &sample);
+        self.congestion.ack(acking.slow, &moment);
     }
 
     /// The end of an ACK: rate sample, window, and the segments that may go for it.
@@ -475,7 +476,7 @@ impl Connection {
 
     /// `tcp_cong_control`.
     fn control_window(&mut self, acking: &Acking, sample: &RateSample) {
-        if self.congestion.is_whole() {
+        if self.congestion.paces {
             let moment = self.moment(acking.now);
             self.congestion.control(&mut self.snd.window, &moment, sample);
             self.follow_control();

@@ -360,8 +360,8 @@ impl Connection {
 
     /// Takes over the rate of a control that paces.
     pub(crate) fn follow_control(&mut self) {
-        if let Some(rate) = self.congestion.pacing_rate() {
-            self.snd.pacing_rate = rate;
+        if self.congestion.paces {
+            self.snd.pacing_rate = self.congestion.pacing_rate().unwrap_or(0);
         }
     }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 impl Connection {
     /// Whether segments are spaced out: only when `SO_MAX_PACING_RATE` asks for it, or the congestion control.
-    pub(crate) fn is_paced(&self) -> bool {
-        self.options.max_pacing_rate != u64::MAX || self.congestion.pacing_rate().is_some()
+    pub(crate) const fn is_paced(&self) -> bool {
+        self.options.max_pacing_rate != u64::MAX || self.congestion.paces
     }
 
     /// `tcp_update_pacing_rate`, in bytes a second: it also sizes super-packets.
     pub(super) fn update_pacing_rate(&mut self) {
-        if self.congestion.is_whole() {
+        if self.congestion.paces {
             return;
         }
         let snd = &self.snd;

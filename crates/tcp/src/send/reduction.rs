@@ -69,7 +69,7 @@ impl Connection {
 
     /// `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self, now: Instant) {
-        if self.congestion.is_whole() {
+        if self.congestion.paces {
             return;
         }
         let snd = &mut self.snd;

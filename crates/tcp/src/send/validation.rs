@@ -44,7 +44,7 @@ impl Connection {
         let idle = now.since(snd.cwnd_stamp).unwrap_or_default();
         if self.settings.sysctls.tcp_slow_start_after_idle
             && idle >= self.span(self.snd.rtt.rto)
-            && !self.congestion.is_whole()
+            && !self.congestion.paces
         {
             self.shrink_unused_window(now);
         }
@@ -71,7 +71,7 @@ impl Connection {
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         if !self.settings.sysctls.tcp_slow_start_after_idle
             || self.snd.packets_out > 0
-            || self.congestion.is_whole()
+            || self.congestion.paces
         {
             return;
         }
