@@ -324,9 +324,9 @@ pub const CHOICES: &[Choice] = &[
         SENDER,
         "sack-walk",
         tcp.sack_walk,
-        "where the search for what is sacked or lost begins",
+        "how what is sacked, lost or to be sent again is found",
         "net/ipv4/tcp_input.c: tcp_sacktag_write_queue, from the head of the queue for each block until 2.6.15; \
-         hints since 2.6.16, tcp_sacktag_bsearch since 4.15"
+         fastpath_skb_hint (Kelly) since 2.6.16, tcp_sacktag_bsearch since 4.15; leith 1.1 walks holes"
     ),
     choice!(
         SENDER,
@@ -358,10 +358,39 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         SENDER,
-        "moderate-bursts-when-open",
-        tcp.moderate_bursts_when_open,
-        "whether cwnd is cut to what is in flight and three after a big ACK outside recovery (leith 1.5)",
-        "net/ipv4/tcp_input.c: tcp_moderate_cwnd from tcp_ack in 2.4"
+        "burst-moderation",
+        tcp.burst_moderation,
+        "what keeps a burst from following an ACK that acknowledges much",
+        "net/ipv4/tcp_input.c: tcp_moderate_cwnd, cwnd to three beyond what is in flight, in 2.4 and 2.6; leith 1.5 counts what is \
+         sent for an ACK instead (tcp_htcp_moderation)"
+    ),
+    choice!(
+        SENDER,
+        "reduction-cap",
+        tcp.reduction_cap,
+        "whether rate halving holds cwnd to one beyond what is in flight",
+        "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; leith 1.5 takes it away (tcp_htcp_cap)"
+    ),
+    choice!(
+        SENDER,
+        "prior-threshold",
+        tcp.prior_threshold,
+        "what an undo restores ssthresh to",
+        "include/net/tcp.h: tcp_current_ssthresh, three quarters of cwnd; leith 1.4 keeps cwnd itself (tcp_htcp_undo)"
+    ),
+    choice!(
+        SENDER,
+        "undo-again",
+        tcp.undo_again,
+        "whether a recovery that begins within a reduction can be undone like another",
+        "net/ipv4/tcp_input.c: tcp_fastretrans_alert, tcp_enter_recovery set prior_ssthresh to 0; leith 1.4 does not"
+    ),
+    choice!(
+        SENDER,
+        "reneging",
+        tcp.reneging,
+        "what is made of a receiver that takes SACKs back",
+        "net/ipv4/tcp_input.c: tcp_check_sack_reneging, tcp_enter_loss until 3.16, a timer since 3.17; leith 1.3 leaves cwnd alone"
     ),
     choice!(
         SENDER,

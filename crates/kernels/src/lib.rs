@@ -10,6 +10,7 @@
 pub mod choice;
 mod linux_2_2_20;
 mod linux_2_4_17;
+mod linux_2_4_23;
 mod linux_2_6_14;
 mod linux_6_18;
 pub mod profile;

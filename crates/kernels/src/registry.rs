@@ -1,11 +1,19 @@
 //! The kernels that slowpath knows, by name.
 
 use crate::profile::KernelProfile;
-use crate::{linux_2_2_20, linux_2_4_17, linux_2_6_14, linux_6_18};
+use crate::{linux_2_2_20, linux_2_4_17, linux_2_4_23, linux_2_6_14, linux_6_18};
 
 /// The names of all kernels, oldest first.
-pub const NAMES: &[&str] =
-    &["linux-2.2.20", "linux-2.4.17", "linux-2.4.17-drs", "linux-2.6.14", "linux-2.6.14-wu", "linux-6.18"];
+pub const NAMES: &[&str] = &[
+    "linux-2.2.20",
+    "linux-2.4.17",
+    "linux-2.4.17-drs",
+    "linux-2.4.23",
+    "linux-2.4.23-leith",
+    "linux-2.6.14",
+    "linux-2.6.14-wu",
+    "linux-6.18",
+];
 
 /// All kernels, oldest first.
 pub fn all() -> Vec<KernelProfile> {
@@ -13,6 +21,8 @@ pub fn all() -> Vec<KernelProfile> {
         linux_2_2_20::profile(),
         linux_2_4_17::profile(),
         linux_2_4_17::drs(),
+        linux_2_4_23::profile(),
+        linux_2_4_23::leith(),
         linux_2_6_14::profile(),
         linux_2_6_14::wu(),
         linux_6_18::profile(),

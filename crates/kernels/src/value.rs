@@ -5,9 +5,9 @@ use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, CongestionControl, FirstWindow, ForwardRto, InitialWindow, LossDetection,
-    MetricsCache, Prequeue, ReceiveTuning, SackWalk, SendTuning, TimestampClock, WindowGrowth,
-    WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
+    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardRto, InitialWindow,
+    LossDetection, MetricsCache, Prequeue, PriorThreshold, ReceiveTuning, Reneging, SackWalk, SendTuning, TimestampClock,
+    WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -70,7 +70,13 @@ named!(QueueDiscipline: "pfifo-fast" => Self::PfifoFast, "fq" => Self::Fq);
 named!(Preemption: "none" => Self::None, "voluntary" => Self::Voluntary, "full" => Self::Full);
 named!(TimerWheel: "exact" => Self::Exact, "levels" => Self::Levels);
 named!(LossDetection: "forward-ack" => Self::ForwardAck, "rack" => Self::Rack);
-named!(SackWalk: "from-head" => Self::FromHead, "index" => Self::Index);
+named!(
+    SackWalk:
+    "from-head" => Self::FromHead, "repeats" => Self::Repeats, "holes" => Self::Holes, "index" => Self::Index
+);
+named!(BurstModeration: "no" => Self::No, "in-flight" => Self::InFlight, "by-ack" => Self::ByAck);
+named!(PriorThreshold: "three-quarters" => Self::ThreeQuarters, "exact" => Self::Exact);
+named!(Reneging: "as-timeout" => Self::AsTimeout, "forget" => Self::Forget, "wait" => Self::Wait);
 named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
 named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
 named!(

@@ -15,23 +15,67 @@ pub enum LossDetection {
     Rack,
 }
 
-/// How a SACK block finds the buffers that it is about, and a retransmission those that are lost.
+/// How a SACK block finds the buffers that it is about, a count those that are lost, and a retransmission what to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackWalk {
-    /// From the head of the write queue, for every block and every time (`for_retrans_queue`, 2.4 to 2.6.15).
+    /// From the head of the write queue, for every block, and each time (`for_retrans_queue`, 2.4 to 2.6.15).
     FromHead,
-    /// By an index, for what the last ACK did not report already, and from where the last walk ended
-    /// (`tcp_sacktag_bsearch`, since 4.15; hints since 2.6.16).
+    /// Where only the end of the first block differs from the last ACK's, from where that block's last walk ended; else
+    /// from the head, once for all blocks. What is lost and what is sent again is looked for from where it was found last
+    /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`, 2.6.16 to 2.6.24).
+    Repeats,
+    /// Once for all blocks, over a list of what is not sacked. Where that has become long, blocks of several ACKs are put
+    /// together first. What is lost and what is sent again is looked for in that list, from where it was found last
+    /// (leith, section 1.1).
+    Holes,
+    /// By an index, for what the last ACK did not report already; what is sent again is looked for from where it was found
+    /// last (`tcp_sacktag_bsearch`, since 4.15).
     Index,
 }
 
 /// How the congestion window comes down to ssthresh in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowReduction {
-    /// By one for every second ACK (rate halving; `tcp_cwnd_down`, 2.4 to 3.1).
+    /// By one for every second ACK, to a least that is the congestion control's: half of ssthresh for Reno (rate halving;
+    /// `tcp_cwnd_down`, 2.4 to 3.1).
     RateHalving,
     /// In proportion to what is delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`, since 3.2).
     Proportional,
+}
+
+/// What keeps a sender from sending a burst after an ACK that acknowledges much, or says that much was sacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstModeration {
+    /// Nothing but pacing, if there is any.
+    No,
+    /// cwnd is cut to three segments beyond what is in flight, whenever an ACK says more than that all goes well, outside
+    /// fast recovery, and after an undo (`tcp_moderate_cwnd`, 2.4 and 2.6; leith, section 1.5).
+    InFlight,
+    /// Three segments are sent for an ACK in recovery, and cwnd stays (leith, section 1.5: `tcp_htcp_moderation`).
+    ByAck,
+}
+
+/// The threshold that is kept for the case that a reduction was needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorThreshold {
+    /// Three quarters of the window, or ssthresh if that is more (`tcp_current_ssthresh`).
+    ThreeQuarters,
+    /// The whole window, or ssthresh if that is more (leith, section 1.4: `tcp_htcp_undo`).
+    Exact,
+}
+
+/// What a sender makes of a receiver that no longer has what it sacked (RFC 2018, section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reneging {
+    /// The same as of a timeout, at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`,
+    /// 2.4 to 3.16).
+    AsTimeout,
+    /// Nothing is sacked any more, and all is sent again in the Loss state, but cwnd and ssthresh stay (leith, section
+    /// 1.3).
+    Forget,
+    /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`,
+    /// since 3.17).
+    Wait,
 }
 
 /// How a timeout is found to have been needless.
@@ -300,9 +344,18 @@ pub struct Choices {
     pub zero_window: ZeroWindow,
     /// How it grows from there.
     pub window_growth: WindowGrowth,
-    /// Whether a burst after a big ACK is held to three segments beyond what is in flight (`tcp_moderate_cwnd`,
-    /// always in 2.4; since 2.6.13 only outside the open state).
-    pub moderate_bursts_when_open: bool,
+    /// What keeps a sender from sending a burst.
+    pub burst_moderation: BurstModeration,
+    /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate (`tcp_cwnd_down`, 2.4
+    /// to 3.1; leith, section 1.5: `tcp_htcp_cap` takes it away).
+    pub reduction_cap: bool,
+    /// The threshold that an undo restores.
+    pub prior_threshold: PriorThreshold,
+    /// Whether a recovery that begins while the window is being reduced already can be undone like another
+    /// (`tcp_enter_recovery` of no kernel; leith, section 1.4).
+    pub undo_again: bool,
+    /// What is made of a receiver that takes SACKs back.
+    pub reneging: Reneging,
     /// Whether super-packets are sent (TSO or GSO; since 2.5.33 and 2.6.18).
     pub super_packets: bool,
     /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`, since 5.4).
@@ -360,7 +413,11 @@ impl Choices {
         zero_window: ZeroWindow::BelowSixteenth,
         window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
-        moderate_bursts_when_open: false,
+        burst_moderation: BurstModeration::No,
+        reduction_cap: false,
+        prior_threshold: PriorThreshold::ThreeQuarters,
+        undo_again: false,
+        reneging: Reneging::Wait,
         super_packets: true,
         push_super_packets: true,
         small_queues: true,
@@ -376,7 +433,7 @@ impl Choices {
         congestion_control: CongestionControl::Cubic,
     };
 
-    /// Linux 2.6.14: SACK by counting, rate halving, BIC's time (Reno here), right-sizing, prequeue.
+    /// Linux 2.6.14: SACK by counting, rate halving, BIC, right-sizing, prequeue.
     pub const LINUX_2_6_14: Self = Self {
         clock: Clock { hz: 250, wheel: TimerWheel::Exact },
         loss_detection: LossDetection::ForwardAck,
@@ -399,7 +456,11 @@ impl Choices {
         zero_window: ZeroWindow::BelowSegment,
         window_growth: WindowGrowth::WithArrivals,
         send_tuning: SendTuning::Windows(2),
-        moderate_bursts_when_open: false,
+        burst_moderation: BurstModeration::InFlight,
+        reduction_cap: true,
+        prior_threshold: PriorThreshold::ThreeQuarters,
+        undo_again: false,
+        reneging: Reneging::AsTimeout,
         super_packets: true,
         push_super_packets: false,
         small_queues: false,
@@ -420,7 +481,6 @@ impl Choices {
         clock: Clock { hz: 100, wheel: TimerWheel::Exact },
         receive_tuning: ReceiveTuning::Memory,
         window_scale: WindowScale::FirstBuffer,
-        moderate_bursts_when_open: true,
         super_packets: false,
         congestion_control: CongestionControl::Reno,
         ..Self::LINUX_2_6_14
@@ -435,6 +495,18 @@ impl Choices {
         ..Self::LINUX_2_4_17
     };
 
+    /// Linux 2.4.23 with Leith's changes (leith, section 1), and H-TCP.
+    pub const LINUX_2_4_23_LEITH: Self = Self {
+        sack_walk: SackWalk::Holes,
+        burst_moderation: BurstModeration::ByAck,
+        reduction_cap: false,
+        prior_threshold: PriorThreshold::Exact,
+        undo_again: true,
+        reneging: Reneging::Forget,
+        congestion_control: CongestionControl::Htcp,
+        ..Self::LINUX_2_4_17
+    };
+
     /// Linux 2.2.20: nothing finds its size, half of a buffer is window. Loss recovery is 2.4's.
     pub const LINUX_2_2_20: Self = Self {
         buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
@@ -443,7 +515,6 @@ impl Choices {
         first_window: FirstWindow::Signed,
         zero_window: ZeroWindow::BelowSegment,
         window_growth: WindowGrowth::AtOnce,
-        moderate_bursts_when_open: false,
         prequeue: Prequeue::No,
         ..Self::LINUX_2_4_17
     };

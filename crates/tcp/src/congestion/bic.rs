@@ -95,6 +95,10 @@ impl Control for Bic {
         left.max(2)
     }
 
+    fn least_in_reduction(&self, window: &Window) -> u32 {
+        window.ssthresh
+    }
+
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32) {
         if !window.is_limiting() {
             return;

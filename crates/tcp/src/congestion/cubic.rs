@@ -234,6 +234,10 @@ impl Control for Cubic {
         ((u64::from(window.cwnd) * u64::from(BETA) / u64::from(BETA_SCALE)) as u32).max(2)
     }
 
+    fn least_in_reduction(&self, window: &Window) -> u32 {
+        window.ssthresh
+    }
+
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32) {
         if !window.is_limiting() {
             return;

@@ -165,6 +165,10 @@ impl Control for Htcp {
         ((u64::from(window.cwnd) * u64::from(self.beta)) >> SHIFT).max(2) as u32
     }
 
+    fn least_in_reduction(&self, window: &Window) -> u32 {
+        window.ssthresh
+    }
+
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32) {
         if !window.is_limiting() {
             return;

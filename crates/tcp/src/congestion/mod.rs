@@ -227,6 +227,10 @@ pub trait Control: Debug + Send {
     fn undo_cwnd(&mut self, window: &Window) -> u32 {
         window.cwnd.max(window.prior_cwnd)
     }
+    /// The least window that rate halving goes down to (`min_cwnd`, until 3.1).
+    fn least_in_reduction(&self, window: &Window) -> u32 {
+        window.ssthresh / 2
+    }
     /// The state changes.
     fn set_state(&mut self, _to: CaState, _moment: &Moment) {}
     /// Something happened.

@@ -111,6 +111,7 @@ impl Connection {
             return AckResult::Unsent;
         }
         self.snd.reneging = false;
+        self.snd.sent_for_ack = 0;
         self.snd.rate.begin_ack();
         if ack > acking.prior_una {
             acking.flags.set(AckFlags::SND_UNA_ADVANCED);
@@ -334,7 +335,7 @@ impl Connection {
                 self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
             }
             flags.set(AckFlags::RETRANS_DATA_ACKED);
-        } else if !skb.fate.any(Fate::SACKED) {
+        } else if !skb.fate.any(Fate::SACKED) && !self.snd.batch.covers(skb.seq) {
             sent.last = Some(skb.sent_at);
             sent.first.get_or_insert(skb.sent_at);
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
@@ -364,9 +365,7 @@ impl Connection {
     fn forget(&mut self, id: super::queue::SkbId) {
         let snd = &mut self.snd;
         let next = snd.queue.next(id);
-        if snd.retransmit_hint == Some(id) {
-            snd.retransmit_hint = None;
-        }
+        snd.hints.forget(id);
         if snd.highest_sack == Some(id) {
             snd.highest_sack = next;
         }

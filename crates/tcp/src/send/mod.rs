@@ -5,7 +5,7 @@
 //! - `write`: `sendmsg`, and how much a socket may hold.
 //! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
 //! - `ack`: what an acknowledgment does (`tcp_ack`).
-//! - `sack`: SACK blocks; `shift`: sacked buffers become one.
+//! - `sack`: SACK blocks, and how they find their buffers: `holes`, `hints`, `batch`; `shift`: sacked buffers become one.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
 //! - `rtt`: round trips and the retransmission timeout.
 //! - `mtu_probe`: what the path takes, found by trying.
@@ -15,10 +15,13 @@
 //!   parameter cache.
 
 mod ack;
+mod batch;
 mod chrono;
 mod counting;
 mod device;
 mod fast_open;
+mod hints;
+mod holes;
 mod info;
 mod metrics;
 mod mtu_probe;
@@ -47,13 +50,15 @@ pub(crate) use rtt::micros;
 pub(crate) use timer::MIN_TIMEOUT_TICKS;
 pub use write::WriteFlags;
 
-use crate::choices::LossDetection;
+use crate::choices::{LossDetection, SackWalk};
 use crate::congestion::{CaEvent, CaState, INFINITE_SSTHRESH, Moment, Window};
 use crate::connection::{Connection, Settings};
 use crate::packet::{Block, DEFAULT_MSS};
 use crate::socket::options::SocketOptions;
+use batch::Batch;
 use chrono::Chrono;
 use device::Device;
+use hints::Hints;
 use mtu_probe::MtuSearch;
 use queue::{SkbId, WriteQueue};
 use rack::Rack;
@@ -134,13 +139,18 @@ pub(crate) struct Sender {
     pub forward_rto: bool,
     /// The receiver has discarded what it had sacked (`is_sack_reneg`).
     pub reneging: bool,
-    /// Where the next retransmission is looked for (`retransmit_skb_hint`).
-    pub retransmit_hint: Option<SkbId>,
+    /// Where searches of the queue ended.
+    pub hints: Hints,
+    /// The oldest `snd_nxt` at which something was sent again that is still out (`lost_retrans_low`).
+    pub resent_low: StreamOffset,
     /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent. Without SACK it stays
     /// at the head.
     pub highest_sack: Option<SkbId>,
-    /// SACK blocks of the last ACK (`recv_sack_cache`).
+    /// SACK blocks of the last ACK (`recv_sack_cache`), and those that no walk was made for yet.
     pub sack_cache: [Block; 4],
+    pub batch: Batch,
+    /// Segments sent since the last ACK came.
+    pub sent_for_ack: u32,
 
     pub rtt: Rtt,
     /// The next connection to the same host may know what came of this one, and nobody has been told yet.
@@ -202,8 +212,12 @@ pub(crate) struct Totals {
 impl Sender {
     pub fn new(settings: &Settings, options: &SocketOptions) -> Self {
         let start = StreamOffset(0);
+        let mut queue = WriteQueue::default();
+        if settings.choices.sack_walk == SackWalk::Holes {
+            queue.list_holes();
+        }
         Self {
-            queue: WriteQueue::default(),
+            queue,
             una: start,
             nxt: start,
             write_seq: start,
@@ -238,9 +252,12 @@ impl Sender {
             probe: None,
             forward_rto: false,
             reneging: false,
-            retransmit_hint: None,
+            hints: Hints::default(),
+            resent_low: start,
             highest_sack: None,
             sack_cache: [Block::default(); 4],
+            batch: Batch::default(),
+            sent_for_ack: 0,
             rtt: Rtt::new(settings),
             has_learned: false,
             backoff: 0,

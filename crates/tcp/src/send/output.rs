@@ -227,7 +227,7 @@ impl Connection {
 
     /// `tcp_cwnd_test`: how many segments may go; at most half a window at once, so that two are in flight.
     fn cwnd_quota(&self) -> u32 {
-        let free = self.snd.window.cwnd.saturating_sub(self.snd.in_flight());
+        let free = self.snd.window.cwnd.saturating_sub(self.snd.in_flight()).min(self.burst_left());
         if self.settings.choices.super_packets { free.min((self.snd.window.cwnd >> 1).max(1)) } else { free }
     }
 
@@ -341,6 +341,7 @@ impl Connection {
         }
         totals.data_segments_out = totals.data_segments_out.wrapping_add(skb.segments.max(1));
         totals.bytes_sent += u64::from(skb.len());
+        self.snd.sent_for_ack = self.snd.sent_for_ack.saturating_add(skb.segments.max(1));
         if self.snd.in_flight() == 0 {
             self.tell_control(now, CaEvent::TransmitStart);
         }
@@ -423,7 +424,7 @@ impl Connection {
         self.snd.chrono.stop(now, Waiting::Busy, true);
         self.snd.queue.clear();
         self.snd.wmem_queued = 0;
-        self.snd.retransmit_hint = None;
+        self.snd.hints.retransmit = None;
         self.snd.highest_sack = None;
         // What was sacked, lost and sent again stays counted.
         self.snd.packets_out = 0;

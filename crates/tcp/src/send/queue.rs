@@ -6,6 +6,7 @@
 //! looked up: the index is made when SACK first asks and given up when it has not asked for as many buffers as there
 //! are, so that a flow without losses keeps none.
 
+use super::holes::Holes;
 use super::skb::{Fate, Skb};
 use slowpath_model::StreamOffset;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +18,7 @@ use std::ops;
 pub(crate) struct SkbId(NonZeroU32);
 
 impl SkbId {
-    const fn place(self) -> usize {
+    pub(super) const fn place(self) -> usize {
         self.0.get() as usize - 1
     }
 }
@@ -45,6 +46,8 @@ pub(crate) struct WriteQueue {
     sent: Ends,
     index: Option<Index>,
     by_time: Ends,
+    /// Kept for a sender that asks for it.
+    holes: Option<Holes>,
 }
 
 impl ops::Index<SkbId> for WriteQueue {
@@ -162,6 +165,9 @@ impl WriteQueue {
 
     fn append_sent(&mut self, id: SkbId) {
         self.link_after(self.sent.tail, id);
+        if let Some(holes) = &mut self.holes {
+            holes.append(id);
+        }
         self.was_sent_now(id);
         self.index.take_if(|index| {
             index.unasked += 1;
@@ -240,6 +246,9 @@ impl WriteQueue {
             return new;
         }
         self.link_after(Some(id), new);
+        if let Some(holes) = self.holes.as_mut().filter(|holes| holes.has(id)) {
+            holes.insert(Some(id), new);
+        }
         if in_time_order {
             self.follow_in_time_order(id, new);
         }
@@ -354,6 +363,7 @@ impl WriteQueue {
         if let Some(index) = &mut self.index {
             index.places.remove(&seq);
         }
+        self.is_no_hole(id);
     }
 
     /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).
@@ -388,9 +398,39 @@ impl WriteQueue {
         self.index.insert(index)
     }
 
+    /// Keeps a list of what is not sacked, made anew from what is marked so.
+    pub fn list_holes(&mut self) {
+        let mut holes = Holes::default();
+        self.sent().filter(|&id| !self[id].fate.any(Fate::SACKED)).for_each(|id| holes.append(id));
+        self.holes = Some(holes);
+    }
+
+    /// A sent buffer is sacked, or not there any more.
+    pub fn is_no_hole(&mut self, id: SkbId) {
+        if let Some(holes) = &mut self.holes {
+            holes.remove(id);
+        }
+    }
+
+    /// The first sent buffer that may be lost: that is not sacked, if such are listed, or of all.
+    pub fn first_open(&self) -> Option<SkbId> {
+        self.holes.as_ref().map_or(self.sent.head, Holes::first)
+    }
+
+    /// The one after it.
+    pub fn next_open(&self, id: SkbId) -> Option<SkbId> {
+        self.holes.as_ref().map_or(self[id].next, |holes| holes.after(id))
+    }
+
+    /// The one before it.
+    pub fn prev_open(&self, id: SkbId) -> Option<SkbId> {
+        self.holes.as_ref().map_or(self[id].prev, |holes| holes.before(id))
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        let holes = self.holes.as_ref().map(|_| Holes::default());
+        *self = Self { holes, ..Self::default() };
     }
 
     /// All buffers, by sequence number.

@@ -4,9 +4,10 @@
 use super::ack::{AckFlags, Acking};
 use super::skb::Fate;
 use super::{Undo, queue::SkbId};
-use crate::choices::ForwardRto;
+use crate::choices::{ForwardRto, PriorThreshold, Reneging, SackWalk};
 use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
+use crate::timers::Pending;
 use slowpath_model::Instant;
 
 /// What is to be sent after an ACK (`enum rexmit`).
@@ -91,7 +92,9 @@ impl Connection {
 
     fn alert_in_loss(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
         let retransmit = self.process_loss(acking, duplicates);
-        if self.snd.ca_state != CaState::Loss {
+        if self.snd.ca_state == CaState::Loss {
+            self.moderate_bursts(acking.now);
+        } else {
             self.end_timeouts(acking.now);
         }
         self.identify_loss(acking);
@@ -149,6 +152,7 @@ impl Connection {
                 acking.flags.set(AckFlags::LOST_RETRANS);
             }
         } else {
+            self.mark_lost_retransmissions();
             self.count_lost();
         }
     }
@@ -177,12 +181,12 @@ impl Connection {
     /// `tcp_verify_retransmit_hint`.
     pub(super) fn verify_retransmit_hint(&mut self, id: SkbId) {
         let snd = &mut self.snd;
-        let earlier = match snd.retransmit_hint {
+        let earlier = match snd.hints.retransmit {
             None => snd.retrans_out >= snd.lost_out,
             Some(hint) => snd.queue[id].seq < snd.queue[hint].seq,
         };
         if earlier {
-            snd.retransmit_hint = Some(id);
+            snd.hints.retransmit = Some(id);
         }
     }
 
@@ -192,15 +196,24 @@ impl Connection {
         if !self.any_retransmission_out() {
             self.snd.retrans_stamp = None;
         }
-        self.snd.prior_ssthresh = 0;
+        if !self.settings.choices.undo_again {
+            self.snd.prior_ssthresh = 0;
+        }
         self.init_undo();
         if !self.snd.in_reduction() {
-            if !ece {
-                self.snd.prior_ssthresh = self.snd.current_ssthresh();
-            }
+            self.snd.prior_ssthresh = if ece { 0 } else { self.prior_threshold() };
             self.begin_reduction(now);
         }
         self.set_ca_state(now, CaState::Recovery);
+    }
+
+    /// The threshold that an undo would restore.
+    fn prior_threshold(&self) -> u32 {
+        let usual = self.snd.current_ssthresh();
+        match self.settings.choices.prior_threshold {
+            PriorThreshold::Exact if !self.snd.in_reduction() => usual.max(self.snd.window.cwnd),
+            PriorThreshold::Exact | PriorThreshold::ThreeQuarters => usual,
+        }
     }
 
     /// `tcp_init_undo`.
@@ -221,7 +234,7 @@ impl Connection {
             || self.snd.high_seq <= self.snd.una
             || (self.snd.ca_state == CaState::Loss && self.snd.retransmits == 0);
         if first {
-            self.snd.prior_ssthresh = self.snd.current_ssthresh();
+            self.snd.prior_ssthresh = self.prior_threshold();
             self.snd.window.prior_cwnd = self.snd.window.cwnd;
             let moment = self.moment(now);
             self.snd.window.ssthresh = self.congestion.ssthresh(&self.snd.window, &moment);
@@ -255,6 +268,7 @@ impl Connection {
         let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
         if reneged {
             self.snd.sacked_out = 0;
+            self.snd.batch.take();
             self.snd.reneging = true;
         } else if self.is_reno() {
             self.snd.sacked_out = 0;
@@ -270,7 +284,10 @@ impl Connection {
             }
             self.mark_lost(id);
         }
-        self.snd.retransmit_hint = None;
+        (self.snd.hints.retransmit, self.snd.hints.lost) = (None, None);
+        if reneged && self.settings.choices.sack_walk == SackWalk::Holes {
+            self.snd.queue.list_holes();
+        }
     }
 
     /// `tcp_check_sack_reneging`: the head was sacked and yet is not acknowledged.
@@ -279,12 +296,42 @@ impl Connection {
         if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::SND_UNA_ADVANCED) {
             return false;
         }
+        match self.settings.choices.reneging {
+            Reneging::AsTimeout => self.renege_as_timeout(acking),
+            Reneging::Forget => self.forget_sacks(acking.now),
+            Reneging::Wait => self.wait_for_reneging(acking),
+        }
+        true
+    }
+
+    /// Until 3.16.
+    fn renege_as_timeout(&mut self, acking: &mut Acking) {
+        self.enter_loss(acking.now);
+        self.snd.retransmits = self.snd.retransmits.saturating_add(1);
+        if let Some(head) = self.snd.queue.head() {
+            self.retransmit_buffer(acking.now, head, 1);
+        }
+        let rto = self.snd.rtt.rto;
+        self.set_retransmit_timer(acking.now, Pending::Retransmit, rto);
+        acking.flags.clear(AckFlags::SET_XMIT_TIMER);
+    }
+
+    /// All is to be sent again, and the network is not to blame (leith, section 1.3).
+    fn forget_sacks(&mut self, now: Instant) {
+        self.mark_lost_by_timeout(now);
+        self.snd.undo = None;
+        self.snd.high_seq = self.snd.nxt;
+        self.set_ca_state(now, CaState::Loss);
+        self.retransmit_queue(now);
+    }
+
+    /// Since 3.17.
+    fn wait_for_reneging(&mut self, acking: &mut Acking) {
         // The receiver's ACKs may be on their way: half a round trip, at least 10 ms.
         let delay = (self.snd.rtt.srtt_us >> 4).max(10_000);
         let ticks = self.ticks(std::time::Duration::from_micros(u64::from(delay)));
-        self.set_retransmit_timer(acking.now, crate::timers::Pending::Retransmit, ticks);
+        self.set_retransmit_timer(acking.now, Pending::Retransmit, ticks);
         acking.flags.clear(AckFlags::SET_XMIT_TIMER);
-        true
     }
 
     /// `tcp_process_loss`: an ACK after a timeout.
@@ -349,6 +396,7 @@ impl Connection {
         }
         if self.snd.ca_state != CaState::Cwr {
             self.try_keep_open(now);
+            self.moderate_bursts(now);
         }
     }
 

@@ -1,10 +1,13 @@
 //! The window on its way down to the threshold (RFC 6937 and RFC 9937, `tcp_cwnd_reduction`; before 3.2 rate halving,
 //! `tcp_cwnd_down`).
 
-use crate::choices::WindowReduction;
+use crate::choices::{BurstModeration, WindowReduction};
 use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
 use slowpath_model::Instant;
+
+/// Segments in a burst that does no harm (`tcp_max_burst`, include/net/tcp.h, 2.4).
+const MAX_BURST: u32 = 3;
 
 impl Connection {
     /// `tcp_init_cwnd_reduction`.
@@ -25,7 +28,7 @@ impl Connection {
     pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, advanced: bool) {
         match self.settings.choices.window_reduction {
             WindowReduction::Proportional => self.reduce_in_proportion(delivered, lost, advanced),
-            WindowReduction::RateHalving => self.halve_rate(delivered),
+            WindowReduction::RateHalving => self.halve_rate(),
         }
     }
 
@@ -51,20 +54,38 @@ impl Connection {
         snd.window.cwnd = in_flight + send;
     }
 
-    /// One segment less for every second ACK, never below the threshold, never more than one beyond what is in
-    /// flight.
-    fn halve_rate(&mut self, delivered: u32) {
+    /// One segment less for every second ACK, down to what the control says.
+    fn halve_rate(&mut self) {
+        let least = self.congestion.least_in_reduction(&self.snd.window);
         let snd = &mut self.snd;
-        if delivered == 0 {
-            return;
-        }
         snd.window.count += 1;
         let down = snd.window.count / 2;
         snd.window.count %= 2;
-        if down > 0 && snd.window.cwnd > snd.window.ssthresh {
+        if snd.window.cwnd > least {
             snd.window.cwnd -= down;
         }
-        snd.window.cwnd = snd.window.cwnd.min(snd.in_flight() + 1).max(1);
+        if self.settings.choices.reduction_cap {
+            snd.window.cwnd = snd.window.cwnd.min(snd.in_flight() + 1);
+        }
+        snd.window.cwnd = snd.window.cwnd.max(1);
+    }
+
+    /// `tcp_moderate_cwnd`.
+    pub(super) fn moderate_bursts(&mut self, now: Instant) {
+        if self.settings.choices.burst_moderation == BurstModeration::InFlight {
+            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.in_flight() + MAX_BURST);
+            self.snd.cwnd_stamp = now;
+        }
+    }
+
+    /// Segments that may still be sent for the last ACK.
+    pub(super) fn burst_left(&self) -> u32 {
+        let counts = self.settings.choices.burst_moderation == BurstModeration::ByAck;
+        if counts && self.snd.ca_state >= CaState::Recovery {
+            MAX_BURST.saturating_sub(self.snd.sent_for_ack)
+        } else {
+            u32::MAX
+        }
     }
 
     /// `tcp_end_cwnd_reduction`.
@@ -73,7 +94,11 @@ impl Connection {
             return;
         }
         let snd = &mut self.snd;
-        if snd.has_threshold() && (snd.ca_state == CaState::Cwr || snd.undo.is_some()) {
+        if self.settings.choices.window_reduction == WindowReduction::RateHalving {
+            // `tcp_complete_cwr`, 2.4 to 3.1.
+            snd.window.cwnd = snd.window.cwnd.min(snd.window.ssthresh);
+            snd.cwnd_stamp = now;
+        } else if snd.has_threshold() && (snd.ca_state == CaState::Cwr || snd.undo.is_some()) {
             snd.window.cwnd = snd.window.ssthresh;
             snd.cwnd_stamp = now;
         }

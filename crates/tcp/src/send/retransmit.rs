@@ -44,7 +44,12 @@ impl Connection {
             return false;
         }
         let sent = self.snd.queue[id].segments;
-        self.snd.queue[id].fate.set(Fate::RETRANSMITTED);
+        let skb = &mut self.snd.queue[id];
+        skb.fate.set(Fate::RETRANSMITTED);
+        skb.resent_below = self.snd.nxt;
+        if self.snd.retrans_out == 0 {
+            self.snd.resent_low = self.snd.nxt;
+        }
         self.snd.retrans_out += sent;
         self.snd.retrans_stamp.get_or_insert(now);
         if let Some(undo) = &mut self.snd.undo {
@@ -144,8 +149,10 @@ impl Connection {
         if self.snd.highest_sack == Some(next) {
             self.snd.highest_sack = self.snd.queue.next(next);
         }
-        if self.snd.retransmit_hint == Some(next) {
-            self.snd.retransmit_hint = Some(id);
+        let hint = self.snd.hints.retransmit;
+        self.snd.hints.forget(next);
+        if hint == Some(next) {
+            self.snd.hints.retransmit = Some(id);
         }
         let snd = &mut self.snd;
         if second.fate.any(Fate::LOST) {
@@ -166,8 +173,8 @@ impl Connection {
         }
         let head = self.snd.queue.head();
         let most = self.tso_segments(self.current_mss());
-        let hint = self.snd.retransmit_hint.filter(|_| self.settings.choices.sack_walk == SackWalk::Index);
-        let mut next = hint.or(head);
+        let hint = self.snd.hints.retransmit.filter(|_| self.settings.choices.sack_walk != SackWalk::FromHead);
+        let mut next = hint.or_else(|| self.snd.queue.first_open());
         let mut hole_seen = false;
         let mut rearm = false;
         while let Some(id) = next {
@@ -176,9 +183,9 @@ impl Connection {
                 break;
             }
             if !hole_seen {
-                self.snd.retransmit_hint = Some(id);
+                self.snd.hints.retransmit = Some(id);
             }
-            let room = self.snd.window.cwnd.saturating_sub(self.snd.in_flight());
+            let room = self.snd.window.cwnd.saturating_sub(self.snd.in_flight()).min(self.burst_left());
             if room == 0 || self.snd.retrans_out >= self.snd.lost_out {
                 break;
             }
@@ -196,7 +203,7 @@ impl Connection {
                 let waits_for_reordering = matches!(self.timers.retransmit, Some((Pending::Reordering, _)));
                 rearm |= Some(id) == head && !waits_for_reordering;
             }
-            next = self.snd.queue.next(id);
+            next = self.snd.queue.next_open(id);
         }
         if rearm {
             let rto = self.snd.rtt.rto;
@@ -231,7 +238,7 @@ impl Connection {
                 self.mark_lost(id);
             }
         }
-        self.snd.retransmit_hint = None;
+        self.snd.hints.retransmit = None;
         if self.snd.lost_out > 0 {
             self.recover_without_congestion(now);
         }

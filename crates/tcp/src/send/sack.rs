@@ -26,7 +26,7 @@ impl Connection {
                 continue;
             }
             if duplicate {
-                self.walk(block.start, block, true, acking);
+                self.walk_duplicate(block, acking);
             } else {
                 blocks[count] = block;
                 count += 1;
@@ -36,32 +36,99 @@ impl Connection {
             self.snd.sack_cache = [Block::default(); 4];
         }
         let blocks = &mut blocks[..count];
-        blocks.sort_unstable_by_key(|block| block.start);
-        self.walk_new(blocks, acking);
+        match self.settings.choices.sack_walk {
+            SackWalk::FromHead => {
+                for &block in &*blocks {
+                    self.walk(self.snd.queue.head(), block, false, acking);
+                }
+            }
+            SackWalk::Repeats => self.walk_repeats(blocks, acking),
+            SackWalk::Holes => self.walk_holes(blocks, acking),
+            SackWalk::Index => {
+                blocks.sort_unstable_by_key(|block| block.start);
+                self.walk_new(blocks, acking);
+            }
+        }
         self.check_sacked_reordering(acking);
+    }
+
+    /// What a duplicate was of may be sacked, and lies where it was sent again of late.
+    fn walk_duplicate(&mut self, block: Block, acking: &mut Acking) {
+        let start = match self.settings.choices.sack_walk {
+            SackWalk::Index => self.look_up(block.start),
+            SackWalk::Holes => self.snd.hints.duplicate.filter(|&id| self.snd.queue[id].seq <= block.start),
+            SackWalk::FromHead | SackWalk::Repeats => None,
+        };
+        let start = start.or_else(|| self.snd.queue.head());
+        self.snd.hints.duplicate = self.walk(start, block, true, acking);
+    }
+
+    /// `tcp_sacktag_write_queue` of 2.6.16 to 2.6.24; the place where a walk ended is kept for the first block, as since
+    /// 2.6.21.
+    fn walk_repeats(&mut self, blocks: &mut [Block], acking: &mut Acking) {
+        let Some(&first) = blocks.first() else { return };
+        let mut told = [Block::default(); 4];
+        told[..blocks.len()].copy_from_slice(blocks);
+        let before = std::mem::replace(&mut self.snd.sack_cache, told);
+        if before[0].start == first.start && before[1..] == told[1..] {
+            let start = self.snd.hints.block.or_else(|| self.snd.queue.head());
+            self.snd.hints.block = self.walk(start, first, false, acking);
+            return;
+        }
+        blocks.sort_unstable_by_key(|block| block.start);
+        let mut place = self.snd.queue.head();
+        self.snd.hints.block = None;
+        for &block in &*blocks {
+            place = self.walk(place, block, false, acking).or(place);
+            if block == first {
+                self.snd.hints.block = place;
+            }
+        }
+    }
+
+    /// One walk over what is not sacked, for all blocks that wait.
+    fn walk_holes(&mut self, blocks: &[Block], acking: &mut Acking) {
+        self.snd.batch.add(blocks);
+        if !self.snd.batch.is_due() {
+            return;
+        }
+        let (blocks, count) = self.snd.batch.take();
+        let mut passed = 0;
+        let mut next = self.snd.queue.first_open();
+        for &block in &blocks[..count] {
+            while let Some(id) = next {
+                passed += 1;
+                if self.snd.queue[id].seq >= block.end {
+                    break;
+                }
+                let inside = self.match_to_block(id, block);
+                next = self.snd.queue.next_open(inside.unwrap_or(id));
+                if let Some(inside) = inside {
+                    self.tag_buffer(inside, false, acking);
+                }
+            }
+        }
+        self.work.queue_steps += u64::from(passed);
+        self.snd.batch.walked(passed);
     }
 
     /// The parts of the blocks that the last ACK did not have already.
     fn walk_new(&mut self, blocks: &[Block], acking: &mut Acking) {
-        if self.settings.choices.sack_walk == SackWalk::FromHead {
-            for &block in blocks {
-                self.walk(block.start, block, false, acking);
-            }
-            return;
-        }
         let cache = self.snd.sack_cache;
         for block in blocks {
             let mut start = block.start.max(self.snd.una);
             for known in cache.iter().filter(|known| known.end > known.start) {
                 if known.start > start && known.start < block.end {
-                    self.walk(start, Block { start: block.start, end: known.start }, false, acking);
+                    let place = self.look_up(start);
+                    self.walk(place, Block { start: block.start, end: known.start }, false, acking);
                 }
                 if known.start < block.end && known.end > start {
                     start = start.max(known.end);
                 }
             }
             if start < block.end {
-                self.walk(start, *block, false, acking);
+                let place = self.look_up(start);
+                self.walk(place, *block, false, acking);
             }
         }
         let mut cache = [Block::default(); 4];
@@ -142,15 +209,22 @@ impl Connection {
         duplicates
     }
 
-    /// Marks what lies in a block, from a sequence number on (`tcp_sacktag_walk`).
-    fn walk(&mut self, from: StreamOffset, block: Block, duplicate: bool, acking: &mut Acking) {
-        let mut next = match self.settings.choices.sack_walk {
-            SackWalk::FromHead => self.snd.queue.head(),
-            SackWalk::Index => {
-                self.work.queue_steps += self.snd.queue.depth();
-                self.snd.queue.find(from)
-            }
-        };
+    /// `tcp_sacktag_bsearch`.
+    fn look_up(&mut self, from: StreamOffset) -> Option<SkbId> {
+        self.work.queue_steps += self.snd.queue.depth();
+        self.snd.queue.find(from)
+    }
+
+    /// Marks what lies in a block, from a buffer on (`tcp_sacktag_walk`). Returns the last buffer before the block's end.
+    fn walk(
+        &mut self,
+        from: Option<SkbId>,
+        block: Block,
+        duplicate: bool,
+        acking: &mut Acking,
+    ) -> Option<SkbId> {
+        let mut next = from;
+        let mut passed = None;
         while let Some(id) = next {
             self.work.queue_steps += 1;
             if self.snd.queue[id].seq >= block.end {
@@ -168,7 +242,9 @@ impl Connection {
                 },
             };
             next = self.snd.queue.next(last);
+            passed = Some(last);
         }
+        passed
     }
 
     /// The part of a buffer that lies in a block, cut out in whole segments (`tcp_match_skb_to_sack`).
@@ -216,6 +292,21 @@ impl Connection {
         self.rate_delivered(acking.now, &skb);
         // It has arrived: RACK need not watch it any longer.
         self.snd.queue.leave_time_order(id);
+        if self.settings.choices.sack_walk == SackWalk::Holes {
+            self.fill_hole(id);
+        }
+    }
+
+    /// A buffer is no hole any more. What points at it points at its neighbour.
+    fn fill_hole(&mut self, id: SkbId) {
+        let snd = &mut self.snd;
+        if snd.hints.lost == Some(id) {
+            snd.hints.lost = snd.queue.prev_open(id);
+        }
+        if snd.hints.retransmit == Some(id) {
+            snd.hints.retransmit = snd.queue.next_open(id);
+        }
+        snd.queue.is_no_hole(id);
     }
 
     /// Counts a buffer, or the part of one, that is sacked; what has become of it now (`tcp_sacktag_one`).

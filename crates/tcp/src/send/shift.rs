@@ -7,6 +7,7 @@
 use super::ack::Acking;
 use super::queue::SkbId;
 use super::skb::{Fate, Skb};
+use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::Block;
 
@@ -34,9 +35,10 @@ impl Connection {
         acking: &mut Acking,
     ) -> Merged {
         let skb = self.snd.queue[id];
+        let walks_otherwise = self.settings.choices.sack_walk != SackWalk::Index;
         // With both the original and a retransmission on their way, more is kept of it than "sacked".
         let both = skb.fate.any(Fate::RETRANSMITTED) && !skb.fate.any(Fate::LOST) && !duplicate;
-        if !self.settings.choices.sack_merging || both || skb.end_seq <= self.snd.una {
+        if !self.settings.choices.sack_merging || walks_otherwise || both || skb.end_seq <= self.snd.una {
             return Merged::No;
         }
         let Some(before) = self.snd.queue.prev(id).filter(|&before| self.may_merge(before, &skb)) else {
@@ -108,8 +110,10 @@ impl Connection {
         }
         let is_eaten = len == skb.len();
         if is_eaten {
-            if self.snd.retransmit_hint == Some(id) {
-                self.snd.retransmit_hint = Some(before);
+            let hint = self.snd.hints.retransmit;
+            self.snd.hints.forget(id);
+            if hint == Some(id) {
+                self.snd.hints.retransmit = Some(before);
             }
             if self.snd.highest_sack == Some(id) {
                 self.snd.highest_sack = self.snd.queue.next(id);

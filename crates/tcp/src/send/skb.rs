@@ -65,6 +65,8 @@ pub(crate) struct Skb {
     /// When it was sent last (`skb_mstamp_ns`).
     pub sent_at: Instant,
     pub sent: SentRecord,
+    /// `snd_nxt` when it was sent again last (`ack_seq` of 2.4's `tcp_skb_cb`).
+    pub resent_below: StreamOffset,
     /// Neighbours in the order of sequence numbers and in the order of sending.
     pub(super) next: Option<SkbId>,
     pub(super) prev: Option<SkbId>,
@@ -91,6 +93,7 @@ impl Skb {
                 first_sent: Instant::START,
                 app_limited: false,
             },
+            resent_below: StreamOffset(0),
             next: None,
             prev: None,
             later: None,

@@ -33,7 +33,7 @@ impl Connection {
                 next = self.snd.queue.next(id);
             }
             self.snd.lost_out = 0;
-            self.snd.retransmit_hint = None;
+            (self.snd.hints.retransmit, self.snd.hints.lost) = (None, None);
         }
         if self.snd.prior_ssthresh > 0 {
             self.snd.window.cwnd = self.congestion.undo_cwnd(&self.snd.window);
@@ -47,15 +47,17 @@ impl Connection {
         self.snd.totals.undos += 1;
         // RACK looks again at what it had marked.
         self.snd.rack.advanced = true;
+        self.moderate_bursts(now);
     }
 
     /// Without SACK the state is kept until something above the episode is acknowledged, or late duplicates would
     /// start another (`tcp_is_non_sack_preventing_reopen`; RFC 6582, section 6).
-    fn prevents_reopening(&mut self) -> bool {
+    fn prevents_reopening(&mut self, now: Instant) -> bool {
         if self.snd.una == self.snd.high_seq && self.is_reno() {
             if !self.any_retransmission_out() {
                 self.snd.retrans_stamp = None;
             }
+            self.moderate_bursts(now);
             return true;
         }
         false
@@ -68,7 +70,7 @@ impl Connection {
         } else if self.snd.rack.persist > 0 {
             self.snd.rack.persist -= 1;
         }
-        if self.prevents_reopening() {
+        if self.prevents_reopening(now) {
             return true;
         }
         self.set_ca_state(now, CaState::Open);
@@ -93,7 +95,7 @@ impl Connection {
         }
         self.undo_reduction(now, true);
         self.snd.retransmits = 0;
-        if self.prevents_reopening() {
+        if self.prevents_reopening(now) {
             return true;
         }
         if by_order || self.negotiated.sack {

@@ -1,0 +1,115 @@
+//! SACK blocks of several ACKs put together, where a walk for each would take too long (leith, section 1.1): most blocks
+//! are told again by later ACKs, larger.
+
+use crate::packet::Block;
+use slowpath_model::StreamOffset;
+
+/// Holes that may be looked at for one ACK, on the average. The paper does not say when a walk is put off.
+const HOLES_FOR_AN_ACK: u32 = 64;
+/// Blocks that may wait. With those of one ACK more there is a walk.
+const MOST: usize = 8;
+/// Blocks in one ACK.
+const OF_ONE: usize = 4;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Batch {
+    blocks: [Block; MOST + OF_ONE],
+    count: usize,
+    /// ACKs that they are of.
+    acks: u32,
+    /// Holes that the last walk passed.
+    holes: u32,
+}
+
+impl Batch {
+    /// Takes the blocks of an ACK in.
+    pub fn add(&mut self, blocks: &[Block]) {
+        self.acks += 1;
+        for &block in blocks {
+            self.merge(block);
+        }
+    }
+
+    fn merge(&mut self, mut block: Block) {
+        let mut kept = 0;
+        for at in 0..self.count {
+            let other = self.blocks[at];
+            if other.end < block.start || block.end < other.start {
+                self.blocks[kept] = other;
+                kept += 1;
+            } else {
+                block = Block { start: block.start.min(other.start), end: block.end.max(other.end) };
+            }
+        }
+        // There is room: whoever adds more walks first.
+        if let Some(place) = self.blocks.get_mut(kept) {
+            *place = block;
+            kept += 1;
+        }
+        self.count = kept;
+    }
+
+    /// Whether it is time to walk.
+    pub const fn is_due(&self) -> bool {
+        self.count > MOST || self.acks > self.holes / HOLES_FOR_AN_ACK
+    }
+
+    /// The blocks, in order; none are left.
+    pub fn take(&mut self) -> ([Block; MOST + OF_ONE], usize) {
+        let (mut blocks, count) = (self.blocks, self.count);
+        blocks[..count].sort_unstable_by_key(|block| block.start);
+        (self.count, self.acks) = (0, 0);
+        (blocks, count)
+    }
+
+    /// A walk has passed so many holes.
+    pub const fn walked(&mut self, holes: u32) {
+        self.holes = holes;
+    }
+
+    /// Whether a block that waits has this byte.
+    pub fn covers(&self, seq: StreamOffset) -> bool {
+        self.blocks[..self.count].iter().any(|block| block.start <= seq && seq < block.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(start: i64, end: i64) -> Block {
+        Block { start: StreamOffset(start), end: StreamOffset(end) }
+    }
+
+    #[test]
+    fn blocks_that_touch_are_one() {
+        let mut batch = Batch::default();
+        batch.add(&[block(50, 60), block(10, 20)]);
+        batch.add(&[block(60, 70), block(20, 50)]);
+        batch.add(&[block(90, 95)]);
+        assert!(batch.covers(StreamOffset(69)) && !batch.covers(StreamOffset(70)));
+        let (blocks, count) = batch.take();
+        assert_eq!(blocks[..count], [block(10, 70), block(90, 95)]);
+        assert!(!batch.covers(StreamOffset(69)));
+    }
+
+    #[test]
+    fn a_long_walk_waits_for_as_many_acks_as_it_is_long_and_for_no_more_blocks_than_there_is_room_for() {
+        let mut batch = Batch::default();
+        batch.add(&[block(0, 10)]);
+        assert!(batch.is_due());
+        batch.walked(640);
+        batch.take();
+        let acks = (1..).take_while(|_| {
+            batch.add(&[block(0, 10)]);
+            !batch.is_due()
+        });
+        assert_eq!(acks.count(), 10);
+        batch.take();
+        let single = (0..).take_while(|n| {
+            batch.add(&[block(20 * n, 20 * n + 10)]);
+            !batch.is_due()
+        });
+        assert_eq!(single.count(), MOST);
+    }
+}

@@ -1,0 +1,27 @@
+//! Where searches of the write queue ended, so that the next ones begin there.
+
+use super::queue::SkbId;
+
+/// Buffers that are still in the queue; `None` is its head.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hints {
+    /// Where the next retransmission is looked for (`retransmit_skb_hint`).
+    pub retransmit: Option<SkbId>,
+    /// The last buffer that was counted as lost or not (`lost_skb_hint`).
+    pub lost: Option<SkbId>,
+    /// The last buffer of the last ACK's first block (`fastpath_skb_hint`).
+    pub block: Option<SkbId>,
+    /// The last one that a duplicate was found to be of.
+    pub duplicate: Option<SkbId>,
+}
+
+impl Hints {
+    /// A buffer leaves the queue.
+    pub fn forget(&mut self, id: SkbId) {
+        for hint in [&mut self.retransmit, &mut self.lost, &mut self.block, &mut self.duplicate] {
+            if *hint == Some(id) {
+                *hint = None;
+            }
+        }
+    }
+}

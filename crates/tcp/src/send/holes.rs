@@ -1,0 +1,84 @@
+//! The sent buffers that are not sacked, as a list of their own (leith, section 1.1): what a SACK block can be about, what
+//! can be lost, and what can be sent again. Its length follows the losses, not the window.
+
+use super::queue::SkbId;
+
+/// A buffer's neighbours in the list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    before: Option<SkbId>,
+    after: Option<SkbId>,
+    listed: bool,
+}
+
+/// The list, in the order of sequence numbers. Links lie beside the slab of buffers, at the same places.
+#[derive(Debug, Default)]
+pub(super) struct Holes {
+    links: Vec<Link>,
+    head: Option<SkbId>,
+    tail: Option<SkbId>,
+}
+
+impl Holes {
+    pub const fn first(&self) -> Option<SkbId> {
+        self.head
+    }
+
+    pub fn after(&self, id: SkbId) -> Option<SkbId> {
+        self.link(id).after
+    }
+
+    pub fn before(&self, id: SkbId) -> Option<SkbId> {
+        self.link(id).before
+    }
+
+    pub fn has(&self, id: SkbId) -> bool {
+        self.link(id).listed
+    }
+
+    fn link(&self, id: SkbId) -> Link {
+        self.links.get(id.place()).copied().unwrap_or_default()
+    }
+
+    fn at(&mut self, id: SkbId) -> &mut Link {
+        let place = id.place();
+        if place >= self.links.len() {
+            self.links.resize(place + 1, Link::default());
+        }
+        &mut self.links[place]
+    }
+
+    /// Appends the buffer that was sent last.
+    pub fn append(&mut self, id: SkbId) {
+        self.insert(self.tail, id);
+    }
+
+    /// Puts a buffer behind one that is listed; behind nothing is in front of all.
+    pub fn insert(&mut self, before: Option<SkbId>, id: SkbId) {
+        let after = match before {
+            Some(before) => self.at(before).after.replace(id),
+            None => self.head.replace(id),
+        };
+        match after {
+            Some(after) => self.at(after).before = Some(id),
+            None => self.tail = Some(id),
+        }
+        *self.at(id) = Link { before, after, listed: true };
+    }
+
+    /// Takes a buffer out, if it is listed: it is sacked, or acknowledged.
+    pub fn remove(&mut self, id: SkbId) {
+        let link = std::mem::take(self.at(id));
+        if !link.listed {
+            return;
+        }
+        match link.before {
+            Some(before) => self.at(before).after = link.after,
+            None => self.head = link.after,
+        }
+        match link.after {
+            Some(after) => self.at(after).before = link.before,
+            None => self.tail = link.before,
+        }
+    }
+}
