@@ -77,6 +77,8 @@ pub(crate) struct Acking {
     /// Segments that the ACK's super-packet stands for, for counting duplicates.
     pub duplicates: u32,
     pub prior_una: StreamOffset,
+    /// Where the highest segment ended that was sacked before this ACK.
+    pub prior_highest: StreamOffset,
     pub prior_in_flight: u32,
     pub prior_sacked: u32,
     /// Segments delivered before this ACK, and lost before it.
@@ -95,6 +97,7 @@ impl Connection {
         let mut acking = Acking {
             now,
             prior_una: snd.una,
+            prior_highest: snd.highest_sack_seq(),
             prior_sacked: snd.sacked_out,
             prior_delivered: snd.delivered,
             prior_lost: snd.lost,
@@ -102,7 +105,6 @@ impl Connection {
             duplicates: packet.segments(),
             ..Acking::default()
         };
-        let prior_highest = snd.highest_sack_seq();
         let prior_packets = snd.packets_out;
         if ack < snd.una {
             return self.old_ack(packet, acking);
@@ -133,7 +135,7 @@ impl Connection {
             self.ack_of_nothing(packet, acking);
             return AckResult::Valid;
         }
-        self.clean_queue(&mut acking, prior_highest);
+        self.clean_queue(&mut acking);
         self.update_reordering_window();
         self.process_probe_ack(ack, acking.flags, now);
         let mut retransmit = Retransmit::Nothing;
@@ -245,7 +247,7 @@ impl Connection {
     }
 
     /// `tcp_clean_rtx_queue`: forgets what is acknowledged, and measures.
-    fn clean_queue(&mut self, acking: &mut Acking, prior_highest: StreamOffset) {
+    fn clean_queue(&mut self, acking: &mut Acking) {
         let mut sent = Sent::default();
         while let Some(id) = self.snd.queue.head() {
             if !self.acknowledge_head(id, acking, &mut sent) {
@@ -268,7 +270,7 @@ impl Connection {
         if acking.flags.any(AckFlags::ACKED) {
             acking.flags.set(AckFlags::SET_XMIT_TIMER);
             self.note_mtu_probe_arrived(acking.now);
-            self.after_progress(acking, &sent, prior_highest);
+            self.after_progress(acking, &sent);
         } else if let (Some(head), true, Some(rtt)) = (head, measured, sacked_rtt)
             && rtt > micros_since(acking.now, head.sent_at)
         {
@@ -426,7 +428,7 @@ impl Connection {
     }
 
     /// Progress was made: what it says of reordering.
-    fn after_progress(&mut self, acking: &mut Acking, sent: &Sent, prior_highest: StreamOffset) {
+    fn after_progress(&mut self, acking: &mut Acking, sent: &Sent) {
         if self.is_reno() {
             self.remove_reno_sacks(acking.acked_segments);
             // Without SACK, progress after a retransmission may be due to it.
@@ -435,7 +437,7 @@ impl Connection {
             }
         } else if let Some(seq) = acking.reordered
             && !sent.is_empty()
-            && seq < prior_highest
+            && seq < acking.prior_highest
         {
             // A hole that was never retransmitted has filled: the path reorders.
             self.note_reordering(seq);

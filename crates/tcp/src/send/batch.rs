@@ -17,7 +17,7 @@ pub(crate) struct Batch {
     count: usize,
     /// ACKs that they are of.
     acks: u32,
-    /// Holes that the last walk passed.
+    /// Holes that the last walk left.
     holes: u32,
 }
 
@@ -62,7 +62,7 @@ impl Batch {
         (blocks, count)
     }
 
-    /// A walk has passed so many holes.
+    /// A walk has left so many holes.
     pub const fn walked(&mut self, holes: u32) {
         self.holes = holes;
     }

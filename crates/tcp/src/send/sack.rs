@@ -93,23 +93,23 @@ impl Connection {
             return;
         }
         let (blocks, count) = self.snd.batch.take();
-        let mut passed = 0;
+        let mut left = 0;
         let mut next = self.snd.queue.first_open();
         for &block in &blocks[..count] {
             while let Some(id) = next {
-                passed += 1;
+                self.work.queue_steps += 1;
                 if self.snd.queue[id].seq >= block.end {
                     break;
                 }
                 let inside = self.match_to_block(id, block);
                 next = self.snd.queue.next_open(inside.unwrap_or(id));
-                if let Some(inside) = inside {
-                    self.tag_buffer(inside, false, acking);
+                match inside {
+                    Some(inside) => self.tag_buffer(inside, false, acking),
+                    None => left += 1,
                 }
             }
         }
-        self.work.queue_steps += u64::from(passed);
-        self.snd.batch.walked(passed);
+        self.snd.batch.walked(left);
     }
 
     /// The parts of the blocks that the last ACK did not have already.
@@ -367,7 +367,7 @@ impl Connection {
 
     /// A segment sent once was sacked: what that says of the order of arrival, and a round trip.
     fn note_first_delivery(&mut self, skb: &Skb, acking: &mut Acking) {
-        if skb.seq < self.snd.highest_sack_seq() {
+        if skb.seq < acking.prior_highest {
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
         }
         if skb.end_seq <= self.snd.high_seq {

@@ -1,0 +1,4 @@
+//! What a sender does for an ACK with SACK blocks.
+
+mod agree;
+mod script;

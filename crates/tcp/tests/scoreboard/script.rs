@@ -1,0 +1,164 @@
+//! A sender with a window of segments out, and a receiver that is only its SACK blocks: what a sender does for each ACK, and
+//! nothing beside.
+
+use slowpath_model::{Flags, Instant, StreamOffset};
+use slowpath_tcp::choices::SackWalk;
+use slowpath_tcp::packet::{Block, Options, Sack, SynOptions};
+use slowpath_tcp::socket::options::SocketOptions;
+use slowpath_tcp::sysctl::BufferSizes;
+use slowpath_tcp::{Choices, Connection, Packet, Settings, Sysctls, WriteFlags};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const MSS: u32 = 1460;
+/// Between two ACKs: 1500 bytes at 1 Gbit/s.
+const APART: Duration = Duration::from_micros(12);
+
+/// A sender of one kernel or another, by how it walks.
+pub fn choices(walk: SackWalk) -> Choices {
+    let kernel = if walk == SackWalk::Index { Choices::LINUX_6_18 } else { Choices::LINUX_2_4_17 };
+    Choices { sack_walk: walk, super_packets: false, ..kernel }
+}
+
+/// What has arrived, of segments counted from the first.
+pub struct Receiver {
+    /// The next that is expected.
+    next: u32,
+    /// What lies beyond, the newest first (RFC 2018, section 4).
+    blocks: VecDeque<(u32, u32)>,
+}
+
+impl Receiver {
+    /// A segment arrives. Only the blocks beside it change, so that this takes as long as there are blocks at most.
+    fn take(&mut self, segment: u32) {
+        let (mut start, mut end) = (segment, segment + 1);
+        if let Some(at) = self.blocks.iter().position(|&(_, end)| end == segment) {
+            start = self.blocks.remove(at).expect("it was found").0;
+        }
+        if let Some(at) = self.blocks.iter().position(|&(start, _)| start == end) {
+            end = self.blocks.remove(at).expect("it was found").1;
+        }
+        if start <= self.next {
+            self.next = self.next.max(end);
+        } else {
+            self.blocks.push_front((start, end));
+        }
+    }
+}
+
+pub struct Script {
+    pub sender: Connection,
+    pub receiver: Receiver,
+    pub now: Instant,
+    /// Segments sent, in order, that have not arrived.
+    pub wire: VecDeque<u32>,
+}
+
+fn seq(segment: u32) -> StreamOffset {
+    StreamOffset(1 + i64::from(segment) * i64::from(MSS))
+}
+
+impl Script {
+    /// A sender that has just got a window of so many segments out.
+    pub fn new(choices: Choices, window: u32) -> Self {
+        let buffers = BufferSizes { min: 4096, default: 1 << 30, max: 1 << 30 };
+        let mut sysctls = Sysctls { tcp_wmem: buffers, tcp_timestamps: 0, ..Sysctls::LINUX_6_18 };
+        sysctls.tcp_slow_start_after_idle = false;
+        let settings = Settings {
+            choices,
+            sysctls,
+            mtu: 1500,
+            ip_header: 20,
+            gso_max: (65_535, 65_215),
+            route: Default::default(),
+        };
+        let start = Instant::START;
+        let mut script = Self {
+            sender: Connection::connect(Arc::new(settings), SocketOptions::default(), start),
+            receiver: Receiver { next: 0, blocks: VecDeque::new() },
+            now: start + Duration::from_millis(100),
+            wire: VecDeque::new(),
+        };
+        script.open();
+        script.grow(window);
+        script
+    }
+
+    fn open(&mut self) {
+        self.sender.poll_transmit();
+        let offer = SynOptions {
+            mss: Some(MSS as u16),
+            window_scale: Some(14),
+            sack_permitted: true,
+            fast_open: None,
+        };
+        let answer = Packet {
+            ack: StreamOffset(1),
+            window: 65_535,
+            options: Options::Syn(offer),
+            ..Packet::new(Flags::SYN.with(Flags::ACK), StreamOffset(0), 0)
+        };
+        self.sender.handle_packet(self.now, &answer);
+    }
+
+    /// Slow start until the window is open, and a window full of data that was sent once.
+    fn grow(&mut self, window: u32) {
+        let mut asked = 0;
+        loop {
+            let cwnd = self.sender.info(self.now).snd_cwnd;
+            let goal = if cwnd >= window { window } else { cwnd };
+            self.now = self.now + Duration::from_millis(100);
+            while asked < self.receiver.next + goal {
+                let wrote = self.sender.write(self.now, MSS, WriteFlags::default()).expect("there is room");
+                assert_eq!(wrote, MSS);
+                asked += 1;
+            }
+            self.collect();
+            if cwnd >= window {
+                return;
+            }
+            self.now = self.now + Duration::from_millis(100);
+            while let Some(segment) = self.wire.pop_front() {
+                self.receiver.take(segment);
+                let ack = self.ack(0);
+                self.sender.handle_packet(self.now, &ack);
+            }
+            self.collect();
+        }
+    }
+
+    /// What the sender has put out since is on its way.
+    pub fn collect(&mut self) {
+        while let Some(packet) = self.sender.poll_transmit() {
+            if packet.len > 0 {
+                let segment = (packet.seq.0 - 1) / i64::from(MSS);
+                self.wire.push_back(segment as u32);
+            }
+        }
+    }
+
+    /// The receiver's ACK, with so many blocks at most.
+    fn ack(&self, most: usize) -> Packet {
+        let ack = seq(self.receiver.next);
+        let mut sack = Sack::default();
+        for &(start, end) in self.receiver.blocks.iter().take(most) {
+            sack.push(ack, Block { start: seq(start), end: seq(end) });
+        }
+        let options = if sack.is_empty() { Options::None } else { Options::Sack(sack) };
+        Packet { ack, window: 65_535, options, ..Packet::new(Flags::ACK, StreamOffset(1), 0) }
+    }
+
+    /// The next segment on the wire arrives; the ACK for it.
+    pub fn arrive(&mut self) -> Option<Packet> {
+        let segment = self.wire.pop_front()?;
+        self.now = self.now + APART;
+        self.receiver.take(segment);
+        Some(self.ack(3))
+    }
+
+    /// Whether all that was sent has arrived.
+    pub fn is_complete(&self, window: u32) -> bool {
+        self.receiver.blocks.is_empty() && self.wire.is_empty() && self.receiver.next >= window
+    }
+}
