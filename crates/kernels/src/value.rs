@@ -5,9 +5,9 @@ use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardRto, InitialWindow,
-    LossDetection, MetricsCache, Prequeue, PriorThreshold, ReceiveTuning, Reneging, SackWalk, SendTuning, TimestampClock,
-    WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
+    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardRto,
+    InitialWindow, LossDetection, MetricsCache, Prequeue, PriorThreshold, ReceiveTuning, Reneging, SackWalk,
+    SendTuning, TimestampClock, WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;

@@ -96,8 +96,9 @@ impl Connection {
     /// again (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let received = self.snd.highest_sack_seq();
-        let may_be =
-            self.snd.retrans_out > 0 && received > self.snd.resent_low && self.snd.ca_state == CaState::Recovery;
+        let may_be = self.snd.retrans_out > 0
+            && received > self.snd.resent_low
+            && self.snd.ca_state == CaState::Recovery;
         if !may_be {
             return;
         }

@@ -208,7 +208,7 @@ impl Connection {
     }
 
     /// The threshold that an undo would restore.
-    fn prior_threshold(&self) -> u32 {
+    pub(super) fn prior_threshold(&self) -> u32 {
         let usual = self.snd.current_ssthresh();
         match self.settings.choices.prior_threshold {
             PriorThreshold::Exact if !self.snd.in_reduction() => usual.max(self.snd.window.cwnd),

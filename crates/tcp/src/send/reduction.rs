@@ -107,7 +107,9 @@ impl Connection {
 
     /// `tcp_enter_cwr`: the window comes down though nothing is lost.
     pub(crate) fn enter_cwr(&mut self, now: Instant) {
-        self.snd.prior_ssthresh = 0;
+        // What a recovery that begins meanwhile would be undone to.
+        let prior = if self.settings.choices.undo_again { self.prior_threshold() } else { 0 };
+        self.snd.prior_ssthresh = prior;
         if self.snd.ca_state < CaState::Cwr {
             self.snd.undo = None;
             self.begin_reduction(now);

@@ -173,7 +173,8 @@ impl Connection {
         }
         let head = self.snd.queue.head();
         let most = self.tso_segments(self.current_mss());
-        let hint = self.snd.hints.retransmit.filter(|_| self.settings.choices.sack_walk != SackWalk::FromHead);
+        let hint =
+            self.snd.hints.retransmit.filter(|_| self.settings.choices.sack_walk != SackWalk::FromHead);
         let mut next = hint.or_else(|| self.snd.queue.first_open());
         let mut hole_seen = false;
         let mut rearm = false;

@@ -1,4 +1,5 @@
 //! What a sender does for an ACK with SACK blocks.
 
 mod agree;
+mod recovery;
 mod script;

@@ -27,12 +27,20 @@ pub struct Receiver {
     next: u32,
     /// What lies beyond, the newest first (RFC 2018, section 4).
     blocks: VecDeque<(u32, u32)>,
+    /// What arrived last, if it had arrived before (RFC 2883).
+    duplicate: Option<u32>,
 }
 
 impl Receiver {
     /// A segment arrives. Only the blocks beside it change, so that this takes as long as there are blocks at most.
     fn take(&mut self, segment: u32) {
         let (mut start, mut end) = (segment, segment + 1);
+        let has =
+            segment < self.next || self.blocks.iter().any(|&(from, to)| from <= segment && segment < to);
+        self.duplicate = has.then_some(segment);
+        if has {
+            return;
+        }
         if let Some(at) = self.blocks.iter().position(|&(_, end)| end == segment) {
             start = self.blocks.remove(at).expect("it was found").0;
         }
@@ -76,7 +84,7 @@ impl Script {
         let start = Instant::START;
         let mut script = Self {
             sender: Connection::connect(Arc::new(settings), SocketOptions::default(), start),
-            receiver: Receiver { next: 0, blocks: VecDeque::new() },
+            receiver: Receiver { next: 0, blocks: VecDeque::new(), duplicate: None },
             now: start + Duration::from_millis(100),
             wire: VecDeque::new(),
         };
@@ -102,6 +110,15 @@ impl Script {
         self.sender.handle_packet(self.now, &answer);
     }
 
+    /// The application writes so many segments.
+    pub fn write(&mut self, segments: u32) {
+        for _ in 0..segments {
+            let wrote = self.sender.write(self.now, MSS, WriteFlags::default()).expect("there is room");
+            assert_eq!(wrote, MSS);
+        }
+        self.collect();
+    }
+
     /// Slow start until the window is open, and a window full of data that was sent once.
     fn grow(&mut self, window: u32) {
         let mut asked = 0;
@@ -109,12 +126,8 @@ impl Script {
             let cwnd = self.sender.info(self.now).snd_cwnd;
             let goal = if cwnd >= window { window } else { cwnd };
             self.now = self.now + Duration::from_millis(100);
-            while asked < self.receiver.next + goal {
-                let wrote = self.sender.write(self.now, MSS, WriteFlags::default()).expect("there is room");
-                assert_eq!(wrote, MSS);
-                asked += 1;
-            }
-            self.collect();
+            self.write(self.receiver.next + goal - asked);
+            asked = self.receiver.next + goal;
             if cwnd >= window {
                 return;
             }
@@ -142,7 +155,8 @@ impl Script {
     fn ack(&self, most: usize) -> Packet {
         let ack = seq(self.receiver.next);
         let mut sack = Sack::default();
-        for &(start, end) in self.receiver.blocks.iter().take(most) {
+        let duplicate = self.receiver.duplicate.map(|segment| (segment, segment + 1));
+        for (start, end) in duplicate.into_iter().chain(self.receiver.blocks.iter().copied()).take(most) {
             sack.push(ack, Block { start: seq(start), end: seq(end) });
         }
         let options = if sack.is_empty() { Options::None } else { Options::Sack(sack) };
@@ -155,6 +169,38 @@ impl Script {
         self.now = self.now + APART;
         self.receiver.take(segment);
         Some(self.ack(3))
+    }
+
+    /// So many segments arrive, as far as there are, and their ACKs.
+    pub fn run(&mut self, segments: usize) {
+        for _ in 0..segments {
+            let Some(ack) = self.arrive() else { return };
+            self.answer(&ack);
+        }
+    }
+
+    /// An ACK reaches the sender.
+    pub fn answer(&mut self, ack: &Packet) {
+        self.sender.handle_packet(self.now, ack);
+        self.collect();
+    }
+
+    /// The host's own queue has no room for the last that was sent.
+    pub fn drop_locally(&mut self) {
+        let Some(last) = self.wire.pop_back() else { return };
+        let packet = Packet::new(Flags::ACK, seq(last), MSS);
+        self.sender.handle_local_drop(self.now, &packet);
+        self.collect();
+    }
+
+    /// The first segment that the receiver misses.
+    pub const fn first_missing(&self) -> u32 {
+        self.receiver.next
+    }
+
+    /// The receiver has no memory left: all beyond the first hole is gone.
+    pub fn renege(&mut self) {
+        self.receiver.blocks.clear();
     }
 
     /// Whether all that was sent has arrived.
