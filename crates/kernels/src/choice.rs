@@ -380,6 +380,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         SENDER,
+        "partial-undo",
+        tcp.partial_undo,
+        "what is taken back when a hole is filled by what was only late, while others are open",
+        "net/ipv4/tcp_input.c: tcp_try_undo_partial, cwnd alone until 3.11, all since 3.12"
+    ),
+    choice!(
+        SENDER,
         "undo-again",
         tcp.undo_again,
         "whether a recovery that begins within a reduction can be undone like another",

@@ -64,6 +64,16 @@ pub enum PriorThreshold {
     Exact,
 }
 
+/// What is taken back when a hole is filled by what was only late, while others are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialUndo {
+    /// The window, for the time being: the recovery goes on, and comes to its end with the threshold that an undo restores
+    /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`, 2.4 to 3.11).
+    Window,
+    /// All, and the recovery is over, once nothing that was sent again is out (`tcp_try_undo_partial`, since 3.12).
+    All,
+}
+
 /// What a sender makes of a receiver that no longer has what it sacked (RFC 2018, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reneging {
@@ -351,6 +361,8 @@ pub struct Choices {
     pub reduction_cap: bool,
     /// The threshold that an undo restores.
     pub prior_threshold: PriorThreshold,
+    /// What is taken back when a hole is filled by what was only late.
+    pub partial_undo: PartialUndo,
     /// Whether a recovery that begins while the window is being reduced already can be undone like another
     /// (`tcp_enter_recovery` of no kernel; leith, section 1.4).
     pub undo_again: bool,
@@ -416,6 +428,7 @@ impl Choices {
         burst_moderation: BurstModeration::No,
         reduction_cap: false,
         prior_threshold: PriorThreshold::ThreeQuarters,
+        partial_undo: PartialUndo::All,
         undo_again: false,
         reneging: Reneging::Wait,
         super_packets: true,
@@ -459,6 +472,7 @@ impl Choices {
         burst_moderation: BurstModeration::InFlight,
         reduction_cap: true,
         prior_threshold: PriorThreshold::ThreeQuarters,
+        partial_undo: PartialUndo::Window,
         undo_again: false,
         reneging: Reneging::AsTimeout,
         super_packets: true,

@@ -173,6 +173,7 @@ impl Sysctls {
         somaxconn: 128,
         tcp_ecn: 0,
         tcp_fastopen: 0,
+        tcp_max_reordering: 127,
         tcp_recovery: 0,
         tcp_frto: 0,
         tcp_early_retrans: 0,

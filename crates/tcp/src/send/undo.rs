@@ -1,6 +1,7 @@
 //! Reductions that turn out to have been needless (`tcp_try_undo_*`, tcp_input.c, 6.18).
 
 use super::skb::Fate;
+use crate::choices::PartialUndo;
 use crate::congestion::CaState;
 use crate::connection::{Connection, State};
 use slowpath_model::{Instant, StreamOffset};
@@ -35,19 +36,23 @@ impl Connection {
             self.snd.lost_out = 0;
             (self.snd.hints.retransmit, self.snd.hints.lost) = (None, None);
         }
-        if self.snd.prior_ssthresh > 0 {
-            self.snd.window.cwnd = self.congestion.undo_cwnd(&self.snd.window);
-            if self.snd.prior_ssthresh > self.snd.window.ssthresh {
-                self.snd.window.ssthresh = self.snd.prior_ssthresh;
-                self.snd.queue_cwr = false;
-            }
+        self.undo_window(now);
+        if self.snd.prior_ssthresh > self.snd.window.ssthresh {
+            self.snd.window.ssthresh = self.snd.prior_ssthresh;
+            self.snd.queue_cwr = false;
         }
-        self.snd.cwnd_stamp = now;
         self.snd.undo = None;
         self.snd.totals.undos += 1;
         // RACK looks again at what it had marked.
         self.snd.rack.advanced = true;
         self.moderate_bursts(now);
+    }
+
+    fn undo_window(&mut self, now: Instant) {
+        if self.snd.prior_ssthresh > 0 {
+            self.snd.window.cwnd = self.congestion.undo_cwnd(&self.snd.window);
+        }
+        self.snd.cwnd_stamp = now;
     }
 
     /// Without SACK the state is kept until something above the episode is acknowledged, or late duplicates would
@@ -112,6 +117,14 @@ impl Connection {
             return false;
         }
         self.note_reordering(prior_una);
+        if self.settings.choices.partial_undo == PartialUndo::Window {
+            if self.snd.retrans_out == 0 {
+                self.snd.retrans_stamp = None;
+            }
+            self.undo_window(now);
+            self.moderate_bursts(now);
+            return true;
+        }
         if self.snd.retrans_out > 0 {
             return true;
         }

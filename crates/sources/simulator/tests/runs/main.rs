@@ -6,6 +6,7 @@ mod busy_poll;
 mod drained;
 mod gives_way;
 mod in_turn;
+mod leith;
 mod local_queue;
 mod remembered;
 mod run;

@@ -1,0 +1,54 @@
+//! What leith's changes to the sender of 2.4 do on the paper's paths (figures 1 to 8).
+
+use slowpath_simulator::report::HostReport;
+use slowpath_simulator::{Nobody, Simulation};
+
+/// A scenario of the paper for so many seconds, with some of the sender's choices made otherwise: Mbit/s, and what the sender's
+/// host says.
+fn played(name: &str, seconds: u32, choices: &[&str]) -> (f64, HostReport) {
+    let file = format!("{}/../../../scenarios/leith/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&file).expect("it is in the repository");
+    let choices = choices.iter().map(|choice| format!("hosts.sender.kernel.{choice}"));
+    let sets = choices.chain([format!("duration={seconds}s")]);
+    let sets: Vec<_> = sets.map(|set| set.parse().expect("KEY=VALUE")).collect();
+    let scenario = slowpath_scenario::check(&file, &text, &sets, None).expect("it is one").scenario;
+    let mut simulation = Simulation::new(&scenario);
+    simulation.run(&mut Nobody);
+    let rate = simulation.total(0).bytes.get() as f64 * 8.0 / f64::from(seconds) / 1e6;
+    (rate, simulation.host_reports().swap_remove(0))
+}
+
+/// Figure 1: a walk from the head for each block takes the CPU for longer than ACKs are apart, the backlog fills up and throws
+/// away all until it is empty.
+#[test]
+fn a_walk_for_each_block_ends_in_the_throttle() {
+    let (walked, old) = played("sack", 15, &[]);
+    let (found, new) = played("sack", 15, &["sack-walk=holes"]);
+    assert!(old.softirq.throttled > 0 && old.softirq.backlog_dropped > 1000, "{:?}", old.softirq);
+    assert_eq!((new.softirq.throttled, new.softirq.backlog_dropped), (0, 0));
+    assert!(found > 10.0 * walked, "{found} and {walked} Mbit/s");
+}
+
+/// Section 1.2: without the throttle, and with the walk, ACKs are dropped all the same.
+#[test]
+fn without_the_throttle_the_walk_is_still_too_slow() {
+    let (_, report) = played("sack", 15, &["throttle=none"]);
+    assert_eq!(report.softirq.throttled, 0);
+    assert!(report.softirq.backlog_dropped > 1000, "{:?}", report.softirq);
+}
+
+/// Figures 3 and 8: where an undo restores three quarters of the window, each packet that was overtaken costs a quarter.
+#[test]
+fn an_exact_undo_keeps_the_window_where_packets_overtake_each_other() {
+    let (exact, _) = played("dublin-slac", 30, &[]);
+    let (three_quarters, _) = played("dublin-slac", 30, &["prior-threshold=three-quarters"]);
+    assert!(exact > 1.1 * three_quarters, "{exact} and {three_quarters} Mbit/s");
+}
+
+/// Figures 4 and 8: a window that is cut to what is in flight has to be built up again.
+#[test]
+fn the_cap_on_the_window_costs_more_than_the_loss() {
+    let (free, _) = played("dublin-slac", 30, &[]);
+    let (capped, _) = played("dublin-slac", 30, &["reduction-cap=yes"]);
+    assert!(free > 1.3 * capped, "{free} and {capped} Mbit/s");
+}
