@@ -9,6 +9,7 @@
 //! `cargo bench -p slowpath-tcp --bench sack`
 
 #[path = "../tests/scoreboard/script.rs"]
+#[expect(dead_code, reason = "tests do more with it")]
 mod script;
 
 use script::{Script, choices};
