@@ -1,0 +1,176 @@
+//! Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems: how large windows should be on a
+//! path of a gigabit and 40 ms, and what becomes of a buffer's size in Linux 2.2 and 2.4.
+//!
+//! - `claims`: what the paper says, and whether it is so here.
+
+mod claims;
+
+use crate::Case;
+use crate::figure::{Axis, Figure, Series};
+use crate::measure::{Measured, spread};
+use crate::report::{Cell, Judged, Report, Table};
+use slowpath_scenario::{Cost, CostTable, machines::machine};
+
+const FILE: &str = "scenarios/ubik/geant.toml";
+const TEXT: &str = include_str!("../../../scenarios/ubik/geant.toml");
+
+/// Both PCs without the path between them.
+const BACK_TO_BACK: &str = "back to back";
+
+/// Windows in MB, as tables I and II count them, and the rates in Mbit/s.
+const TABLE_I: [(u32, f64); 4] = [(1, 135.0), (2, 230.0), (4, 153.0), (8, 115.0)];
+const TABLE_II: [(u32, f64); 5] = [(1, 138.0), (2, 244.0), (4, 357.0), (8, 262.0), (16, 149.0)];
+
+/// The lengths of the sender's queue: 2.4's own, that of table II, and one that is longer than any window.
+const QUEUES: [u32; 3] = [100, 1000, 20_000];
+
+/// All experiments with a window: queue and window.
+fn grid() -> impl Iterator<Item = (u32, u32)> {
+    QUEUES.into_iter().flat_map(|queue| TABLE_II.map(|(window, _)| (queue, window)))
+}
+
+/// The paper's experiments.
+pub fn cases() -> Vec<Case> {
+    let case = |name: String, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
+    let near = case(BACK_TO_BACK.to_owned(), vec!["path.delay=50us".to_owned()]);
+    std::iter::once(near)
+        .chain(grid().map(|(queue, window)| {
+            let bytes = u64::from(window) << 20;
+            let sets = vec![
+                // Doubled, and a quarter kept back.
+                format!("flows.receiver.socket.SO_RCVBUF={}B", (bytes * 2).div_ceil(3)),
+                format!("flows.sender.socket.SO_SNDBUF={bytes}B"),
+                format!("hosts.sender.kernel.txqueuelen={queue}"),
+            ];
+            case(format!("{window} MB, txqueuelen {queue}"), sets)
+        }))
+        .collect()
+}
+
+/// What came of the experiments.
+struct Results<'r> {
+    runs: &'r [Vec<Measured>],
+}
+
+impl Results<'_> {
+    /// The least, the median and the most of a figure of an experiment; not numbers where it was not run.
+    fn of(&self, queue: u32, window: u32, of: impl Fn(&Measured) -> f64) -> [f64; 3] {
+        let at = grid().position(|point| point == (queue, window));
+        at.and_then(|at| self.runs.get(at + 1)).map_or([f64::NAN; 3], |runs| spread(runs, of))
+    }
+
+    /// The rate in Mbit/s.
+    fn rate(&self, queue: u32, window: u32) -> [f64; 3] {
+        self.of(queue, window, rate)
+    }
+
+    fn back_to_back(&self) -> [f64; 3] {
+        self.runs.first().map_or([f64::NAN; 3], |runs| spread(runs, rate))
+    }
+
+    /// The window with the highest median.
+    fn best(&self, queue: u32, windows: &[(u32, f64)]) -> u32 {
+        let median = |(window, _): &&(u32, f64)| self.rate(queue, *window)[1];
+        windows.iter().max_by(|one, other| median(one).total_cmp(&median(other))).map_or(0, |best| best.0)
+    }
+}
+
+fn rate(run: &Measured) -> f64 {
+    run.read as f64 * 8.0 / run.seconds / 1e6
+}
+
+/// The paper's tables and claims beside what was measured in the runs of each case.
+pub fn report(runs: &[Vec<Measured>]) -> Report {
+    let results = Results { runs };
+    Report {
+        schema: "slowpath/paper/1",
+        paper: "ubik",
+        title: "Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems",
+        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
+        tables: vec![
+            baselines(&results),
+            over_geant(
+                "Table I",
+                "iperf over 40 ms with 2.4's txqueuelen of 100",
+                &results,
+                QUEUES[0],
+                &TABLE_I,
+            ),
+            over_geant("Table II", "the same with a txqueuelen of 1000", &results, QUEUES[1], &TABLE_II),
+        ],
+        figures: vec![over_windows(&results)],
+        claims: claims::of(&results),
+        runs: cases().iter().map(|case| (case.name.clone(), case.command())).collect(),
+    }
+}
+
+fn over_geant(
+    name: &'static str,
+    about: &'static str,
+    results: &Results<'_>,
+    queue: u32,
+    rows: &[(u32, f64)],
+) -> Table {
+    let cells = rows.iter().map(|(window, published)| {
+        let ours = results.rate(queue, *window);
+        Cell::new(format!("{window} MB"), "throughput, Mbit/s", *published, ours, Judged::Share)
+    });
+    Table { name, about, cells: cells.collect() }
+}
+
+/// What was measured of the PCs without the path. Datagrams are not simulated: what they come to is added up from the
+/// machine's costs.
+fn baselines(results: &Results<'_>) -> Table {
+    let table = machine("ubik-pc").expect("it is one of the machines");
+    let [woken, busy] = datagrams(&table);
+    let cells = vec![
+        Cell::new("TCP back to back", "Mbit/s", 531.0, results.back_to_back(), Judged::Fitted),
+        Cell::new("UDP without loss", "Mbit/s", 340.0, [woken; 3], Judged::Share),
+        Cell::new("UDP at most", "Mbit/s", 457.0, [busy; 3], Judged::Share),
+    ];
+    let about = "the PCs themselves; UDP by the machine's costs";
+    Table { name: "Section V", about, cells }
+}
+
+/// The rates in Mbit/s at which a PC takes datagrams of 1500 bytes: each with an interrupt of its own, to a reader that is
+/// woken for it, and to one that has fallen behind and finds the next already there.
+fn datagrams(table: &CostTable) -> [f64; 2] {
+    const PACKET: u64 = 1500;
+    const HEADERS: u64 = 28;
+    let arrives = [table.interrupt, table.softirq, table.driver_receive, table.ip_receive, table.tcp_receive];
+    let read = table.system_call.plus(table.copy_byte.times(PACKET - HEADERS));
+    let busy = arrives.into_iter().fold(read, Cost::plus);
+    let woken = busy.plus(table.wake_up).plus(table.context_switch);
+    [woken, busy].map(|cost| PACKET as f64 * 8.0 / cost.duration().as_secs_f64() / 1e6)
+}
+
+fn over_windows(results: &Results<'_>) -> Figure {
+    let ours = |name, queue, windows: &[(u32, f64)]| {
+        Series::of_runs(
+            name,
+            windows.iter().map(|(window, _)| (f64::from(*window), results.rate(queue, *window))),
+        )
+    };
+    let published = |name, windows: &[(u32, f64)]| {
+        Series::of_runs(name, windows.iter().map(|(window, rate)| (f64::from(*window), [*rate; 3])))
+    };
+    let series = vec![
+        ours("txqueuelen 100", QUEUES[0], &TABLE_I),
+        ours("txqueuelen 1000", QUEUES[1], &TABLE_II),
+        published("table I", &TABLE_I),
+        published("table II", &TABLE_II),
+    ];
+    Figure {
+        name: "Tables I and II",
+        about: "throughput over the window, measured and simulated",
+        x: Axis::logarithmic("window", "MB"),
+        y: Axis::linear("throughput", "Mbit/s"),
+        series,
+        says: "the most is reached with 2 MB, with a longer queue with 4 MB",
+        seen: format!(
+            "the most with {} MB, and with {} MB",
+            results.best(QUEUES[0], &TABLE_I),
+            results.best(QUEUES[1], &TABLE_II)
+        ),
+    }
+}
