@@ -101,3 +101,16 @@ fn buffers_that_make_no_sense_are_refused() {
         assert!(err.contains(why), "{rest:?}: {err}");
     }
 }
+
+/// What the handbook shows of it was printed by it.
+#[test]
+fn the_handbooks_excerpt_is_what_is_printed() {
+    let page = include_str!("../../../../docs/src/ubik.md");
+    let (_, block) = page.split_once("```console\n$ slowpath ").expect("an excerpt");
+    let (command, shown) = block.split_once('\n').expect("a command and what it prints");
+    let (shown, _) = shown.split_once("…\n").expect("it ends with what is left out");
+    let folder = Captures::new();
+    let (code, out, err) = told(&run(&folder, &command.split(' ').collect::<Vec<_>>()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with(shown), "{out}");
+}
