@@ -187,3 +187,48 @@ fn windows_are_told_as_it_says() {
         assert!(near.contains(&largest), "largest window of {size:?}: {largest}, and {most} is said");
     }
 }
+
+/// What a writer may have in flight to a reader who reads nothing, beyond what that reader's buffer took: at least what fits in
+/// segments of their own, at most what fits in whole super-packets and one more.
+#[test]
+fn a_send_buffer_holds_what_it_says() {
+    let folder = Captures::new();
+    for size in [65_536, 262_144, 1 << 20] {
+        let said = &explained(&folder, Some(size))["send"];
+        // The reader's window is full at once.
+        let (reader, mut writer) = connected(Some(2304));
+        set(&writer, libc::SOL_SOCKET, libc::SO_SNDBUF, i32::try_from(size).expect("an int"));
+        writer.set_nonblocking(true).expect("a socket");
+        let chunk = vec![0; 1 << 20];
+        let mut written = 0;
+        // The first windowful is acknowledged and makes room again: until nothing more is taken for a while.
+        let mut quiet = 0;
+        while quiet < 20 {
+            match writer.write(&chunk) {
+                Ok(amount) => (written, quiet) = (written + amount as u64, 0),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    quiet += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let queued = unacknowledged(&writer);
+        let super_packets = said["steps"].as_array().expect("steps").last().expect("the last");
+        let (least, most) = (number(&said["most_bytes"]), number(&super_packets["to"]));
+        assert!(
+            (least..=most + 65_536).contains(&queued),
+            "{size}: {queued} of {written}, and {least} to {most} is said"
+        );
+        drop(reader);
+    }
+}
+
+/// Bytes that were written and are not acknowledged (`SIOCOUTQ`).
+fn unacknowledged(socket: &impl AsRawFd) -> u64 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one `int`, which `bytes` is.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+    u64::try_from(bytes).expect("an amount")
+}
