@@ -195,8 +195,8 @@ fn a_send_buffer_holds_what_it_says() {
     let folder = Captures::new();
     for size in [65_536, 262_144, 1 << 20] {
         let said = &explained(&folder, Some(size))["send"];
-        // The reader's window is full at once.
-        let (reader, mut writer) = connected(Some(2304));
+        // A window that lets segments be whole (`tcp_bound_to_half_wnd`), and is full soon.
+        let (reader, mut writer) = connected(Some(65_536));
         set(&writer, libc::SOL_SOCKET, libc::SO_SNDBUF, i32::try_from(size).expect("an int"));
         writer.set_nonblocking(true).expect("a socket");
         let chunk = vec![0; 1 << 20];
