@@ -11,7 +11,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use page::Folder;
 use slowpath_papers::{
-    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, weigle, wu,
+    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, ubik, weigle, wu,
 };
 use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
@@ -27,6 +27,7 @@ Examples:
   slowpath papers wu
   slowpath papers wu --html wu
   slowpath papers weigle --html weigle
+  slowpath papers ubik
   slowpath papers wu --seeds 1 --json";
 
 /// Arguments of `papers`.
@@ -36,7 +37,7 @@ pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]
     paper: Paper,
-    /// How often to run each experiment, each time with another seed; without it, five times for wu, three for weigle
+    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, three for weigle
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Print JSON (schema slowpath/paper/1) instead of text
@@ -54,13 +55,15 @@ enum Paper {
     Wu,
     /// Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: a thousand experiments
     Weigle,
+    /// Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems
+    Ubik,
 }
 
 impl Paper {
     /// How often each experiment is run where nobody says.
     const fn seeds(self) -> u64 {
         match self {
-            Self::Wu => 5,
+            Self::Wu | Self::Ubik => 5,
             Self::Weigle => 3,
         }
     }
@@ -69,6 +72,7 @@ impl Paper {
         match self {
             Self::Wu => wu::cases(),
             Self::Weigle => weigle::cases(),
+            Self::Ubik => ubik::cases(),
         }
     }
 
@@ -76,7 +80,7 @@ impl Paper {
     fn traced(self) -> usize {
         match self {
             Self::Wu => wu::TRACED,
-            Self::Weigle => 0,
+            Self::Weigle | Self::Ubik => 0,
         }
     }
 
@@ -84,6 +88,7 @@ impl Paper {
         match self {
             Self::Wu => wu::report(&found.runs, &found.traces),
             Self::Weigle => weigle::report(&found.runs),
+            Self::Ubik => ubik::report(&found.runs),
         }
     }
 }

@@ -11,6 +11,7 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("run-1", schemars::schema_for!(run::Document<'static>)),
         ("live-1", schemars::schema_for!(live::Document<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
+        ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
         ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
         ("paper-1", schemars::schema_for!(slowpath_papers::Report)),

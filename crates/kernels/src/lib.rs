@@ -2,11 +2,13 @@
 //!
 //! - [`profile`]: one kernel's choices, by subject.
 //! - [`registry`]: the kernels there are, by name.
+//! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
 //! - [`choice`]: the choices one by one, with their sources; how a kernel of one's own is made.
 //! - [`sysctls`]: the sysctls by their kernel names.
 //! - [`table`]: kernels side by side.
 //! - [`receive`], [`transmit`], [`schedule`]: the subjects. TCP's own choices are [`slowpath_tcp::choices`].
 
+pub mod buffers;
 pub mod choice;
 mod linux_2_2_20;
 mod linux_2_4_17;

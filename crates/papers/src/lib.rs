@@ -5,6 +5,7 @@
 //! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
 //!
+//! - [`ubik`]: Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems.
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 
@@ -13,6 +14,7 @@ pub mod measure;
 pub mod report;
 pub mod trace;
 pub mod tunings;
+pub mod ubik;
 pub mod weigle;
 pub mod wu;
 

@@ -6,7 +6,7 @@
 use crate::costs::{COSTS, Cost, CostTable};
 
 /// The names of all machines.
-pub const MACHINES: &[&str] = &["free", "server-2020", "pc-2002", "wu-receiver"];
+pub const MACHINES: &[&str] = &["free", "server-2020", "pc-2002", "wu-receiver", "ubik-pc"];
 
 /// The costs of the machine of that name; `None` if there is none.
 pub fn machine(name: &str) -> Option<CostTable> {
@@ -14,7 +14,8 @@ pub fn machine(name: &str) -> Option<CostTable> {
         "free" => Some(free()),
         "server-2020" => Some(server_2020()),
         "pc-2002" => Some(pc_2002()),
-        "wu-receiver" => Some(wu_receiver()),
+        "wu-receiver" => Some(slower_pc("wu-receiver", WU_RECEIVER_PERCENT)),
+        "ubik-pc" => Some(slower_pc("ubik-pc", UBIK_PC_PERCENT)),
         _ => None,
     }
 }
@@ -111,18 +112,23 @@ fn pc_2002() -> CostTable {
     }
 }
 
-/// How much slower wu's receiver is than `pc_2002`, in percent. Fitted: `scenarios/wu/receiver.toml` without load takes
-/// what wu's receiver took (table III, BL0, 504 Mbit/s). `slowpath-papers` has the test that it still does.
+/// How much slower wu's receiver is than `pc_2002`, in percent: a Pentium III of 1 GHz with a card on a 32-bit PCI bus
+/// (table II). Fitted: `scenarios/wu/receiver.toml` without load takes what wu's receiver took (table III, BL0,
+/// 504 Mbit/s). `slowpath-papers` has the test that it still does.
 pub const WU_RECEIVER_PERCENT: u64 = 187;
 
-/// wu's receiver: a Pentium III of 1 GHz with a card on a 32-bit PCI bus (table II).
-fn wu_receiver() -> CostTable {
+/// The same for ubik's PCs: a Pentium III of 850 MHz with a card on a 64-bit bus of 66 MHz (section V). Fitted:
+/// `scenarios/ubik/geant.toml` back to back carries what they carried, 531 Mbit/s. `slowpath-papers` has the test.
+pub const UBIK_PC_PERCENT: u64 = 155;
+
+/// `pc_2002`, with every cost at so many percent.
+fn slower_pc(name: &str, percent: u64) -> CostTable {
     let mut table = pc_2002();
     for kind in COSTS {
-        let picos = kind.of(&table).as_picos() * WU_RECEIVER_PERCENT / 100;
+        let picos = kind.of(&table).as_picos() * percent / 100;
         kind.put(&mut table, Cost::picos(picos));
     }
-    CostTable { machine: "wu-receiver".to_owned(), ..table }
+    CostTable { machine: name.to_owned(), ..table }
 }
 
 #[cfg(test)]

@@ -127,6 +127,17 @@ pub enum BufferMemory {
     AsAllocated,
 }
 
+impl BufferMemory {
+    /// The least receive and send buffers that `setsockopt` makes (`SOCK_MIN_RCVBUF`, `SOCK_MIN_SNDBUF`; include/net/sock.h):
+    /// 256 and 2048 bytes until 3.11; one and two of the smallest buffers as they are allocated since 3.12.
+    pub const fn least_buffers(self) -> [u32; 2] {
+        match self {
+            Self::AsAsked => [256, 2048],
+            Self::AsAllocated => [crate::socket::MIN_RECEIVE_BUFFER, crate::socket::MIN_SEND_BUFFER],
+        }
+    }
+}
+
 /// Which buffer the window scale is chosen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowScale {

@@ -11,6 +11,7 @@
 //!
 //! - [`packet`]: a segment as it goes from one end to the other.
 //! - [`choices`], [`sysctl`], [`Route`]: what a kernel does, and how its administrator has set it.
+//! - [`buffers`]: what becomes of a buffer's size, step by step.
 //! - [`clock`]: ticks and timers.
 //! - `connection`: the state of one end, and which part of it belongs to whom.
 //! - `send`: from the application's write to segments, acknowledgments, recovery and retransmission.
@@ -19,6 +20,7 @@
 //! - `congestion`: congestion controls.
 //! - [`info`], `vitals`: what can be asked of a socket.
 
+pub mod buffers;
 pub mod choices;
 pub mod clock;
 pub mod congestion;

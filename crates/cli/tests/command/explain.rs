@@ -43,3 +43,74 @@ fn what_makes_no_sense_is_refused() {
     let (code, _, err) = wait(&["--active", "100000x-20", "--rttvar", longest, "--loss", "1e-300"]);
     assert!(code == 0 || err.contains("is not a time"), "{code}: {err}");
 }
+
+/// The same size comes to different windows (ubik IV-A and B).
+#[test]
+fn a_size_is_another_window_in_each_kernel() {
+    let folder = Captures::new();
+    let args =
+        ["explain", "buffer", "4MiB", "--kernel", "2.2.20,2.4.17,6.18", "--sysctl", "rmem_max=16777216"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (0, ""));
+    for says in [
+        "linux-2.2.20, receiving: SO_RCVBUF asks for 4 MiB (4,194,304 B)",
+        "getsockopt says           8,388,608 → 8,388,608 B",
+        "8388608 − 8388608 / 2^1",
+        "8388608 − 8388608 / 2^2",
+        "8388608 × scaling_ratio 128 / 256",
+        "window scale in the SYN",
+    ] {
+        assert!(out.contains(says), "{says}: {out}");
+    }
+    let path = [&args[..], &["--rate", "1Gbit/s", "--rtt", "40ms", "--json"]].concat();
+    let (code, out, _) = told(&run(&folder, &path));
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((code, document["bdp_bytes"].as_u64()), (0, Some(5_000_000)));
+    let windows: Vec<_> =
+        (0..3).map(|at| document["kernels"][at]["receive"]["most_bytes"].as_u64()).collect();
+    assert_eq!(windows, [Some(4_192_896), Some(6_290_048), Some(4_193_152)]);
+    // What is said to be enough is.
+    for at in [0, 2] {
+        let kernel = &document["kernels"][at];
+        let needed = kernel["receive"]["needed"]["ask_bytes"].as_u64().expect("a size that is enough");
+        let name = kernel["name"].as_str().expect("a name");
+        let size = format!("{needed}B");
+        let again = ["explain", "buffer", &size, "--kernel", name, "--sysctl", "rmem_max=16777216"];
+        let (_, out, _) = told(&run(&folder, &[&again[..], &path[7..]].concat()));
+        let document: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(document["kernels"][0]["receive"]["needed"]["is_enough"], true, "{name}: {needed}");
+    }
+}
+
+#[test]
+fn buffers_that_make_no_sense_are_refused() {
+    let folder = Captures::new();
+    for (rest, why) in [
+        (&["4"][..], "write a number and a unit"),
+        (&["4GiB"], "setsockopt takes an int"),
+        (&["--kernel", "9.9"], "there is no kernel \"9.9\" here"),
+        (&["--sysctl", "rmem_max"], "write NAME=VALUE"),
+        (&["--sysctl", "rmem_mx=1"], "did you mean rmem_max?"),
+        (&["--sysctl", "tcp_rmem=1"], "net.ipv4.tcp_rmem: cannot be \"1\""),
+        (&["--rate", "1Gbit/s"], "--rtt"),
+        (&["--rtt", "0s"], "longer than nothing"),
+        (&["--mss", "87"], "88..=9148"),
+    ] {
+        let (code, out, err) = told(&run(&folder, &[&["explain", "buffer"], rest].concat()));
+        assert_eq!((code, out.as_str()), (2, ""), "{rest:?}");
+        assert!(err.contains(why), "{rest:?}: {err}");
+    }
+}
+
+/// What the handbook shows of it was printed by it.
+#[test]
+fn the_handbooks_excerpt_is_what_is_printed() {
+    let page = include_str!("../../../../docs/src/ubik.md");
+    let (_, block) = page.split_once("```console\n$ slowpath ").expect("an excerpt");
+    let (command, shown) = block.split_once('\n').expect("a command and what it prints");
+    let (shown, _) = shown.split_once("…\n").expect("it ends with what is left out");
+    let folder = Captures::new();
+    let (code, out, err) = told(&run(&folder, &command.split(' ').collect::<Vec<_>>()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with(shown), "{out}");
+}

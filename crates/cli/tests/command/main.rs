@@ -1,6 +1,7 @@
 //! The command as a person or a script meets it: what it prints, where, and how it ends.
 
 mod both_ends;
+mod buffers;
 mod captures;
 mod drill;
 mod explain;

@@ -14,9 +14,11 @@ static KERNEL: Sub = Sub::text_or_table(
 static CPUS: Key<u32> = Key::new("cpus", "How many CPUs it has.")
     .range("1", "64")
     .default("4", "a small server; the simulated stack rarely keeps more busy");
-static MACHINE: Key<String> =
-    Key::new("machine", "What the kernel's work costs: `free`, `server-2020`, `pc-2002` or `wu-receiver`.")
-        .default("server-2020", "crates/scenario/src/machines.rs");
+static MACHINE: Key<String> = Key::new(
+    "machine",
+    "What the kernel's work costs: `free`, `server-2020`, `pc-2002`, `wu-receiver` or `ubik-pc`.",
+)
+.default("server-2020", "crates/scenario/src/machines.rs");
 static COSTS: Sub = Sub::table(
     "costs",
     "Single costs that differ from the machine's: times such as `\"120 ns\"` or `\"60 ps\"`, by the names listed below.",

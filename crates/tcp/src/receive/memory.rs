@@ -1,6 +1,7 @@
 //! What arrivals cost, and what is dropped when that is too much (`tcp_try_rmem_schedule`,
 //! net/ipv4/tcp_input.c, 6.18).
 
+use crate::choices::BufferMemory;
 use crate::connection::Connection;
 use crate::packet::{Packet, TCP_HEADER};
 use slowpath_model::StreamOffset;
@@ -36,7 +37,7 @@ pub enum PacketMemory {
     /// In the sender's own buffers, charged by the byte (veth and loopback with super-packets).
     SenderPages,
     /// Each segment in a buffer for a whole frame, of so many bytes as the driver asked for; what the allocator made of that
-    /// does not count ([`BufferMemory::AsAsked`](crate::choices::BufferMemory)).
+    /// does not count ([`BufferMemory::AsAsked`](BufferMemory)).
     Frames(u32),
     /// Each segment in a piece of a page of so many bytes, headers pulled into a small buffer (drivers with page
     /// rings: 2048 or 4096).
@@ -89,6 +90,26 @@ impl Cost {
 }
 
 impl PacketMemory {
+    /// How the drivers of a kernel lay out packets of up to `mtu` bytes; `merged` says whether those of a flow are merged
+    /// before TCP sees them (GRO).
+    pub fn of_kernel(memory: BufferMemory, mtu: u32, merged: bool) -> Self {
+        // The frame's header and checksum, and what dev_alloc_skb and the driver add so that IP's header is aligned.
+        const AROUND: u32 = 14 + 4 + 16 + 2;
+        // SMP_CACHE_BYTES of a Pentium III.
+        const CACHE_LINE: u32 = 32;
+        match memory {
+            BufferMemory::AsAsked => Self::Frames(mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE)),
+            // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
+            BufferMemory::AsAllocated if merged => Self::Ring(2048),
+            BufferMemory::AsAllocated => Self::Linear,
+        }
+    }
+
+    /// The memory of a segment with `len` bytes of payload behind `headers` bytes of headers, which nothing is merged with.
+    pub fn of_segment(self, len: u32, headers: u32) -> u32 {
+        self.cost(&Packet::new(slowpath_model::Flags::ACK, StreamOffset(1), len), headers).truesize
+    }
+
     /// What a packet costs whose headers take `headers` bytes.
     pub(crate) fn cost(self, packet: &Packet, headers: u32) -> Cost {
         let segments = packet.segments();

@@ -27,7 +27,7 @@ mod window;
 pub(crate) use closing::{TIME_WAIT, reset_for};
 pub use memory::PacketMemory;
 pub(crate) use urgent::UrgentByte;
-pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window};
+pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window, scaled_for};
 
 use crate::choices::ReceiveTuning;
 use crate::connection::Settings;

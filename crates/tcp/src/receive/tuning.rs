@@ -37,7 +37,7 @@ impl Connection {
     /// Prepares window and buffers once the connection is made (`tcp_init_buffer_space`; the sender's part is its
     /// own).
     pub(crate) fn init_receive_buffer(&mut self, now: Instant) {
-        if self.settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio {
+        if !self.measures_ratio() {
             self.fix_up_buffer();
         }
         let app_win = u32::from(self.settings.sysctls.tcp_app_win);
@@ -144,8 +144,14 @@ impl Connection {
         pending.pushed = true;
     }
 
-    fn measure_scaling_ratio(&mut self, len: u32, truesize: u32) {
-        if self.settings.choices.buffer_arithmetic != BufferArithmetic::ScalingRatio {
+    /// Whether the share of payload is measured.
+    pub(crate) fn measures_ratio(&self) -> bool {
+        self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio
+    }
+
+    /// What share of memory was payload in what arrived is what a window will be of the buffer.
+    pub(crate) fn measure_scaling_ratio(&mut self, len: u32, truesize: u32) {
+        if !self.measures_ratio() {
             return;
         }
         let ratio = (u64::from(len) << RATIO_SHIFT) / u64::from(truesize.max(1));
@@ -161,7 +167,7 @@ impl Connection {
     }
 
     /// Lets the window grow if segments like this one fit the buffer (`tcp_grow_window`).
-    pub(super) fn grow_window(&mut self, len: u32, truesize: u32) {
+    pub(crate) fn grow_window(&mut self, len: u32, truesize: u32) {
         if self.settings.choices.window_growth != WindowGrowth::WithArrivals {
             return;
         }
@@ -375,7 +381,8 @@ impl Connection {
         self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
     }
 
-    fn raise_buffer(&mut self, wanted: u64) {
+    /// Makes the buffer larger, as far as its bound lets it, and the window's bound with it.
+    pub(crate) fn raise_buffer(&mut self, wanted: u64) {
         let sysctls = &self.settings.sysctls;
         let most = match self.settings.choices.receive_tuning {
             ReceiveTuning::SenderWindow => sysctls.rmem_max,

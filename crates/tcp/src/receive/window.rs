@@ -42,10 +42,7 @@ pub(crate) fn initial_window(
         sysctls.tcp_workaround_signed_windows || settings.choices.first_window != FirstWindow::Whole;
     let window = if is_signed { space.min(MAX_SIGNED_WINDOW) } else { space };
     let scale = if scaling {
-        let largest = match settings.choices.window_scale {
-            WindowScale::FirstBuffer => space,
-            WindowScale::LargestBuffer => space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp),
-        };
+        let largest = scaled_for(settings, space, clamp);
         // At most 31 - 15: the cast keeps it.
         (largest.checked_ilog2().unwrap_or(0).saturating_sub(15) as u8).min(MAX_WINDOW_SCALE)
     } else {
@@ -58,6 +55,15 @@ pub(crate) fn initial_window(
     let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
     let window = window.min(of_route);
     InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
+}
+
+/// The window that the scale has to reach, where the buffer stands for `space` and the bound is `clamp`.
+pub(crate) fn scaled_for(settings: &Settings, space: u32, clamp: u32) -> u32 {
+    let sysctls = &settings.sysctls;
+    match settings.choices.window_scale {
+        WindowScale::FirstBuffer => space,
+        WindowScale::LargestBuffer => space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp),
+    }
 }
 
 /// Most segments at the begin of a connection (RFC 2414, as `tcp_select_initial_window` has it).

@@ -39,7 +39,7 @@ impl Connection {
     }
 
     /// How much one buffer may hold (`tcp_xmit_size_goal`).
-    pub(super) fn size_goal(&mut self, mss: u32) -> u32 {
+    pub(crate) fn size_goal(&mut self, mss: u32) -> u32 {
         if !self.settings.choices.super_packets {
             return mss;
         }

@@ -4,6 +4,7 @@ use super::skb::Skb;
 use crate::choices::SendTuning;
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
+use crate::socket::MIN_SEND_BUFFER;
 use slowpath_model::{Flags, Instant};
 
 /// The flags of `sendmsg` that change what is sent.
@@ -36,10 +37,7 @@ impl Nagle {
 /// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`, and
 /// a buffer of the cache for small heads, in which the headers and `struct skb_shared_info` have room; as
 /// `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18).
-pub(super) const EMPTY_BUFFER: u32 = 832;
-/// The least send buffer (`SOCK_MIN_SNDBUF`).
-const MIN_SEND_BUFFER: u32 = 2 * 2304;
-
+pub(crate) const EMPTY_BUFFER: u32 = 832;
 /// The memory that a buffer takes (`skb->truesize`).
 pub(super) fn memory(skb: &Skb) -> u32 {
     EMPTY_BUFFER + skb.len()
@@ -238,7 +236,7 @@ impl Connection {
     }
 
     /// `tcp_sndbuf_expand`: room for so many congestion windows.
-    pub(super) fn expand_send_buffer(&mut self) {
+    pub(crate) fn expand_send_buffer(&mut self) {
         let SendTuning::Windows(windows) = self.settings.choices.send_tuning else { return };
         if self.options.send_buffer.is_some() {
             return;

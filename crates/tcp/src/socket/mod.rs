@@ -35,7 +35,7 @@ use crate::packet::DEFAULT_MSS;
 /// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
 pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
 /// `SOCK_MIN_SNDBUF`: two of them.
-const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
+pub(crate) const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
 
 /// The MSS that every host takes over IPv6: what fits into its least MTU (`tcp_v6_connect`, RFC 8200, section 5).
 const DEFAULT_MSS_V6: u16 = 1220;

@@ -2,7 +2,8 @@
 
 use super::fast_open::CLIENT_ENABLE;
 use super::options::{Linger2, SocketOption, SocketOptions};
-use super::{Listener, MIN_RECEIVE_BUFFER, MIN_SEND_BUFFER};
+use super::{Listener, MIN_RECEIVE_BUFFER};
+use crate::buffers::AskedBuffer;
 use crate::connection::{Connection, Settings, State};
 use crate::errno::Errno;
 use slowpath_model::Instant;
@@ -126,15 +127,14 @@ impl SocketOptions {
 
     /// Options that are amounts of memory; whether `option` is one.
     fn set_buffer(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
-        // A negative `int` is a big `u32`, cut to the sysctl. Half is left for overhead, so it is doubled.
-        let doubled =
-            |most: u32, least: u32| (value as u32).min(most).min(i32::MAX as u32 / 2).max(least / 2) * 2;
+        let [least_receive, least_send] = settings.choices.buffer_memory.least_buffers();
         match option {
             SocketOption::SendBuffer => {
-                self.send_buffer = Some(doubled(settings.sysctls.wmem_max, MIN_SEND_BUFFER));
+                self.send_buffer = Some(AskedBuffer::of(value, settings.sysctls.wmem_max, least_send).kept);
             }
             SocketOption::ReceiveBuffer => {
-                self.receive_buffer = Some(doubled(settings.sysctls.rmem_max, MIN_RECEIVE_BUFFER));
+                self.receive_buffer =
+                    Some(AskedBuffer::of(value, settings.sysctls.rmem_max, least_receive).kept);
             }
             SocketOption::ReceiveLowAt => {
                 let wanted = if value < 0 { i32::MAX as u32 } else { value as u32 };

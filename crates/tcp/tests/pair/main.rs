@@ -1,5 +1,6 @@
 //! Two endpoints in virtual time: whatever the path does, everything arrives, in order and once.
 
+mod buffers;
 mod ends;
 mod hostile;
 mod listening;

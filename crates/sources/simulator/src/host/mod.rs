@@ -54,7 +54,7 @@ use slowpath_model::{DropReason, EventKind, Instant};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Host as Plan, HostId, LoadKind, Priority};
 use slowpath_tcp::Settings;
-use slowpath_tcp::choices::{BufferMemory, Prequeue};
+use slowpath_tcp::choices::Prequeue;
 use slowpath_tcp::socket::{PacketMemory, SocketOptions};
 use socket::{SocketCounts, SocketId};
 use softirq::{Softirq, SoftirqCounts};
@@ -163,7 +163,7 @@ impl Host {
             preemption: kernel.preemption,
             prequeue: kernel.tcp.prequeue,
             gro,
-            packet_memory: packet_memory(&settings, gro),
+            packet_memory: PacketMemory::of_kernel(settings.choices.buffer_memory, settings.mtu, gro),
             tick_ns: kernel.tcp.clock.tick_nanos(),
             copy_piece: if super_packets { 64 << 10 } else { 8 << 10 },
             settings: Arc::new(settings),
@@ -393,22 +393,6 @@ impl Host {
         } else {
             self.run(self.tasks[task as usize].cpu, out);
         }
-    }
-}
-
-/// How the driver lays out what arrives.
-fn packet_memory(settings: &Settings, gro: bool) -> PacketMemory {
-    // The frame's header and checksum, and what dev_alloc_skb and the driver add so that IP's header is aligned.
-    const AROUND: u32 = 14 + 4 + 16 + 2;
-    // SMP_CACHE_BYTES of a Pentium III.
-    const CACHE_LINE: u32 = 32;
-    match settings.choices.buffer_memory {
-        BufferMemory::AsAsked => {
-            PacketMemory::Frames(settings.mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE))
-        }
-        // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
-        BufferMemory::AsAllocated if gro => PacketMemory::Ring(2048),
-        BufferMemory::AsAllocated => PacketMemory::Linear,
     }
 }
 

@@ -1,0 +1,201 @@
+//! What becomes of a buffer's size in a kernel, each step with the function that takes it and its formula.
+//!
+//! The figures are those of [`slowpath_tcp::buffers`], which asks a connection; here are the words. `needed` turns it
+//! round: what to ask for so that a window or what is in flight is as large as a path holds.
+
+mod steps;
+
+pub use slowpath_tcp::sysctl::BufferSizes;
+pub use steps::Step;
+
+use crate::profile::KernelProfile;
+use slowpath_tcp::Settings;
+use slowpath_tcp::buffers::{ReceiveBuffer, SendBuffer};
+use slowpath_tcp::choices::{ReceiveTuning, SendTuning};
+use slowpath_tcp::socket::PacketMemory;
+
+/// The host and its route.
+#[derive(Clone, Debug)]
+pub struct Host {
+    settings: Settings,
+    truesize: u32,
+    takes: &'static str,
+}
+
+/// The headers of a segment without options: IPv4 and TCP.
+const HEADERS: u32 = 40;
+/// The timestamps option, padded.
+const TIMESTAMPS: u32 = 12;
+
+impl Host {
+    /// A host with this kernel, on a route whose full segments carry `mss` bytes of payload. What they are charged with
+    /// is `truesize`, or what the kernel's drivers usually make of it.
+    pub fn new(kernel: &KernelProfile, mss: u32, truesize: Option<u32>) -> Self {
+        let stamps = if kernel.sysctls.tcp_timestamps == 0 { 0 } else { TIMESTAMPS };
+        let mut choices = kernel.tcp.clone();
+        choices.super_packets &= kernel.transmit.gso;
+        let settings = Settings {
+            choices,
+            sysctls: kernel.sysctls.clone(),
+            mtu: mss + stamps + HEADERS,
+            ip_header: 20,
+            gso_max: (65_535, 65_536),
+            route: Default::default(),
+        };
+        let layout =
+            PacketMemory::of_kernel(settings.choices.buffer_memory, settings.mtu, kernel.receive.gro);
+        let usual = layout.of_segment(mss, HEADERS + stamps);
+        let takes = match (truesize, layout) {
+            (Some(_), _) => "as given",
+            (_, PacketMemory::Frames(_)) => {
+                "room for a frame, as the driver asked for it, and struct sk_buff"
+            }
+            (_, PacketMemory::Ring(_)) => {
+                "half a page of the card's ring, a small head and struct sk_buff; merged with others (GRO), less"
+            }
+            _ => "the buffer as kmalloc rounds it, and struct sk_buff",
+        };
+        Self { settings, truesize: truesize.unwrap_or(usual), takes }
+    }
+
+    /// A receive buffer for which `SO_RCVBUF` asks; `None` asks for none.
+    pub fn receive(&self, asked: Option<i64>) -> ReceiveBuffer {
+        ReceiveBuffer::of_segments(&self.settings, asked, self.truesize)
+    }
+
+    /// A send buffer for which `SO_SNDBUF` asks; `None` asks for none.
+    pub fn send(&self, asked: Option<i64>) -> SendBuffer {
+        SendBuffer::of(&self.settings, asked)
+    }
+
+    /// The least that `SO_RCVBUF` has to ask for so that the window becomes `window` bytes, with `rmem_max` raised to it if it
+    /// must be; `None` if no value does.
+    pub fn receive_needed(&self, window: u64) -> Option<u32> {
+        least(|asked| {
+            let mut host = self.clone();
+            let most = &mut host.settings.sysctls.rmem_max;
+            *most = asked.max(*most);
+            u64::from(host.receive(Some(asked.into())).most_window) >= window
+        })
+    }
+
+    /// The least that `SO_SNDBUF` has to ask for so that `flight` bytes may be in flight, with `wmem_max` raised to it if it
+    /// must be.
+    pub fn send_needed(&self, flight: u64) -> Option<u32> {
+        least(|asked| {
+            let mut host = self.clone();
+            let most = &mut host.settings.sysctls.wmem_max;
+            *most = asked.max(*most);
+            host.send(Some(asked.into())).holds >= flight
+        })
+    }
+
+    /// The least third number of `tcp_rmem` with which a buffer that is not asked for gets a window of `window` bytes;
+    /// `rmem_max` where that bounds tuning; `None` where no tuning makes it larger.
+    pub fn tuned_receive_needed(&self, window: u64) -> Option<u32> {
+        least(|most| {
+            let mut host = self.clone();
+            let sysctls = &mut host.settings.sysctls;
+            sysctls.tcp_rmem.max = most;
+            if host.is_tuned_to_rmem_max() {
+                host.settings.sysctls.rmem_max = most;
+            }
+            u64::from(host.receive(None).most_window) >= window
+        })
+    }
+
+    /// Whether `rmem_max` bounds the tuning, not `tcp_rmem` (LANL's patch).
+    pub fn is_tuned_to_rmem_max(&self) -> bool {
+        self.settings.choices.receive_tuning == ReceiveTuning::SenderWindow
+    }
+
+    /// The same of `tcp_wmem` for what is in flight.
+    pub fn tuned_send_needed(&self, flight: u64) -> Option<u32> {
+        least(|most| {
+            let mut host = self.clone();
+            host.settings.sysctls.tcp_wmem.max = most;
+            host.send(None).holds >= flight
+        })
+    }
+
+    /// Whether a receive buffer that nobody asks for grows, and a send buffer.
+    pub fn tunes(&self) -> [bool; 2] {
+        let choices = &self.settings.choices;
+        let receive = match choices.receive_tuning {
+            ReceiveTuning::Fixed | ReceiveTuning::Memory => false,
+            ReceiveTuning::RightSizing | ReceiveTuning::Growing => self.settings.sysctls.tcp_moderate_rcvbuf,
+            ReceiveTuning::SenderWindow | ReceiveTuning::Largest => true,
+        };
+        [receive, matches!(choices.send_tuning, SendTuning::Windows(_))]
+    }
+}
+
+/// The least number that is enough, of those that `setsockopt` takes; `None` if none is.
+fn least(is_enough: impl Fn(u32) -> bool) -> Option<u32> {
+    let (mut low, mut high) = (0, i32::MAX as u32);
+    if !is_enough(high) {
+        return None;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+
+    fn host(name: &str) -> Host {
+        Host::new(&registry::named(name).unwrap(), 1448, None)
+    }
+
+    #[test]
+    fn each_step_goes_on_from_one_before() {
+        for kernel in registry::all() {
+            let host = Host::new(&kernel, 1448, None);
+            for asked in [None, Some(0), Some(65_536), Some(-1)] {
+                for steps in [host.receive_steps(asked), host.send_steps(asked)] {
+                    assert!(steps.len() >= 4, "{steps:?}");
+                    for (at, step) in steps.iter().enumerate().skip(1) {
+                        assert!(step.function.contains(['.', ':', ',']), "{step:?}");
+                        let came = steps[..at].iter().any(|before| Some(before.to) == step.from);
+                        let of_segment = step.from == Some(1448);
+                        let first = step.name == "buffer" || step.name == "window scale in the SYN";
+                        assert!(came || of_segment || first, "{}: {step:?}", kernel.name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// ubik IV-A and B: what has to be asked for differs by kernel, for the same window.
+    #[test]
+    fn what_is_needed_is_enough_and_less_is_not() {
+        for name in ["2.2.20", "2.4.17", "2.6.14", "6.18"] {
+            let host = host(name);
+            let needed = host.receive_needed(5_000_000).unwrap();
+            let window = |asked: u32| {
+                let mut host = host.clone();
+                host.settings.sysctls.rmem_max = u32::MAX;
+                host.settings.sysctls.tcp_rmem.max = u32::MAX;
+                host.receive(Some(asked.into())).most_window
+            };
+            assert!(window(needed) >= 5_000_000 && window(needed - 8192) < 5_000_000, "{name}: {needed}");
+            assert!(host.receive_needed(u64::from(u32::MAX)).is_none());
+            let sent = host.send_needed(5_000_000).unwrap();
+            assert!(sent > 3_000_000 && sent < 5_000_000, "{name}: {sent}");
+        }
+        assert_eq!(host("2.4.17").tuned_receive_needed(5_000_000), None);
+        assert!(host("6.18").tuned_receive_needed(5_000_000).is_some_and(|most| most > 5_000_000));
+        // What is asked of 2.4 gives a window half as large again; of 2.2 one as large.
+        let [old, newer] = ["2.2.20", "2.4.17"].map(|name| host(name).receive_needed(6_000_000).unwrap());
+        assert!((5_990_000..6_010_000).contains(&old) && (3_990_000..4_010_000).contains(&newer));
+    }
+}
