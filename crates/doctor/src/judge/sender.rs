@@ -55,7 +55,7 @@ fn congestion_control(case: &Case<'_>) -> Option<Finding> {
     let (seen, fix) = if of_route.is_some() {
         (format!("congctl {control}, on the route"), super::route::without(case, "congctl")?)
     } else {
-        (format!("{NAME} = {control}"), Fix::sysctl(NAME, "cubic", control))
+        (format!("{NAME} = {control}"), Fix::sysctl(NAME, better(case), control))
     };
     Some(
         Finding::new(
@@ -67,6 +67,16 @@ fn congestion_control(case: &Case<'_>) -> Option<Finding> {
         .because(why, "RFC 3649, section 1; RFC 9438; ubik II; leith, section 1")
         .mended_by(fix),
     )
+}
+
+/// A control for long paths that this host has, first one that may be set in any namespace.
+fn better(case: &Case<'_>) -> &'static str {
+    let lists = ["net.ipv4.tcp_allowed_congestion_control", "net.ipv4.tcp_available_congestion_control"];
+    let mut has = lists.into_iter().flat_map(|list| {
+        let known = case.host.word(list).unwrap_or_default();
+        ["cubic", "bbr"].into_iter().filter(|name| known.split_whitespace().any(|one| one == *name))
+    });
+    has.next().unwrap_or("cubic")
 }
 
 /// Whether new connections begin with the ssthresh that an old one left (`tcp_init_metrics`, 6.18).

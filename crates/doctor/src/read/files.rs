@@ -22,12 +22,14 @@ impl Default for Files {
 }
 
 /// The settings that are judged, or that remedies are computed from.
-const SYSCTLS: [&str; 28] = [
+const SYSCTLS: [&str; 30] = [
     "net.core.netdev_budget",
     "net.core.netdev_max_backlog",
     "net.core.rmem_max",
     "net.core.wmem_max",
     "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_allowed_congestion_control",
+    "net.ipv4.tcp_available_congestion_control",
     "net.ipv4.tcp_base_mss",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_dsack",

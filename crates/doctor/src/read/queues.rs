@@ -208,7 +208,7 @@ mod tests {
                 assert_eq!((queue.limit_packets, queue.rate, class), (None, None, None), "{kind}");
             }
         }
-        assert!(super::queue(&[0; 19], 0).is_none());
+        assert!(queue(&[0; 19], 0).is_none());
     }
 
     #[test]
