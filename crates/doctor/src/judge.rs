@@ -107,6 +107,11 @@ impl Case<'_> {
     }
 }
 
+/// A sum of counts, which may be as large as they like.
+fn together(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+}
+
 /// A share for people: `0.012 %`.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -1,6 +1,6 @@
 //! The interface: its link, its packet size, what it does in place of a CPU, its rings.
 
-use super::{Case, FRAMING, HEADERS, percent};
+use super::{Case, FRAMING, HEADERS, percent, together};
 use crate::finding::{Finding, Fix, Severity};
 use crate::host::{Interface, Ring};
 use slowpath_model::Rate;
@@ -209,8 +209,8 @@ fn super_packets(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
 
 fn lost_receiving(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
     let counted = &interface.statistics;
-    let lost = counted.rx_missed_errors + counted.rx_fifo_errors + counted.rx_over_errors;
-    let share = case.is_too_much(lost, counted.rx_packets + lost)?;
+    let lost = together(&[counted.rx_missed_errors, counted.rx_fifo_errors, counted.rx_over_errors]);
+    let share = case.is_too_much(lost, together(&[counted.rx_packets, lost]))?;
     let name = &interface.name;
     let mut finding = Finding::new(
         "ring-overflow",
@@ -241,8 +241,8 @@ fn lost_receiving(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
 
 fn bad_frames(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
     let counted = &interface.statistics;
-    let bad = counted.rx_crc_errors + counted.tx_carrier_errors + counted.collisions;
-    let share = case.is_too_much(bad, counted.rx_packets + counted.tx_packets + bad)?;
+    let bad = together(&[counted.rx_crc_errors, counted.tx_carrier_errors, counted.collisions]);
+    let share = case.is_too_much(bad, together(&[counted.rx_packets, counted.tx_packets, bad]))?;
     let name = &interface.name;
     Some(
         Finding::new("bad-frames", Severity::Hint, format!("frames of {name} are spoilt on the wire"))

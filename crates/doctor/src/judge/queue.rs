@@ -1,6 +1,6 @@
 //! The queue before the card (ubik V: txqueuelen), and what holds packets back there.
 
-use super::{Case, percent};
+use super::{Case, percent, together};
 use crate::finding::{Finding, Fix, Severity};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
@@ -161,7 +161,7 @@ fn drops(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
     case.goal.role.sends().then_some(())?;
     // A root that shares its packets out counts its children's drops too.
     let root = interface.queues.iter().flatten().find(|queue| queue.parent == u32::MAX)?;
-    let share = case.is_too_much(root.drops, root.packets + root.drops)?;
+    let share = case.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
     let name = &interface.name;
     Some(
         Finding::new("queue-drops", Severity::Hint, format!("the queue before {name} has dropped packets"))
