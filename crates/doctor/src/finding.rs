@@ -23,11 +23,80 @@ pub struct Finding {
     pub source: &'static str,
 }
 
+/// All that can be found; the handbook says of each what it looks at (`docs/src/doctor.md`).
+pub const NAMES: [&str; 64] = [
+    "advertised-part",
+    "backlog-drops",
+    "backlog-full",
+    "bad-frames",
+    "budget",
+    "buffers-by-program",
+    "collapsed",
+    "congestion-control",
+    "cpu-clock",
+    "dsack",
+    "emulator",
+    "fixed-receive-buffer",
+    "flow-rate",
+    "frto",
+    "gro",
+    "gso",
+    "half-duplex",
+    "link-down",
+    "link-rate",
+    "max-reordering",
+    "memory-pressure",
+    "mtu",
+    "mtu-probing",
+    "notsent-lowat",
+    "one-cpu",
+    "one-queue",
+    "output-limit",
+    "pacing-ratio",
+    "parameter-cache",
+    "pruned",
+    "queue-drops",
+    "queue-length",
+    "rack",
+    "receive-buffer",
+    "receive-queue-drops",
+    "reordering",
+    "retransmits-refused",
+    "retries",
+    "ring-overflow",
+    "route-advmss",
+    "route-cwnd",
+    "route-initcwnd",
+    "route-initrwnd",
+    "route-mtu",
+    "route-rto-min",
+    "route-ssthresh",
+    "route-window",
+    "rto-min",
+    "sack",
+    "scatter-gather",
+    "send-buffer",
+    "shaper",
+    "slow-start-after-idle",
+    "sock-ops",
+    "spurious-timeouts",
+    "super-packets",
+    "tail-loss-probe",
+    "tcp-memory",
+    "timeouts",
+    "timestamps",
+    "transmit-checksums",
+    "tso",
+    "window-scaling",
+    "zero-window-drops",
+];
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "rate")]
 pub enum Severity {
-    /// The transfer cannot be faster than this, whatever the path does.
+    /// The transfer gets about this much at most, whatever the path does. What a buffer's memory holds is an
+    /// estimate, as the finding says; other limits are exact.
     Limits(
         /// In bit/s.
         #[serde(serialize_with = "bits")]
@@ -82,6 +151,7 @@ impl Finding {
 
     /// A finding without a remedy yet.
     pub(crate) fn new(name: &'static str, severity: Severity, title: impl Into<String>) -> Self {
+        debug_assert!(NAMES.contains(&name), "{name} is not in the list, nor in the handbook");
         Self {
             name,
             severity,

@@ -16,7 +16,7 @@ pub mod host;
 mod judge;
 mod read;
 
-pub use finding::{Finding, Fix, Severity};
+pub use finding::{Finding, Fix, NAMES, Severity};
 pub use goal::{Goal, Role, Taken};
 pub use host::Host;
 pub use judge::{bound, judge};

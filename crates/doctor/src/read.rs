@@ -82,7 +82,12 @@ pub fn read(files: &Files, asked: &Asked) -> Result<Host, ReadError> {
             let needs = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES));
             let needs = needs.then_some(privileged::QUERY_NEEDS);
             let what = "BPF programs that set buffers and windows of sockets (sock_ops)";
-            host.missed(what, error.to_string(), needs);
+            let why = match error.raw_os_error() {
+                // What the query says of a folder of another file system.
+                Some(libc::EBADF) => "there is no cgroup2 in /sys/fs/cgroup".to_owned(),
+                _ => error.to_string(),
+            };
+            host.missed(what, why, needs);
         }
     }
     Ok(host)

@@ -37,7 +37,7 @@ fn verdict(aim: &Aim, findings: &[Finding], look: &Look, out: &mut impl Write) -
                 2 => ", and behind that by another limit".to_owned(),
                 _ => format!(", and behind that by {} more", all - 1),
             };
-            format!("{transfer} would be limited to {rate} by this host: {}{more}.", finding.title)
+            format!("{transfer} would be limited to about {rate} by this host: {}{more}.", finding.title)
         }
         None if costs > 0 => {
             format!("{transfer} would not be limited by this host, but something would cost it.")
@@ -78,7 +78,7 @@ fn looked_at(host: &Host, aim: &Aim) -> String {
 
 fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let severity = match finding.severity {
-        Severity::Limits(rate) => look.strong(&format!("limits to {rate}")),
+        Severity::Limits(rate) => look.strong(&format!("limits to about {rate}")),
         Severity::Costs => look.strong("costs"),
         Severity::Hint => look.faint("hint"),
     };

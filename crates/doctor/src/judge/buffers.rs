@@ -135,9 +135,14 @@ fn fixed_buffers(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// Quarters of a send buffer that are outstanding, as an estimate: between two thirds, at which its writer is woken
+/// (`sk_stream_min_wspace`, 6.18), and all. Measured: 0.64 to 0.72 (docs/src/doctor.md).
+const SENT_QUARTERS: u64 = 3;
+
 fn send_buffer(case: &Case<'_>) -> Option<Finding> {
     let most = case.host.part(WMEM, 2)?;
-    let severity = case.limits(case.goal.rate_with(Bytes::new(most))?)?;
+    let sent = Bytes::new((most / 4).saturating_mul(SENT_QUARTERS));
+    let severity = case.limits(case.goal.rate_with(sent)?)?;
     let needed = arithmetic::send_buffer_for(case.goal.window_of_each());
     Some(
         Finding::new(
@@ -148,12 +153,13 @@ fn send_buffer(case: &Case<'_>) -> Option<Finding> {
         .seen(seen(case, WMEM))
         .because(
             format!(
-                "What is sent stays in the buffer until it is acknowledged, so that no more than {} are outstanding; \
-                 the transfer needs {}. Twice that leaves as much ready to be sent.",
+                "What is sent stays in the buffer until it is acknowledged, and its writer is woken when a third is \
+                 free: of {} about {sent} are outstanding, and the transfer needs {}. Twice that leaves as much ready \
+                 to be sent.",
                 Bytes::new(most),
                 case.product()
             ),
-            "ubik IV-A and V; tcp_sndbuf_expand, sk_stream_memory_free (6.18); ip-sysctl.rst, tcp_wmem",
+            "ubik IV-A and V; tcp_sndbuf_expand, sk_stream_min_wspace (6.18); ip-sysctl.rst, tcp_wmem",
         )
         .mended_by(third(case, WMEM, needed)?),
     )
@@ -188,39 +194,46 @@ fn memory(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// A bound on what programs may ask for, too low for the goal.
+struct Low {
+    setting: &'static str,
+    option: &'static str,
+    most: u64,
+    /// What is outstanding with it.
+    window: Bytes,
+}
+
 /// What programs get that set their buffers themselves.
 fn own_buffers(case: &Case<'_>) -> Option<Finding> {
-    const NAMES: [(&str, &str); 2] = [("net.core.rmem_max", "SO_RCVBUF"), ("net.core.wmem_max", "SO_SNDBUF")];
-    let window = case.goal.window_of_each();
+    // The kernel doubles what is asked for; half of that is window, or three quarters are outstanding.
+    const BOUNDS: [(&str, &str, u64); 2] =
+        [("net.core.rmem_max", "SO_RCVBUF", 2), ("net.core.wmem_max", "SO_SNDBUF", SENT_QUARTERS)];
     let counts = [case.goal.role.receives(), case.goal.role.sends()];
-    let low: Vec<_> = NAMES
-        .into_iter()
-        .zip(counts)
-        .filter(|(_, counts)| *counts)
-        .filter_map(|((name, option), _)| Some((name, option, case.host.part(name, 0)?)))
-        .filter(|(_, _, most)| *most < window.get())
-        .collect();
-    let (_, _, least) = low.iter().min_by_key(|(.., most)| *most)?;
-    let rate = case.goal.rate_with(Bytes::new(*least))?;
-    let named =
-        |place: fn(&(&str, &str, u64)) -> String| low.iter().map(place).collect::<Vec<_>>().join(", ");
-    let mut finding = Finding::new(
-        "buffers-by-program",
-        Severity::Hint,
-        format!("a program that sets {} itself gets {rate} at most", named(|low| low.1.to_owned())),
-    )
-    .seen(named(|(name, _, most)| format!("{name} = {most}")))
-    .because(
-        format!(
-            "The kernel doubles what a program asks for, half of which is window, and caps it at twice this; such a \
-             buffer no longer grows. Programs that leave buffers alone do not meet this limit. The transfer needs {}.",
-            case.product()
-        ),
-        "ubik IV-A; sk_setsockopt, SO_RCVBUF (6.18); sysctl/net.rst, rmem_max",
-    );
-    for (name, _, most) in &low {
-        let needed = arithmetic::send_buffer_for(window).get().to_string();
-        finding = finding.mended_by(Fix::sysctl(name, &needed, &most.to_string()));
+    let needed = case.goal.window_of_each();
+    let bounds = BOUNDS.into_iter().zip(counts).filter(|(_, counts)| *counts);
+    let low = bounds.filter_map(|((setting, option, halves), _)| {
+        let most = case.host.part(setting, 0)?;
+        let window = Bytes::new((most / 2).saturating_mul(halves));
+        (window < needed).then_some(Low { setting, option, most, window })
+    });
+    let low: Vec<Low> = low.collect();
+    let rate = case.goal.rate_with(low.iter().map(|low| low.window).min()?)?;
+    let named = |text: fn(&Low) -> String| low.iter().map(text).collect::<Vec<_>>().join(", ");
+    let options = named(|low| low.option.to_owned());
+    let title = format!("a program that sets {options} itself gets about {rate}");
+    let mut finding = Finding::new("buffers-by-program", Severity::Hint, title)
+        .seen(named(|low| format!("{} = {}", low.setting, low.most)))
+        .because(
+            format!(
+                "The kernel doubles what a program asks for, and caps that at twice this; such a buffer no longer \
+                 grows. Programs that leave buffers alone do not meet this limit. The transfer needs {}.",
+                case.product()
+            ),
+            "ubik IV-A; sk_setsockopt, SO_RCVBUF (6.18); sysctl/net.rst, rmem_max",
+        );
+    for Low { setting, most, .. } in &low {
+        let value = arithmetic::send_buffer_for(needed).get().to_string();
+        finding = finding.mended_by(Fix::sysctl(setting, &value, &most.to_string()));
     }
     Some(finding)
 }
