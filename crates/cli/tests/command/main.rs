@@ -2,6 +2,7 @@
 
 mod both_ends;
 mod captures;
+mod doctor;
 mod drill;
 mod explain;
 mod help;

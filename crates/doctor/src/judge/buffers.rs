@@ -129,7 +129,7 @@ fn fixed_buffers(case: &Case<'_>) -> Option<Finding> {
                     window_of(case, first),
                     case.product()
                 ),
-                "tcp_rcv_space_adjust (6.18); ip-sysctl.rst, tcp_moderate_rcvbuf; weigle, section 3",
+                "tcp_rcv_space_adjust (6.18); ip-sysctl.rst, tcp_moderate_rcvbuf; weigle, section III",
             )
             .mended_by(Fix::sysctl(NAME, "1", "0")),
     )

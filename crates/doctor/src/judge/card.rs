@@ -172,7 +172,7 @@ fn switched_off(case: &Case<'_>, interface: &Interface, work: &Work) -> Finding 
         .seen(format!("ethtool -k {name}: {} off", work.features[0]))
         .because(
             format!("{} The goal is {} packets a second.", work.without, case.packets_per_s()),
-            "ethtool(8), -K; segmentation-offloads.rst; lavoie, section 5",
+            "ethtool(8), -K; segmentation-offloads.rst",
         )
         .mended_by(
             Fix::command(format!("ethtool -K {name} {option} on"))
@@ -228,7 +228,7 @@ fn lost_receiving(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
             percent(share),
             percent(case.bearable_loss().unwrap_or(0.0))
         ),
-        "if_link.h, rtnl_link_stats64; wu, section 2; ethtool(8), -G",
+        "if_link.h, rtnl_link_stats64; wu, section 2.1; ethtool(8), -G",
     );
     if let Some(Ring { slots, most }) = interface.receive_ring.filter(|ring| ring.slots < ring.most) {
         finding = finding.mended_by(
@@ -292,7 +292,7 @@ fn one_cpu(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
             .seen(format!("/proc/irq/N/effective_affinity_list of {} interrupts", interface.interrupts.len()))
             .because(
                 "Its queues could be worked off by as many CPUs.",
-                "scaling.rst (RSS IRQ Configuration); wu, section 2",
+                "scaling.rst (RSS IRQ Configuration)",
             )
             .mended_by(Fix::command("systemctl start irqbalance").undone_by("systemctl stop irqbalance")),
     )

@@ -90,7 +90,7 @@ const TOLD: [Told; 9] = [
         receiving: false,
         title: "many retransmission timeouts",
         why: "In each, a connection stood still for 200 ms or more.",
-        source: "tcp_retransmit_timer (6.18); leith, section 1",
+        source: "tcp_retransmit_timer (6.18); leith, section 1.2",
     },
     Told {
         counter: "TcpExtTCPSpuriousRTOs",

@@ -32,13 +32,13 @@ fn sack(case: &Case<'_>) -> Option<Finding> {
                      takes as many.",
                     duration_text(case.goal.rtt)
                 ),
-                "RFC 2018; RFC 6582, section 1; leith, section 1.1",
+                "RFC 2018; RFC 6582, section 1; ip-sysctl.rst, tcp_sack",
             )
             .mended_by(Fix::sysctl(NAME, "1", "0")),
     )
 }
 
-/// A segment may live so long in the network (RFC 9293, section 3.4.3).
+/// A segment may live so long in the network (RFC 9293, section 3.4.2).
 const SEGMENT_LIFETIME: Duration = Duration::from_secs(120);
 
 fn timestamps(case: &Case<'_>) -> Option<Finding> {
@@ -165,7 +165,7 @@ fn most_reordering(case: &Case<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = {packets}"))
             .because(
                 "On a path that spreads packets over several links more is usual, and is taken for loss then.",
-                "tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_max_reordering; leith, section 1.3",
+                "tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_max_reordering; leith, section 1.4",
             )
             .mended_by(Fix::sysctl(NAME, "300", &packets.to_string())),
     )

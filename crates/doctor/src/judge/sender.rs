@@ -64,7 +64,7 @@ fn congestion_control(case: &Case<'_>) -> Option<Finding> {
             format!("{control} is not a control for this path"),
         )
         .seen(seen)
-        .because(why, "RFC 3649, section 1; RFC 9438; ubik II; leith, section 1")
+        .because(why, "RFC 3649, section 1; RFC 9438; ubik II")
         .mended_by(fix),
     )
 }
@@ -190,7 +190,7 @@ fn after_idle(case: &Case<'_>) -> Option<Finding> {
                     arithmetic::INITIAL_SEGMENTS,
                     duration_text(case.goal.rtt.saturating_mul(rounds))
                 ),
-                "RFC 9293, section 3.8.2 with RFC 5681, section 4.1; tcp_cwnd_restart (6.18)",
+                "RFC 5681, section 4.1; tcp_cwnd_restart (6.18)",
             )
             .mended_by(Fix::sysctl(NAME, "0", "1")),
     )
