@@ -21,7 +21,7 @@ the parameter cache, the route, the queue before the card, the card with its rin
 softirqs, and what TCP has counted since boot. Each finding says what was seen, what the transfer needs, the command that \
 mends it and the one that undoes that. Run it on both hosts: what limits is at either end, or at neither.
 
-A finding limits (nothing goes faster than this), costs (time, CPU, or dearer losses), or is a hint (to know, or to look \
+A finding limits (the transfer gets about this much at most), costs (time, CPU, or dearer losses), or is a hint (to know, or to look \
 at again after a transfer). No root is needed; what only root sees is named at the end.
 
 Exit codes: 0 nothing limits or costs, 1 something does, 2 there was nothing to look at.

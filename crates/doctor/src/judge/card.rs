@@ -290,10 +290,7 @@ fn one_cpu(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
     Some(
         Finding::new("one-cpu", Severity::Hint, format!("CPU {cpus} takes all interrupts of {name}"))
             .seen(format!("/proc/irq/N/effective_affinity_list of {} interrupts", interface.interrupts.len()))
-            .because(
-                "Its queues could be worked off by as many CPUs.",
-                "scaling.rst (RSS IRQ Configuration)",
-            )
+            .because("Its queues could be worked off by as many CPUs.", "scaling.rst (RSS IRQ Configuration)")
             .mended_by(Fix::command("systemctl start irqbalance").undone_by("systemctl stop irqbalance")),
     )
 }
