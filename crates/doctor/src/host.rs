@@ -243,6 +243,12 @@ impl Host {
         self.interfaces.first()
     }
 
+    /// The interface whose link bounds the rate: the first that knows its own. Of those that share the work, as a
+    /// bond's do, each may be slower than all, and one may be down.
+    pub fn link(&self) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.speed.is_some())
+    }
+
     /// Says of something that it was not seen.
     pub fn missed(&mut self, what: impl Into<String>, why: impl Into<String>, needs: Option<&'static str>) {
         self.unseen.push(Unseen { what: what.into(), why: why.into(), needs });

@@ -387,6 +387,26 @@ fn the_card() {
 }
 
 #[test]
+fn those_that_share_the_work_may_be_slower_than_all() {
+    let mut host = card(|card| card.speed = Some(2_000_000_000));
+    let beneath = |running| Interface {
+        speed: Some(1_000_000_000),
+        running: Some(running),
+        ..host.interfaces[0].clone()
+    };
+    let both = [beneath(true), beneath(false)];
+    host.interfaces.extend(both);
+    let goal = Goal { rate: Rate::mbit(1500), rtt: Duration::from_millis(20), streams: 4, ..goal() };
+    assert_eq!(judge(&host, &goal), []);
+    host.interfaces[0].speed = None;
+    assert_eq!(
+        only(&host, &goal).severity,
+        Severity::Limits(Rate::mbit(1000)),
+        "a VLAN's is that of its card"
+    );
+}
+
+#[test]
 fn counts_are_hints_and_only_above_what_a_control_bears() {
     let lost = |missed: u64| {
         card(|card| {

@@ -177,13 +177,29 @@ fn mis_settings() -> Vec<MisSetting> {
     ]
 }
 
+/// Those of queueing disciplines that not every kernel has, each with its kind.
+fn of_other_kernels() -> [(&'static str, MisSetting); 2] {
+    [
+        ("netem", qdisc("emulator", "netem delay 10ms limit 10000")),
+        ("fq", qdisc("flow-rate", "fq maxrate 10mbit")),
+    ]
+}
+
 #[test]
 #[ignore = "needs root"]
 fn each_mis_setting_is_found_alone_and_mended_by_what_is_told() {
     let testbed = Testbed::well_set();
     testbed.expect_none("well set");
-    let all = mis_settings();
+    let mut all = mis_settings();
     assert!(all.len() >= 20);
+    for (kind, one) in of_other_kernels() {
+        let name = testbed.0.name(Place::Sender);
+        let has = run(&["ip", "netns", "exec", &name, "tc", "qdisc", "add", "dev", "lo", "root", kind]);
+        match has {
+            Ok(()) => all.push(one),
+            Err(error) => println!("not judged: {}: {error}", one.finding),
+        }
+    }
     for MisSetting { finding, set, reset } in &all {
         testbed.shell(set);
         let found = testbed.findings();

@@ -28,7 +28,7 @@ Exit codes: 0 nothing limits or costs, 1 something does, 2 there was nothing to 
 
 Examples:
   slowpath doctor --rate 1Gbit/s --rtt 40ms
-  slowpath doctor storage.example --rate 10Gbit/s --rtt 12ms --streams 4 --as sender
+  slowpath doctor 192.0.2.9 --rate 10Gbit/s --rtt 12ms --streams 4 --as sender
   slowpath doctor --interface eth0 --json";
 
 /// Arguments of `doctor`.
@@ -112,7 +112,7 @@ fn resolve(name: &str) -> anyhow::Result<IpAddr> {
 
 /// What is asked for, and for the rest what the host suggests.
 fn aim(args: &Doctor, host: &Host) -> Aim {
-    let link = host.interfaces.iter().filter_map(|interface| interface.speed).min();
+    let link = host.link().and_then(|interface| interface.speed);
     let (rate, rate_from) = match (args.rate, link) {
         (Some(rate), _) => (rate, Taken::Given),
         (None, Some(link)) => (Rate::bits_per_second(link), Taken::FromLink),

@@ -6,9 +6,9 @@ use crate::host::{Interface, Ring};
 use slowpath_model::Rate;
 
 pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
+    found.extend(case.host.outgoing().and_then(down));
+    found.extend(case.host.link().and_then(|interface| link(case, interface)));
     for interface in &case.host.interfaces {
-        found.extend(down(interface));
-        found.extend(link(case, interface));
         found.extend(duplex(interface));
         found.extend(packet_size(case, interface));
         found.extend(offload(case, interface));

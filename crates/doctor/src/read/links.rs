@@ -145,4 +145,11 @@ mod tests {
         assert_eq!(super::link(&message).expect("whole").beneath, None, "it is in another namespace");
         assert_eq!(super::link(&message[..10]), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_is_too_strange(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = link(&bytes);
+        }
+    }
 }

@@ -69,4 +69,11 @@ mod tests {
         assert_eq!(entry.to, Some([192, 0, 2, 9].into()));
         assert_eq!(super::entry(&message[..3]), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_is_too_strange(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = entry(&bytes);
+        }
+    }
 }

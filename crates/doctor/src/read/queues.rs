@@ -222,4 +222,16 @@ mod tests {
             "a default class that is not there shapes nothing"
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_is_too_strange(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = class(&bytes);
+            for kind in ["pfifo", "sfq", "fq", "fq_codel", "tbf", "htb", "cake", "netem"] {
+                let mut queue = Queue { kind: kind.to_owned(), ..Queue::default() };
+                let _ = describe(&bytes, &mut queue);
+                counted(&bytes, &mut queue);
+            }
+        }
+    }
 }

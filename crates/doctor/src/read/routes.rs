@@ -134,4 +134,11 @@ mod tests {
         let found = to(&mut netlink, IpAddr::from([127, 0, 0, 1])).expect("it answers").expect("a way");
         assert_ne!(found.interface, 0);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_is_too_strange(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = route(&bytes);
+        }
+    }
 }
