@@ -219,6 +219,40 @@ fn each_mis_setting_is_found_alone_and_mended_by_what_is_told() {
     }
 }
 
+/// Makes the calling thread nobody's, without any capability: the system call itself, since libc's function would
+/// do it to all threads.
+fn become_nobody() {
+    const NOBODY: libc::c_long = 65_534;
+    // SAFETY: plain numbers; it concerns the calling thread only.
+    let done = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn without_root_the_same_is_found() {
+    let testbed = Testbed::well_set();
+    let many = ["window-scaling", "shaper", "tso", "route-window", "mtu", "sack"];
+    for MisSetting { set, .. } in mis_settings().iter().filter(|one| many.contains(&one.finding)) {
+        testbed.shell(set);
+    }
+    let look = || read(&Files::default(), &Asked::To(PEER.into())).expect("there is a way");
+    let by_root = testbed.0.inside(Place::Sender, || Ok(look())).expect("inside");
+    let by_nobody = testbed.0.inside(Place::Sender, || {
+        become_nobody();
+        Ok(look())
+    });
+    let by_nobody = by_nobody.expect("inside");
+    let found = |host| -> Vec<Finding> {
+        judge(host, &goal()).into_iter().filter(|finding| !OF_THE_MACHINE.contains(&finding.name)).collect()
+    };
+    assert!(found(&by_root).len() >= many.len());
+    assert_eq!(found(&by_nobody), found(&by_root));
+    for unseen in by_nobody.unseen.iter().filter(|unseen| !by_root.unseen.contains(unseen)) {
+        assert_eq!(unseen.needs, Some("CAP_NET_ADMIN"), "{unseen:?}");
+    }
+}
+
 /// A connection within the namespaces, to its end at both.
 fn connect(testbed: &Testbed) {
     let listener =

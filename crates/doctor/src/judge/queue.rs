@@ -134,7 +134,7 @@ fn flow_rate(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Fi
             ),
             "tc-fq(8), maxrate",
         )
-        .mended_by(Fix::command(format!("tc qdisc replace dev {name} {} fq", at(queue)))),
+        .mended_by(Fix::command(format!("tc qdisc del dev {name} {}", at(queue)))),
     )
 }
 
