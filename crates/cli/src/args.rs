@@ -1,6 +1,7 @@
 //! The command line: what `--help`, the man page and the completions are made from.
 
 use crate::console::Output;
+use crate::doctor::Doctor;
 use crate::drill::Drill;
 use crate::explain::Explain;
 use crate::kernels::Kernels;
@@ -77,6 +78,8 @@ pub enum Command {
     Papers(Papers),
     /// Compare what every technique of tuning buffers makes of a path, and what it costs
     CompareTunings(CompareTunings),
+    /// Say what of this host would limit a transfer of some rate and round trip, and what mends it
+    Doctor(Doctor),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

@@ -6,6 +6,7 @@ mod args;
 mod causes;
 mod console;
 mod diagnose;
+mod doctor;
 mod drill;
 mod explain;
 mod flows;
@@ -71,6 +72,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Lab(args) => lab::run(&args, console),
         Command::Papers(args) => papers::run(&args, console),
         Command::CompareTunings(args) => tunings::run(&args, console),
+        Command::Doctor(args) => doctor::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

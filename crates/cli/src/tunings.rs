@@ -50,13 +50,13 @@ pub struct CompareTunings {
     json: bool,
 }
 
-fn rate(text: &str) -> Result<Rate, String> {
+pub fn rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let known = (1_000..=1_000_000_000_000).contains(&rate.get());
     if known { Ok(rate) } else { Err("write a rate from 1kbit/s to 1Tbit/s".to_owned()) }
 }
 
-fn delay(text: &str) -> Result<Duration, String> {
+pub fn delay(text: &str) -> Result<Duration, String> {
     let delay = duration_from_text(text).map_err(|error| format!("{error}"))?;
     let known = Duration::from_micros(1)..=Duration::from_secs(100);
     if known.contains(&delay) { Ok(delay) } else { Err("write a round trip from 1us to 100s".to_owned()) }

@@ -37,6 +37,7 @@ const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
+const DOCTOR: &str = "slowpath-doctor";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -59,12 +60,14 @@ const CRATES: &[Allowed] = &[
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
+    // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
+    allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS,
+            LAB, LIVE, PAPERS, DOCTOR,
         ],
         &[],
     ),
@@ -74,6 +77,9 @@ const CRATES: &[Allowed] = &[
 /// Crates that neither touch the system nor know the time: same input, same output.
 pub const PURE: &[&str] =
     &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
+
+/// Folders of crates that touch the system which do not: what they judge is data.
+pub const PURE_PARTS: &[&str] = &["crates/doctor/src/judge"];
 
 /// Packages that exist to reach the system, the clock or chance.
 const REACHING_OUT: &[&str] = &[

@@ -3,11 +3,12 @@
 use crate::captures::Captures;
 use crate::{run, told};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "diagnose",
     "show",
     "flows",
     "causes",
+    "doctor",
     "drill",
     "run",
     "sweep",

@@ -3,6 +3,7 @@
 mod both_ends;
 mod buffers;
 mod captures;
+mod doctor;
 mod drill;
 mod explain;
 mod help;
@@ -306,7 +307,12 @@ fn every_example_of_the_help_runs() {
             }
             let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
             let (code, _, err) = told(&run(&folder, &words(line)[1..]));
-            assert_eq!((code, err.as_str()), (0, ""), "{line}");
+            if line.starts_with("slowpath doctor") {
+                // What it finds, and whether there is such a card or host, is this machine's.
+                assert!(!err.contains("Usage:"), "{line}: {err}");
+            } else {
+                assert_eq!((code, err.as_str()), (0, ""), "{line}");
+            }
             ran += 1;
         }
     }

@@ -43,18 +43,40 @@ impl Look {
     }
 
     /// `text` in bold.
-    pub(crate) fn strong(&self, text: &str) -> String {
+    pub fn strong(&self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 
     /// `text` less bright.
-    pub(crate) fn faint(&self, text: &str) -> String {
+    pub fn faint(&self, text: &str) -> String {
         self.paint(Style::new().dimmed(), text)
     }
 
     /// Writes `text` wrapped, its first line behind `lead` and the others indented as far.
-    pub(crate) fn paragraph(&self, out: &mut impl io::Write, lead: &str, text: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn paragraph(&self, out: &mut impl io::Write, lead: &str, text: &str) -> io::Result<()> {
         self.styled_paragraph(out, lead, text, Style::new())
+    }
+
+    /// As [`Self::paragraph`], in bold.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn strong_paragraph(&self, out: &mut impl io::Write, text: &str) -> io::Result<()> {
+        self.styled_paragraph(out, "", text, Style::new().bold())
+    }
+
+    /// As [`Self::paragraph`], less bright.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn faint_paragraph(&self, out: &mut impl io::Write, lead: &str, text: &str) -> io::Result<()> {
+        self.styled_paragraph(out, lead, text, Style::new().dimmed())
     }
 
     /// As [`Self::paragraph`], each line in `style`.

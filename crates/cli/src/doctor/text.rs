@@ -1,0 +1,139 @@
+//! What `slowpath doctor` prints for people: the verdict, the findings, what could not be seen.
+
+use super::Aim;
+use slowpath_doctor::host::Unseen;
+use slowpath_doctor::{Finding, Host, Severity, Taken, bound};
+use slowpath_model::units::duration_text;
+use slowpath_views::terminal::Look;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+pub fn print(
+    host: &Host,
+    aim: &Aim,
+    findings: &[Finding],
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    verdict(aim, findings, look, out)?;
+    look.paragraph(out, "", &looked_at(host, aim))?;
+    for finding in findings {
+        writeln!(out)?;
+        print_finding(finding, look, out)?;
+    }
+    not_seen(host, look, out)
+}
+
+fn verdict(aim: &Aim, findings: &[Finding], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let goal = &aim.goal;
+    let transfer = format!("A transfer of {} over {}", goal.rate, duration_text(goal.rtt));
+    let costs = findings.iter().filter(|finding| matches!(finding.severity, Severity::Costs)).count();
+    let hints = findings.iter().filter(|finding| !finding.is_fault()).count();
+    let text = match bound(findings) {
+        Some((rate, finding)) => {
+            let all = findings.iter().filter(|finding| finding.severity.limit().is_some()).count();
+            let more = match all {
+                1 => String::new(),
+                2 => ", and behind that by another limit".to_owned(),
+                _ => format!(", and behind that by {} more", all - 1),
+            };
+            format!("{transfer} would be limited to about {rate} by this host: {}{more}.", finding.title)
+        }
+        None if costs > 0 => {
+            format!("{transfer} would not be limited by this host, but something would cost it.")
+        }
+        None if hints > 0 => {
+            format!("{transfer} would not be limited by this host; there is something to know.")
+        }
+        None => format!("{transfer} would not be limited by this host."),
+    };
+    look.strong_paragraph(out, &text)
+}
+
+/// Which way, and what was assumed.
+fn looked_at(host: &Host, aim: &Aim) -> String {
+    let goal = &aim.goal;
+    let names: Vec<&str> = host.interfaces.iter().map(|interface| interface.name.as_str()).collect();
+    let to = host.route.as_ref().and_then(|route| route.to);
+    let to = to.map_or_else(String::new, |to| format!(" to {to}"));
+    let streams =
+        if goal.streams == 1 { "one connection".to_owned() } else { format!("{} connections", goal.streams) };
+    let rate = match aim.rate_from {
+        Taken::FromLink => " The rate is that of the link.",
+        Taken::Assumed => " The rate is assumed, since the driver knows none: --rate says another.",
+        Taken::Given | Taken::FromMetrics => "",
+    };
+    let rtt = match aim.rtt_from {
+        Taken::FromMetrics => " The round trip is what the kernel remembers of that host.",
+        Taken::Assumed => " The round trip is assumed: --rtt says another.",
+        Taken::Given | Taken::FromLink => "",
+    };
+    let kernel = host.release.as_deref().unwrap_or("of unknown release");
+    format!(
+        "Looked at: Linux {kernel}, the way{to} by {}, {streams}; rate times round trip is {}.{rate}{rtt}",
+        names.join(" on "),
+        goal.window()
+    )
+}
+
+fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let severity = match finding.severity {
+        Severity::Limits(rate) => look.strong(&format!("limits to about {rate}")),
+        Severity::Costs => look.strong("costs"),
+        Severity::Hint => look.faint("hint"),
+    };
+    writeln!(out, "{severity}  {}", look.faint(finding.name))?;
+    look.paragraph(out, "  ", &format!("{}.", capital(&finding.title)))?;
+    writeln!(out, "  {} {}", look.faint("seen"), finding.seen)?;
+    look.paragraph(out, "  ", &finding.why)?;
+    for fix in &finding.fixes {
+        writeln!(out, "    $ {}", fix.command)?;
+        if let Some(line) = &fix.reverts {
+            writeln!(out, "      {} {line}", look.faint("undo:"))?;
+        }
+        if let Some(line) = &fix.lasting {
+            writeln!(out, "      {} {line}", look.faint("to last:"))?;
+        }
+    }
+    look.faint_paragraph(out, "  ", &format!("({})", finding.source))
+}
+
+/// A sentence's beginning, where it is a word and not a name of the kernel's.
+fn capital(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    if word.contains(['_', '.']) || word.chars().any(|c| c.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+fn not_seen(host: &Host, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    if host.unseen.is_empty() {
+        return Ok(());
+    }
+    let mut by_right: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    writeln!(out, "\nNot looked at")?;
+    for Unseen { what, why, needs } in &host.unseen {
+        look.paragraph(out, "  ", &format!("{what}: {why}"))?;
+        if let Some(right) = needs {
+            by_right.entry(right).or_default().push(what);
+        }
+    }
+    for (right, what) in by_right {
+        look.paragraph(out, "", &format!("As root ({right}) it would show: {}.", what.join("; ")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::capital;
+
+    #[test]
+    fn names_of_the_kernel_stay_as_they_are() {
+        assert_eq!(capital("tcp_rmem lets a buffer"), "tcp_rmem lets a buffer");
+        assert_eq!(capital("window scaling is off"), "Window scaling is off");
+        assert_eq!(capital(""), "");
+    }
+}

@@ -1,0 +1,107 @@
+//! `slowpath doctor`, on loopback, which every host has, and on a host in a namespace, as the handbook shows it.
+
+use crate::captures::Captures;
+use crate::{run, slowpath, told};
+use serde_json::Value;
+use slowpath_lab::namespaces::{self, Namespaces, Place};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn as_json_with_what_was_seen() {
+    let folder = Captures::new();
+    let args = ["doctor", "--interface", "lo", "--rate", "8Gbit/s", "--rtt", "10s", "--json"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!(err, "");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["schema"], "slowpath/doctor/1");
+    assert_eq!(document["goal"]["window"], 10_000_000_000_u64);
+    assert_eq!(document["goal"]["rate_from"], "given");
+    assert_eq!(document["host"]["interfaces"][0]["name"], "lo");
+    // No host lets a socket have 10 GB: buffers are C's `int`.
+    let limit = document["limit"].as_u64().expect("something limits");
+    assert!(code == 1 && limit < 8_000_000_000, "{out}");
+    let findings = document["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|finding| finding["name"] == "receive-buffer"), "{out}");
+    assert!(findings.iter().all(|finding| finding["source"].as_str().is_some_and(|text| !text.is_empty())));
+}
+
+#[test]
+fn in_words_with_the_verdict_first() {
+    let folder = Captures::new();
+    let args = ["doctor", "127.0.0.1", "--rate", "8Gbit/s", "--rtt", "10s", "--as", "receiver"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(out.starts_with("A transfer of 8 Gbit/s over 10 s would be limited to about"), "{out}");
+    assert!(out.contains("$ sysctl -w net.ipv4.tcp_rmem=") && out.contains("undo: sysctl -w"), "{out}");
+    assert!(!out.contains("tcp_wmem"), "a receiver's send buffer does not matter: {out}");
+    assert!(!out.contains('\x1b'), "a pipe gets no colour");
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!flat.contains("is assumed"), "{out}");
+    let (_, out, _) = told(&run(&folder, &["doctor", "--interface", "lo"]));
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("A transfer of 1 Gbit/s over 40 ms"), "loopback has no rate of its own: {out}");
+    assert!(flat.contains("The rate is assumed") && flat.contains("The round trip is assumed"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_an_error() {
+    let folder = Captures::new();
+    for (args, says) in [
+        (&["doctor", "--interface", "no-such-card"][..], "there is no interface no-such-card"),
+        (&["doctor", "no-such-host.invalid"], "no-such-host.invalid has no address"),
+        (&["doctor", "--interface", "lo", "127.0.0.1"], "cannot be used with"),
+        (&["doctor", "--rate", "fast"], "rate"),
+        (&["doctor", "--streams", "0"], "--streams"),
+    ] {
+        let (code, out, err) = told(&run(&folder, args));
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
+        assert!(err.contains(says), "{args:?}: {err}");
+    }
+}
+
+/// The handbook's example: its command, and its lines, of which `…` stands for any number.
+fn example() -> (String, Vec<String>) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/doctor.md");
+    let page = fs::read_to_string(page).expect("docs/src/doctor.md");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (command, lines) = block.split_once('\n').expect("a command and its output");
+    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath").to_owned();
+    (command, lines.lines().map(str::to_owned).collect())
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_handbooks_example_is_what_is_printed() {
+    let made = Namespaces::create().expect("namespaces");
+    let (here, there) = (made.name(Place::Sender), made.name(Place::Receiver));
+    let veth =
+        ["ip", "-n", &here, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", &there];
+    namespaces::run(&veth).expect("a veth");
+    for (place, address) in [(Place::Sender, "192.0.2.1/24"), (Place::Receiver, "192.0.2.2/24")] {
+        made.ip(place, &format!("addr add {address} dev eth0")).expect("an address");
+        made.ip(place, "link set eth0 up").expect("up");
+    }
+    made.sysctl(Place::Sender, "net.ipv4.tcp_rmem", "4096 131072 4194304").expect("set");
+    let (command, wanted) = example();
+    let folder = Captures::new();
+    let mut inside = Command::new("ip");
+    inside.args(["netns", "exec", &here]).arg(slowpath(&folder).get_program());
+    inside.args(command.split(' ')).env("NO_COLOR", "1");
+    let (code, out, err) = told(&inside.output().expect("it runs"));
+    assert_eq!((code, err.as_str()), (1, ""));
+    let mut printed = out.lines();
+    let mut skips = false;
+    for line in &wanted {
+        if line == "…" {
+            skips = true;
+            continue;
+        }
+        let found =
+            if skips { printed.any(|one| one == line) } else { printed.next() == Some(line.as_str()) };
+        assert!(found, "not printed: {line}\n{out}");
+        skips = false;
+    }
+}

@@ -1,0 +1,283 @@
+//! What was seen of a host: plain data, as the kernel said it.
+//!
+//! What is `None`, or missing from a map, could not be seen; [`Host::unseen`] says why. Nothing here is a default
+//! that stands for "not known".
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// A host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Host {
+    /// The kernel's release: `6.18.0`.
+    pub release: Option<String>,
+    /// Settings by their dotted names, as `sysctl` prints them.
+    pub sysctls: BTreeMap<String, String>,
+    /// Bytes of a page, in which `net.ipv4.tcp_mem` counts.
+    pub page: Option<u64>,
+    /// The way to the destination, or the default one.
+    pub route: Option<Route>,
+    /// The interface of the way, and those beneath it (of a VLAN, of a bond).
+    pub interfaces: Vec<Interface>,
+    /// What the kernel remembers of destinations: `ip tcp_metrics`. `None` where it did not say.
+    pub metrics: Option<Vec<Metrics>>,
+    /// Counters since boot by the names that `nstat` has: `TcpExtTCPTimeouts`.
+    pub counters: BTreeMap<String, u64>,
+    /// What the CPUs' softirqs did since boot, a row for each CPU.
+    pub softnet: Vec<Softnet>,
+    /// The CPUs' clocks.
+    pub clocks: Vec<Clock>,
+    /// Programs that decide on sockets' settings (`BPF_CGROUP_SOCK_OPS`); `None` without the right to ask.
+    pub sock_ops: Option<u32>,
+    /// What could not be seen.
+    pub unseen: Vec<Unseen>,
+}
+
+/// Something that could not be seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unseen {
+    /// What it is.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+    /// The capability with which it could be seen.
+    pub needs: Option<&'static str>,
+}
+
+/// The way to a destination, as the kernel's routing has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Route {
+    /// The destination; `None` where it is the default route.
+    pub to: Option<IpAddr>,
+    /// The number of the interface.
+    pub interface: u32,
+    /// The next hop, where there is one.
+    pub gateway: Option<IpAddr>,
+    /// Attributes that hold for connections of this route (`RTAX_*`), by the names that `ip route` has.
+    pub attributes: BTreeMap<String, u32>,
+    /// The attributes that are locked: TCP may not change them.
+    pub locked: Vec<String>,
+    /// The congestion control that the route names.
+    pub congestion_control: Option<String>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+    /// What kind of virtual device it is: `veth`, `vlan`; `None` for a card.
+    pub kind: Option<String>,
+    /// Whether it is up and has a carrier.
+    pub running: Option<bool>,
+    /// Bytes.
+    pub mtu: Option<u32>,
+    /// `txqueuelen`, in packets.
+    pub queue_length: Option<u32>,
+    /// The largest super-packet that it is handed, in segments.
+    pub gso_max_segments: Option<u32>,
+    /// The same in bytes.
+    pub gso_max_bytes: Option<u32>,
+    /// Its link's rate in bit/s; `None` where the driver does not know one.
+    pub speed: Option<u64>,
+    /// Whether both ends may send at once.
+    pub full_duplex: Option<bool>,
+    /// What it does in place of the CPU, by the names of `ethtool -k`; empty where it did not say.
+    pub offloads: BTreeMap<String, Offload>,
+    /// Slots of the receive ring.
+    pub receive_ring: Option<Ring>,
+    /// Slots of the transmit ring.
+    pub transmit_ring: Option<Ring>,
+    /// Receive queues in use.
+    pub receive_queues: Option<u32>,
+    /// Queues that share their CPUs' work with others by RPS: how many have a mask.
+    pub steered_queues: Option<u32>,
+    /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+    pub interrupts: Vec<Interrupt>,
+    /// Counters since the interface was made.
+    pub statistics: Statistics,
+    /// Its queueing disciplines, the root first; `None` where they could not be asked for.
+    pub queues: Option<Vec<Queue>>,
+}
+
+/// An offload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Offload {
+    /// Whether it is on.
+    pub on: bool,
+    /// Whether it can be changed.
+    pub can_change: bool,
+}
+
+/// A ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ring {
+    /// Slots it has.
+    pub slots: u32,
+    /// Slots it could have.
+    pub most: u32,
+}
+
+/// An interrupt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Interrupt {
+    /// Its number.
+    pub number: u32,
+    /// The CPUs that take it, as the kernel lists them: `0-3`.
+    pub cpus: String,
+}
+
+/// `struct rtnl_link_stats64`, as far as it is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "include/uapi/linux/if_link.h has them by these names")]
+pub struct Statistics {
+    pub rx_packets: u64,
+    pub tx_packets: u64,
+    pub rx_crc_errors: u64,
+    pub rx_over_errors: u64,
+    pub rx_fifo_errors: u64,
+    pub rx_missed_errors: u64,
+    pub rx_dropped: u64,
+    pub tx_dropped: u64,
+    pub tx_carrier_errors: u64,
+    pub collisions: u64,
+}
+
+/// A queueing discipline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Queue {
+    /// `fq_codel`.
+    pub kind: String,
+    /// `MAJOR:MINOR`.
+    pub handle: u32,
+    /// What it hangs under; `u32::MAX` for the root (`TC_H_ROOT`).
+    pub parent: u32,
+    /// Packets that have room; `None` where it says none.
+    pub limit_packets: Option<u64>,
+    /// Bytes that have room.
+    pub limit_bytes: Option<u64>,
+    /// The rate at which it sends at most, in bit/s.
+    pub rate: Option<u64>,
+    /// The rate at which it sends a flow at most, in bit/s.
+    pub flow_rate: Option<u64>,
+    /// The delay it puts in, in ns.
+    pub delay_ns: Option<u64>,
+    /// The part of packets it loses on purpose, of 2^32.
+    pub loss: Option<u32>,
+    /// Packets it let through.
+    pub packets: u64,
+    /// Packets it dropped.
+    pub drops: u64,
+}
+
+/// What a former connection left to the next ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Metrics {
+    /// Of which destination.
+    pub to: Option<IpAddr>,
+    /// `ssthresh`, in packets.
+    pub ssthresh: Option<u32>,
+    /// The smoothed round trip, in µs.
+    pub rtt_us: Option<u32>,
+}
+
+/// A row of /proc/net/softnet_stat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Softnet {
+    /// Packets.
+    pub processed: u64,
+    /// Packets for which `net.core.netdev_max_backlog` had no room.
+    pub dropped: u64,
+    /// Rounds that ended with work left.
+    pub squeezed: u64,
+}
+
+/// How a CPU's clock is governed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Clock {
+    /// The CPU.
+    pub cpu: u32,
+    /// `performance`.
+    pub governor: String,
+    /// `intel_pstate`.
+    pub driver: String,
+    /// The most that it may be set to, in kHz.
+    pub allowed_khz: Option<u64>,
+    /// The most that the CPU can do, in kHz.
+    pub most_khz: Option<u64>,
+}
+
+impl Host {
+    /// A setting that is one number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.sysctls.get(name)?.trim().parse().ok()
+    }
+
+    /// One of the numbers of a setting that has several.
+    pub fn part(&self, name: &str, place: usize) -> Option<u64> {
+        self.sysctls.get(name)?.split_whitespace().nth(place)?.parse().ok()
+    }
+
+    /// A setting that is a word.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        self.sysctls.get(name).map(|text| text.trim())
+    }
+
+    /// The kernel's version: 6.18 is `(6, 18)`.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let mut parts = self.release.as_deref()?.split(|c: char| !c.is_ascii_digit());
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    }
+
+    /// Whether the kernel is at least this one; today's where it did not say.
+    pub fn since(&self, major: u32, minor: u32) -> bool {
+        self.version().is_none_or(|version| version >= (major, minor))
+    }
+
+    /// The interface that the way leaves by.
+    pub fn outgoing(&self) -> Option<&Interface> {
+        self.interfaces.first()
+    }
+
+    /// The interface whose link bounds the rate: the first that knows its own. Of those that share the work, as a
+    /// bond's do, each may be slower than all, and one may be down.
+    pub fn link(&self) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.speed.is_some())
+    }
+
+    /// Says of something that it was not seen.
+    pub fn missed(&mut self, what: impl Into<String>, why: impl Into<String>, needs: Option<&'static str>) {
+        self.unseen.push(Unseen { what: what.into(), why: why.into(), needs });
+    }
+}
+
+impl Interface {
+    /// Whether an offload is on; `None` where the interface did not say, or has no such.
+    pub fn offload(&self, name: &str) -> Option<Offload> {
+        self.offloads.get(name).copied()
+    }
+
+    /// Whether packets leave it for a wire, or for another part of the same machine.
+    pub fn is_wired(&self) -> bool {
+        !matches!(self.kind.as_deref(), Some("veth" | "dummy" | "ifb" | "tun"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        let host = |release: &str| Host { release: Some(release.to_owned()), ..Host::default() };
+        assert_eq!(host("6.18.44-fc").version(), Some((6, 18)));
+        assert!(host("6.18.44").since(6, 6) && !host("5.15.0-91-generic").since(6, 6));
+        assert!(host("10.0").since(6, 18), "not as text");
+        assert_eq!(host("six").version(), None);
+        assert!(host("").since(6, 6), "unknown is today's");
+    }
+}

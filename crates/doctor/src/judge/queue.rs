@@ -1,0 +1,180 @@
+//! The queue before the card (ubik V: txqueuelen), and what holds packets back there.
+
+use super::{Case, percent, together};
+use crate::finding::{Finding, Fix, Severity};
+use crate::host::{Interface, Queue};
+use slowpath_model::units::duration_text;
+use slowpath_model::{Bytes, Rate};
+use std::time::Duration;
+
+pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
+    for interface in &case.host.interfaces {
+        found.extend(room(case, interface));
+        for queue in interface.queues.iter().flatten() {
+            found.extend(shaper(case, interface, queue));
+            found.extend(flow_rate(case, interface, queue));
+            found.extend(emulator(interface, queue));
+        }
+        found.extend(drops(case, interface));
+    }
+}
+
+/// A socket keeps about a millisecond of its rate below itself (`sk_pacing_shift` of 10, `tcp_small_queue_check`,
+/// 6.18), so that this is what a queue has to hold.
+const BELOW_SOCKETS: u64 = 1 << 10;
+/// A super-packet is taken for at least this: 64 KiB at most, and less for slow connections (`tcp_tso_autosize`).
+const SUPER_PACKET: u64 = 16 << 10;
+
+/// What the sockets put into the queue at most, in packets as they come and in bytes; twice, for who else sends.
+fn needed(case: &Case<'_>, interface: &Interface) -> (u64, u64) {
+    let bytes = case.goal.rate.get() / 8 / BELOW_SOCKETS;
+    let joined = interface.offload("tx-generic-segmentation").is_none_or(|offload| offload.on);
+    let each = if joined { SUPER_PACKET } else { u64::from(case.mtu().max(1)) };
+    // Two of each connection are let down whatever their rate.
+    let streams = 2 * u64::from(case.goal.streams);
+    (2 * bytes.div_ceil(each).max(streams), 2 * bytes.max(streams * u64::from(case.mtu())))
+}
+
+/// A queue that drops what the sockets may put there.
+fn room(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+    case.goal.role.sends().then_some(())?;
+    let (packets, bytes) = needed(case, interface);
+    let queues = interface.queues.as_ref()?;
+    // Under a shaper the queue is another one's, and its rate is what is told.
+    let under_rate = queues.iter().any(|queue| queue.rate.is_some());
+    let queue = queues.iter().find(|queue| {
+        let of_device = queue.kind == "pfifo_fast";
+        let limit = if of_device { interface.queue_length.map(u64::from) } else { queue.limit_packets };
+        limit.is_some_and(|limit| limit < packets)
+            || (!under_rate && queue.limit_bytes.is_some_and(|limit| limit < bytes))
+    })?;
+    let name = &interface.name;
+    let (seen, fix) = match (queue.kind.as_str(), queue.limit_packets, queue.limit_bytes) {
+        ("pfifo_fast", ..) => {
+            let length = interface.queue_length.unwrap_or(0);
+            let fix = Fix::command(format!("ip link set {name} txqueuelen 1000"))
+                .undone_by(format!("ip link set {name} txqueuelen {length}"));
+            (format!("txqueuelen {length} of {name}, qdisc pfifo_fast"), fix)
+        }
+        (kind, Some(limit), _) => {
+            let fix = Fix::command(format!("tc qdisc change dev {name} {} {kind} limit 1000", at(queue)))
+                .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
+            (format!("qdisc {kind} limit {limit}p on {name}"), fix)
+        }
+        (kind, None, limit) => {
+            let limit = limit.unwrap_or(0);
+            let fix =
+                Fix::command(format!("tc qdisc change dev {name} {} {kind} limit {}", at(queue), 2 * bytes))
+                    .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
+            (format!("qdisc {kind} limit {limit}b on {name}"), fix)
+        }
+    };
+    Some(
+        Finding::new("queue-length", Severity::Costs, format!("the queue before {name} is short"))
+            .seen(seen)
+            .because(
+                format!(
+                    "Sockets keep about a millisecond of their rate below themselves, at the goal {}, or {packets} \
+                     packets as they come here (other senders' share included). What finds no room is dropped, and \
+                     TCP halves its window for it as for a loss on the path.",
+                    Bytes::new(bytes)
+                ),
+                "ubik V, tables I and II; tcp_small_queue_check, tcp_enter_cwr (6.18)",
+            )
+            .mended_by(fix),
+    )
+}
+
+/// Where `tc` finds it.
+fn at(queue: &Queue) -> String {
+    let place = |number: u32| format!("{:x}:{:x}", number >> 16, number & 0xffff);
+    if queue.parent == u32::MAX {
+        "root".to_owned()
+    } else {
+        let parent = place(queue.parent);
+        format!("parent {}", parent.trim_end_matches(":0"))
+    }
+}
+
+fn shaper(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
+    case.goal.role.sends().then_some(())?;
+    let rate = Rate::bits_per_second(queue.rate?);
+    let severity = case.limits(rate)?;
+    let name = &interface.name;
+    Some(
+        Finding::new("shaper", severity, format!("a shaper on {name} lets {rate} through"))
+            .seen(format!("qdisc {} rate {rate} on {name}", queue.kind))
+            .because(
+                format!("It sends no faster, and {} are asked for.", case.goal.rate),
+                "tc-tbf(8), tc-htb(8), tc-cake(8), tc-netem(8)",
+            )
+            .mended_by(Fix::command(format!("tc qdisc del dev {name} root"))),
+    )
+}
+
+/// What fq lets a single connection have.
+fn flow_rate(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
+    case.goal.role.sends().then_some(())?;
+    let each = Rate::bits_per_second(queue.flow_rate?);
+    let all = Rate::bits_per_second(each.get().saturating_mul(u64::from(case.goal.streams.max(1))));
+    let severity = case.limits(all)?;
+    let name = &interface.name;
+    Some(
+        Finding::new(
+            "flow-rate",
+            severity,
+            format!("{} on {name} lets a connection have {each}", queue.kind),
+        )
+        .seen(format!("qdisc {} maxrate {each} on {name}", queue.kind))
+        .because(
+            format!(
+                "{} are asked for on each of {} connections.",
+                case.goal.rate_of_each(),
+                case.goal.streams
+            ),
+            "tc-fq(8), maxrate",
+        )
+        .mended_by(Fix::command(format!("tc qdisc del dev {name} {}", at(queue)))),
+    )
+}
+
+/// An emulated path that was forgotten.
+fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
+    (queue.kind == "netem").then_some(())?;
+    let delay = queue.delay_ns.filter(|delay| *delay > 0).map(Duration::from_nanos);
+    let delay = delay.map(|delay| format!("delays packets by {}", duration_text(delay)));
+    let loss = queue.loss.filter(|loss| *loss > 0);
+    let loss = loss.map(|loss| format!("loses {} of them", percent(f64::from(loss) / 4_294_967_296.0)));
+    let does: Vec<String> = delay.into_iter().chain(loss).collect();
+    let does = if does.is_empty() { "is there to spoil a path".to_owned() } else { does.join(" and ") };
+    let name = &interface.name;
+    Some(
+        Finding::new("emulator", Severity::Costs, format!("netem was left on {name}"))
+            .seen(format!("qdisc netem on {name}"))
+            .because(format!("It {does}: an emulated path for tests."), "tc-netem(8)")
+            .mended_by(Fix::command(format!("tc qdisc del dev {name} {}", at(queue)))),
+    )
+}
+
+/// What was dropped here so far.
+fn drops(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+    case.goal.role.sends().then_some(())?;
+    // A root that shares its packets out counts its children's drops too.
+    let root = interface.queues.iter().flatten().find(|queue| queue.parent == u32::MAX)?;
+    let share = case.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
+    let name = &interface.name;
+    Some(
+        Finding::new("queue-drops", Severity::Hint, format!("the queue before {name} has dropped packets"))
+            .seen(format!("qdisc {} on {name}: {} sent, {} dropped", root.kind, root.packets, root.drops))
+            .because(
+                format!(
+                    "{} since it was made, where CUBIC bears {} at the goal. When that was does not show: look again \
+                     after a transfer.",
+                    percent(share),
+                    percent(case.bearable_loss().unwrap_or(0.0))
+                ),
+                "ubik V; tc(8), -s; RFC 9438, section 5.1",
+            )
+            .mended_by(Fix::command(format!("tc -s qdisc show dev {name}"))),
+    )
+}

@@ -1,0 +1,144 @@
+//! The way to a destination, by rtnetlink(7).
+
+use super::netlink::{Netlink, address, attribute, attributes, number, text};
+use crate::host::Route;
+use std::io;
+use std::net::IpAddr;
+
+const RTM_GETROUTE: u16 = 26;
+const FIXED_BYTES: usize = 12;
+const RTA_DST: u16 = 1;
+
+/// `RTAX_*` that matter, by their numbers (include/uapi/linux/rtnetlink.h).
+const ATTRIBUTES: [(u16, &str); 10] = [
+    (2, "mtu"),
+    (3, "window"),
+    (6, "ssthresh"),
+    (7, "cwnd"),
+    (8, "advmss"),
+    (9, "reordering"),
+    (11, "initcwnd"),
+    (13, "rto_min"),
+    (14, "initrwnd"),
+    (15, "quickack"),
+];
+
+/// The way that packets to `to` take.
+pub fn to(netlink: &mut Netlink, to: IpAddr) -> io::Result<Option<Route>> {
+    let (family, bytes) = match to {
+        IpAddr::V4(four) => (libc::AF_INET, four.octets().to_vec()),
+        IpAddr::V6(six) => (libc::AF_INET6, six.octets().to_vec()),
+    };
+    let mut question = vec![0; FIXED_BYTES];
+    (question[0], question[1]) = (family as u8, bytes.len() as u8 * 8);
+    attribute(&mut question, RTA_DST, &bytes);
+    let mut found = None;
+    netlink.get(RTM_GETROUTE, &question, |message| found = route(message))?;
+    Ok(found.map(|Told { route, .. }| Route { to: Some(to), ..route }))
+}
+
+/// The default route, of IPv4 or else of IPv6; of one interface, if that is asked for.
+pub fn default(netlink: &mut Netlink, interface: Option<u32>) -> io::Result<Option<Route>> {
+    const MAIN: u32 = libc::RT_TABLE_MAIN as u32;
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let mut question = vec![0; FIXED_BYTES];
+        question[0] = family as u8;
+        let mut found: Option<Told> = None;
+        netlink.dump(RTM_GETROUTE, &question, |message| {
+            let Some(told) = route(message) else { return };
+            let is_it = told.length == 0 && told.table == MAIN && told.route.interface != 0;
+            let ours = interface.is_none_or(|interface| interface == told.route.interface);
+            if is_it && ours && found.as_ref().is_none_or(|before| told.priority < before.priority) {
+                found = Some(told);
+            }
+        })?;
+        if let Some(told) = found {
+            return Ok(Some(told.route));
+        }
+    }
+    Ok(None)
+}
+
+/// A route and where it stands.
+struct Told {
+    route: Route,
+    /// Bits of its prefix.
+    length: u8,
+    table: u32,
+    priority: u32,
+}
+
+/// `struct rtmsg` and its attributes.
+fn route(message: &[u8]) -> Option<Told> {
+    let fixed = message.get(..FIXED_BYTES)?;
+    let mut told = Told { route: Route::default(), length: fixed[1], table: fixed[4].into(), priority: 0 };
+    for (kind, value) in attributes(&message[FIXED_BYTES..]) {
+        match kind {
+            4 => told.route.interface = number(value, 0),
+            5 => told.route.gateway = address(value),
+            6 => told.priority = number(value, 0),
+            8 => metrics(value, &mut told.route),
+            // Several ways: `struct rtnexthop`, of which the first stands for all.
+            9 if told.route.interface == 0 => told.route.interface = number(value, 4),
+            15 => told.table = number(value, 0),
+            _ => {}
+        }
+    }
+    Some(told)
+}
+
+fn metrics(value: &[u8], route: &mut Route) {
+    const LOCK: u16 = 1;
+    const CONTROL: u16 = 16;
+    let mut locks = 0;
+    for (kind, value) in attributes(value) {
+        match kind {
+            LOCK => locks = number(value, 0),
+            CONTROL => route.congestion_control = Some(text(value)),
+            _ => {
+                if let Some((_, name)) = ATTRIBUTES.iter().find(|(number, _)| *number == kind) {
+                    route.attributes.insert((*name).to_owned(), number(value, 0));
+                }
+            }
+        }
+    }
+    let locked = ATTRIBUTES.iter().filter(|(number, _)| locks & 1 << number != 0);
+    route.locked = locked.map(|(_, name)| (*name).to_owned()).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_read() {
+        let mut message = vec![2, 0, 0, 0, 254, 0, 0, 0, 0, 0, 0, 0];
+        attribute(&mut message, 4, &3_u32.to_ne_bytes());
+        attribute(&mut message, 5, &[192, 0, 2, 1]);
+        let mut metrics = Vec::new();
+        attribute(&mut metrics, 1, &(1_u32 << 7).to_ne_bytes());
+        attribute(&mut metrics, 7, &40_u32.to_ne_bytes());
+        attribute(&mut metrics, 16, b"reno\0");
+        attribute(&mut message, 8, &metrics);
+        let Told { route, length, table, .. } = route(&message).expect("whole");
+        assert_eq!((length, table, route.interface), (0, 254, 3));
+        assert_eq!(route.gateway, Some(IpAddr::from([192, 0, 2, 1])));
+        assert_eq!((route.attributes["cwnd"], route.locked.as_slice()), (40, &["cwnd".to_owned()][..]));
+        assert_eq!(route.congestion_control.as_deref(), Some("reno"));
+        assert!(super::route(&message[..5]).is_none());
+    }
+
+    #[test]
+    fn this_host_knows_its_way_to_itself() {
+        let mut netlink = Netlink::open(libc::NETLINK_ROUTE).expect("a socket");
+        let found = to(&mut netlink, IpAddr::from([127, 0, 0, 1])).expect("it answers").expect("a way");
+        assert_ne!(found.interface, 0);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_is_too_strange(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = route(&bytes);
+        }
+    }
+}

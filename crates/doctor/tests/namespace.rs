@@ -1,0 +1,292 @@
+//! The real kernel: a host that is set well has no finding; each mis-setting has its own and no other, the remedy
+//! that is told mends it, and what is told to undo the remedy brings it back.
+
+use slowpath_doctor::{Asked, Files, Finding, Goal, Role, judge, read};
+use slowpath_lab::namespaces::{Namespaces, Place, run};
+use slowpath_model::Rate;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+const HERE: [u8; 4] = [10, 77, 0, 1];
+const PEER: [u8; 4] = [10, 77, 0, 2];
+
+fn goal() -> Goal {
+    Goal { rate: Rate::mbit(1000), rtt: Duration::from_millis(20), streams: 1, role: Role::Both }
+}
+
+/// What belongs to the machine, whatever a namespace has.
+const OF_THE_MACHINE: [&str; 6] =
+    ["buffers-by-program", "backlog-drops", "budget", "cpu-clock", "tcp-memory", "sock-ops"];
+
+/// A host in a namespace, and another behind a veth.
+struct Testbed(Namespaces);
+
+/// Everything that is judged, as it is well.
+const WELL_SET: &[(&str, &str)] = &[
+    ("net.ipv4.tcp_dsack", "1"),
+    ("net.ipv4.tcp_early_retrans", "3"),
+    ("net.ipv4.tcp_frto", "2"),
+    ("net.ipv4.tcp_limit_output_bytes", "4194304"),
+    ("net.ipv4.tcp_max_reordering", "300"),
+    ("net.ipv4.tcp_moderate_rcvbuf", "1"),
+    ("net.ipv4.tcp_mtu_probing", "0"),
+    ("net.ipv4.tcp_no_ssthresh_metrics_save", "1"),
+    ("net.ipv4.tcp_notsent_lowat", "4294967295"),
+    ("net.ipv4.tcp_recovery", "1"),
+    ("net.ipv4.tcp_reordering", "3"),
+    ("net.ipv4.tcp_retries2", "15"),
+    ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
+    ("net.ipv4.tcp_sack", "1"),
+    ("net.ipv4.tcp_slow_start_after_idle", "0"),
+    ("net.ipv4.tcp_timestamps", "1"),
+    ("net.ipv4.tcp_window_scaling", "1"),
+    ("net.ipv4.tcp_wmem", "4096 16384 16777216"),
+];
+
+/// Of the controls for long paths, a namespace may choose those that are allowed.
+const CHOOSE_CONTROL: &str =
+    "cd /proc/sys/net/ipv4; for c in bbr cubic; do (echo $c >tcp_congestion_control) 2>&-; done; true";
+
+impl Testbed {
+    fn well_set() -> Self {
+        let namespaces = Namespaces::create().expect("namespaces");
+        let (here, there) = (namespaces.name(Place::Sender), namespaces.name(Place::Receiver));
+        run(&[
+            "ip", "-n", &here, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", &there,
+        ])
+        .expect("a veth");
+        let testbed = Self(namespaces);
+        for (place, address) in [(Place::Sender, HERE), (Place::Receiver, PEER)] {
+            let address = IpAddr::from(address);
+            testbed.0.ip(place, &format!("addr add {address}/24 dev eth0")).expect("an address");
+            testbed.0.ip(place, "link set eth0 up").expect("up");
+        }
+        testbed.shell("tc qdisc replace dev eth0 root pfifo_fast && ip link set eth0 txqueuelen 1000");
+        for (name, value) in WELL_SET {
+            testbed.0.sysctl(Place::Sender, name, value).expect("a setting");
+        }
+        testbed.shell(CHOOSE_CONTROL);
+        testbed
+    }
+
+    /// A line for a shell, in the namespace and as root.
+    fn shell(&self, line: &str) {
+        let name = self.0.name(Place::Sender);
+        // Without its output, which tells of settings and not of this test.
+        run(&["ip", "netns", "exec", &name, "sh", "-c", &format!("{line} >/dev/null")])
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let asked = Asked::To(PEER.into());
+        let host = self.0.inside(Place::Sender, || Ok(read(&Files::default(), &asked))).expect("inside");
+        let host = host.expect("there is a way");
+        let mut found = judge(&host, &goal());
+        found.retain(|finding| !OF_THE_MACHINE.contains(&finding.name));
+        found
+    }
+
+    fn expect_none(&self, when: &str) {
+        let found = self.findings();
+        assert!(found.is_empty(), "{when}: {found:#?}");
+    }
+}
+
+/// A mis-setting: what is found then, how it is put there, and how it is taken back.
+struct MisSetting {
+    finding: &'static str,
+    set: String,
+    reset: String,
+}
+
+fn by_shell(finding: &'static str, set: &str, reset: &str) -> MisSetting {
+    MisSetting { finding, set: set.to_owned(), reset: reset.to_owned() }
+}
+
+fn sysctl(finding: &'static str, name: &str, value: &str) -> MisSetting {
+    let name = format!("net.ipv4.{name}");
+    let well = WELL_SET.iter().find(|(known, _)| *known == name).expect("it has a good value").1;
+    by_shell(finding, &format!("sysctl -w {name}='{value}'"), &format!("sysctl -w {name}='{well}'"))
+}
+
+fn qdisc(finding: &'static str, what: &str) -> MisSetting {
+    let set = format!("tc qdisc replace dev eth0 root {what}");
+    by_shell(finding, &set, "tc qdisc replace dev eth0 root pfifo_fast")
+}
+
+fn offload(finding: &'static str, option: &str) -> MisSetting {
+    // What depends on it goes off with it, and comes back with it.
+    by_shell(finding, &format!("ethtool -K eth0 {option} off"), "ethtool -K eth0 tx on sg on tso on gso on")
+}
+
+fn route(finding: &'static str, attribute: &str) -> MisSetting {
+    let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
+    // A remedy may have made a route of its own.
+    let reset = format!("ip route del 10.77.0.2/32 2>&1; {line}");
+    by_shell(finding, &format!("{line} {attribute}"), &reset)
+}
+
+fn link(finding: &'static str, bad: &str, good: &str) -> MisSetting {
+    by_shell(finding, &format!("ip link set eth0 {bad}"), &format!("ip link set eth0 {good}"))
+}
+
+fn mis_settings() -> Vec<MisSetting> {
+    vec![
+        sysctl("window-scaling", "tcp_window_scaling", "0"),
+        sysctl("receive-buffer", "tcp_rmem", "4096 131072 1048576"),
+        sysctl("fixed-receive-buffer", "tcp_moderate_rcvbuf", "0"),
+        sysctl("send-buffer", "tcp_wmem", "4096 16384 524288"),
+        by_shell("congestion-control", "sysctl -w net.ipv4.tcp_congestion_control=reno", CHOOSE_CONTROL),
+        sysctl("output-limit", "tcp_limit_output_bytes", "4096"),
+        sysctl("notsent-lowat", "tcp_notsent_lowat", "4096"),
+        sysctl("slow-start-after-idle", "tcp_slow_start_after_idle", "1"),
+        sysctl("mtu-probing", "tcp_mtu_probing", "2"),
+        sysctl("sack", "tcp_sack", "0"),
+        sysctl("timestamps", "tcp_timestamps", "0"),
+        sysctl("tail-loss-probe", "tcp_early_retrans", "0"),
+        sysctl("frto", "tcp_frto", "0"),
+        sysctl("dsack", "tcp_dsack", "0"),
+        sysctl("reordering", "tcp_reordering", "50"),
+        sysctl("max-reordering", "tcp_max_reordering", "10"),
+        sysctl("retries", "tcp_retries2", "3"),
+        link("queue-length", "txqueuelen 5", "txqueuelen 1000"),
+        qdisc("queue-length", "pfifo limit 8"),
+        qdisc("queue-length", "bfifo limit 10000"),
+        qdisc("shaper", "tbf rate 100mbit burst 64k limit 2m"),
+        by_shell(
+            "shaper",
+            "tc qdisc replace dev eth0 root handle 1: htb default 30 && tc class add dev eth0 parent 1: classid 1:30 \
+             htb rate 50mbit ceil 200mbit",
+            "tc qdisc replace dev eth0 root pfifo_fast",
+        ),
+        offload("transmit-checksums", "tx"),
+        offload("scatter-gather", "sg"),
+        offload("gso", "gso"),
+        offload("tso", "tso"),
+        link("super-packets", "gso_max_segs 2", "gso_max_size 65536 gso_max_segs 65535"),
+        link("mtu", "mtu 576", "mtu 1500"),
+        route("route-window", "window 20000"),
+        route("route-initrwnd", "initrwnd 2"),
+        route("route-advmss", "advmss 536"),
+        route("route-cwnd", "cwnd lock 20"),
+        route("route-initcwnd", "initcwnd 2"),
+        route("route-rto-min", "rto_min 3s"),
+        route("route-mtu", "mtu 576"),
+        route("congestion-control", "congctl reno"),
+    ]
+}
+
+/// Those of queueing disciplines that not every kernel has, each with its kind.
+fn of_other_kernels() -> [(&'static str, MisSetting); 2] {
+    [
+        ("netem", qdisc("emulator", "netem delay 10ms limit 10000")),
+        ("fq", qdisc("flow-rate", "fq maxrate 10mbit")),
+    ]
+}
+
+#[test]
+#[ignore = "needs root"]
+fn each_mis_setting_is_found_alone_and_mended_by_what_is_told() {
+    let testbed = Testbed::well_set();
+    testbed.expect_none("well set");
+    let mut all = mis_settings();
+    assert!(all.len() >= 20);
+    for (kind, one) in of_other_kernels() {
+        let name = testbed.0.name(Place::Sender);
+        let has = run(&["ip", "netns", "exec", &name, "tc", "qdisc", "add", "dev", "lo", "root", kind]);
+        match has {
+            Ok(()) => all.push(one),
+            Err(error) => println!("not judged: {}: {error}", one.finding),
+        }
+    }
+    for MisSetting { finding, set, reset } in &all {
+        testbed.shell(set);
+        let found = testbed.findings();
+        let names: Vec<&str> = found.iter().map(|finding| finding.name).collect();
+        assert_eq!(names, [*finding], "{set}: {found:#?}");
+        for fix in &found[0].fixes {
+            testbed.shell(&fix.command);
+            testbed.expect_none(&format!("{set}; {}", fix.command));
+            match &fix.reverts {
+                Some(line) => testbed.shell(line),
+                None => testbed.shell(set),
+            }
+            assert_eq!(testbed.findings(), found, "{set}; {}: undone", fix.command);
+        }
+        testbed.shell(reset);
+        testbed.expect_none(&format!("{set}; {reset}"));
+    }
+}
+
+/// Makes the calling thread nobody's, without any capability: the system call itself, since libc's function would
+/// do it to all threads.
+fn become_nobody() {
+    const NOBODY: libc::c_long = 65_534;
+    // SAFETY: plain numbers; it concerns the calling thread only.
+    let done = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn without_root_the_same_is_found() {
+    let testbed = Testbed::well_set();
+    let many = ["window-scaling", "shaper", "tso", "route-window", "mtu", "sack"];
+    for MisSetting { set, .. } in mis_settings().iter().filter(|one| many.contains(&one.finding)) {
+        testbed.shell(set);
+    }
+    let look = || read(&Files::default(), &Asked::To(PEER.into())).expect("there is a way");
+    let by_root = testbed.0.inside(Place::Sender, || Ok(look())).expect("inside");
+    let by_nobody = testbed.0.inside(Place::Sender, || {
+        become_nobody();
+        Ok(look())
+    });
+    let by_nobody = by_nobody.expect("inside");
+    let found = |host| -> Vec<Finding> {
+        judge(host, &goal()).into_iter().filter(|finding| !OF_THE_MACHINE.contains(&finding.name)).collect()
+    };
+    assert!(found(&by_root).len() >= many.len());
+    assert_eq!(found(&by_nobody), found(&by_root));
+    for unseen in by_nobody.unseen.iter().filter(|unseen| !by_root.unseen.contains(unseen)) {
+        assert_eq!(unseen.needs, Some("CAP_NET_ADMIN"), "{unseen:?}");
+    }
+}
+
+/// A connection within the namespaces, to its end at both.
+fn connect(testbed: &Testbed) {
+    let listener =
+        testbed.0.inside(Place::Receiver, || Ok(TcpListener::bind((IpAddr::from(PEER), 0)).expect("a port")));
+    let listener = listener.expect("inside");
+    let to = listener.local_addr().expect("an address");
+    let mut client =
+        testbed.0.inside(Place::Sender, || Ok(TcpStream::connect(to).expect("the peer listens")));
+    let client = client.as_mut().expect("inside");
+    let (mut server, _) = listener.accept().expect("a connection");
+    client.write_all(b"hello").expect("there is room");
+    client.shutdown(std::net::Shutdown::Write).expect("open");
+    let mut text = String::new();
+    server.read_to_string(&mut text).expect("it comes");
+    drop(server);
+    client.read_to_string(&mut text).expect("the end comes");
+}
+
+/// What a connection leaves is there after it: here the route's ssthresh, which the kernel takes into its cache
+/// with the first connection (`tcpm_suck_dst`), as a loss would leave one.
+#[test]
+#[ignore = "needs root"]
+fn what_a_former_connection_left_is_found() {
+    let testbed = Testbed::well_set();
+    let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
+    testbed.shell("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0");
+    testbed.shell(&format!("{line} ssthresh 20"));
+    let names = |found: &[Finding]| found.iter().map(|finding| finding.name).collect::<Vec<_>>();
+    assert_eq!(names(&testbed.findings()), ["route-ssthresh"]);
+    connect(&testbed);
+    testbed.shell(line);
+    let found = testbed.findings();
+    assert_eq!(names(&found), ["parameter-cache"], "{found:#?}");
+    assert!(found[0].seen.contains("ssthresh 20"), "{found:#?}");
+    testbed.shell(&found[0].fixes[0].command);
+    testbed.expect_none("forgotten");
+}
