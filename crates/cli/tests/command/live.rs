@@ -170,7 +170,9 @@ fn check(document: &Value) {
     let waits = flow[receiver]["host"]["waits"].as_array().expect("waits");
     let held = &flow[receiver]["host"]["receiver_bounds"][0];
     assert_eq!(held["cause"], "slow-reader", "{flow:#}");
-    assert!(held["seconds"].as_f64().expect("seconds") >= 1.0, "{flow:#}");
+    // Of the 1.2 s some looks at the socket are missing, a tenth of a second each: the first, before which nothing is known,
+    // and those at whose time the window has not yet filled.
+    assert!(held["seconds"].as_f64().expect("seconds") >= 0.8, "{flow:#}");
     let queue = waits.iter().find(|wait| wait["place"] == "receive-queue").expect("data waited");
     assert!(queue["longest_ns"].as_u64().expect("a time") >= 1_000_000_000, "{queue}");
     assert_eq!(queue["count"], AMOUNT_READ);
