@@ -13,8 +13,7 @@ use crate::measure::{Measured, spread};
 use crate::report::{Claim, Report};
 use crate::trace::Trace;
 
-const SACK: (&str, &str) =
-    ("scenarios/leith/sack.toml", include_str!("../../../scenarios/leith/sack.toml"));
+const SACK: (&str, &str) = ("scenarios/leith/sack.toml", include_str!("../../../scenarios/leith/sack.toml"));
 const CERN_SLAC: (&str, &str) =
     ("scenarios/leith/cern-slac.toml", include_str!("../../../scenarios/leith/cern-slac.toml"));
 const DUBLIN_SLAC: (&str, &str) =
@@ -99,7 +98,7 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
             place: "section 1.1",
             says: "the walks take too long to be done between two ACKs, and the softirq queue throttles",
             seen: format!(
-                "{:.0} ACKs dropped, {:.0} times throttled, {:.1} Mbit/s",
+                "ACKs dropped: {:.0}; throttled: {:.0}; {:.1} Mbit/s",
                 dropped(WALKED),
                 throttled(WALKED),
                 rates(WALKED)
@@ -109,14 +108,14 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
         Claim {
             place: "figure 1(a)",
             says: "repeated timeouts during loss recovery",
-            seen: format!("{:.0} timeouts", timeouts(WALKED)),
+            seen: format!("timeouts: {:.0}", timeouts(WALKED)),
             holds: timeouts(WALKED) >= 2.0,
         },
         Claim {
             place: "figure 1(b)",
             says: "none of that with the more efficient algorithm",
             seen: format!(
-                "{:.0} ACKs dropped, {:.0} timeouts, {:.1} Mbit/s",
+                "ACKs dropped: {:.0}; timeouts: {:.0}; {:.1} Mbit/s",
                 dropped(HOLES),
                 timeouts(HOLES),
                 rates(HOLES)
@@ -127,7 +126,7 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
             place: "section 1.1",
             says: "what goes by redundancy between ACKs (Kelly) fails where ACKs are lost",
             seen: format!(
-                "{:.0} ACKs dropped by what repeats, {:.0} over holes; {:.1} and {:.1} Mbit/s",
+                "ACKs dropped: {:.0} by what repeats, {:.0} over holes; {:.1} and {:.1} Mbit/s",
                 dropped(REPEATS),
                 dropped(HOLES),
                 rates(REPEATS),
@@ -144,14 +143,14 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
         Claim {
             place: "section 1.2",
             says: "without it but with the walk, the CPU is as busy and many ACKs are dropped",
-            seen: format!("{:.0} ACKs dropped, {:.1} Mbit/s", dropped(UNTHROTTLED), rates(UNTHROTTLED)),
+            seen: format!("ACKs dropped: {:.0}; {:.1} Mbit/s", dropped(UNTHROTTLED), rates(UNTHROTTLED)),
             holds: dropped(UNTHROTTLED) > 1000.0 && rates(UNTHROTTLED) < rates(HOLES),
         },
         Claim {
             place: "section 1.2",
             says: "a longer queue is often no good alternative: its delay leads to timeouts",
             seen: format!(
-                "with 3000 packets {:.0} ACKs dropped, {:.0} timeouts, {:.1} Mbit/s",
+                "with 3000 packets, ACKs dropped: {:.0}; timeouts: {:.0}; {:.1} Mbit/s",
                 dropped(LONGER),
                 timeouts(LONGER),
                 rates(LONGER)
@@ -162,7 +161,7 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
             place: "figure 2",
             says: "from CERN to Stanford, slow recovery from timeouts that the throttle induced",
             seen: format!(
-                "{:.0} times throttled, {:.0} timeouts, {:.1} Mbit/s; {:.1} without throttle and walk",
+                "throttled: {:.0}; timeouts: {:.0}; {:.1} Mbit/s; {:.1} without throttle and walk",
                 throttled(CERN),
                 timeouts(CERN),
                 rates(CERN),

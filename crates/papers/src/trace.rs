@@ -75,14 +75,7 @@ pub struct CongestionWindow {
 impl CongestionWindow {
     fn new(span: [f64; 2]) -> Self {
         let course = || Course::new(span, Course::USUAL);
-        Self {
-            cwnd: course(),
-            ssthresh: course(),
-            most: 0.0,
-            least_in_recovery: None,
-            sum: 0.0,
-            seen: 0,
-        }
+        Self { cwnd: course(), ssthresh: course(), most: 0.0, least_in_recovery: None, sum: 0.0, seen: 0 }
     }
 
     /// Its mean.

@@ -32,19 +32,14 @@ fn the_report_has_all_figures_of_the_paper() {
     let names: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
     assert_eq!(
         names,
-        [
-            "Figure 1",
-            "Figure 2",
-            "Figure 3",
-            "Figures 4 and 5",
-            "Figures 6 and 7",
-            "Figure 8",
-            "Section 2"
-        ]
+        ["Figure 1", "Figure 2", "Figure 3", "Figures 4 and 5", "Figures 6 and 7", "Figure 8", "Section 2"]
     );
     for figure in &REPORT.figures {
         // cwnd and ssthresh of each; a sender that never lost anything has no ssthresh.
-        assert!(figure.series.len() >= 2 && figure.series.iter().any(|series| series.x.len() > 50), "{figure:?}");
+        assert!(
+            figure.series.len() >= 2 && figure.series.iter().any(|series| series.x.len() > 50),
+            "{figure:?}"
+        );
     }
     assert!(REPORT.claims.len() >= 12);
     assert_eq!(leith::cases().len(), leith::TRACED);

@@ -79,34 +79,23 @@ fn figure(said: &Said, traces: &[Trace]) -> Option<Figure> {
         seen.push(format!("{name}: {}", told(window)));
     }
     let (x, y) = (TIME, SEGMENTS);
-    Some(Figure {
-        name: said.name,
-        about: said.about,
-        x,
-        y,
-        series,
-        says: said.says,
-        seen: seen.join("; "),
-    })
+    Some(Figure { name: said.name, about: said.about, x, y, series, says: said.says, seen: seen.join("; ") })
 }
 
 fn told(window: &CongestionWindow) -> String {
-    format!(
-        "{:.0} segments in the mean, {:.0} at most, down to {:.0} in recovery",
-        window.mean(),
-        window.most,
-        window.least_in_recovery.unwrap_or(f64::NAN)
-    )
+    let least = window.least_in_recovery.map(|least| format!("down to {least:.0} in recovery"));
+    let least = least.unwrap_or_else(|| "never in recovery".to_owned());
+    format!("{:.0} segments in the mean, {:.0} at most, {least}", window.mean(), window.most)
 }
 
 /// What the paper says of these figures, as far as it can be counted.
 pub fn claims(traces: &[Trace]) -> Vec<Claim> {
-    let [Some(capped), Some(free)] = [CAPPED, ALL].map(|case| traces.get(case)) else { return Vec::new() };
-    let least = |trace: &Trace| trace.window.least_in_recovery.unwrap_or(f64::NAN);
+    let least = |case: usize| traces.get(case)?.window.least_in_recovery;
+    let (Some(capped), Some(free)) = (least(CAPPED), least(ALL)) else { return Vec::new() };
     vec![Claim {
         place: "section 1.5, figure 5",
         says: "capping cwnd leads to a large reduction of it in recovery",
-        seen: format!("down to {:.0} segments, {:.0} without the cap", least(capped), least(free)),
-        holds: least(capped) < least(free) / 2.0,
+        seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
+        holds: capped < free / 2.0,
     }]
 }
