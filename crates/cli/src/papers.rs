@@ -11,7 +11,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use page::Folder;
 use slowpath_papers::{
-    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, measure, ubik, weigle, wu,
+    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, leith, measure, ubik, weigle, wu,
 };
 use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]
     paper: Paper,
-    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, three for weigle
+    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, three for weigle and leith
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Print JSON (schema slowpath/paper/1) instead of text
@@ -55,6 +55,8 @@ enum Paper {
     Wu,
     /// Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: a thousand experiments
     Weigle,
+    /// Leith 2004, Linux TCP implementation issues in high-speed networks
+    Leith,
     /// Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems
     Ubik,
 }
@@ -64,7 +66,7 @@ impl Paper {
     const fn seeds(self) -> u64 {
         match self {
             Self::Wu | Self::Ubik => 5,
-            Self::Weigle => 3,
+            Self::Weigle | Self::Leith => 3,
         }
     }
 
@@ -72,6 +74,7 @@ impl Paper {
         match self {
             Self::Wu => wu::cases(),
             Self::Weigle => weigle::cases(),
+            Self::Leith => leith::cases(),
             Self::Ubik => ubik::cases(),
         }
     }
@@ -80,6 +83,7 @@ impl Paper {
     fn traced(self) -> usize {
         match self {
             Self::Wu => wu::TRACED,
+            Self::Leith => leith::TRACED,
             Self::Weigle | Self::Ubik => 0,
         }
     }
@@ -88,6 +92,7 @@ impl Paper {
         match self {
             Self::Wu => wu::report(&found.runs, &found.traces),
             Self::Weigle => weigle::report(&found.runs),
+            Self::Leith => leith::report(&found.runs, &found.traces),
             Self::Ubik => ubik::report(&found.runs),
         }
     }

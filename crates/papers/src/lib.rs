@@ -6,10 +6,12 @@
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
 //!
 //! - [`ubik`]: Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems.
+//! - [`leith`]: Leith 2004, Linux TCP implementation issues in high-speed networks.
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 
 pub mod figure;
+pub mod leith;
 pub mod measure;
 pub mod report;
 pub mod trace;

@@ -26,8 +26,19 @@ pub struct Measured {
     /// Packets to the receiver's TCP, by how long they waited on prequeue or backlog: less than 1 ms, 10 ms, 100 ms, 200 ms
     /// and 1 s, and longer (wu, section 4).
     pub waited: [u64; 6],
+    /// What the backlog of the sender's CPUs had no room for (`netdev_max_backlog`).
+    pub sender_backlog: Backlog,
     /// CPU time of the receiver's process in user space and in the kernel, by the ticks that found it running, in seconds.
     pub cpu: [f64; 2],
+}
+
+/// What a backlog did not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets dropped.
+    pub dropped: u64,
+    /// How often it was throttled: everything was dropped until it was empty.
+    pub throttled: u64,
 }
 
 /// Runs a case.
@@ -73,7 +84,9 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
     };
     simulation.run_until(until.min(simulation.end()), &mut watch);
     let receiver = flow.receiver_host().0;
-    let (total, report) = (simulation.total(0), &simulation.host_reports()[receiver]);
+    let reports = simulation.host_reports();
+    let (total, report, sender) =
+        (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0].softirq);
     let mut waited = [0; 6];
     for spread in watch.waits.spreads() {
         for (sum, packets) in waited.iter_mut().zip(spread.classes) {
@@ -98,6 +111,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
         timeouts: total.timeouts as u16,
         lost: lost(&simulation),
         waited,
+        sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
         cpu,
     }
 }

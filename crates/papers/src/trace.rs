@@ -1,9 +1,10 @@
-//! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram of its sender.
+//! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
+//! window of its sender.
 //!
 //! Both are taken from the run that is measured, of its first connection. Who watches changes nothing in it.
 
 use crate::figure::Course;
-use slowpath_model::{End, EventKind, Flags, Instant, SocketSample, StreamOffset};
+use slowpath_model::{CaState, End, EventKind, Flags, Instant, SocketSample, StreamOffset};
 use slowpath_scenario::{HostId, Scenario};
 use slowpath_simulator::{Observer, Occurrence, Sight, Wants, tap};
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Trace {
     pub queues: Queues,
     /// What its sender saw.
     pub sequence: Sequence,
+    /// The sender's congestion window.
+    pub window: CongestionWindow,
 }
 
 /// The queues of the receiver's socket, in bytes of memory (`skb->truesize`), as they are charged.
@@ -53,6 +56,50 @@ pub struct Queue {
     seen: u64,
     not_empty: u64,
 }
+
+/// The congestion window over time, in segments.
+#[derive(Clone, Debug)]
+pub struct CongestionWindow {
+    /// cwnd.
+    pub cwnd: Course,
+    /// ssthresh, once it was set.
+    pub ssthresh: Course,
+    /// The largest cwnd that was seen.
+    pub most: f64,
+    /// The least in fast recovery; `None` if there was none.
+    pub least_in_recovery: Option<f64>,
+    sum: f64,
+    seen: u64,
+}
+
+impl CongestionWindow {
+    fn new(span: [f64; 2]) -> Self {
+        let course = || Course::new(span, Course::USUAL);
+        Self { cwnd: course(), ssthresh: course(), most: 0.0, least_in_recovery: None, sum: 0.0, seen: 0 }
+    }
+
+    /// Its mean.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.seen as f64
+    }
+
+    fn sample(&mut self, at: f64, sample: &SocketSample) {
+        let Some(cwnd) = sample.snd_cwnd.map(f64::from) else { return };
+        self.cwnd.push(at, cwnd);
+        self.most = self.most.max(cwnd);
+        self.sum += cwnd;
+        self.seen += 1;
+        if sample.ca_state == Some(CaState::Recovery) {
+            self.least_in_recovery = Some(self.least_in_recovery.map_or(cwnd, |least| least.min(cwnd)));
+        }
+        if let Some(ssthresh) = sample.snd_ssthresh.filter(|ssthresh| *ssthresh < UNSET) {
+            self.ssthresh.push(at, ssthresh.into());
+        }
+    }
+}
+
+/// ssthresh before it was ever set (`TCP_INFINITE_SSTHRESH`).
+const UNSET: u32 = 0x7fff_ffff;
 
 /// What a capture at the sender has, in bytes of the stream.
 #[derive(Clone, Debug)]
@@ -157,7 +204,7 @@ impl Tracer {
             shift: 0,
             highest: StreamOffset(0),
             last_data: 0.0,
-            trace: Trace { queues, sequence },
+            trace: Trace { queues, sequence, window: CongestionWindow::new(span) },
         }
     }
 
@@ -239,10 +286,14 @@ impl Observer for Tracer {
 
     fn happened(&mut self, occurrence: &Occurrence<'_>) {
         if let EventKind::Sampled(sample) = occurrence.kind
-            && occurrence.host == self.receiver
             && occurrence.connection == FIRST
         {
-            self.sample(self.seconds(occurrence.at), &sample);
+            let at = self.seconds(occurrence.at);
+            if occurrence.host == self.receiver {
+                self.sample(at, &sample);
+            } else if occurrence.host == self.sender {
+                self.trace.window.sample(at, &sample);
+            }
         }
     }
 }

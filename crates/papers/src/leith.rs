@@ -1,0 +1,191 @@
+//! Leith 2004, Linux TCP implementation issues in high-speed networks: what keeps the sender of 2.4 from filling a long fat path,
+//! each change beside what was there before.
+//!
+//! The paper's text has no numbers but round trips, and its figures are pictures of cwnd: what can be held against it are its
+//! claims. Nothing is fitted.
+//!
+//! - `figures`: cwnd and ssthresh over time, before and after.
+
+mod figures;
+
+use crate::Case;
+use crate::measure::{Measured, spread};
+use crate::report::{Claim, Report};
+use crate::trace::Trace;
+
+const SACK: (&str, &str) = ("scenarios/leith/sack.toml", include_str!("../../../scenarios/leith/sack.toml"));
+const CERN_SLAC: (&str, &str) =
+    ("scenarios/leith/cern-slac.toml", include_str!("../../../scenarios/leith/cern-slac.toml"));
+const DUBLIN_SLAC: (&str, &str) =
+    ("scenarios/leith/dublin-slac.toml", include_str!("../../../scenarios/leith/dublin-slac.toml"));
+const DUBLIN_LBL: (&str, &str) =
+    ("scenarios/leith/dublin-lbl.toml", include_str!("../../../scenarios/leith/dublin-lbl.toml"));
+const DUBLIN_CERN: (&str, &str) =
+    ("scenarios/leith/dublin-cern.toml", include_str!("../../../scenarios/leith/dublin-cern.toml"));
+
+/// Figure 1: the sender's SACK of 2.4, Kelly's and Leith's; 2.4's without the throttle, and with a longer backlog.
+const WALKED: usize = 0;
+const REPEATS: usize = 1;
+const HOLES: usize = 2;
+const UNTHROTTLED: usize = 3;
+const LONGER: usize = 4;
+/// Figure 2: from CERN to Stanford, and without what the figure is about.
+const CERN: usize = 5;
+const CERN_CHANGED: usize = 6;
+/// Figures 8, 3, 4 and 5, 6 and 7: from Dublin to Stanford.
+const ALL: usize = 7;
+const THREE_QUARTERS: usize = 8;
+const CAPPED: usize = 9;
+const MODERATED: usize = 10;
+/// The other two paths of section 2.
+const LBL: usize = 11;
+const CERN_FROM_DUBLIN: usize = 12;
+
+/// All cases are traced: every one is in a figure.
+pub const TRACED: usize = 13;
+
+/// The paper's experiments.
+pub fn cases() -> Vec<Case> {
+    let case = |name: &str, (file, text): (&'static str, &'static str), choices: &[&str]| Case {
+        name: name.to_owned(),
+        file,
+        text,
+        sets: choices.iter().map(|choice| format!("hosts.sender.kernel.{choice}")).collect(),
+    };
+    vec![
+        case("SACK of 2.4.23", SACK, &[]),
+        case("SACK by what repeats", SACK, &["sack-walk=repeats"]),
+        case("SACK over holes", SACK, &["sack-walk=holes"]),
+        case("SACK of 2.4.23, no throttle", SACK, &["throttle=none"]),
+        case("SACK of 2.4.23, a longer backlog", SACK, &["netdev-max-backlog=3000"]),
+        case("CERN to SLAC", CERN_SLAC, &[]),
+        case("CERN to SLAC, changed", CERN_SLAC, &["throttle=none", "sack-walk=holes"]),
+        case("Dublin to SLAC", DUBLIN_SLAC, &[]),
+        case("Dublin to SLAC, htcp_undo=0", DUBLIN_SLAC, &["prior-threshold=three-quarters"]),
+        case("Dublin to SLAC, htcp_cap=0", DUBLIN_SLAC, &["reduction-cap=yes"]),
+        case("Dublin to SLAC, htcp_moderation=0", DUBLIN_SLAC, &["burst-moderation=in-flight"]),
+        case("Dublin to LBL", DUBLIN_LBL, &[]),
+        case("Dublin to CERN", DUBLIN_CERN, &[]),
+    ]
+}
+
+/// The paper's figures and claims beside what was measured in the runs of each case, and traced in one of each.
+pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
+    Report {
+        schema: "slowpath/paper/1",
+        paper: "leith",
+        title: "Leith 2004, Linux TCP implementation issues in high-speed networks",
+        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
+        tables: Vec::new(),
+        figures: figures::figures(traces),
+        claims: claims(runs).into_iter().chain(figures::claims(traces)).collect(),
+        runs: cases().iter().map(|case| (case.name.clone(), case.command())).collect(),
+    }
+}
+
+fn rate(run: &Measured) -> f64 {
+    run.read as f64 * 8.0 / run.seconds / 1e6
+}
+
+fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
+    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
+    let rates = |case: usize| median(case, &rate);
+    let dropped = |case: usize| median(case, &|run| run.sender_backlog.dropped as f64);
+    let throttled = |case: usize| median(case, &|run| run.sender_backlog.throttled as f64);
+    let timeouts = |case: usize| median(case, &|run| f64::from(run.timeouts));
+    vec![
+        Claim {
+            place: "section 1.1",
+            says: "the walks take too long to be done between two ACKs, and the softirq queue throttles",
+            seen: format!(
+                "ACKs dropped: {:.0}; throttled: {:.0}; {:.1} Mbit/s",
+                dropped(WALKED),
+                throttled(WALKED),
+                rates(WALKED)
+            ),
+            holds: dropped(WALKED) > 0.0 && throttled(WALKED) > 0.0,
+        },
+        Claim {
+            place: "figure 1(a)",
+            says: "repeated timeouts during loss recovery",
+            seen: format!("timeouts: {:.0}", timeouts(WALKED)),
+            holds: timeouts(WALKED) >= 2.0,
+        },
+        Claim {
+            place: "figure 1(b)",
+            says: "none of that with the more efficient algorithm",
+            seen: format!(
+                "ACKs dropped: {:.0}; timeouts: {:.0}; {:.1} Mbit/s",
+                dropped(HOLES),
+                timeouts(HOLES),
+                rates(HOLES)
+            ),
+            holds: dropped(HOLES) == 0.0 && timeouts(HOLES) == 0.0 && rates(HOLES) > 2.0 * rates(WALKED),
+        },
+        Claim {
+            place: "section 1.1",
+            says: "what goes by redundancy between ACKs (Kelly) fails where ACKs are lost",
+            seen: format!(
+                "ACKs dropped: {:.0} by what repeats, {:.0} over holes; {:.1} and {:.1} Mbit/s",
+                dropped(REPEATS),
+                dropped(HOLES),
+                rates(REPEATS),
+                rates(HOLES)
+            ),
+            holds: dropped(REPEATS) > dropped(HOLES),
+        },
+        Claim {
+            place: "section 1.2",
+            says: "the throttle makes recovery slow, as the ACK clock breaks",
+            seen: format!("{:.1} Mbit/s with it, {:.1} without", rates(WALKED), rates(UNTHROTTLED)),
+            holds: rates(WALKED) < rates(UNTHROTTLED),
+        },
+        Claim {
+            place: "section 1.2",
+            says: "without it but with the walk, the CPU is as busy and many ACKs are dropped",
+            seen: format!("ACKs dropped: {:.0}; {:.1} Mbit/s", dropped(UNTHROTTLED), rates(UNTHROTTLED)),
+            holds: dropped(UNTHROTTLED) > 1000.0 && rates(UNTHROTTLED) < rates(HOLES),
+        },
+        Claim {
+            place: "section 1.2",
+            says: "a longer queue is often no good alternative: its delay leads to timeouts",
+            seen: format!(
+                "with 3000 packets, ACKs dropped: {:.0}; timeouts: {:.0}; {:.1} Mbit/s",
+                dropped(LONGER),
+                timeouts(LONGER),
+                rates(LONGER)
+            ),
+            holds: timeouts(LONGER) > 0.0,
+        },
+        Claim {
+            place: "figure 2",
+            says: "from CERN to Stanford, slow recovery from timeouts that the throttle induced",
+            seen: format!(
+                "throttled: {:.0}; timeouts: {:.0}; {:.1} Mbit/s; {:.1} without throttle and walk",
+                throttled(CERN),
+                timeouts(CERN),
+                rates(CERN),
+                rates(CERN_CHANGED)
+            ),
+            holds: throttled(CERN) > 0.0 && rates(CERN) < rates(CERN_CHANGED),
+        },
+        Claim {
+            place: "section 1.4, figure 3",
+            says: "an undo to three quarters performs poorly where packets overtake each other again and again",
+            seen: format!("{:.1} Mbit/s, {:.1} with the exact one", rates(THREE_QUARTERS), rates(ALL)),
+            holds: rates(THREE_QUARTERS) < 0.95 * rates(ALL),
+        },
+        Claim {
+            place: "section 1.5, figure 4",
+            says: "the cap on cwnd costs throughput",
+            seen: format!("{:.1} Mbit/s, {:.1} without", rates(CAPPED), rates(ALL)),
+            holds: rates(CAPPED) < 0.95 * rates(ALL),
+        },
+        Claim {
+            place: "section 1.5, figures 6 and 7",
+            says: "and so does the moderation of bursts by what is in flight",
+            seen: format!("{:.1} Mbit/s, {:.1} without", rates(MODERATED), rates(ALL)),
+            holds: rates(MODERATED) < 0.95 * rates(ALL),
+        },
+    ]
+}

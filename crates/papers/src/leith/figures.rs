@@ -1,0 +1,101 @@
+//! Figures 1 to 8: the sender's window over time, before a change and after it.
+
+use super::{
+    ALL, CAPPED, CERN, CERN_CHANGED, CERN_FROM_DUBLIN, HOLES, LBL, MODERATED, THREE_QUARTERS, WALKED,
+};
+use crate::figure::{Axis, Drawn, Figure, Series};
+use crate::report::Claim;
+use crate::trace::{CongestionWindow, Trace};
+
+const TIME: Axis = Axis::linear("time since the transfer began", "s");
+const SEGMENTS: Axis = Axis::linear("congestion window", "segments");
+
+/// A figure: its name, what it shows, the cases in it with what each is called, and what the paper says of it.
+struct Said {
+    name: &'static str,
+    about: &'static str,
+    cases: &'static [(usize, &'static str)],
+    says: &'static str,
+}
+
+const SAID: [Said; 7] = [
+    Said {
+        name: "Figure 1",
+        about: "cwnd of a sender that walks its write queue, and of one that walks holes",
+        cases: &[(WALKED, "2.4.23"), (HOLES, "over holes")],
+        says: "repeated timeouts in recovery with the walk, none over holes",
+    },
+    Said {
+        name: "Figure 2",
+        about: "cwnd from CERN to Stanford",
+        cases: &[(CERN, "2.4.23"), (CERN_CHANGED, "over holes, no throttle")],
+        says: "slow recovery from timeouts that the throttle induced",
+    },
+    Said {
+        name: "Figure 3",
+        about: "cwnd from Dublin to Stanford, with an undo to three quarters",
+        cases: &[(THREE_QUARTERS, "three quarters"), (ALL, "exact")],
+        says: "the inaccuracy of the undo is evident",
+    },
+    Said {
+        name: "Figures 4 and 5",
+        about: "the same with the cap on cwnd",
+        cases: &[(CAPPED, "capped"), (ALL, "not capped")],
+        says: "cwnd falls far in recovery, and comes back to ssthresh by slow start",
+    },
+    Said {
+        name: "Figures 6 and 7",
+        about: "the same with bursts moderated by what is in flight",
+        cases: &[(MODERATED, "by what is in flight"), (ALL, "by ACK")],
+        says: "undo and recovery leave cwnd low",
+    },
+    Said {
+        name: "Figure 8",
+        about: "the same with all changes",
+        cases: &[(ALL, "all changes")],
+        says: "what the others are compared with",
+    },
+    Said {
+        name: "Section 2",
+        about: "the other paths, with all changes",
+        cases: &[(LBL, "Dublin to LBL"), (CERN_FROM_DUBLIN, "Dublin to CERN")],
+        says: "some 2000 packets in a round trip to CERN, and a queue of 4096 there",
+    },
+];
+
+/// All of them, of as many cases as were traced.
+pub fn figures(traces: &[Trace]) -> Vec<Figure> {
+    SAID.iter().filter_map(|said| figure(said, traces)).collect()
+}
+
+fn figure(said: &Said, traces: &[Trace]) -> Option<Figure> {
+    let mut series = Vec::new();
+    let mut seen = Vec::new();
+    for (case, name) in said.cases {
+        let window = &traces.get(*case)?.window;
+        series.push(window.cwnd.series(format!("cwnd, {name}"), Drawn::Course));
+        let threshold: Series = window.ssthresh.series(format!("ssthresh, {name}"), Drawn::Steps);
+        series.push(threshold);
+        seen.push(format!("{name}: {}", told(window)));
+    }
+    let (x, y) = (TIME, SEGMENTS);
+    Some(Figure { name: said.name, about: said.about, x, y, series, says: said.says, seen: seen.join("; ") })
+}
+
+fn told(window: &CongestionWindow) -> String {
+    let least = window.least_in_recovery.map(|least| format!("down to {least:.0} in recovery"));
+    let least = least.unwrap_or_else(|| "never in recovery".to_owned());
+    format!("{:.0} segments in the mean, {:.0} at most, {least}", window.mean(), window.most)
+}
+
+/// What the paper says of these figures, as far as it can be counted.
+pub fn claims(traces: &[Trace]) -> Vec<Claim> {
+    let least = |case: usize| traces.get(case)?.window.least_in_recovery;
+    let (Some(capped), Some(free)) = (least(CAPPED), least(ALL)) else { return Vec::new() };
+    vec![Claim {
+        place: "section 1.5, figure 5",
+        says: "capping cwnd leads to a large reduction of it in recovery",
+        seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
+        holds: capped < free / 2.0,
+    }]
+}

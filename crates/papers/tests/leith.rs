@@ -1,0 +1,60 @@
+//! What leith's experiments come to here.
+
+use slowpath_papers::{Measured, Report, Trace, leith, measure};
+use std::sync::LazyLock;
+
+/// One run of each experiment, cut short: what is asked here shows in the first half of it.
+static FOUND: LazyLock<(Vec<Vec<Measured>>, Vec<Trace>)> = LazyLock::new(|| {
+    let run = |mut case: slowpath_papers::Case| {
+        case.sets.push("duration=25s".to_owned());
+        measure::traced(&case, 1).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (runs, traces): (Vec<_>, Vec<_>) = leith::cases().into_iter().map(run).unzip();
+    (runs.into_iter().map(|run| vec![run]).collect(), traces)
+});
+
+static REPORT: LazyLock<Report> = LazyLock::new(|| leith::report(&FOUND.0, &FOUND.1));
+
+/// What is claimed here and in the handbook to come out.
+#[test]
+fn what_the_handbook_says_to_hold_holds() {
+    let handbook = include_str!("../../../docs/src/leith.md");
+    let failing: Vec<&str> =
+        REPORT.claims.iter().filter(|claim| !claim.holds).map(|claim| claim.place).collect();
+    for place in &failing {
+        assert!(handbook.contains(place), "{place} does not hold, and the handbook does not say so");
+    }
+    assert!(failing.len() <= 4, "{failing:?}");
+}
+
+#[test]
+fn the_report_has_all_figures_of_the_paper() {
+    let names: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
+    assert_eq!(
+        names,
+        ["Figure 1", "Figure 2", "Figure 3", "Figures 4 and 5", "Figures 6 and 7", "Figure 8", "Section 2"]
+    );
+    for figure in &REPORT.figures {
+        // cwnd and ssthresh of each; a sender that never lost anything has no ssthresh.
+        assert!(
+            figure.series.len() >= 2 && figure.series.iter().any(|series| series.x.len() > 50),
+            "{figure:?}"
+        );
+    }
+    assert!(REPORT.claims.len() >= 12);
+    assert_eq!(leith::cases().len(), leith::TRACED);
+}
+
+/// An undo to three quarters, the cap: the window is the smaller for each, in the mean.
+#[test]
+fn each_change_leaves_more_window() {
+    let mean = |name: &str| {
+        let at = leith::cases().iter().position(|case| case.name == name).expect("a case");
+        FOUND.1[at].window.mean()
+    };
+    let all = mean("Dublin to SLAC");
+    for without in ["Dublin to SLAC, htcp_undo=0", "Dublin to SLAC, htcp_cap=0"] {
+        assert!(mean(without) < all, "{without}: {} and {all}", mean(without));
+    }
+    assert!(mean("SACK of 2.4.23") < mean("SACK over holes") / 2.0);
+}
