@@ -6,6 +6,7 @@ mod busy_poll;
 mod drained;
 mod gives_way;
 mod in_turn;
+mod large_window;
 mod leith;
 mod local_queue;
 mod remembered;
