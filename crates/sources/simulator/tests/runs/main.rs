@@ -9,6 +9,7 @@ mod in_turn;
 mod large_window;
 mod leith;
 mod local_queue;
+mod predicted;
 mod remembered;
 mod run;
 mod told;
