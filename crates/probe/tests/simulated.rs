@@ -105,7 +105,8 @@ fn loss_that_has_nothing_to_do_with_the_rate_takes_nothing_away() {
     };
     let found = found(channel(&lossy, 10_000 * MBIT, 0));
     assert!(found.available.lost_anyway_permille > 40, "{:?}", found.available);
-    near(found.available.estimate(), 200 * MBIT, 100, "with 8 % lost");
+    // Of what is sent, 8 % never come to the link.
+    near(found.available.estimate(), 217 * MBIT, 100, "with 8 % lost");
 }
 
 #[test]

@@ -22,8 +22,9 @@ const STREAMS: u32 = 12;
 const AGREE_PERMILLE: u32 = 700;
 /// Packets of a stream at least (K = 100).
 const LEAST_PACKETS: u32 = 100;
-/// How long a stream lasts at least: at a twentieth too fast its delays grow by ten times the 50 us that cards wait.
-const STREAM_NS: u64 = 10_000_000;
+/// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
+/// bursts of others are short beside it.
+const STREAM_NS: u64 = 20_000_000;
 /// A fleet's rate is on average at most a tenth of its streams' (section 3): after each, nine times as long nothing.
 const REST: u64 = 9;
 /// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
@@ -274,9 +275,11 @@ fn fleet<C: Channel>(
         channel.rest((REST * train.duration_ns()).max(setting.round_trip_ns))?;
     }
     let verdict = match () {
-        () if growing >= needed => Verdict::Above,
-        () if staying >= needed => Verdict::Below,
-        () if overflowed >= needed => Verdict::Overflowed,
+        () if overflowed * 2 > sent => Verdict::Overflowed,
+        // Streams that said neither are not counted (2003, section IV-A), as long as most said something.
+        () if (growing + staying) * 2 < sent => Verdict::Grey,
+        () if growing * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Above,
+        () if staying * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Below,
         () => Verdict::Grey,
     };
     let rate = median(&reached).unwrap_or(rate);
