@@ -35,7 +35,7 @@ const RESOLUTION_PERMILLE: u64 = 40;
 /// guess takes.
 const MOST_FLEETS: usize = 16;
 /// The rate at which the loss is measured that has nothing to do with the rate: a part of the first guess.
-const GENTLE: u64 = 20;
+const GENTLE: u64 = 10;
 /// By how much a stream's sender may be slower than asked, in thousandths.
 const LATE_PERMILLE: u64 = 30;
 
