@@ -90,7 +90,7 @@ fn over_a_grid_of_rates_traffic_and_delays() {
 #[test]
 fn a_card_that_waits_takes_away_what_pairs_say_and_trains_still_say_it() {
     let alone = found(channel(&path(940 * MBIT, None, MS), 10_000 * MBIT, 0)).capacity;
-    assert_eq!((alone.method, alone.handed_over_together), (Method::Pairs, false));
+    assert_eq!((alone.method, alone.handed_over_together), (Method::Both, false));
     let joined = found(channel(&path(940 * MBIT, None, MS), 10_000 * MBIT, JOINED_NS)).capacity;
     assert_eq!((joined.method, joined.handed_over_together), (Method::Trains, true));
     near(joined.rate.expect("a rate"), 940 * MBIT, 20, "by trains");

@@ -85,6 +85,7 @@ fn capacity_text(found: &Capacity) -> String {
         return "Too few packets came to say.".to_owned();
     };
     let by = match found.method {
+        Method::Both => "by pairs and by trains of packets",
         Method::Pairs => "by the mode of packet pairs",
         Method::Trains => "by trains of packets",
     };
@@ -154,8 +155,7 @@ fn table(ramp: &Ramp, out: &mut impl Write) -> io::Result<()> {
     )?;
     for step in &ramp.steps {
         let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), rate);
-        writeln!(
-            out,
+        let line = format!(
             "  {:>13} {:>13} {:>13} {:>8} {:>9}  {}",
             rate(step.asked),
             known(step.sent),
@@ -168,7 +168,8 @@ fn table(ramp: &Ramp, out: &mut impl Write) -> io::Result<()> {
                 Weakest::Receiver => "receiver",
                 Weakest::Path => "path",
             }
-        )?;
+        );
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }

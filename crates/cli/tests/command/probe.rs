@@ -3,7 +3,9 @@
 use crate::captures::Captures;
 use crate::{run, slowpath, told};
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
@@ -170,4 +172,38 @@ fn a_measurement_that_is_stopped_tells_what_came_so_far() {
     assert_eq!(child.wait().expect("it ends").code(), Some(1), "{out}");
     assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
     far.interrupt();
+}
+
+#[test]
+fn the_handbooks_example_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
+    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (command, wanted) = block.split_once('\n').expect("a command and its output");
+    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
+    let folder = Captures::new();
+    let output = slowpath(&folder).current_dir(&root).args(command.split(' ')).output().expect("it runs");
+    assert_eq!(told(&output), (0, wanted.to_owned(), String::new()));
+}
+
+#[test]
+fn every_command_of_the_handbook_is_one() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/probe.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
+    let folder = Captures::new();
+    for line in block.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        // The other host's address is one for documentation (RFC 5737): here nothing is behind it, and nothing of it is ours.
+        let here = line.replace("192.0.2.9:5717", "192.0.2.9:0").replace("192.0.2.9", "127.0.0.1");
+        assert_eq!(words[0], "slowpath");
+        if here.contains("--serve") {
+            FarEnd::start(&folder, &here.split(' ').skip(1).collect::<Vec<_>>()).interrupt();
+        } else {
+            // A port that nobody listens on: the command is understood, and says who should.
+            let args: Vec<&str> = here.split(' ').skip(1).chain(["--port", "1"]).collect();
+            let (code, _, err) = told(&run(&folder, &args));
+            assert!(code == 2 && err.contains("is `slowpath probe --serve` running there"), "{line}: {err}");
+        }
+    }
 }

@@ -44,7 +44,9 @@ const TRAINS_PERMILLE: usize = 750;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The mode of pairs, which trains do not contradict.
+    /// Pairs and trains, which agree: then trains say it more exactly.
+    Both,
+    /// The mode of pairs, above what trains say: packets of others lay between theirs.
     Pairs,
     /// Trains, since pairs were handed over together.
     Trains,
@@ -164,14 +166,14 @@ fn judged(trains: &[u64], pairs: &[u64], train_packets: u32) -> Capacity {
     let above: Vec<u64> = pairs.iter().copied().filter(|rate| (floor..u64::MAX).contains(rate)).collect();
     let mode = mode(&above, MODE_PERMILLE).map(|(rate, _)| rate);
     let believed = mode.filter(|_| !handed_over_together);
-    Capacity {
-        rate: believed.or(fast_trains),
-        method: if believed.is_some() { Method::Pairs } else { Method::Trains },
-        pairs: believed,
-        trains: dispersion,
-        train_packets,
-        handed_over_together,
-    }
+    let agrees =
+        |mode: u64| fast_trains.is_some_and(|trains| mode.abs_diff(trains) <= trains / 1000 * MODE_PERMILLE);
+    let (rate, method) = match believed {
+        Some(mode) if agrees(mode) => (fast_trains, Method::Both),
+        Some(mode) => (Some(mode), Method::Pairs),
+        None => (fast_trains, Method::Trains),
+    };
+    Capacity { rate, method, pairs: believed, trains: dispersion, train_packets, handed_over_together }
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ const PDT_STAYS: i64 = 450;
 /// Growth below a thousandth of the stream's duration is none: two clocks that are being slewed, by 500 millionths at most
 /// (`MAXFREQ`, kernel/time/ntp.c), run apart by so much.
 const CLOCKS: i64 = 1000;
+/// Nor is growth by what an end may have been late by: twice the 50 us that cards wait, which is about what a host with
+/// something else to do takes too. A stream of 20 ms that is a twentieth too fast grows by 1 ms.
+const LATE_NS: i64 = 100_000;
 
 /// What a stream's delays did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +55,7 @@ pub fn of(passed: &Passed) -> Option<Trend> {
 fn judged(medians: &[i64], lasted_ns: i64) -> Trend {
     let steps: Vec<i64> = medians.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let growth = medians[medians.len() - 1].saturating_sub(medians[0]);
-    if growth <= lasted_ns / CLOCKS {
+    if growth <= (lasted_ns / CLOCKS).max(LATE_NS) {
         return Trend::Stays;
     }
     let growing = steps.iter().filter(|step| **step > 0).count() as i64;
