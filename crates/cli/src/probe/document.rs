@@ -31,7 +31,7 @@ pub struct Document<'a> {
     ramp: Option<&'a Ramp>,
     /// Transfers by TCP.
     transfers: &'a [Transfer],
-    /// What a transfer can hope for: the middle of what is available, or the capacity, in bit/s.
+    /// What a transfer can hope for: the middle of what is available, up to the capacity, or else the capacity, in bit/s.
     rate: Option<u64>,
     /// That rate times the shortest round trip, in bytes: what a transfer's window has to hold.
     window: Option<u64>,

@@ -124,10 +124,13 @@ impl Found {
         self.round_trip.as_ref()?.min_ns.map(Duration::from_nanos)
     }
 
-    /// What a transfer can hope for: what is available, or else the capacity.
+    /// What a transfer can hope for: what is available, but no more than the capacity unless that much has passed; or else
+    /// the capacity.
     pub fn rate(&self) -> Option<Rate> {
-        let available = self.available.as_ref().map(Available::estimate);
-        available.or(self.capacity.as_ref()?.rate).map(Rate::bits_per_second)
+        let capacity = self.capacity.as_ref().and_then(|capacity| capacity.rate);
+        let Some(available) = &self.available else { return capacity.map(Rate::bits_per_second) };
+        let most = capacity.map_or(u64::MAX, |capacity| capacity.max(available.low));
+        Some(Rate::bits_per_second(available.estimate().min(most)))
     }
 
     /// What a transfer's window has to hold for that.

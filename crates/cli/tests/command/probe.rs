@@ -178,7 +178,8 @@ fn a_measurement_that_is_stopped_tells_what_came_so_far() {
 fn the_handbooks_example_is_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
-    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let (command, wanted) = block.split_once('\n').expect("a command and its output");
     let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
     let folder = Captures::new();

@@ -31,6 +31,10 @@ const SHORTEST_TRAIN: u32 = 32;
 const LONG_ENOUGH_NS: u64 = 2_000_000;
 /// How close to each other pairs have to be for one mode, in thousandths of what they say.
 const MODE_PERMILLE: u64 = 50;
+/// The share of pairs that has to make the mode, in thousandths, for it to be one and not what lateness of the ends happened to
+/// put together. Of pairs over a link that others fill to a half, three in five have nobody between them (a Poisson process:
+/// exp(-0.5)).
+const MODE_SHARE_PERMILLE: usize = 400;
 /// Pairs that say more than so many times what trains say were handed over together, not sent together by the link.
 const TOGETHER: u64 = 2;
 /// The share of pairs above that from which on none is believed, in thousandths. Queues behind the narrow link press a few
@@ -48,7 +52,7 @@ pub enum Method {
     Both,
     /// The mode of pairs, above what trains say: packets of others lay between theirs.
     Pairs,
-    /// Trains, since pairs were handed over together.
+    /// Trains, since pairs were handed over together or do not agree with each other.
     Trains,
 }
 
@@ -60,7 +64,7 @@ pub struct Capacity {
     pub rate: Option<u64>,
     /// What that was told by.
     pub method: Method,
-    /// The mode of pairs at or above what trains say, in bit/s.
+    /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
     pub pairs: Option<u64>,
     /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
     /// capacity.
@@ -164,7 +168,8 @@ fn judged(trains: &[u64], pairs: &[u64], train_packets: u32) -> Capacity {
     };
     let floor = dispersion.unwrap_or(0) / 1000 * (1000 - MODE_PERMILLE);
     let above: Vec<u64> = pairs.iter().copied().filter(|rate| (floor..u64::MAX).contains(rate)).collect();
-    let mode = mode(&above, MODE_PERMILLE).map(|(rate, _)| rate);
+    let is_mode = |count: usize| count * 1000 >= pairs.len() * MODE_SHARE_PERMILLE;
+    let mode = mode(&above, MODE_PERMILLE).filter(|(_, count)| is_mode(*count)).map(|(rate, _)| rate);
     let believed = mode.filter(|_| !handed_over_together);
     let agrees =
         |mode: u64| fast_trains.is_some_and(|trains| mode.abs_diff(trains) <= trains / 1000 * MODE_PERMILLE);
@@ -186,6 +191,16 @@ mod tests {
         let pairs = [[47; 30], [95; 30]].concat().iter().map(|mbit| mbit * 1_000_000).collect::<Vec<u64>>();
         let capacity = judged(&[80_000_000; 5], &pairs, 64);
         assert_eq!((capacity.rate, capacity.method), (Some(95_000_000), Method::Pairs));
+    }
+
+    #[test]
+    fn pairs_that_do_not_agree_have_no_mode() {
+        let pairs: Vec<u64> = (0..60).map(|n| 300_000_000 + n * 2_000_000).collect();
+        let capacity = judged(&[300_000_000; 5], &pairs, 64);
+        assert_eq!(
+            (capacity.rate, capacity.method, capacity.pairs),
+            (Some(300_000_000), Method::Trains, None)
+        );
     }
 
     #[test]
