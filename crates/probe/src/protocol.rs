@@ -447,6 +447,29 @@ impl Datagram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The same as the fuzz target `protocol`, over bytes that begin like a message.
+        #[test]
+        fn whatever_comes_is_a_message_a_part_of_one_or_an_error(
+            kind in 0_u8..15,
+            length in 0_u32..200,
+            body in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let bytes = [&length.to_be_bytes()[..], &[kind], &body].concat();
+            match Message::read(&bytes, CLIENT_BYTES) {
+                Ok(Some((Message::Refused(_), used))) => prop_assert_eq!(used, length as usize + 4),
+                Ok(Some((message, used))) => {
+                    let mut again = Vec::new();
+                    message.write(&mut again);
+                    prop_assert_eq!(&again[..], &bytes[..used]);
+                }
+                Ok(None) => prop_assert!(bytes.len() < length as usize + 4),
+                Err(_) => {}
+            }
+        }
+    }
 
     fn all() -> Vec<Message> {
         let train = Train { direction: Direction::Back, packets: 100, bytes: 1500, burst: 2, gap_ns: 9 };
