@@ -35,6 +35,9 @@ const MODE_PERMILLE: u64 = 50;
 /// put together. Of pairs over a link that others fill to a half, three in five have nobody between them (a Poisson process:
 /// exp(-0.5)).
 const MODE_SHARE_PERMILLE: usize = 400;
+/// The distance of a pair, at least, for its mode to be believed above what trains say: twice the 50 us that cards wait, which
+/// is also by how much a busy host is late.
+const PAIR_NS: u64 = 100_000;
 /// Pairs that say more than so many times what trains say were handed over together, not sent together by the link.
 const TOGETHER: u64 = 2;
 /// The share of pairs above that from which on none is believed, in thousandths. Queues behind the narrow link press a few
@@ -52,7 +55,7 @@ pub enum Method {
     Both,
     /// The mode of pairs, above what trains say: packets of others lay between theirs.
     Pairs,
-    /// Trains, since pairs were handed over together or do not agree with each other.
+    /// Trains, since pairs were handed over together, do not agree with each other, or are too close together.
     Trains,
 }
 
@@ -93,7 +96,8 @@ pub fn measure<C: Channel>(channel: &mut C, setting: &Setting, told: Told<'_>) -
     let gap_ns = pairs.gap_ns.max(nanos_for(2 * u64::from(pairs.bytes), channel.limits().rate_bit_per_s));
     let passed = channel.pass(&Train { gap_ns, ..pairs })?;
     rest_after(channel, setting, &passed)?;
-    Ok(judged(&trains, &pair_rates(&passed, setting.packet_bytes), train_packets))
+    let pairs = pair_rates(&passed, setting.packet_bytes);
+    Ok(judged(&trains, &pairs, train_packets, setting.packet_bytes))
 }
 
 /// So many bursts of so many packets.
@@ -158,7 +162,7 @@ fn pair_rates(passed: &Passed, bytes: u32) -> Vec<u64> {
     pairs.collect()
 }
 
-fn judged(trains: &[u64], pairs: &[u64], train_packets: u32) -> Capacity {
+fn judged(trains: &[u64], pairs: &[u64], train_packets: u32, bytes: u32) -> Capacity {
     let dispersion = median(trains);
     let fast_trains = quantile(trains, TRAINS_PERMILLE);
     let fast_pairs = quantile(pairs, 1000 - TOGETHER_PERMILLE);
@@ -175,7 +179,8 @@ fn judged(trains: &[u64], pairs: &[u64], train_packets: u32) -> Capacity {
         |mode: u64| fast_trains.is_some_and(|trains| mode.abs_diff(trains) <= trains / 1000 * MODE_PERMILLE);
     let (rate, method) = match believed {
         Some(mode) if agrees(mode) => (fast_trains, Method::Both),
-        Some(mode) => (Some(mode), Method::Pairs),
+        Some(mode) if nanos_for(bytes.into(), mode) >= PAIR_NS => (Some(mode), Method::Pairs),
+        Some(_) => (fast_trains, Method::Trains),
         None => (fast_trains, Method::Trains),
     };
     Capacity { rate, method, pairs: believed, trains: dispersion, train_packets, handed_over_together }
@@ -189,14 +194,14 @@ mod tests {
     fn the_mode_is_looked_for_from_the_dispersion_of_trains_up() {
         // Most pairs have a packet of others between them; the trains say that there is more.
         let pairs = [[47; 30], [95; 30]].concat().iter().map(|mbit| mbit * 1_000_000).collect::<Vec<u64>>();
-        let capacity = judged(&[80_000_000; 5], &pairs, 64);
+        let capacity = judged(&[80_000_000; 5], &pairs, 64, 1500);
         assert_eq!((capacity.rate, capacity.method), (Some(95_000_000), Method::Pairs));
     }
 
     #[test]
     fn pairs_that_do_not_agree_have_no_mode() {
         let pairs: Vec<u64> = (0..60).map(|n| 300_000_000 + n * 2_000_000).collect();
-        let capacity = judged(&[300_000_000; 5], &pairs, 64);
+        let capacity = judged(&[300_000_000; 5], &pairs, 64, 1500);
         assert_eq!(
             (capacity.rate, capacity.method, capacity.pairs),
             (Some(300_000_000), Method::Trains, None)
@@ -206,10 +211,10 @@ mod tests {
     #[test]
     fn pairs_that_were_handed_over_together_are_not_believed() {
         let pairs = [vec![u64::MAX; 40], vec![30_000_000; 20]].concat();
-        let capacity = judged(&[600_000_000, 610_000_000, 622_000_000], &pairs, 256);
+        let capacity = judged(&[600_000_000, 610_000_000, 622_000_000], &pairs, 256, 1500);
         assert_eq!((capacity.rate, capacity.method), (Some(610_000_000), Method::Trains));
         assert!(capacity.handed_over_together && capacity.pairs.is_none());
-        let nothing = judged(&[], &[], 2);
+        let nothing = judged(&[], &[], 2, 1500);
         assert_eq!((nothing.rate, nothing.trains), (None, None));
     }
 }
