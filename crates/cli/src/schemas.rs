@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{doctor, explain, lab, live, run, sweep, tunings};
+use crate::{doctor, explain, lab, live, probe, run, sweep, tunings};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -14,6 +14,7 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
         ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),
         ("doctor-1", schemars::schema_for!(doctor::Document<'static>)),
+        ("probe-1", schemars::schema_for!(probe::Document<'static>)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
         ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),

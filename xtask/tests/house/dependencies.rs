@@ -38,6 +38,7 @@ const VIEWS: &str = "slowpath-views";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
+const PROBE: &str = "slowpath-probe";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -62,12 +63,14 @@ const CRATES: &[Allowed] = &[
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
+    // It measures an emulated path as it does a real one; its tests lay both.
+    allowed(PROBE, &[MODEL, PATH], &[LAB]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR,
+            LAB, LIVE, PAPERS, DOCTOR, PROBE,
         ],
         &[],
     ),
@@ -79,7 +82,12 @@ pub const PURE: &[&str] =
     &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
-pub const PURE_PARTS: &[&str] = &["crates/doctor/src/judge"];
+pub const PURE_PARTS: &[&str] = &[
+    "crates/doctor/src/judge",
+    "crates/probe/src/measure",
+    "crates/probe/src/protocol",
+    "crates/probe/src/simulated",
+];
 
 /// Packages that exist to reach the system, the clock or chance.
 const REACHING_OUT: &[&str] = &[

@@ -3,12 +3,13 @@
 use crate::captures::Captures;
 use crate::{run, told};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "diagnose",
     "show",
     "flows",
     "causes",
     "doctor",
+    "probe",
     "drill",
     "run",
     "sweep",

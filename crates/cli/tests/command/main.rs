@@ -12,6 +12,7 @@ mod lab;
 mod live;
 mod load;
 mod papers;
+mod probe;
 mod programs;
 mod recorded;
 mod scenario;
@@ -300,12 +301,17 @@ fn every_example_of_the_help_runs() {
     symlink(scenarios.canonicalize().expect("the shipped scenarios"), folder.path("scenarios"))
         .expect("a link");
     let mut ran = 0;
+    let mut far_end = None;
     for page in help::pages(&folder) {
         for line in page.lines().filter_map(|line| line.strip_prefix("  ")) {
             if !line.starts_with("slowpath ") {
                 continue;
             }
             let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+            if line == "slowpath probe --serve" {
+                far_end = Some(probe::FarEnd::start(&folder, &words(line)[1..]));
+                continue;
+            }
             let (code, _, err) = told(&run(&folder, &words(line)[1..]));
             if line.starts_with("slowpath doctor") {
                 // What it finds, and whether there is such a card or host, is this machine's.
@@ -317,5 +323,6 @@ fn every_example_of_the_help_runs() {
         }
     }
     assert!(ran >= 14, "{ran} examples");
+    far_end.expect("an example starts it").interrupt();
     assert!(Path::new(&folder.path("report.html")).exists());
 }

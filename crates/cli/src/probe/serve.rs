@@ -1,0 +1,31 @@
+//! `slowpath probe --serve`: the far end.
+
+use crate::Outcome;
+use crate::interrupt::Interrupt;
+use slowpath_model::Rate;
+use slowpath_model::units::duration_text;
+use slowpath_probe::real::{Caps, Happened, Server};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub fn run(listen: SocketAddr, rate: Rate, duration: Duration) -> anyhow::Result<Outcome> {
+    let interrupt = Interrupt::listen()?;
+    let server = Server::bind(listen, Caps { rate, duration })?;
+    let at = server.address()?;
+    let whom = if at.ip().is_loopback() { " for this host only; --listen has others" } else { "" };
+    say(&format!("Listening on {at}{whom}, up to {rate} for {}. Ctrl-C ends it.", duration_text(duration)));
+    let told = |happened: Happened<'_>| match happened {
+        Happened::Began(client) => say(&format!("{client}: a session begins")),
+        Happened::Ended(client) => say(&format!("{client}: its session is over")),
+        Happened::Broke(client, error) => say(&format!("{client}: {error}")),
+    };
+    server.run(&|| interrupt.has_come(), &told)?;
+    Ok(Outcome::Whole)
+}
+
+/// A line for whoever watches; that nobody does is no reason to stop.
+fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

@@ -1,0 +1,210 @@
+//! `slowpath probe`: a far end on loopback, and the path of a scenario.
+
+use crate::captures::Captures;
+use crate::{run, slowpath, told};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+/// A far end in a process of its own.
+pub struct FarEnd {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    /// What it said first.
+    pub says: String,
+}
+
+impl FarEnd {
+    pub fn start(folder: &Captures, args: &[&str]) -> Self {
+        let mut child = slowpath(folder).args(args).stdout(Stdio::piped()).spawn().expect("the binary runs");
+        let mut out = BufReader::new(child.stdout.take().expect("it was asked for"));
+        let mut says = String::new();
+        out.read_line(&mut says).expect("a line");
+        assert!(says.starts_with("Listening on "), "{says}");
+        Self { child, out, says }
+    }
+
+    /// Of any port, for other tests to have theirs.
+    fn small(folder: &Captures) -> Self {
+        let args = "probe --serve --listen 127.0.0.1:0 --max-rate 40Mbit/s --max-duration 2s";
+        Self::start(folder, &args.split(' ').collect::<Vec<_>>())
+    }
+
+    fn port(&self) -> String {
+        let rest = self.says.split_once("127.0.0.1:").expect("an address").1;
+        rest.chars().take_while(char::is_ascii_digit).collect()
+    }
+
+    /// Ctrl-C: it ends, without complaint; what it said meanwhile.
+    pub fn interrupt(mut self) -> String {
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGINT) };
+        let mut said = String::new();
+        self.out.read_to_string(&mut said).expect("text");
+        assert!(self.child.wait().expect("it ends").success(), "{said}");
+        said
+    }
+}
+
+impl Drop for FarEnd {
+    fn drop(&mut self) {
+        // After `interrupt` it has ended, and there is nobody to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn all_of_it_against_a_far_end() {
+    let folder = Captures::new();
+    let far = FarEnd::small(&folder);
+    assert!(
+        far.says.contains("for this host only") && far.says.contains("up to 40 Mbit/s for 2 s"),
+        "{}",
+        far.says
+    );
+    let port = far.port();
+    let args = ["probe", "127.0.0.1", "--port", &port, "--tcp", "200ms", "--steps", "3", "--json"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let document = json(&out);
+    assert_eq!(document["schema"], "slowpath/probe/1");
+    assert_eq!((document["cap"].as_u64(), document["complete"].as_bool()), (Some(40_000_000), Some(true)));
+    assert!(document["round_trip"]["min_ns"].as_u64().is_some_and(|min| min < 5_000_000), "{out}");
+    // Loopback is faster than the far end serves.
+    assert!(document["rate"].as_u64().is_some_and(|rate| rate <= 40_000_000), "{out}");
+    assert_eq!(document["ramp"]["steps"].as_array().map(Vec::len), Some(3), "{out}");
+    let transfers = document["transfers"].as_array().expect("transfers");
+    assert_eq!(transfers.len(), 2);
+    assert!(transfers.iter().all(|transfer| transfer["bytes"].as_u64() > Some(10_000)), "{out}");
+    let text = ["probe", "127.0.0.1", "--port", &port, "--only", "rtt,capacity", "--reverse"];
+    let (code, out, err) = told(&run(&folder, &text));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("The way from 127.0.0.1 has a round trip of "), "{out}");
+    assert!(
+        out.contains("$ slowpath doctor 127.0.0.1 --rate ") && out.contains("$ slowpath explain buffer "),
+        "{out}"
+    );
+    assert!(!out.contains("UDP, one rate") && !out.contains("TCP, ") && !out.contains('\x1b'), "{out}");
+    let said = far.interrupt();
+    assert_eq!(said.matches("127.0.0.1: a session begins").count(), 2, "{said}");
+    assert_eq!(said.matches("127.0.0.1: its session is over").count(), 2, "{said}");
+}
+
+#[test]
+fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
+    let folder = Captures::new();
+    folder.write(
+        "path.toml",
+        b"[path]\nrate = \"622 Mbit/s\"\ndelay = \"20 ms\"\n[[path.cross]]\nrate = \"200 Mbit/s\"\n",
+    );
+    let began = Instant::now();
+    let (code, out, err) = told(&run(&folder, &["probe", "path.toml", "--json"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(began.elapsed() < Duration::from_secs(60));
+    let document = json(&out);
+    let near = |value: &Value, truth: u64| {
+        let value = value.as_u64().expect("a rate");
+        assert!(value.abs_diff(truth) * 10 <= truth, "{value}, and it is {truth}: {out}");
+    };
+    near(&document["capacity"]["rate"], 622_000_000);
+    near(&document["rate"], 422_000_000);
+    assert!(document["far_end"].is_null() && document["transfers"] == Value::Array(vec![]));
+    assert_eq!(
+        told(&run(&folder, &["probe", "path.toml", "--json"])).1,
+        out,
+        "the same seed, the same bytes"
+    );
+    let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--only", "rtt,available"]));
+    assert!(flat(&text).contains("streams make their own delays grow"), "{text}");
+    assert!(text.contains("  $ slowpath doctor --rate "), "{text}");
+}
+
+#[test]
+fn what_cannot_be_done_is_told() {
+    let folder = Captures::new();
+    // A port that was free a moment ago.
+    let port = FarEnd::small(&folder).port();
+    for (args, part) in [
+        (&["probe", "127.0.0.1", "--port", &port][..], "is `slowpath probe --serve` running there"),
+        (&["probe", "no-such-host.invalid"], "no-such-host.invalid has no address"),
+        (&["probe", "missing.toml"], "missing.toml"),
+        (&["probe", "127.0.0.1", "--set", "path.rate=1Mbit/s"], "a scenario's, and this is a host"),
+        (&["probe"], "required arguments"),
+        (&["probe", "--serve", "127.0.0.1"], "cannot be used with"),
+        (&["probe", "--serve", "--listen", "192.0.2.1:0"], "cannot listen there"),
+        (&["probe", "--serve", "--max-rate", "fast"], "write a number and a unit"),
+        (&["probe", "127.0.0.1", "--ramp", "2Mbit/s..1Mbit/s"], "is not below the second"),
+        (&["probe", "127.0.0.1", "--only", "moon"], "possible values: rtt, capacity, available, ramp, tcp"),
+    ] {
+        let (code, out, err) = told(&run(&folder, args));
+        assert!(code == 2 && out.is_empty() && err.contains(part), "{args:?}: {code} {out} {err}");
+    }
+}
+
+#[test]
+fn a_measurement_that_is_stopped_tells_what_came_so_far() {
+    let folder = Captures::new();
+    let far = FarEnd::small(&folder);
+    let mut child = slowpath(&folder)
+        .args(["probe", "127.0.0.1", "--port", &far.port()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    // Echoes take a third of a second; the rest takes many.
+    std::thread::sleep(Duration::from_millis(1500));
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+    let mut out = String::new();
+    child.stdout.take().expect("asked for").read_to_string(&mut out).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{out}");
+    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
+    far.interrupt();
+}
+
+#[test]
+fn the_handbooks_example_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (command, wanted) = block.split_once('\n').expect("a command and its output");
+    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
+    let folder = Captures::new();
+    let output = slowpath(&folder).current_dir(&root).args(command.split(' ')).output().expect("it runs");
+    assert_eq!(told(&output), (0, wanted.to_owned(), String::new()));
+}
+
+#[test]
+fn every_command_of_the_handbook_is_one() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/probe.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
+    let folder = Captures::new();
+    for line in block.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        // The other host's address is one for documentation (RFC 5737): here nothing is behind it, and nothing of it is ours.
+        let here = line.replace("192.0.2.9:5717", "192.0.2.9:0").replace("192.0.2.9", "127.0.0.1");
+        assert_eq!(words[0], "slowpath");
+        if here.contains("--serve") {
+            FarEnd::start(&folder, &here.split(' ').skip(1).collect::<Vec<_>>()).interrupt();
+        } else {
+            // A port that nobody listens on: the command is understood, and says who should.
+            let args: Vec<&str> = here.split(' ').skip(1).chain(["--port", "1"]).collect();
+            let (code, _, err) = told(&run(&folder, &args));
+            assert!(code == 2 && err.contains("is `slowpath probe --serve` running there"), "{line}: {err}");
+        }
+    }
+}

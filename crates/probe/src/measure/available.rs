@@ -1,0 +1,362 @@
+//! What others leave of the tightest link: the rate from which on a stream of packets makes its own delays grow.
+//!
+//! Self-loading periodic streams (Jain and Dovrolis, "Pathload: A Measurement Tool for End-to-End Available Bandwidth", PAM
+//! 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate says whether that is more than
+//! there is, and a binary search goes on from there; rates at which some streams grow and some do not are the grey region.
+//!
+//! Ubik (section V) found pathload wrong in two ways beside its constants. It lost packets in slow streams and then
+//! said far too little: here what is lost at a gentle rate already is no sign of too high a rate. And it saw no delay grow in
+//! fast streams and then said the whole link: here a stream lasts some milliseconds, however fast it is, so that what an end
+//! hands over together is a small part of it, and counts only at the rate that its sender reached.
+
+use super::channel::{Channel, Passed, Train};
+use super::statistics::median;
+use super::trend::{self, Trend};
+use super::{Progress, Setting, Told};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Streams of a fleet (PAM 2002, section 3; N = 12).
+const STREAMS: u32 = 12;
+/// The share of a fleet's streams that has to agree, in thousandths (f = 0.7).
+const AGREE_PERMILLE: u32 = 700;
+/// Packets of a stream at least (K = 100).
+const LEAST_PACKETS: u32 = 100;
+/// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
+/// bursts of others are short beside it.
+const STREAM_NS: u64 = 20_000_000;
+/// A fleet's rate is on average at most a tenth of its streams' (section 3): after each, nine times as long nothing.
+const REST: u64 = 9;
+/// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
+const LOSSY_PERMILLE: u32 = 100;
+/// The search ends when its range is this share of its upper end, in thousandths: what a trend can tell.
+const RESOLUTION_PERMILLE: u64 = 40;
+/// Fleets at most: each halves the range, from all to a twenty-fifth, both sides of a grey region, and what a wrong first
+/// guess takes.
+const MOST_FLEETS: usize = 16;
+/// The rate at which the loss is measured that has nothing to do with the rate: a part of the first guess.
+const GENTLE: u64 = 10;
+/// By how much a stream's sender may be slower than asked, in thousandths.
+const LATE_PERMILLE: u64 = 30;
+
+/// What the upper end of the range is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Above it, streams made their delays grow: the path's.
+    Path,
+    /// The sender could send no faster, and what it sent passed: there may be more.
+    Sender,
+    /// No faster was allowed, and what was sent passed: there may be more.
+    Cap,
+    /// The receiver's socket had no room for faster streams: there may be more.
+    Receiver,
+}
+
+/// What a fleet said of its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// There is more.
+    Below,
+    /// There is less.
+    Above,
+    /// At times there is more and at times less.
+    Grey,
+    /// The receiver's socket lost so many of its packets that they say nothing.
+    Overflowed,
+}
+
+/// Streams of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fleet {
+    /// The rate that its sender reached, in the middle, in bit/s.
+    pub rate: u64,
+    /// Streams whose delays grew, or that lost too much.
+    pub growing: u32,
+    /// Streams whose delays stayed.
+    pub staying: u32,
+    /// Streams that said neither.
+    pub unclear: u32,
+    /// What that means.
+    pub verdict: Verdict,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Available {
+    /// So much is available, in bit/s.
+    pub low: u64,
+    /// And no more than this, in bit/s, or than this was not tried, as `bound` says.
+    pub high: u64,
+    /// What the upper end is.
+    pub bound: Bound,
+    /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
+    pub grey: Option<[u64; 2]>,
+    /// What is lost at a gentle rate already, in thousandths.
+    pub lost_anyway_permille: u32,
+    /// The fleets, in the order in which they were sent.
+    pub fleets: Vec<Fleet>,
+}
+
+impl Available {
+    /// One number for the range: its middle, or its upper end where that is what was reached.
+    pub fn estimate(&self) -> u64 {
+        if self.bound == Bound::Path { u64::midpoint(self.low, self.high) } else { self.high }
+    }
+}
+
+/// Where the search stands.
+#[derive(Debug)]
+struct Search {
+    low: u64,
+    high: u64,
+    /// Whether a fleet has said that the upper end is too high.
+    high_is_seen: bool,
+    grey: Option<[u64; 2]>,
+    /// No rate above it can be sent.
+    most: u64,
+    bound: Bound,
+}
+
+impl Search {
+    fn new(guess: u64, most: u64) -> Self {
+        Self { low: 0, high: guess.clamp(1, most), high_is_seen: false, grey: None, most, bound: Bound::Cap }
+    }
+
+    fn is_narrow(&self, low: u64, high: u64) -> bool {
+        high.saturating_sub(low) <= self.high / 1000 * RESOLUTION_PERMILLE
+    }
+
+    /// The next rate to try; `None` when the range is narrow enough (2003, section IV-B). What is believed to be too much is
+    /// tried first, since all that follows rests on it.
+    fn next(&self) -> Option<u64> {
+        if !self.high_is_seen {
+            return (self.low < self.high).then_some(self.high);
+        }
+        let [least, most] = self.grey.unwrap_or([self.high, self.low]);
+        if self.grey.is_none() {
+            return (!self.is_narrow(most, least)).then_some(u64::midpoint(most, least));
+        }
+        if !self.is_narrow(most, self.high) {
+            return Some(u64::midpoint(most, self.high));
+        }
+        (!self.is_narrow(self.low, least)).then_some(u64::midpoint(self.low, least))
+    }
+
+    fn learn(&mut self, rate: u64, verdict: Verdict) {
+        match verdict {
+            Verdict::Below => self.low = self.low.max(rate),
+            Verdict::Above => {
+                self.high = rate.min(self.high);
+                self.high_is_seen = true;
+                self.bound = Bound::Path;
+            }
+            Verdict::Grey => {
+                let [least, most] = self.grey.unwrap_or([rate, rate]);
+                self.grey = Some([least.min(rate), most.max(rate)]);
+            }
+            Verdict::Overflowed => {
+                self.high = rate.min(self.high);
+                self.high_is_seen = true;
+                self.bound = Bound::Receiver;
+            }
+        }
+        // What contradicts what came before is believed: the path has changed meanwhile.
+        self.low = self.low.min(self.high);
+        self.grey = self.grey.and_then(|[least, most]| {
+            (least <= self.high && most >= self.low).then_some([least.max(self.low), most.min(self.high)])
+        });
+        self.look_higher(rate);
+    }
+
+    /// What was believed to be too much was not.
+    fn look_higher(&mut self, rate: u64) {
+        if self.high_is_seen || rate < self.high / 1000 * (1000 - LATE_PERMILLE) {
+            return;
+        }
+        if self.high < self.most {
+            self.high = (self.high / 2 * 3).min(self.most);
+        } else {
+            // Nothing above it can be tried.
+            self.high_is_seen = true;
+        }
+    }
+
+    /// A sender that cannot send that fast makes what it reached the most there is.
+    fn sender_reached(&mut self, rate: u64) {
+        self.most = self.most.min(rate);
+        if self.high >= self.most && self.bound != Bound::Path {
+            self.high = self.most.max(self.low);
+            self.high_is_seen = true;
+            self.bound = Bound::Sender;
+        }
+    }
+}
+
+/// Searches for the available bandwidth, beginning with a guess of what is certainly too much.
+///
+/// # Errors
+/// If the channel cannot go on.
+pub fn measure<C: Channel>(
+    channel: &mut C,
+    setting: &Setting,
+    guess: u64,
+    told: Told<'_>,
+) -> Result<Available, C::Error> {
+    let most = channel.limits().rate_bit_per_s;
+    let lost_anyway_permille = lost_anyway(channel, setting, (guess / GENTLE).clamp(1, most))?;
+    let mut search = Search::new(guess, most);
+    let mut fleets = Vec::new();
+    while let Some(rate) = search.next().filter(|_| fleets.len() < MOST_FLEETS) {
+        told(Progress::Available(rate));
+        let fleet = fleet(channel, setting, rate, lost_anyway_permille)?;
+        let is_late = fleet.rate < rate / 1000 * (1000 - LATE_PERMILLE);
+        search.learn(fleet.rate, fleet.verdict);
+        if is_late {
+            search.sender_reached(fleet.rate);
+        }
+        fleets.push(fleet);
+        if is_late && fleet.verdict == Verdict::Below {
+            break;
+        }
+    }
+    let Search { low, high, bound, grey, .. } = search;
+    Ok(Available { low, high, bound, grey, lost_anyway_permille, fleets })
+}
+
+/// Loss at a rate that no path is full by.
+fn lost_anyway<C: Channel>(channel: &mut C, setting: &Setting, rate: u64) -> Result<u32, C::Error> {
+    let mut lost = Vec::new();
+    for _ in 0..3 {
+        let train = Train::stream(setting.direction, LEAST_PACKETS, setting.packet_bytes, rate);
+        let passed = channel.pass(&within(train, channel))?;
+        lost.push(passed.loss_permille());
+        channel.rest(setting.round_trip_ns)?;
+    }
+    Ok(median(&lost).unwrap_or(0))
+}
+
+/// No longer than the channel carries.
+fn within<C: Channel>(train: Train, channel: &C) -> Train {
+    let limits = channel.limits();
+    let by_time = limits.duration_ns / train.gap_ns.max(1);
+    let packets = train.packets.min(limits.packets).min(u32::try_from(by_time).unwrap_or(u32::MAX));
+    Train { packets: packets.max(2), ..train }
+}
+
+/// A stream of this rate.
+fn stream<C: Channel>(channel: &C, setting: &Setting, rate: u64) -> Train {
+    let train = Train::stream(setting.direction, LEAST_PACKETS, setting.packet_bytes, rate);
+    let lasting = u32::try_from(STREAM_NS / train.gap_ns.max(1)).unwrap_or(u32::MAX);
+    within(Train { packets: LEAST_PACKETS.max(lasting), ..train }, channel)
+}
+
+fn fleet<C: Channel>(
+    channel: &mut C,
+    setting: &Setting,
+    rate: u64,
+    lost_anyway_permille: u32,
+) -> Result<Fleet, C::Error> {
+    let train = stream(channel, setting, rate);
+    let needed = (STREAMS * AGREE_PERMILLE).div_ceil(1000);
+    let (mut growing, mut staying, mut overflowed) = (0, 0, 0);
+    let (mut reached, mut sent) = (Vec::new(), 0);
+    while sent < STREAMS && growing < needed && staying < needed {
+        let passed = channel.pass(&train)?;
+        sent += 1;
+        reached.extend(passed.sent_rate(setting.packet_bytes));
+        match judged(&passed, lost_anyway_permille) {
+            Judged::Grows => growing += 1,
+            Judged::Stays => staying += 1,
+            Judged::Unclear => {}
+            Judged::Overflowed => overflowed += 1,
+        }
+        channel.rest((REST * train.duration_ns()).max(setting.round_trip_ns))?;
+    }
+    let verdict = match () {
+        () if overflowed * 2 > sent => Verdict::Overflowed,
+        // Streams that said neither are not counted (2003, section IV-A), as long as most said something.
+        () if (growing + staying) * 2 < sent => Verdict::Grey,
+        () if growing * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Above,
+        () if staying * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Below,
+        () => Verdict::Grey,
+    };
+    let rate = median(&reached).unwrap_or(rate);
+    Ok(Fleet { rate, growing, staying, unclear: sent - growing - staying, verdict })
+}
+
+/// What a stream says.
+enum Judged {
+    Grows,
+    Stays,
+    Unclear,
+    Overflowed,
+}
+
+fn judged(passed: &Passed, lost_anyway_permille: u32) -> Judged {
+    let is_lossy = passed.loss_permille() >= lost_anyway_permille * 2 + LOSSY_PERMILLE;
+    let is_overflow = passed.overflowed.is_some_and(|count| count * 2 > passed.lost());
+    match trend::of(passed) {
+        _ if is_lossy && is_overflow => Judged::Overflowed,
+        // What the sender's own queue refuses is more than its first link takes.
+        _ if is_lossy || passed.refused() * 1000 > passed.flights.len() as u32 * LOSSY_PERMILLE => {
+            Judged::Grows
+        }
+        Some(Trend::Grows) => Judged::Grows,
+        Some(Trend::Stays) => Judged::Stays,
+        Some(Trend::Unclear) | None => Judged::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MBIT: u64 = 1_000_000;
+
+    /// Searches where this is available and, up to that, sometimes.
+    fn search(available: u64, sometimes: u64, guess: u64, most: u64) -> Search {
+        let mut search = Search::new(guess, most);
+        for _ in 0..MOST_FLEETS {
+            let Some(rate) = search.next() else { return search };
+            let verdict = match rate {
+                _ if rate <= available => Verdict::Below,
+                _ if rate > sometimes => Verdict::Above,
+                _ => Verdict::Grey,
+            };
+            search.learn(rate, verdict);
+        }
+        panic!("the search does not end: {search:?}");
+    }
+
+    #[test]
+    fn the_range_closes_on_what_is_available() {
+        for available in [3, 10, 47, 90, 99] {
+            let found = search(available * MBIT, available * MBIT, 100 * MBIT, 1000 * MBIT);
+            assert!((found.low..=found.high).contains(&(available * MBIT)), "{available}: {found:?}");
+            assert!(found.is_narrow(found.low, found.high), "{available}: {found:?}");
+            assert_eq!(found.bound, Bound::Path);
+        }
+    }
+
+    #[test]
+    fn a_grey_region_is_within_the_range_and_widens_it() {
+        let found = search(40 * MBIT, 60 * MBIT, 100 * MBIT, 1000 * MBIT);
+        let [least, most] = found.grey.expect("a grey region");
+        assert!(found.low <= 40 * MBIT && 60 * MBIT <= found.high, "{found:?}");
+        assert!(
+            (40 * MBIT..=60 * MBIT).contains(&least) && (40 * MBIT..=60 * MBIT).contains(&most),
+            "{found:?}"
+        );
+        assert!(found.low >= 35 * MBIT && found.high <= 65 * MBIT, "{found:?}");
+    }
+
+    #[test]
+    fn a_guess_that_was_too_low_is_left_behind() {
+        let found = search(500 * MBIT, 500 * MBIT, 100 * MBIT, 1000 * MBIT);
+        assert!((found.low..=found.high).contains(&(500 * MBIT)), "{found:?}");
+        let capped = search(500 * MBIT, 500 * MBIT, 100 * MBIT, 200 * MBIT);
+        assert_eq!((capped.high, capped.bound), (200 * MBIT, Bound::Cap));
+    }
+}

@@ -1,0 +1,220 @@
+//! What the narrowest link carries when it carries nothing else: by the distances that it gives to packets which were sent
+//! one right after the other (Dovrolis, Ramanathan and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation
+//! Methodology", IEEE/ACM Transactions on Networking 12(6), 2004).
+//!
+//! Pairs tell the capacity by the mode of their distances, though others' packets between the two make modes below it and
+//! queues behind the narrow link some above (section III). Long trains tell a rate that many packets of others have pulled
+//! down, the asymptotic dispersion rate; it is no more than the capacity (section IV), so that the mode is looked for from there
+//! up.
+//!
+//! A card that waits before it interrupts hands packets over together, and then a pair has no distance of its own
+//! (Prasad, Jain and Dovrolis, "Effects of Interrupt Coalescence on Network Measurements", PAM 2004). Trains are therefore made
+//! as long as takes many such waits, their slope is taken instead of their ends' distance, and pairs are believed only while
+//! they do not say several times what trains say.
+
+use super::channel::{Channel, Passed, Train, nanos_for};
+use super::statistics::{median, mode, quantile, slope_ps};
+use super::{Progress, Setting, Told};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
+const PAIRS: u32 = 60;
+/// From pair to pair: far more than a card waits, so that no two share a wait.
+const PAIRS_APART_NS: u64 = 2_000_000;
+/// Trains of the length that was found.
+const TRAINS: u32 = 12;
+/// The first length of a train that is tried.
+const SHORTEST_TRAIN: u32 = 32;
+/// How long a train is to take to arrive: 40 times the 50 us that cards are set to wait, so that one wait more or less is
+/// a fortieth at its ends, and less in its slope.
+const LONG_ENOUGH_NS: u64 = 2_000_000;
+/// How close to each other pairs have to be for one mode, in thousandths of what they say.
+const MODE_PERMILLE: u64 = 50;
+/// The share of pairs that has to make the mode, in thousandths, for it to be one and not what lateness of the ends happened to
+/// put together. Of pairs over a link that others fill to a half, three in five have nobody between them (a Poisson process:
+/// exp(-0.5)).
+const MODE_SHARE_PERMILLE: usize = 400;
+/// The distance of a pair, at least, for its mode to be believed above what trains say: twice the 50 us that cards wait, which
+/// is also by how much a busy host is late.
+const PAIR_NS: u64 = 100_000;
+/// Pairs that say more than so many times what trains say were handed over together, not sent together by the link.
+const TOGETHER: u64 = 2;
+/// The share of pairs above that from which on none is believed, in thousandths. Queues behind the narrow link press a few
+/// together on any path (section III).
+const TOGETHER_PERMILLE: usize = 250;
+/// The share of trains that say less, in thousandths: others' packets only ever make a train slower, but the noise of the
+/// slowest and the fastest is not to be what is believed.
+const TRAINS_PERMILLE: usize = 750;
+
+/// What the capacity was told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Pairs and trains, which agree: then trains say it more exactly.
+    Both,
+    /// The mode of pairs, above what trains say: packets of others lay between theirs.
+    Pairs,
+    /// Trains, since pairs were handed over together, do not agree with each other, or are too close together.
+    Trains,
+}
+
+/// What pairs and trains said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Capacity {
+    /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+    /// link of the path too.
+    pub rate: Option<u64>,
+    /// What that was told by.
+    pub method: Method,
+    /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
+    pub pairs: Option<u64>,
+    /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
+    /// capacity.
+    pub trains: Option<u64>,
+    /// Packets in a train.
+    pub train_packets: u32,
+    /// Whether packets were handed over several at a time, so that pairs say nothing.
+    pub handed_over_together: bool,
+}
+
+/// Sends trains until they are long enough, then trains and pairs.
+///
+/// # Errors
+/// If the channel cannot go on.
+pub fn measure<C: Channel>(channel: &mut C, setting: &Setting, told: Told<'_>) -> Result<Capacity, C::Error> {
+    told(Progress::Trains);
+    let train_packets = long_enough(channel, setting)?;
+    let mut trains = Vec::new();
+    for _ in 0..TRAINS {
+        let passed = channel.pass(&bursts(setting, train_packets, 1))?;
+        trains.extend(train_rate(&passed, setting.packet_bytes));
+        rest_after(channel, setting, &passed)?;
+    }
+    let pairs = bursts(setting, 2, PAIRS);
+    // A slow far end serves pairs at its own rate.
+    let gap_ns = pairs.gap_ns.max(nanos_for(2 * u64::from(pairs.bytes), channel.limits().rate_bit_per_s));
+    let passed = channel.pass(&Train { gap_ns, ..pairs })?;
+    rest_after(channel, setting, &passed)?;
+    let pairs = pair_rates(&passed, setting.packet_bytes);
+    Ok(judged(&trains, &pairs, train_packets, setting.packet_bytes))
+}
+
+/// So many bursts of so many packets.
+fn bursts(setting: &Setting, burst: u32, count: u32) -> Train {
+    Train {
+        direction: setting.direction,
+        packets: burst * count,
+        bytes: setting.packet_bytes,
+        burst,
+        gap_ns: PAIRS_APART_NS,
+    }
+}
+
+/// Doubles a train until it takes long enough to arrive, as far as queues hold it and the channel carries it.
+fn long_enough<C: Channel>(channel: &mut C, setting: &Setting) -> Result<u32, C::Error> {
+    let limits = channel.limits();
+    let most = limits.packets.min(limits.burst).max(2);
+    let mut length = SHORTEST_TRAIN.min(most);
+    loop {
+        let passed = channel.pass(&bursts(setting, length, 1))?;
+        rest_after(channel, setting, &passed)?;
+        if passed.arrived() < length {
+            // The part that was held is half of it at least, if it was not lost by chance.
+            return Ok((length / 2).max(2));
+        }
+        if spread_ns(&passed) >= LONG_ENOUGH_NS || length == most {
+            return Ok(length);
+        }
+        length = (length * 2).min(most);
+    }
+}
+
+/// From the first arrival to the last.
+fn spread_ns(passed: &Passed) -> u64 {
+    let times = || passed.flights.iter().filter_map(|flight| flight.arrived_ns);
+    times().max().unwrap_or(0).saturating_sub(times().min().unwrap_or(0))
+}
+
+/// Lets queues empty: as long again as they took to pass the train on, and a round trip.
+fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
+    channel.rest(spread_ns(passed) + setting.round_trip_ns)
+}
+
+/// What one train says.
+fn train_rate(passed: &Passed, bytes: u32) -> Option<u64> {
+    let mut times: Vec<u64> = passed.flights.iter().filter_map(|flight| flight.arrived_ns).collect();
+    times.sort_unstable();
+    rate_of_slope(slope_ps(&times)?, bytes)
+}
+
+fn rate_of_slope(picoseconds: u64, bytes: u32) -> Option<u64> {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
+    bits.checked_div(u128::from(picoseconds)).and_then(|rate| u64::try_from(rate).ok())
+}
+
+/// What each pair says of which both came. Two that came together say the most that there is.
+fn pair_rates(passed: &Passed, bytes: u32) -> Vec<u64> {
+    let pairs = passed.flights.chunks_exact(2).filter_map(|pair| {
+        let apart_ns = pair[1].arrived_ns?.saturating_sub(pair[0].arrived_ns?);
+        Some(rate_of_slope(apart_ns * 1000, bytes).unwrap_or(u64::MAX))
+    });
+    pairs.collect()
+}
+
+fn judged(trains: &[u64], pairs: &[u64], train_packets: u32, bytes: u32) -> Capacity {
+    let dispersion = median(trains);
+    let fast_trains = quantile(trains, TRAINS_PERMILLE);
+    let fast_pairs = quantile(pairs, 1000 - TOGETHER_PERMILLE);
+    let handed_over_together = match (fast_pairs, fast_trains) {
+        (Some(pairs), Some(trains)) => pairs > trains.saturating_mul(TOGETHER),
+        _ => false,
+    };
+    let floor = dispersion.unwrap_or(0) / 1000 * (1000 - MODE_PERMILLE);
+    let above: Vec<u64> = pairs.iter().copied().filter(|rate| (floor..u64::MAX).contains(rate)).collect();
+    let is_mode = |count: usize| count * 1000 >= pairs.len() * MODE_SHARE_PERMILLE;
+    let mode = mode(&above, MODE_PERMILLE).filter(|(_, count)| is_mode(*count)).map(|(rate, _)| rate);
+    let believed = mode.filter(|_| !handed_over_together);
+    let agrees =
+        |mode: u64| fast_trains.is_some_and(|trains| mode.abs_diff(trains) <= trains / 1000 * MODE_PERMILLE);
+    let (rate, method) = match believed {
+        Some(mode) if agrees(mode) => (fast_trains, Method::Both),
+        Some(mode) if nanos_for(bytes.into(), mode) >= PAIR_NS => (Some(mode), Method::Pairs),
+        Some(_) => (fast_trains, Method::Trains),
+        None => (fast_trains, Method::Trains),
+    };
+    Capacity { rate, method, pairs: believed, trains: dispersion, train_packets, handed_over_together }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_is_looked_for_from_the_dispersion_of_trains_up() {
+        // Most pairs have a packet of others between them; the trains say that there is more.
+        let pairs = [[47; 30], [95; 30]].concat().iter().map(|mbit| mbit * 1_000_000).collect::<Vec<u64>>();
+        let capacity = judged(&[80_000_000; 5], &pairs, 64, 1500);
+        assert_eq!((capacity.rate, capacity.method), (Some(95_000_000), Method::Pairs));
+    }
+
+    #[test]
+    fn pairs_that_do_not_agree_have_no_mode() {
+        let pairs: Vec<u64> = (0..60).map(|n| 300_000_000 + n * 2_000_000).collect();
+        let capacity = judged(&[300_000_000; 5], &pairs, 64, 1500);
+        assert_eq!(
+            (capacity.rate, capacity.method, capacity.pairs),
+            (Some(300_000_000), Method::Trains, None)
+        );
+    }
+
+    #[test]
+    fn pairs_that_were_handed_over_together_are_not_believed() {
+        let pairs = [vec![u64::MAX; 40], vec![30_000_000; 20]].concat();
+        let capacity = judged(&[600_000_000, 610_000_000, 622_000_000], &pairs, 256, 1500);
+        assert_eq!((capacity.rate, capacity.method), (Some(610_000_000), Method::Trains));
+        assert!(capacity.handed_over_together && capacity.pairs.is_none());
+        let nothing = judged(&[], &[], 2, 1500);
+        assert_eq!((nothing.rate, nothing.trains), (None, None));
+    }
+}

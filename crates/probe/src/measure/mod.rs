@@ -1,0 +1,49 @@
+//! The procedures, over whatever carries packets. Integer time, no clock and no I/O.
+//!
+//! - [`channel`]: what is asked of a path: a train of packets, an echo, a rest.
+//! - [`mod@round_trip`], by echoes.
+//! - [`capacity`]: what the narrowest link carries, by pairs and trains of packets (Dovrolis, Ramanathan and Moore 2004).
+//! - [`trend`]: whether the delays of a stream grow.
+//! - [`available`]: what others leave of the tightest link, by self-loading periodic streams (Jain and Dovrolis 2002, 2003).
+//! - [`ramp`]: UDP at one rate after the other, as RUDE/CRUDE sends it.
+
+pub mod available;
+pub mod capacity;
+pub mod channel;
+pub mod ramp;
+pub mod round_trip;
+pub mod statistics;
+pub mod trend;
+
+pub use available::{Available, Bound};
+pub use capacity::{Capacity, Method};
+pub use channel::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
+pub use ramp::{Ramp, Step, Weakest};
+pub use round_trip::RoundTrip;
+
+/// What is going on, for whoever shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Echoes are sent.
+    Echoes,
+    /// Pairs and trains are sent.
+    Trains,
+    /// Whether this rate, in bit/s, is available.
+    Available(u64),
+    /// A step of the ramp at this rate, in bit/s.
+    Ramp(u64),
+}
+
+/// Who is told of it.
+pub type Told<'a> = &'a mut dyn FnMut(Progress);
+
+/// What a procedure is told of the path before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The way whose trains are measured.
+    pub direction: Direction,
+    /// Length of the packets, as IP counts it.
+    pub packet_bytes: u32,
+    /// The shortest round trip.
+    pub round_trip_ns: u64,
+}

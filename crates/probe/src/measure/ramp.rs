@@ -1,0 +1,212 @@
+//! UDP at one rate after the other, as RUDE sends it and CRUDE counts it (ubik, section V): what is sent, what arrives, and
+//! which of the two ends or the path was the limit.
+
+use super::channel::{Channel, Passed, Train, rate_of};
+use super::{Progress, Setting, Told};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
+/// 130 ms of a tenth too much at 1 Gbit/s.
+const STEP_NS: u64 = 200_000_000;
+/// Loss is said to begin where it is this much, in thousandths, beyond what the slowest step lost; one packet alone is none.
+const LOSS_PERMILLE: u32 = 1;
+/// By how much a step may be slower than asked, in thousandths, before it is the sender that was the limit.
+const LATE_PERMILLE: u64 = 20;
+/// Steps at most.
+pub const MOST_STEPS: u32 = 60;
+
+/// What a step was limited by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weakest {
+    /// Nothing: what was asked was sent, and came.
+    None,
+    /// The sender: it could not send that fast, or its own queue refused packets.
+    Sender,
+    /// The receiver: its socket had no room for packets that had come.
+    Receiver,
+    /// The path: packets were lost between the ends, or came more slowly than they were sent.
+    Path,
+}
+
+/// One rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Step {
+    /// What was asked, in bit/s of IP packets.
+    pub asked: u64,
+    /// What was sent, in bit/s; null where that is not known.
+    pub sent: Option<u64>,
+    /// What came, in bit/s.
+    pub received: Option<u64>,
+    /// Packets that were sent.
+    pub packets: u32,
+    /// Packets that the sender's own queue refused.
+    pub refused: u32,
+    /// Packets that were sent and did not come.
+    pub lost: u32,
+    /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+    pub overflowed: Option<u32>,
+    /// Packets that came after later ones.
+    pub overtaken: u32,
+    /// What was the limit.
+    pub weakest: Weakest,
+}
+
+impl Step {
+    fn loss_permille(&self) -> u32 {
+        (u64::from(self.lost) * 1000 / u64::from(self.packets).max(1)) as u32
+    }
+}
+
+/// All rates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ramp {
+    /// The steps, from the slowest to the fastest.
+    pub steps: Vec<Step>,
+    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; null if at none.
+    pub loss_begins: Option<u64>,
+    /// The most that came, in bit/s.
+    pub most_received: Option<u64>,
+}
+
+/// Which rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// The first, in bit/s.
+    pub from: u64,
+    /// The last.
+    pub to: u64,
+    /// How many, both included.
+    pub steps: u32,
+}
+
+impl Rates {
+    fn all(self) -> impl Iterator<Item = u64> {
+        let steps = u64::from(self.steps.clamp(1, MOST_STEPS));
+        let rise = self.to.saturating_sub(self.from);
+        (0..steps).map(move |n| self.from + if steps == 1 { rise } else { rise / (steps - 1) * n })
+    }
+}
+
+/// Goes through the rates.
+///
+/// # Errors
+/// If the channel cannot go on.
+pub fn measure<C: Channel>(
+    channel: &mut C,
+    setting: &Setting,
+    rates: Rates,
+    told: Told<'_>,
+) -> Result<Ramp, C::Error> {
+    let limits = channel.limits();
+    let mut steps: Vec<Step> = Vec::new();
+    for asked in rates.all() {
+        let asked = asked.clamp(1, limits.rate_bit_per_s);
+        if steps.last().is_some_and(|last| last.asked >= asked) {
+            break;
+        }
+        told(Progress::Ramp(asked));
+        let train = Train::stream(setting.direction, limits.packets, setting.packet_bytes, asked);
+        let lasting = STEP_NS.min(limits.duration_ns) / train.gap_ns.max(1);
+        let packets = u32::try_from(lasting).unwrap_or(u32::MAX).clamp(2, limits.packets);
+        let passed = channel.pass(&Train { packets, ..train })?;
+        steps.push(step(asked, setting.packet_bytes, &passed));
+        // What is still in queues is not to meet the next step.
+        channel.rest(STEP_NS / 2 + setting.round_trip_ns)?;
+    }
+    let loss_begins = loss_begins(&steps);
+    let most_received = steps.iter().filter_map(|step| step.received).max();
+    Ok(Ramp { steps, loss_begins, most_received })
+}
+
+fn step(asked: u64, bytes: u32, passed: &Passed) -> Step {
+    let mut step = Step {
+        asked,
+        sent: passed.sent_rate(bytes),
+        received: passed.arrival_rate(bytes),
+        packets: passed.left(),
+        refused: passed.refused(),
+        lost: passed.lost(),
+        overflowed: passed.overflowed,
+        overtaken: passed.overtaken,
+        weakest: Weakest::None,
+    };
+    step.weakest = weakest(&step, spread_ns(passed), bytes);
+    step
+}
+
+/// How long packets were sent for, which the rate of arrival is held against.
+fn spread_ns(passed: &Passed) -> u64 {
+    let sent = || passed.flights.iter().filter_map(|flight| flight.sent_ns);
+    sent().max().unwrap_or(0).saturating_sub(sent().min().unwrap_or(0))
+}
+
+fn weakest(step: &Step, lasted_ns: u64, bytes: u32) -> Weakest {
+    let enough = |rate: u64| rate / 1000 * (1000 - LATE_PERMILLE);
+    if is_some_loss(step) {
+        let in_socket = step.overflowed.is_some_and(|count| count * 2 > step.lost);
+        return if in_socket { Weakest::Receiver } else { Weakest::Path };
+    }
+    if step.refused > 1 || step.sent.is_none_or(|sent| sent < enough(step.asked)) {
+        return Weakest::Sender;
+    }
+    // A step that lasts no longer than a few packets has no rate of its own.
+    let arrived = u64::from(step.packets - step.lost);
+    let is_slower = rate_of(arrived.saturating_sub(1) * u64::from(bytes), lasted_ns)
+        .zip(step.received)
+        .is_some_and(|(as_sent, received)| received < enough(as_sent));
+    if is_slower { Weakest::Path } else { Weakest::None }
+}
+
+fn is_some_loss(step: &Step) -> bool {
+    step.lost > 1 && step.loss_permille() >= LOSS_PERMILLE
+}
+
+fn loss_begins(steps: &[Step]) -> Option<u64> {
+    let anyway = steps.first()?.loss_permille();
+    // A path that loses at its slowest loses at any rate.
+    if is_some_loss(&steps[0]) {
+        let grows = |step: &&Step| step.loss_permille() >= anyway * 2 + LOSS_PERMILLE;
+        return steps.iter().find(grows).map(|step| step.asked);
+    }
+    steps.iter().find(|step| is_some_loss(step)).map(|step| step.asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::channel::Flight;
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// 1500 bytes every millisecond, 12 Mbit/s, of which these come after so long.
+    fn passed(delay: impl Fn(u64) -> Option<u64>) -> Passed {
+        let flight =
+            |n: u64| Flight { sent_ns: Some(n * MS), arrived_ns: delay(n).map(|delay| n * MS + delay) };
+        Passed { flights: (0..100).map(flight).collect(), overtaken: 0, overflowed: Some(0) }
+    }
+
+    #[test]
+    fn each_limit_has_its_mark() {
+        let at = |asked: u64, passed: &Passed| step(asked, 1500, passed).weakest;
+        assert_eq!(at(12 * MS, &passed(|_| Some(7))), Weakest::None);
+        assert_eq!(at(13 * MS, &passed(|_| Some(7))), Weakest::Sender);
+        assert_eq!(at(12 * MS, &passed(|n| Some(n * MS / 10))), Weakest::Path);
+        assert_eq!(at(12 * MS, &passed(|n| (n % 10 > 0).then_some(7))), Weakest::Path);
+        let full = Passed { overflowed: Some(10), ..passed(|n| (n % 10 > 0).then_some(7)) };
+        assert_eq!(at(12 * MS, &full), Weakest::Receiver);
+        let mut refused = passed(|_| Some(7));
+        refused.flights[3] = Flight::default();
+        refused.flights[4] = Flight::default();
+        assert_eq!(at(12 * MS, &refused), Weakest::Sender);
+    }
+
+    #[test]
+    fn rates_reach_from_the_first_to_the_last() {
+        let rates = Rates { from: 300, to: 1000, steps: 36 };
+        assert_eq!(rates.all().collect::<Vec<_>>()[..3], [300, 320, 340]);
+        assert_eq!(rates.all().last(), Some(1000));
+        assert_eq!(Rates { from: 5, to: 9, steps: 1 }.all().collect::<Vec<_>>(), [9]);
+    }
+}

@@ -1,0 +1,71 @@
+//! The round trip, by echoes.
+
+use super::channel::Channel;
+use super::statistics::median;
+use super::{Progress, Told};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
+pub const ECHOES: u32 = 40;
+/// From one echo's end to the next. They are not to meet each other, nor always the same tick of a timer: 250 a second
+/// are 4 ms apart.
+const APART_NS: u64 = 7_300_000;
+
+/// What echoes said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RoundTrip {
+    /// Echoes sent.
+    pub echoes: u32,
+    /// Of these, those that did not come back.
+    pub lost: u32,
+    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. Null if none came back.
+    pub min_ns: Option<u64>,
+    /// The one in the middle, in nanoseconds.
+    pub median_ns: Option<u64>,
+    /// By how much one differs from the next, in the middle, in nanoseconds.
+    pub jitter_ns: Option<u64>,
+}
+
+/// Sends echoes one after the other.
+///
+/// # Errors
+/// If the channel cannot go on.
+pub fn measure<C: Channel>(channel: &mut C, told: Told<'_>) -> Result<RoundTrip, C::Error> {
+    told(Progress::Echoes);
+    let mut times = Vec::new();
+    for _ in 0..ECHOES {
+        if let Some(echo) = channel.echo()? {
+            times.push(echo.away_ns.saturating_sub(echo.turned_ns));
+        }
+        channel.rest(APART_NS)?;
+    }
+    Ok(summed_up(ECHOES, &times))
+}
+
+fn summed_up(echoes: u32, times: &[u64]) -> RoundTrip {
+    let changes: Vec<u64> = times.windows(2).map(|pair| pair[0].abs_diff(pair[1])).collect();
+    RoundTrip {
+        echoes,
+        lost: echoes - times.len() as u32,
+        min_ns: times.iter().min().copied(),
+        median_ns: median(times),
+        jitter_ns: median(&changes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_absent() {
+        let none = summed_up(4, &[]);
+        assert_eq!((none.lost, none.min_ns, none.jitter_ns), (4, None, None));
+        let some = summed_up(4, &[30, 10, 20]);
+        assert_eq!(
+            (some.lost, some.min_ns, some.median_ns, some.jitter_ns),
+            (1, Some(10), Some(20), Some(10))
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Medians, modes and slopes, in integers.
+
+/// The value below which this share of `values` lies, in thousandths; `None` of none.
+pub fn quantile<T: Ord + Copy>(values: &[T], permille: usize) -> Option<T> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get(last * permille.min(1000) / 1000).copied()
+}
+
+/// The value in the middle; the lower of two.
+pub fn median<T: Ord + Copy>(values: &[T]) -> Option<T> {
+    quantile(values, 500)
+}
+
+/// Where values lie closest together: the middle of the window, as wide as this share of its upper end in thousandths, that
+/// holds most of them, and how many it holds. Of equally full windows the lowest. `None` of none.
+pub fn mode(values: &[u64], width_permille: u64) -> Option<(u64, usize)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let (mut best, mut from) = (None, 0);
+    for (to, &high) in sorted.iter().enumerate() {
+        let width = high / 1000 * width_permille.min(1000);
+        while sorted[from] < high - width {
+            from += 1;
+        }
+        let count = to + 1 - from;
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((sorted[from + count / 2], count));
+        }
+    }
+    best
+}
+
+/// Time from one value to the next by the straight line that fits best (least squares), in picoseconds: it weighs all values,
+/// so that being handed over in groups shifts it less than it shifts the first and the last. `None` of fewer than two.
+pub fn slope_ps(times_ns: &[u64]) -> Option<u64> {
+    let n = i128::try_from(times_ns.len()).ok().filter(|n| *n >= 2)?;
+    let first = times_ns[0];
+    let (mut sum, mut weighed) = (0_i128, 0_i128);
+    for (index, time) in (0..n).zip(times_ns) {
+        let time = i128::from(*time) - i128::from(first);
+        sum += time;
+        weighed += index * time;
+    }
+    // Sums over 0..n of the index and of its square, in closed form; both sides are multiplied by 12.
+    let numerator = 12 * weighed - 6 * (n - 1) * sum;
+    let denominator = n * (n * n - 1);
+    u64::try_from(numerator * 1000 / denominator).ok().filter(|slope| *slope > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_and_modes_of_few() {
+        assert_eq!(median::<u64>(&[]), None);
+        assert_eq!(median(&[3, 1, 2]), Some(2));
+        assert_eq!(quantile(&[1, 2, 3, 4], 1000), Some(4));
+        assert_eq!(mode(&[], 50), None);
+        assert_eq!(mode(&[100_000, 50_000, 101_000, 102_000, 7], 50), Some((101_000, 3)));
+    }
+
+    #[test]
+    fn a_slope_weighs_what_comes_in_groups() {
+        // One every 12 us, handed over every 50 us.
+        let grouped: Vec<u64> = (0..200_u64).map(|n| (n * 12_000).next_multiple_of(50_000)).collect();
+        let slope = slope_ps(&grouped).expect("a slope");
+        assert!(slope.abs_diff(12_000_000) < 60_000, "{slope}");
+        assert_eq!(slope_ps(&[5, 5, 5]), None, "no time passed");
+        assert_eq!(slope_ps(&[5]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_straight_line_has_its_slope(first in 0..u64::MAX / 2, step in 1_u64..1_000_000, count in 2_u64..2000) {
+            let times: Vec<u64> = (0..count).map(|n| first + n * step).collect();
+            prop_assert_eq!(slope_ps(&times), Some(step * 1000));
+        }
+
+        #[test]
+        fn a_mode_is_as_full_as_the_fullest_window(values in prop::collection::vec(1_u64..100_000, 1..60)) {
+            let (_, most) = mode(&values, 50).expect("there are some");
+            // Slowly: a window down from each value.
+            let slow = values.iter().map(|high| {
+                let low = high - high / 1000 * 50;
+                values.iter().filter(|value| (low..=*high).contains(value)).count()
+            });
+            prop_assert_eq!(Some(most), slow.max());
+        }
+    }
+}

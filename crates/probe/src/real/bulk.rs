@@ -1,0 +1,166 @@
+//! A transfer by TCP, and what the kernel says of it at its end.
+
+use super::Error;
+use super::clock::monotonic_ns;
+use crate::measure::Direction;
+use crate::measure::channel::rate_of;
+use crate::protocol::{Bulk, TcpEnd};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// How long what is still in buffers is waited for when the time is over.
+pub const AFTERWARDS: Duration = Duration::from_secs(5);
+/// How long a call may take before one asks whether to go on.
+const ASK: Duration = Duration::from_millis(100);
+/// What is written or read at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// What a transfer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Transfer {
+    /// Which way its data went.
+    pub direction: Direction,
+    /// Bytes that the receiver read.
+    pub bytes: u64,
+    /// From the receiver's first read to its last, in nanoseconds.
+    pub lasted_ns: u64,
+    /// What it read in that time, in bit/s; null in no time.
+    pub rate: Option<u64>,
+    /// The sender's smoothed round trip at the end, in nanoseconds.
+    pub rtt_ns: u64,
+    /// The shortest that the sender has seen, in nanoseconds.
+    pub min_rtt_ns: u64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// The sender's congestion window at the end, in bytes.
+    pub cwnd_bytes: u64,
+    /// For how long it had something to send, in nanoseconds (`tcpi_busy_time`).
+    pub busy_ns: u64,
+    /// Of that, how long the receive window held it (`tcpi_rwnd_limited`).
+    pub rwnd_limited_ns: u64,
+    /// Of that, how long its send buffer held it (`tcpi_sndbuf_limited`).
+    pub sndbuf_limited_ns: u64,
+}
+
+impl Transfer {
+    /// From what both ends saw.
+    pub fn of(direction: Direction, sender: &Bulk, receiver: &Bulk) -> Self {
+        let end = &sender.end;
+        Self {
+            direction,
+            bytes: receiver.bytes,
+            lasted_ns: receiver.lasted_ns,
+            rate: rate_of(receiver.bytes, receiver.lasted_ns),
+            rtt_ns: end.rtt_us.saturating_mul(1000),
+            min_rtt_ns: end.min_rtt_us.saturating_mul(1000),
+            retransmitted: end.retransmitted,
+            cwnd_bytes: end.cwnd.saturating_mul(end.mss),
+            busy_ns: end.busy_us.saturating_mul(1000),
+            rwnd_limited_ns: end.rwnd_limited_us.saturating_mul(1000),
+            sndbuf_limited_ns: end.sndbuf_limited_us.saturating_mul(1000),
+        }
+    }
+}
+
+/// Writes for so long.
+///
+/// # Errors
+/// If the connection breaks, or `goes_on` says why not.
+pub fn write(
+    stream: &TcpStream,
+    duration_ns: u64,
+    goes_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<Bulk, Error> {
+    stream.set_write_timeout(Some(ASK)).map_err(Error::system("set a time-out"))?;
+    let chunk = vec![0; CHUNK_BYTES];
+    let (begin_ns, mut bytes) = (monotonic_ns(), 0);
+    while monotonic_ns() - begin_ns < duration_ns {
+        goes_on()?;
+        match { stream }.write(&chunk) {
+            Ok(count) => bytes += count as u64,
+            Err(error) if is_passing(&error) => {}
+            Err(source) => return Err(Error::System { what: "write to the connection", source }),
+        }
+    }
+    let lasted_ns = monotonic_ns() - begin_ns;
+    let end = asked(stream)?;
+    // The other end may have closed it by now; then there is nothing to shut.
+    let _ = stream.shutdown(Shutdown::Write);
+    Ok(Bulk { bytes, lasted_ns, end })
+}
+
+/// Reads until the other end has no more, or its time and some more is over.
+///
+/// # Errors
+/// If the connection breaks, or `goes_on` says why not.
+pub fn read(
+    stream: &TcpStream,
+    duration_ns: u64,
+    goes_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<Bulk, Error> {
+    stream.set_read_timeout(Some(ASK)).map_err(Error::system("set a time-out"))?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let begin_ns = monotonic_ns();
+    let most_ns = duration_ns + AFTERWARDS.as_nanos() as u64;
+    let (mut bytes, mut first_ns, mut last_ns) = (0, None, begin_ns);
+    while monotonic_ns() - begin_ns < most_ns {
+        goes_on()?;
+        match { stream }.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => {
+                bytes += count as u64;
+                last_ns = monotonic_ns();
+                first_ns.get_or_insert(last_ns);
+            }
+            Err(error) if is_passing(&error) => {}
+            Err(source) => return Err(Error::System { what: "read from the connection", source }),
+        }
+    }
+    Ok(Bulk { bytes, lasted_ns: last_ns - first_ns.unwrap_or(last_ns), end: asked(stream)? })
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+// Where `struct tcp_info` has what is asked (include/uapi/linux/tcp.h). What a kernel does not have yet it leaves out at
+// the end.
+const SND_MSS: usize = 16;
+const RTT: usize = 68;
+const SND_CWND: usize = 80;
+const TOTAL_RETRANS: usize = 100;
+const MIN_RTT: usize = 148;
+const BUSY_TIME: usize = 168;
+const RWND_LIMITED: usize = 176;
+const SNDBUF_LIMITED: usize = 184;
+const INFO_BYTES: usize = 192;
+
+/// What the kernel says of this end.
+fn asked(stream: &TcpStream) -> Result<TcpEnd, Error> {
+    let mut info = [0_u8; INFO_BYTES];
+    let mut length = INFO_BYTES as libc::socklen_t;
+    // SAFETY: both are ours and as long as said.
+    let result = unsafe {
+        let to = info.as_mut_ptr().cast();
+        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
+    };
+    if result != 0 {
+        return Err(Error::System { what: "ask for TCP_INFO", source: io::Error::last_os_error() });
+    }
+    let short = |at: usize| info[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes).into();
+    let long = |at: usize| info[at..].first_chunk().copied().map_or(0, u64::from_ne_bytes);
+    Ok(TcpEnd {
+        rtt_us: short(RTT),
+        min_rtt_us: short(MIN_RTT),
+        retransmitted: short(TOTAL_RETRANS),
+        busy_us: long(BUSY_TIME),
+        rwnd_limited_us: long(RWND_LIMITED),
+        sndbuf_limited_us: long(SNDBUF_LIMITED),
+        cwnd: short(SND_CWND),
+        mss: short(SND_MSS),
+    })
+}

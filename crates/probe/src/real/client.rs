@@ -1,0 +1,323 @@
+//! The channel between two hosts, as the end that asks has it.
+
+use super::bulk::{self, Transfer};
+use super::clock::{is_gone, readable, sleep, time_of_day_ns};
+use super::control::Control;
+use super::udp::{BATCH, Udp, any_like};
+use super::{Error, Stop, pace};
+use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
+use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// How long somebody is waited for who is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an echo is waited for, and the first datagram.
+const ECHO_PATIENCE: Duration = Duration::from_secs(1);
+/// How often the first datagram is sent, in case one is lost.
+const OPENINGS: u32 = 10;
+/// How long nothing has to come before the rest of a train counts as lost: queues on the way give up their packets one right
+/// after the other.
+const QUIET: Duration = Duration::from_millis(50);
+/// Packets in a train, here and at the far end.
+pub const MOST_PACKETS: u32 = 1 << 16;
+/// Packets in a burst, as far as the far end's rate allows.
+pub const MOST_BURST: u32 = 1024;
+/// How long a burst may take at the highest rate.
+pub const BURST_NS: u64 = 20_000_000;
+/// The length of packets, as IP counts it, where the way takes no shorter ones only: Ethernet's.
+const PACKET_BYTES: u32 = 1500;
+
+/// What one is told when a session begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// The far end.
+    pub to: SocketAddr,
+    /// The length of packets that the way takes, up to Ethernet's, as IP counts it.
+    pub packet_bytes: u32,
+    /// What the far end carries at most.
+    pub limits: Limits,
+}
+
+/// A session with a far end.
+pub struct Client<'a> {
+    control: Control,
+    udp: Udp,
+    to: SocketAddr,
+    token: Token,
+    limits: Limits,
+    /// Trains and echoes so far.
+    number: u32,
+    stop: Stop<'a>,
+}
+
+impl<'a> Client<'a> {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// If nobody serves there, or will not, or UDP does not pass.
+    pub fn connect(to: SocketAddr, stop: Stop<'a>) -> Result<(Self, Connected), Error> {
+        let stream =
+            TcpStream::connect_timeout(&to, PATIENCE).map_err(|source| Error::NoServer { to, source })?;
+        let local = stream.local_addr().map_err(Error::system("ask for the own address"))?;
+        let mut control = Control::new(stream, SERVER_BYTES)?;
+        control.say(&Message::Hello)?;
+        let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } =
+            control.wait(PATIENCE, stop)?
+        else {
+            return Err(Error::OutOfTurn);
+        };
+        // From the address that the far end knows.
+        let own = if local.ip().is_unspecified() { any_like(to.ip()) } else { local.ip() };
+        let udp = Udp::bind(SocketAddr::new(own, 0))?;
+        udp.connect(SocketAddr::new(to.ip(), udp_port))?;
+        open(&mut control, &udp, &token, to, stop)?;
+        let packet_bytes = udp.mtu().unwrap_or(PACKET_BYTES).min(PACKET_BYTES);
+        let in_burst = rate_bit_per_s / 8 * (BURST_NS / 1000) / 1_000_000 / u64::from(packet_bytes);
+        let limits = Limits {
+            rate_bit_per_s,
+            packets: MOST_PACKETS,
+            burst: u32::try_from(in_burst).unwrap_or(u32::MAX).clamp(2, MOST_BURST),
+            duration_ns,
+        };
+        let connected = Connected { to, packet_bytes, limits };
+        Ok((Self { control, udp, to, token, limits, number: 0, stop }, connected))
+    }
+
+    /// A transfer by TCP on a connection of its own, for so long.
+    ///
+    /// # Errors
+    /// If an end cannot go on, or will not.
+    pub fn transfer(&mut self, direction: Direction, duration: Duration) -> Result<Transfer, Error> {
+        let stream = TcpStream::connect_timeout(&self.to, PATIENCE)
+            .map_err(|source| Error::NoServer { to: self.to, source })?;
+        let mut control = Control::new(stream, SERVER_BYTES)?;
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(self.limits.duration_ns);
+        control.say(&Message::Transfer { token: self.token, direction, duration_ns })?;
+        let Message::Ready(_) = control.wait(PATIENCE, self.stop)? else { return Err(Error::OutOfTurn) };
+        let stream = control.into_stream()?;
+        let goes_on = || if (self.stop)() { Err(Error::Stopped) } else { Ok(()) };
+        let here = match direction {
+            Direction::There => bulk::write(&stream, duration_ns, &goes_on)?,
+            Direction::Back => bulk::read(&stream, duration_ns, &goes_on)?,
+        };
+        drop(stream);
+        let there = self.ask_transfer()?;
+        let (sender, receiver) = match direction {
+            Direction::There => (here, there),
+            Direction::Back => (there, here),
+        };
+        Ok(Transfer::of(direction, &sender, &receiver))
+    }
+
+    fn ask_transfer(&mut self) -> Result<Bulk, Error> {
+        self.control.say(&Message::AskTransfer)?;
+        match self.control.wait(bulk::AFTERWARDS + PATIENCE, self.stop)? {
+            Message::Transferred(bulk) => Ok(bulk),
+            _ => Err(Error::OutOfTurn),
+        }
+    }
+
+    /// Ends the session.
+    ///
+    /// # Errors
+    /// If the far end has gone first.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.control.say(&Message::Bye)
+    }
+
+    fn goes_on(&self) -> Result<(), Error> {
+        match () {
+            () if (self.stop)() => Err(Error::Stopped),
+            () if is_gone(self.control.descriptor()) => Err(Error::Closed),
+            () => Ok(()),
+        }
+    }
+
+    /// A train there: the far end says when its packets came.
+    fn there(&mut self, train: &Train, number: u32) -> Result<Passed, Error> {
+        let Message::Ready(ready) = self.control.wait(PATIENCE, self.stop)? else {
+            return Err(Error::OutOfTurn);
+        };
+        if ready != number {
+            return Err(Error::OutOfTurn);
+        }
+        let sent = pace::send(&self.udp, &self.token, number, train, || self.goes_on())?;
+        self.control.say(&Message::Gone(number))?;
+        let mut came = Vec::new();
+        loop {
+            match self.control.wait(PATIENCE + QUIET, self.stop)? {
+                Message::Stamps { number: of, stamps } if of == number => came.extend(stamps),
+                Message::Finished { number: of, overflowed } if of == number => {
+                    return Ok(put_together(&sent, &came, overflowed));
+                }
+                _ => return Err(Error::OutOfTurn),
+            }
+            if came.len() > 2 * train.packets as usize {
+                return Err(Error::OutOfTurn);
+            }
+        }
+    }
+
+    /// A train back: it comes here, and the far end says when it sent it.
+    fn back(&mut self, train: &Train, number: u32) -> Result<Passed, Error> {
+        let overflowed_before = self.udp.overflowed()?;
+        let mut arriving = Arriving { number, came: Vec::new(), batch: Vec::new(), last: Instant::now() };
+        let mut sent = vec![None; train.packets as usize];
+        let (mut is_sent, mut left) = (false, 0);
+        let until = Instant::now() + Duration::from_nanos(train.duration_ns()) + 2 * PATIENCE;
+        while !is_sent || (arriving.came.len() < left && arriving.last.elapsed() < QUIET) {
+            self.goes_on()?;
+            if Instant::now() > until {
+                return Err(Error::Silent);
+            }
+            readable([self.control.descriptor(), self.udp.descriptor()], QUIET)?;
+            arriving.take(&self.udp, &self.token, train.packets)?;
+            while let Some(message) = if is_sent { None } else { self.control.heard()? } {
+                match message {
+                    Message::Stamps { number: of, stamps } if of == number => {
+                        for Stamp { packet, at_ns } in stamps {
+                            let slot = sent.get_mut(packet as usize).ok_or(Error::OutOfTurn)?;
+                            left += usize::from(slot.replace(at_ns).is_none());
+                        }
+                    }
+                    Message::Finished { number: of, .. } if of == number => {
+                        is_sent = true;
+                        arriving.last = Instant::now();
+                    }
+                    Message::Refused(why) => return Err(Error::Refused(why)),
+                    _ => return Err(Error::OutOfTurn),
+                }
+            }
+        }
+        let overflowed = self.udp.overflowed()?.wrapping_sub(overflowed_before);
+        Ok(put_together(&sent, &arriving.came, overflowed))
+    }
+}
+
+/// Has the far end learn where this end is.
+fn open(
+    control: &mut Control,
+    udp: &Udp,
+    token: &Token,
+    to: SocketAddr,
+    stop: Stop<'_>,
+) -> Result<(), Error> {
+    for _ in 0..OPENINGS {
+        udp.send(&[Datagram::Open.write(token)], 0)?;
+        match control.wait(ECHO_PATIENCE / OPENINGS, stop) {
+            Ok(Message::Opened) => return Ok(()),
+            Ok(_) => return Err(Error::OutOfTurn),
+            Err(Error::Silent) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // A longer way than the last of them was given.
+    match control.wait(PATIENCE, stop) {
+        Ok(Message::Opened) => Ok(()),
+        Err(Error::Silent) => Err(Error::NoUdp(to)),
+        Ok(_) => Err(Error::OutOfTurn),
+        Err(error) => Err(error),
+    }
+}
+
+/// What comes of a train.
+struct Arriving {
+    number: u32,
+    came: Vec<Stamp>,
+    batch: Vec<super::udp::Came>,
+    last: Instant,
+}
+
+impl Arriving {
+    fn take(&mut self, udp: &Udp, token: &Token, packets: u32) -> Result<(), Error> {
+        loop {
+            udp.take(&mut self.batch)?;
+            for one in &self.batch {
+                if let Some(Datagram::Load { train, packet }) = Datagram::read(&one.head, token)
+                    && train == self.number
+                    && packet < packets
+                    && self.came.len() < 2 * packets as usize
+                {
+                    self.came.push(Stamp { packet, at_ns: one.at_ns });
+                    self.last = Instant::now();
+                }
+            }
+            if self.batch.len() < BATCH {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Packets as they were sent and as they came, in the order of coming; the first of two that are the same counts.
+fn put_together(sent: &[Option<u64>], came: &[Stamp], overflowed: u32) -> Passed {
+    let mut flights: Vec<Flight> =
+        sent.iter().map(|sent_ns| Flight { sent_ns: *sent_ns, arrived_ns: None }).collect();
+    let (mut latest, mut overtaken) = (0, 0);
+    for stamp in came {
+        if let Some(flight) = flights.get_mut(stamp.packet as usize)
+            && flight.arrived_ns.is_none()
+            && flight.sent_ns.is_some()
+        {
+            flight.arrived_ns = Some(stamp.at_ns);
+            overtaken += u32::from(stamp.packet < latest);
+            latest = latest.max(stamp.packet);
+        }
+    }
+    Passed { flights, overtaken, overflowed: Some(overflowed) }
+}
+
+impl Channel for Client<'_> {
+    type Error = Error;
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn pass(&mut self, train: &Train) -> Result<Passed, Error> {
+        let limits = &self.limits;
+        if train.packets > limits.packets
+            || train.burst > limits.burst
+            || train.duration_ns() > limits.duration_ns
+        {
+            return Err(Error::TooMuch { packets: train.packets, duration_ns: train.duration_ns() });
+        }
+        self.number += 1;
+        let number = self.number;
+        let wait_ns = QUIET.as_nanos() as u64;
+        self.control.say(&Message::Train { number, train: *train, wait_ns })?;
+        match train.direction {
+            Direction::There => self.there(train, number),
+            Direction::Back => self.back(train, number),
+        }
+    }
+
+    fn echo(&mut self) -> Result<Option<Echo>, Error> {
+        self.number += 1;
+        let number = self.number;
+        let sent_ns = time_of_day_ns();
+        let head = Datagram::Echo { number }.write(&self.token);
+        self.udp.send(&[head], 0)?;
+        let until = Instant::now() + ECHO_PATIENCE;
+        let mut batch = Vec::new();
+        while Instant::now() < until {
+            self.goes_on()?;
+            readable([self.udp.descriptor()], until.saturating_duration_since(Instant::now()))?;
+            self.udp.take(&mut batch)?;
+            for one in &batch {
+                if let Some(Datagram::Reply { number: of, turned_ns }) =
+                    Datagram::read(&one.head, &self.token)
+                    && of == number
+                {
+                    return Ok(Some(Echo { away_ns: one.at_ns.saturating_sub(sent_ns), turned_ns }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn rest(&mut self, nanos: u64) -> Result<(), Error> {
+        sleep(nanos, self.stop)
+    }
+}

@@ -1,0 +1,108 @@
+//! The TCP connection on which the ends talk.
+
+use super::clock::readable;
+use super::{Error, Stop};
+use crate::protocol::Message;
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// An end that takes longer to take or to finish a message is gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection, and what of a message has come.
+pub struct Control {
+    stream: TcpStream,
+    /// The longest message that the other end may send.
+    most: usize,
+    read: Vec<u8>,
+    /// Since when there is a part of a message.
+    begun: Option<Instant>,
+}
+
+impl Control {
+    pub fn new(stream: TcpStream, most: usize) -> Result<Self, Error> {
+        // What is said is short and waited for.
+        stream.set_nodelay(true).map_err(Error::system("set TCP_NODELAY"))?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(Error::system("set a time-out"))?;
+        Ok(Self { stream, most, read: Vec::new(), begun: None })
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+
+    /// The connection, if nothing was read behind the last message.
+    pub fn into_stream(self) -> Result<TcpStream, Error> {
+        if self.read.is_empty() { Ok(self.stream) } else { Err(Error::OutOfTurn) }
+    }
+
+    /// Says something.
+    pub fn say(&mut self, message: &Message) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        message.write(&mut bytes);
+        self.stream.write_all(&bytes).map_err(|source| match source.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Silent,
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Error::Closed,
+            _ => Error::System { what: "write to the other end", source },
+        })
+    }
+
+    /// The next message, if all of it is there.
+    pub fn heard(&mut self) -> Result<Option<Message>, Error> {
+        loop {
+            if let Some((message, length)) = Message::read(&self.read, self.most)? {
+                self.read.drain(..length);
+                self.begun = (!self.read.is_empty()).then(Instant::now);
+                return Ok(Some(message));
+            }
+            if !self.take()? {
+                let is_slow = self.begun.is_some_and(|begun| begun.elapsed() > PATIENCE);
+                return if is_slow { Err(Error::Silent) } else { Ok(None) };
+            }
+            self.begun.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Takes what the kernel has; whether there was anything. No more than a message, which is looked at then.
+    fn take(&mut self) -> Result<bool, Error> {
+        let length = self.read.len();
+        self.read.resize(self.most + 4, 0);
+        let room = &mut self.read[length..];
+        // SAFETY: the buffer is ours and as long as said.
+        let count = unsafe {
+            libc::recv(self.stream.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT)
+        };
+        let error = std::io::Error::last_os_error();
+        self.read.truncate(length + usize::try_from(count).unwrap_or(0));
+        match (count, error.kind()) {
+            (0, _) => Err(Error::Closed),
+            (1.., _) => Ok(true),
+            (_, ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            (_, ErrorKind::ConnectionReset) => Err(Error::Closed),
+            _ => Err(Error::System { what: "read from the other end", source: error }),
+        }
+    }
+
+    /// Waits for the next message.
+    pub fn wait(&mut self, most: Duration, stop: Stop<'_>) -> Result<Message, Error> {
+        let until = Instant::now() + most;
+        loop {
+            if let Some(message) = self.heard()? {
+                return match message {
+                    Message::Refused(why) => Err(Error::Refused(why)),
+                    message => Ok(message),
+                };
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if stop() {
+                return Err(Error::Stopped);
+            }
+            if left.is_zero() {
+                return Err(Error::Silent);
+            }
+            readable([self.descriptor()], left)?;
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! One session at the far end.
+
+use super::client::{BURST_NS, MOST_BURST, MOST_PACKETS};
+use super::clock::{is_gone, readable, time_of_day_ns};
+use super::control::Control;
+use super::server::{Answer, Caps, Sessions};
+use super::udp::{BATCH, Came, Udp};
+use super::{Error, Stop, pace};
+use crate::measure::channel::rate_of;
+use crate::measure::{Direction, Train};
+use crate::protocol::{DATAGRAM_BYTES, Datagram, MOST_TIMES, Message, Stamp, Token};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A session in which nothing is asked for so long is over.
+const IDLE: Duration = Duration::from_secs(30);
+/// And so is one that is this old, whatever it asks.
+const LIFE: Duration = Duration::from_secs(600);
+/// By then the datagram with the token has come, or UDP does not pass.
+const OPENING: Duration = Duration::from_secs(10);
+/// How long nothing may come before the rest of a train counts as lost, at most.
+const LONGEST_WAIT_NS: u64 = 2_000_000_000;
+/// What a train's sender may take beyond the train, until it says that it has gone.
+const LATE: Duration = Duration::from_secs(5);
+/// The length of a packet, as IP counts it: the headers and what each datagram has, in IPv6; Ethernet's jumbo frames.
+const PACKET_BYTES: std::ops::RangeInclusive<u32> = 84..=9000;
+/// Reads of a batch before somebody else gets a look.
+const READS: usize = 64;
+
+/// The socket of a session: the port that the server listens on and those after it, so that a firewall can let them through,
+/// or any if that is taken.
+pub fn udp(at: SocketAddr, slot: usize) -> Result<Udp, Error> {
+    let port = at.port().saturating_add(slot as u16);
+    Udp::bind(SocketAddr::new(at.ip(), port)).or_else(|_| Udp::bind(SocketAddr::new(at.ip(), 0)))
+}
+
+/// A train that is coming.
+struct Coming {
+    number: u32,
+    packets: u32,
+    stamps: Vec<Stamp>,
+    wait: Duration,
+    /// When its last packet came, or its sender said that it had left.
+    last: Instant,
+    has_gone: bool,
+    overflowed_before: u32,
+    until: Instant,
+}
+
+impl Coming {
+    fn is_over(&self) -> bool {
+        self.stamps.len() >= self.packets as usize || (self.has_gone && self.last.elapsed() >= self.wait)
+    }
+}
+
+pub struct Session<'a> {
+    control: &'a mut Control,
+    udp: Udp,
+    client: IpAddr,
+    token: Token,
+    caps: Caps,
+    sessions: &'a Sessions,
+    /// What may still be sent by UDP.
+    left_bytes: u64,
+    coming: Option<Coming>,
+    asked_transfer: bool,
+    batch: Vec<Came>,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        control: &'a mut Control,
+        udp: Udp,
+        client: IpAddr,
+        token: Token,
+        caps: Caps,
+        sessions: &'a Sessions,
+    ) -> Self {
+        let left_bytes = caps.rate.amount_in(caps.duration).get();
+        Self {
+            control,
+            udp,
+            client,
+            token,
+            caps,
+            sessions,
+            left_bytes,
+            coming: None,
+            asked_transfer: false,
+            batch: Vec::with_capacity(BATCH),
+        }
+    }
+
+    fn duration_ns(&self) -> u64 {
+        u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Serves until the client says good-bye.
+    pub fn run(&mut self, stop: Stop<'_>) -> Result<(), Error> {
+        self.control.say(&Message::Welcome {
+            token: self.token,
+            udp_port: self.udp.port()?,
+            rate_bit_per_s: self.caps.rate.get(),
+            duration_ns: self.duration_ns(),
+        })?;
+        self.open(stop)?;
+        self.control.say(&Message::Opened)?;
+        let began = Instant::now();
+        let mut asked = Instant::now();
+        loop {
+            match () {
+                () if stop() => return Err(Error::Stopped),
+                () if asked.elapsed() > IDLE || began.elapsed() > LIFE => return Err(Error::Silent),
+                () => {}
+            }
+            let most = self.coming.as_ref().map_or(IDLE, |coming| coming.wait / 4);
+            readable([self.control.descriptor(), self.udp.descriptor()], most)?;
+            self.take_datagrams()?;
+            if let Some(message) = self.control.heard()? {
+                asked = Instant::now();
+                if message == Message::Bye {
+                    return Ok(());
+                }
+                self.answer(message, stop)?;
+            }
+            self.end_of_train()?;
+            self.end_of_transfer()?;
+        }
+    }
+
+    /// Waits for the datagram with the token, from the address of the connection and no other.
+    fn open(&mut self, stop: Stop<'_>) -> Result<(), Error> {
+        let until = Instant::now() + OPENING;
+        while Instant::now() < until {
+            if stop() {
+                return Err(Error::Stopped);
+            }
+            if is_gone(self.control.descriptor()) {
+                return Err(Error::Closed);
+            }
+            readable([self.udp.descriptor()], OPENING)?;
+            while let Some((head, from)) = self.udp.first()? {
+                if from.ip().to_canonical() == self.client
+                    && Datagram::read(&head, &self.token) == Some(Datagram::Open)
+                {
+                    return self.udp.connect(from);
+                }
+            }
+        }
+        Err(Error::Silent)
+    }
+
+    fn take_datagrams(&mut self) -> Result<(), Error> {
+        for _ in 0..READS {
+            self.udp.take(&mut self.batch)?;
+            for n in 0..self.batch.len() {
+                self.datagram(self.batch[n])?;
+            }
+            if self.batch.len() < BATCH {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn datagram(&mut self, came: Came) -> Result<(), Error> {
+        match Datagram::read(&came.head, &self.token) {
+            Some(Datagram::Echo { number }) => self.reply(number, came.at_ns),
+            Some(Datagram::Load { train, packet }) => {
+                if let Some(coming) = &mut self.coming
+                    && coming.number == train
+                    && packet < coming.packets
+                    && coming.stamps.len() < coming.packets as usize
+                {
+                    coming.stamps.push(Stamp { packet, at_ns: came.at_ns });
+                    coming.last = Instant::now();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends an echo back: no longer than the shortest that can be a question.
+    fn reply(&mut self, number: u32, came_ns: u64) -> Result<(), Error> {
+        let bytes = DATAGRAM_BYTES as u32 + self.udp.headers();
+        if self.spend(u64::from(bytes)).is_ok() {
+            let turned_ns = time_of_day_ns().saturating_sub(came_ns);
+            self.udp.send(&[Datagram::Reply { number, turned_ns }.write(&self.token)], bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Takes from what may still be sent.
+    fn spend(&mut self, bytes: u64) -> Result<(), &'static str> {
+        let left = self.left_bytes.checked_sub(bytes);
+        self.left_bytes = left.ok_or("the session has sent all that it may: begin another")?;
+        Ok(())
+    }
+
+    fn answer(&mut self, message: Message, stop: Stop<'_>) -> Result<(), Error> {
+        match message {
+            Message::Train { number, train, wait_ns } => {
+                let result = self.check(&train).and_then(|()| match train.direction {
+                    Direction::There => Ok(()),
+                    Direction::Back => self.spend(train.total_bytes()),
+                });
+                match (result, train.direction) {
+                    (Err(why), _) => self.control.say(&Message::Refused(why.to_owned())),
+                    (Ok(()), Direction::There) => self.listen(number, &train, wait_ns),
+                    (Ok(()), Direction::Back) => self.send(number, &train, stop),
+                }
+            }
+            Message::Gone(number) => {
+                if let Some(coming) = self.coming.as_mut().filter(|coming| coming.number == number) {
+                    coming.has_gone = true;
+                    coming.last = Instant::now();
+                }
+                Ok(())
+            }
+            Message::AskTransfer => {
+                self.asked_transfer = true;
+                Ok(())
+            }
+            _ => Err(Error::OutOfTurn),
+        }
+    }
+
+    /// Whether a train is one that is served.
+    fn check(&self, train: &Train) -> Result<(), &'static str> {
+        let in_cap =
+            |bytes: u64, nanos: u64| rate_of(bytes, nanos).is_some_and(|rate| rate <= self.caps.rate.get());
+        let burst_bytes = u64::from(train.burst) * u64::from(train.bytes);
+        let in_burst = self.caps.rate.amount_in(Duration::from_nanos(BURST_NS)).get();
+        match () {
+            () if self.coming.is_some() => Err("a train is still coming"),
+            () if !(1..=MOST_PACKETS).contains(&train.packets) => Err("more packets than a train has"),
+            () if !PACKET_BYTES.contains(&train.bytes) => Err("packets of a length that is not served"),
+            () if !(1..=MOST_BURST).contains(&train.burst) => Err("more packets at once than are served"),
+            () if train.duration_ns() > self.duration_ns() => Err("a longer train than is served"),
+            () if train.burst > 2 && burst_bytes > in_burst => {
+                Err("more packets at once than the rate that is served allows")
+            }
+            () if train.packets > train.burst && !in_cap(burst_bytes, train.gap_ns) => {
+                Err("a higher rate than is served")
+            }
+            () => Ok(()),
+        }
+    }
+
+    fn listen(&mut self, number: u32, train: &Train, wait_ns: u64) -> Result<(), Error> {
+        let now = Instant::now();
+        self.coming = Some(Coming {
+            number,
+            packets: train.packets,
+            stamps: Vec::with_capacity(train.packets as usize),
+            wait: Duration::from_nanos(wait_ns.min(LONGEST_WAIT_NS)),
+            last: now,
+            has_gone: false,
+            overflowed_before: self.udp.overflowed()?,
+            until: now + Duration::from_nanos(train.duration_ns()) + LATE,
+        });
+        self.control.say(&Message::Ready(number))
+    }
+
+    /// Says what came of a train, when it is over.
+    fn end_of_train(&mut self) -> Result<(), Error> {
+        if self.coming.as_ref().is_some_and(|coming| !coming.has_gone && Instant::now() > coming.until) {
+            return Err(Error::Silent);
+        }
+        // Its sender is still about to say that it has left.
+        let Some(coming) = self.coming.take_if(|coming| coming.has_gone && coming.is_over()) else {
+            return Ok(());
+        };
+        let overflowed = self.udp.overflowed()?.wrapping_sub(coming.overflowed_before);
+        self.tell(coming.number, &coming.stamps, overflowed)
+    }
+
+    fn tell(&mut self, number: u32, stamps: &[Stamp], overflowed: u32) -> Result<(), Error> {
+        for part in stamps.chunks(MOST_TIMES) {
+            self.control.say(&Message::Stamps { number, stamps: part.to_vec() })?;
+        }
+        self.control.say(&Message::Finished { number, overflowed })
+    }
+
+    /// Sends a train, as long as the control connection is there.
+    fn send(&mut self, number: u32, train: &Train, stop: Stop<'_>) -> Result<(), Error> {
+        let connection = self.control.descriptor();
+        let goes_on = || match () {
+            () if stop() => Err(Error::Stopped),
+            () if is_gone(connection) => Err(Error::Closed),
+            () => Ok(()),
+        };
+        let left = pace::send(&self.udp, &self.token, number, train, goes_on)?;
+        let stamps: Vec<Stamp> =
+            (0..).zip(left).filter_map(|(packet, at_ns)| Some(Stamp { packet, at_ns: at_ns? })).collect();
+        self.tell(number, &stamps, 0)
+    }
+
+    /// Says what a transfer was, when that was asked and it is over.
+    fn end_of_transfer(&mut self) -> Result<(), Error> {
+        if !self.asked_transfer {
+            return Ok(());
+        }
+        let answer = match self.sessions.ask(&self.token) {
+            Answer::NotYet => return Ok(()),
+            Answer::None => Message::Refused("there was no transfer, or it broke".to_owned()),
+            Answer::Was(bulk) => Message::Transferred(bulk),
+        };
+        self.asked_transfer = false;
+        self.control.say(&answer)
+    }
+}

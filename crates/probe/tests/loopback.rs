@@ -1,0 +1,323 @@
+//! Both ends of a real measurement, on loopback: what they agree on, and what the far end refuses.
+
+use slowpath_model::Rate;
+use slowpath_probe::measure::{Channel, Direction, Train, round_trip};
+use slowpath_probe::protocol::{CLIENT_BYTES, Datagram, Message, SERVER_BYTES, Token, VERSION};
+use slowpath_probe::real::{Caps, Client, Error, Happened, Server};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A far end, until it is dropped.
+struct FarEnd {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    broke: Arc<Mutex<Vec<String>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FarEnd {
+    fn with(caps: Caps) -> Self {
+        Self::at(Ipv4Addr::LOCALHOST.into(), caps)
+    }
+
+    fn at(address: std::net::IpAddr, caps: Caps) -> Self {
+        let server = Server::bind(SocketAddr::new(address, 0), caps).expect("it listens");
+        let address = server.address().expect("somewhere");
+        let (stop, broke) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let (stops, breaks) = (Arc::clone(&stop), Arc::clone(&broke));
+        let thread = std::thread::spawn(move || {
+            let told = |happened: Happened<'_>| {
+                if let Happened::Broke(_, error) = happened {
+                    breaks.lock().expect("whole").push(error.to_string());
+                }
+            };
+            server.run(&|| stops.load(Ordering::Relaxed), &told).expect("it serves");
+        });
+        Self { address, stop, broke, thread: Some(thread) }
+    }
+
+    fn usual() -> Self {
+        Self::with(Caps { rate: Rate::mbit(1000), duration: 2 * SECOND })
+    }
+
+    fn client(&self) -> Client<'static> {
+        Client::connect(self.address, &|| false).expect("a session").0
+    }
+
+    /// Waits until a connection broke for this reason.
+    fn expect_broke(&self, part: &str) {
+        let until = Instant::now() + 15 * SECOND;
+        while Instant::now() < until {
+            if self.broke.lock().expect("whole").iter().any(|why| why.contains(part)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("{part}: {:?}", self.broke.lock());
+    }
+}
+
+impl Drop for FarEnd {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let ended = self.thread.take().expect("there is one").join();
+        assert!(ended.is_ok() || std::thread::panicking(), "a thread of the server panicked");
+    }
+}
+
+fn train(direction: Direction, packets: u32, rate: Rate) -> Train {
+    Train::stream(direction, packets, 1500, rate.get())
+}
+
+/// A client by hand.
+struct ByHand {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl ByHand {
+    fn connect(to: SocketAddr) -> Self {
+        let stream = TcpStream::connect(to).expect("somebody listens");
+        stream.set_read_timeout(Some(15 * SECOND)).expect("a time-out");
+        Self { stream, read: Vec::new() }
+    }
+
+    fn say(&mut self, message: &Message) {
+        let mut bytes = Vec::new();
+        message.write(&mut bytes);
+        self.stream.write_all(&bytes).expect("it listens");
+    }
+
+    /// The next message; `None` when the connection is closed.
+    fn hear(&mut self) -> Option<Message> {
+        loop {
+            if let Some((message, length)) = Message::read(&self.read, SERVER_BYTES).expect("messages") {
+                self.read.drain(..length);
+                return Some(message);
+            }
+            let mut some = [0; 4096];
+            match self.stream.read(&mut some) {
+                Ok(0) => return None,
+                Ok(count) => self.read.extend(&some[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// Begins a session; its token and the server's UDP address.
+    fn hello(&mut self) -> (Token, SocketAddr) {
+        self.say(&Message::Hello);
+        let Some(Message::Welcome { token, udp_port, .. }) = self.hear() else { panic!("not welcome") };
+        (token, SocketAddr::new(self.stream.peer_addr().expect("a peer").ip(), udp_port))
+    }
+
+    fn expect_refused(&mut self, part: &str) {
+        match self.hear() {
+            Some(Message::Refused(why)) => assert!(why.contains(part), "{why}"),
+            other => panic!("{part}: {other:?}"),
+        }
+    }
+}
+
+/// Whether nothing comes to a socket for a while.
+fn is_silent(socket: &UdpSocket) -> bool {
+    socket.set_read_timeout(Some(Duration::from_millis(400))).expect("a time-out");
+    socket.recv_from(&mut [0; 100]).is_err()
+}
+
+#[test]
+fn trains_go_both_ways_and_echoes_come_back() {
+    let far = FarEnd::usual();
+    let mut client = far.client();
+    for direction in [Direction::There, Direction::Back] {
+        let train = train(direction, 500, Rate::mbit(50));
+        let passed = client.pass(&train).expect("it passes");
+        assert_eq!((passed.flights.len(), passed.refused(), passed.overtaken), (500, 0, 0), "{direction:?}");
+        assert!(
+            passed.lost() == passed.overflowed.expect("Linux tells"),
+            "loopback loses nothing: {passed:?}"
+        );
+        // A busy machine is late at times, never early.
+        let rate = passed.sent_rate(1500).expect("time passed");
+        assert!(rate <= 51_000_000, "{direction:?}: {rate}");
+        let delays = passed.flights.iter().filter_map(slowpath_probe::measure::Flight::delay_ns);
+        assert!(
+            delays.clone().count() > 400 && delays.min() >= Some(0),
+            "one clock, and stamped before it is read"
+        );
+    }
+    let found = round_trip::measure(&mut client, &mut |_| ()).expect("echoes");
+    assert!(found.min_ns.is_some_and(|min| min < 2_000_000) && found.lost < 4, "{found:?}");
+    client.close().expect("it is still there");
+}
+
+#[test]
+fn ipv6_as_well() {
+    let far = FarEnd::at(Ipv6Addr::LOCALHOST.into(), Caps { rate: Rate::mbit(100), duration: SECOND });
+    let passed = far.client().pass(&train(Direction::Back, 50, Rate::mbit(10))).expect("it passes");
+    assert_eq!(passed.lost(), 0);
+}
+
+#[test]
+fn bulk_transfers_both_ways_with_what_the_sender_says() {
+    let far = FarEnd::usual();
+    let mut client = far.client();
+    for direction in [Direction::There, Direction::Back] {
+        let transfer = client.transfer(direction, Duration::from_millis(300)).expect("a transfer");
+        assert!(transfer.bytes > 100_000 && transfer.rate.is_some(), "{transfer:?}");
+        assert!(transfer.busy_ns > 0 && transfer.min_rtt_ns > 0, "{transfer:?}");
+        assert!(transfer.lasted_ns < 3_000_000_000, "{transfer:?}");
+    }
+}
+
+#[test]
+fn udp_without_a_session_gets_no_answer() {
+    let far = FarEnd::usual();
+    let mut hand = ByHand::connect(far.address);
+    let (token, udp) = hand.hello();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let stranger = UdpSocket::bind("127.0.0.2:0").expect("another address");
+    // Guessed tokens, echoes before the session is open, and the right token from an address that has no session.
+    let mut wrong = token;
+    wrong[15] ^= 1;
+    for (from, datagram) in [
+        (&socket, Datagram::Open.write(&wrong)),
+        (&socket, Datagram::Echo { number: 1 }.write(&token)),
+        (&stranger, Datagram::Open.write(&token)),
+        (&stranger, Datagram::Echo { number: 1 }.write(&token)),
+    ] {
+        from.send_to(&datagram, udp).expect("sent");
+    }
+    socket.send_to(b"version", udp).expect("sent");
+    assert!(is_silent(&socket) && is_silent(&stranger));
+    // Opened by the right one, it answers that one, with as many bytes as were asked with, and still no other.
+    socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
+    assert_eq!(hand.hear(), Some(Message::Opened));
+    let question = Datagram::Echo { number: 7 }.write(&token);
+    stranger.send_to(&question, udp).expect("sent");
+    assert!(is_silent(&stranger));
+    socket.send_to(&Datagram::Echo { number: 7 }.write(&wrong), udp).expect("sent");
+    assert!(is_silent(&socket));
+    socket.send_to(&question, udp).expect("sent");
+    let mut answer = [0; 2000];
+    let (length, _) = socket.recv_from(&mut answer).expect("an answer");
+    assert_eq!(length, question.len());
+    assert!(matches!(Datagram::read(&answer[..length], &token), Some(Datagram::Reply { number: 7, .. })));
+    // When the connection is gone, there is no more.
+    drop(hand);
+    std::thread::sleep(Duration::from_millis(300));
+    socket.send_to(&question, udp).expect("sent");
+    assert!(is_silent(&socket));
+}
+
+#[test]
+fn more_than_the_cap_is_refused() {
+    let far = FarEnd::with(Caps { rate: Rate::mbit(10), duration: SECOND });
+    let mut client = far.client();
+    let refused = |client: &mut Client<'_>, train: &Train, part: &str| match client.pass(train) {
+        Err(Error::Refused(why)) => assert!(why.contains(part), "{part}: {why}"),
+        other => panic!("{part}: {other:?}"),
+    };
+    let back = |packets, rate| train(Direction::Back, packets, rate);
+    refused(&mut client, &back(100, Rate::mbit(11)), "a higher rate");
+    let all_at_once = Train { packets: 16, burst: 16, ..back(0, Rate::mbit(10)) };
+    assert!(client.pass(&all_at_once).is_ok(), "20 ms of the cap");
+    assert!(matches!(
+        client.pass(&Train { packets: 200, burst: 200, ..all_at_once }),
+        Err(Error::TooMuch { .. })
+    ));
+    refused(&mut client, &Train { bytes: 9001, ..back(2, Rate::mbit(1)) }, "a length that is not served");
+    assert!(
+        matches!(client.pass(&back(1000, Rate::mbit(1))), Err(Error::TooMuch { .. })),
+        "longer than the cap"
+    );
+    // Of what a session may send, 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
+    assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
+    assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
+    refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
+    drop(client);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut hand = ByHand::connect(far.address);
+    let (token, _) = hand.hello();
+    let mut other = ByHand::connect(far.address);
+    other.say(&Message::Transfer { token, direction: Direction::Back, duration_ns: 2_000_000_000 });
+    other.expect_refused("longer transfer");
+    let mut other = ByHand::connect(far.address);
+    other.say(&Message::Transfer { token: [0; 16], direction: Direction::Back, duration_ns: 1 });
+    other.expect_refused("no such session");
+}
+
+#[test]
+fn nothing_is_sent_when_the_control_connection_goes_away() {
+    let far = FarEnd::usual();
+    let mut hand = ByHand::connect(far.address);
+    let (token, udp) = hand.hello();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
+    assert_eq!(hand.hear(), Some(Message::Opened));
+    // 1.8 s of packets, one every millisecond.
+    let train = Train { direction: Direction::Back, packets: 1800, bytes: 200, burst: 1, gap_ns: 1_000_000 };
+    hand.say(&Message::Train { number: 1, train, wait_ns: 0 });
+    socket.set_read_timeout(Some(SECOND)).expect("a time-out");
+    socket.recv_from(&mut [0; 300]).expect("it begins");
+    drop(hand);
+    std::thread::sleep(Duration::from_millis(200));
+    socket.set_nonblocking(true).expect("no waiting");
+    while socket.recv_from(&mut [0; 300]).is_ok() {}
+    socket.set_nonblocking(false).expect("waiting");
+    assert!(is_silent(&socket), "it goes on");
+}
+
+#[test]
+fn one_session_for_an_address_and_few_in_all() {
+    let far = FarEnd::usual();
+    let first = far.client();
+    let Err(error) = Client::connect(far.address, &|| false) else { panic!("a second session") };
+    assert!(error.to_string().contains("has a session already"), "{error}");
+    first.close().expect("there");
+    std::thread::sleep(Duration::from_millis(300));
+    drop(far.client());
+}
+
+#[test]
+fn hostile_input_is_an_error_and_ends_in_time() {
+    let far = FarEnd::usual();
+    let cases: [(&[u8], &str); 5] = [
+        (b"GET / HTTP/1.1\r\n\r\n", "not a slowpath probe"),
+        (&[0xff; 4], "more than there can be"),
+        (&[0, 0, 0, 1, 200], "which is none"),
+        (&[0, 0, 0, 11, 1, b's', b'l', b'o', b'w', b'p', b'a', b't', b'h', 0, 99], "version 99"),
+        (&[0, 0, 0, 1, 13], "what was not asked"),
+    ];
+    for (bytes, part) in cases {
+        let mut hand = ByHand::connect(far.address);
+        hand.stream.write_all(bytes).expect("it listens");
+        hand.expect_refused(part);
+        assert_eq!(hand.hear(), None, "{part}: it is closed");
+        far.expect_broke(part);
+    }
+    assert_ne!(VERSION, 99);
+    // A part of a message and then nothing, and nothing at all.
+    for bytes in [&[0, 0, 0, 11, 1, b's'][..], &[]] {
+        let began = Instant::now();
+        let mut hand = ByHand::connect(far.address);
+        hand.stream.write_all(bytes).expect("it listens");
+        hand.expect_refused("in time");
+        assert!(began.elapsed() < 8 * SECOND);
+    }
+    // It still serves, and a message that is due at another time ends a session.
+    let mut hand = ByHand::connect(far.address);
+    let (token, udp) = hand.hello();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
+    assert_eq!(hand.hear(), Some(Message::Opened));
+    hand.stream.write_all(&[0; CLIENT_BYTES * 4]).expect("it listens");
+    hand.expect_refused("which is none");
+}
