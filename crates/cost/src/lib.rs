@@ -1,9 +1,30 @@
 //! Where the CPU went: what a profiler saw on the stacks of a machine, and what can be said of it.
 //!
+//! The analyses are those of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs" (IBM Research
+//! Report; `lavoie`), on the call graphs that it had and on whole stacks.
+//!
 //! - [`profile`]: stacks with their samples, whatever profiler they are from.
+//! - [`edges`]: the call graph in them, or one that came without stacks.
+//! - [`descendants`]: what costs most of all that a function called, however deep.
+//! - [`calltree`]: who called for a cost, through the callers that matter.
+//! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
+//!   ([`estimate`]).
 
+pub mod attribution;
+pub mod calltree;
+pub mod descendants;
+pub mod edges;
+pub mod estimate;
+pub mod exact;
 pub mod functions;
 pub mod profile;
+mod reduction;
+pub mod roots;
 
+pub use attribution::{Attributed, Attribution};
+pub use calltree::CallTree;
+pub use edges::Edges;
+pub use exact::Count;
 pub use functions::{Function, Functions, Image};
 pub use profile::{Entry, Event, Frame, Lost, Profile, Stack, Stacks};
+pub use roots::{Root, Roots};

@@ -102,6 +102,11 @@ impl Stacks {
         self.truncated[stack.0 as usize]
     }
 
+    /// All of them, in the order in which they were added.
+    pub fn all(&self) -> impl Iterator<Item = Stack> + use<> {
+        (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).map(Stack)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()

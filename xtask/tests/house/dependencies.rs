@@ -38,6 +38,7 @@ const VIEWS: &str = "slowpath-views";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
+const COST: &str = "slowpath-cost";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -62,6 +63,8 @@ const CRATES: &[Allowed] = &[
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
+    // Profiles of CPU time know nothing of packets, nor of who read them.
+    allowed(COST, &[], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
@@ -76,7 +79,7 @@ const CRATES: &[Allowed] = &[
 
 /// Crates that neither touch the system nor know the time: same input, same output.
 pub const PURE: &[&str] =
-    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
+    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &["crates/doctor/src/judge"];

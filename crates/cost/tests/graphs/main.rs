@@ -1,0 +1,6 @@
+//! Call graphs and who a cost belongs to: worked by hand, and against slow and obvious counting.
+
+mod agree;
+mod folded;
+mod names;
+mod worked;
