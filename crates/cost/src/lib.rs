@@ -12,19 +12,24 @@
 
 pub mod attribution;
 pub mod calltree;
+pub mod categories;
 pub mod descendants;
 pub mod edges;
 pub mod estimate;
 pub mod exact;
 pub mod functions;
+pub mod names;
+pub mod operations;
 pub mod profile;
 mod reduction;
 pub mod roots;
 
 pub use attribution::{Attributed, Attribution};
 pub use calltree::CallTree;
+pub use categories::{Categories, Category};
 pub use edges::Edges;
 pub use exact::Count;
 pub use functions::{Function, Functions, Image};
+pub use operations::Operation;
 pub use profile::{Entry, Event, Frame, Lost, Profile, Stack, Stacks};
 pub use roots::{Root, Roots};
