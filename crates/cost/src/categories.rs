@@ -141,21 +141,10 @@ pub struct CategoryCost {
 }
 
 impl Profile {
-    /// What each function cost itself in an event, by the functions' numbers.
-    pub fn own(&self, event: u16) -> Vec<u64> {
-        let mut own = vec![0_u64; self.functions.len()];
-        for (stack, weight) in self.stacks.all().zip(self.weights(event)) {
-            if let Some(inner) = self.stacks.frames(stack).first() {
-                let sum = &mut own[inner.function.0 as usize];
-                *sum = sum.saturating_add(weight);
-            }
-        }
-        own
-    }
-
     /// What each category cost in an event.
     pub fn categories(&self, event: u16) -> Categories {
-        Categories::of(&self.functions, &self.own(event))
+        let own: Vec<u64> = self.own(event).iter().map(|cost| cost.weight).collect();
+        Categories::of(&self.functions, &own)
     }
 }
 

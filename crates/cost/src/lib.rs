@@ -13,6 +13,7 @@
 pub mod attribution;
 pub mod calltree;
 pub mod categories;
+pub mod compare;
 pub mod descendants;
 pub mod edges;
 pub mod estimate;
@@ -20,16 +21,20 @@ pub mod exact;
 pub mod functions;
 pub mod names;
 pub mod operations;
+pub mod own;
 pub mod profile;
 mod reduction;
 pub mod roots;
+pub mod significance;
 
 pub use attribution::{Attributed, Attribution};
 pub use calltree::CallTree;
 pub use categories::{Categories, Category};
+pub use compare::{Comparison, Run};
 pub use edges::Edges;
 pub use exact::Count;
 pub use functions::{Function, Functions, Image};
 pub use operations::Operation;
+pub use own::Cost;
 pub use profile::{Entry, Event, Frame, Lost, Profile, Stack, Stacks};
 pub use roots::{Root, Roots};
