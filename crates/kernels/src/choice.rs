@@ -487,6 +487,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         RECEIVER,
+        "forward-alloc",
+        tcp.forward_alloc,
+        "what becomes of memory that was reserved for packets and is free again; without reserved memory there is no fast path",
+        "include/net/sock.h: sk_stream_rfree, sk_mem_uncharge, kept until 5.19; sk_mem_reclaim, whole pages returned since 6.0"
+    ),
+    choice!(
+        RECEIVER,
         "window-scale",
         tcp.window_scale,
         "which buffer the window scale is chosen for (weigle, section IV-B)",

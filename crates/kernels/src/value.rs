@@ -5,10 +5,10 @@ use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::QueueDiscipline;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardRto,
-    InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold, ReceiveTuning,
-    Reneging, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease, WindowReduction,
-    WindowScale, ZeroWindow,
+    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardAlloc,
+    ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold,
+    ReceiveTuning, Reneging, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
+    WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::TimerWheel;
 use slowpath_tcp::sysctl::BufferSizes;
@@ -77,6 +77,7 @@ named!(
 );
 named!(BurstModeration: "no" => Self::No, "in-flight" => Self::InFlight, "by-ack" => Self::ByAck);
 named!(PriorThreshold: "three-quarters" => Self::ThreeQuarters, "exact" => Self::Exact);
+named!(ForwardAlloc: "kept" => Self::Kept, "returned" => Self::Returned);
 named!(PartialUndo: "window" => Self::Window, "all" => Self::All);
 named!(Reneging: "as-timeout" => Self::AsTimeout, "forget" => Self::Forget, "wait" => Self::Wait);
 named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);

@@ -88,6 +88,16 @@ pub enum Reneging {
     Wait,
 }
 
+/// What becomes of memory that was reserved for packets and is free again (`sk_forward_alloc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardAlloc {
+    /// The socket keeps it for the next ones, until its timer for delayed ACKs runs (`tcp_rfree` of 2.4, `sk_stream_rfree`,
+    /// `sk_mem_uncharge` until 5.19, which returned what was beyond 2 MiB).
+    Kept,
+    /// Whole pages of it are returned at once (`sk_mem_uncharge` with `sk_mem_reclaim`, since 6.0).
+    Returned,
+}
+
 /// How a timeout is found to have been needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardRto {
@@ -357,6 +367,8 @@ pub struct Choices {
     pub send_tuning: SendTuning,
     /// What of a packet's buffer counts as its memory.
     pub buffer_memory: BufferMemory,
+    /// What becomes of memory that was reserved and is free again.
+    pub forward_alloc: ForwardAlloc,
     /// Which buffer the window scale is chosen for.
     pub window_scale: WindowScale,
     /// The window before anything has arrived.
@@ -431,6 +443,7 @@ impl Choices {
         buffer_arithmetic: BufferArithmetic::ScalingRatio,
         receive_tuning: ReceiveTuning::Growing,
         buffer_memory: BufferMemory::AsAllocated,
+        forward_alloc: ForwardAlloc::Returned,
         window_scale: WindowScale::LargestBuffer,
         first_window: FirstWindow::Whole,
         zero_window: ZeroWindow::BelowSixteenth,
@@ -475,6 +488,7 @@ impl Choices {
         buffer_arithmetic: BufferArithmetic::AdvertisedScale(2),
         receive_tuning: ReceiveTuning::RightSizing,
         buffer_memory: BufferMemory::AsAsked,
+        forward_alloc: ForwardAlloc::Kept,
         window_scale: WindowScale::LargestBuffer,
         first_window: FirstWindow::Rfc2414,
         zero_window: ZeroWindow::BelowSegment,

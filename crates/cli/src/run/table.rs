@@ -88,5 +88,10 @@ fn print_host(name: &str, report: &HostReport, lasted: Duration, out: &mut impl 
     if !waits.is_empty() {
         write!(out, "; at most {}", waits.join(", "))?;
     }
+    let (fast, slow) = (report.sockets.fast_path, report.sockets.slow_path);
+    if fast + slow > 0 {
+        let quick = share(fast as f64 / (fast + slow) as f64);
+        write!(out, "; {quick} of its segments by the fast path")?;
+    }
     writeln!(out)
 }

@@ -68,5 +68,5 @@ fn other_papers_are_not_known() {
     let folder = Captures::new();
     let (code, out, err) = told(&run(&folder, &["papers", "reno"]));
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("[possible values: wu, weigle, ubik]"), "{err}");
+    assert!(err.contains("[possible values: wu, weigle, leith, ubik]"), "{err}");
 }

@@ -16,6 +16,8 @@ const KEPT: &[(&str, Count)] = &[
     ("TcpRetransSegs", |info, _| info.total_retrans),
     ("TcpExtTCPTimeouts", |info, _| info.total_rto.into()),
     ("TcpExtTCPOFOQueue", |_, received| received.ofo_segments),
+    ("TcpExtTCPHPHits", |_, received| received.predicted_data),
+    ("TcpExtTCPHPAcks", |_, received| received.predicted_acks),
     ("TcpExtDelayedACKs", |_, received| received.delayed_acks),
     ("TcpExtTCPAckCompressed", |_, received| received.acks_compressed),
     ("TcpExtTCPChallengeACK", |_, received| received.challenge_acks),

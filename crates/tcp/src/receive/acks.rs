@@ -299,6 +299,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
+        self.reclaim_memory();
         if self.rcv.ack.compressed != 0 {
             self.flush_compressed_ack(now);
             return;

@@ -40,8 +40,8 @@ impl Connection {
     /// `tcp_rcv_established`: a segment as expected takes the short way.
     fn receive_established(&mut self, now: Instant, packet: &Packet) {
         if self.is_predicted(packet) {
-            self.rcv.counters.fast_path += 1;
             if packet.len == 0 {
+                self.rcv.counters.fast_path += 1;
                 self.receive_predicted_ack(now, packet);
                 return;
             }
@@ -97,9 +97,12 @@ impl Connection {
     fn receive_predicted_data(&mut self, now: Instant, packet: &Packet) {
         if !self.is_reserved(self.arrival_cost(packet).truesize) {
             // Memory has to be asked for: the careful way.
+            self.rcv.counters.slow_path += 1;
             self.receive_step5(now, packet);
             return;
         }
+        self.rcv.counters.fast_path += 1;
+        self.rcv.counters.predicted_data += 1;
         self.note_predicted_timestamp(now, packet);
         self.measure_round_trip_by_timestamp(now, packet);
         let truesize = self.append(packet);
@@ -121,7 +124,9 @@ impl Connection {
 
     /// The acknowledgment of a segment on the short way: all that can be wrong with it is its age.
     fn ack_predicted(&mut self, now: Instant, packet: &Packet) {
+        let una = self.snd.una;
         let result = self.ack(now, packet, false);
+        self.rcv.counters.predicted_acks += u32::from(self.snd.una > una);
         if result == AckResult::TooOld && self.settings.choices.challenges {
             self.send_challenge_ack(now);
         }

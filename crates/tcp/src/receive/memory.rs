@@ -1,7 +1,7 @@
 //! What arrivals cost, and what is dropped when that is too much (`tcp_try_rmem_schedule`,
 //! net/ipv4/tcp_input.c, 6.18).
 
-use crate::choices::BufferMemory;
+use crate::choices::{BufferMemory, ForwardAlloc};
 use crate::connection::Connection;
 use crate::packet::{Packet, TCP_HEADER};
 use slowpath_model::StreamOffset;
@@ -264,7 +264,29 @@ impl Connection {
 
     /// Whether the packet may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
     pub(super) fn make_room(&mut self, packet: &Packet) -> bool {
-        self.can_ingest() || self.prune_queue(packet)
+        let is_room = self.can_ingest() || self.prune_queue(packet);
+        if is_room {
+            self.reserve(self.arrival_cost(packet).truesize);
+        }
+        is_room
+    }
+
+    /// Reserves memory for a packet, in whole pages: until 2.6 for all of it, later for what is missing (`tcp_mem_schedule`,
+    /// `sk_rmem_schedule`). The kernel has one reserve for both directions; here it is for what arrives.
+    fn reserve(&mut self, truesize: u32) {
+        let missing = truesize.saturating_sub(self.rcv.reserved);
+        if missing > 0 {
+            let asked = match self.settings.choices.forward_alloc {
+                ForwardAlloc::Kept => truesize,
+                ForwardAlloc::Returned => missing,
+            };
+            self.rcv.reserved = self.rcv.reserved.saturating_add(asked.next_multiple_of(PAGE));
+        }
+    }
+
+    /// Returns what is reserved and not in use, in whole pages (`tcp_mem_reclaim`, `sk_mem_reclaim`).
+    pub(super) fn reclaim_memory(&mut self) {
+        self.rcv.reserved %= PAGE;
     }
 
     /// `tcp_can_ingest`: a buffer that is not overrun may be, by one packet (the stronger checks of 6.17 were given
@@ -273,11 +295,10 @@ impl Connection {
         self.rcv.rmem_alloc <= self.rcv.buffer
     }
 
-    /// Whether a packet fits what is already reserved, in whole pages: only then does the fast path take it, and it
-    /// does not look at the buffer's size (`sk_forward_alloc`).
+    /// Whether a packet fits what is already reserved: only then does the fast path take it, and it does not look at the
+    /// buffer's size.
     pub(super) fn is_reserved(&self, truesize: u32) -> bool {
-        let used = self.rcv.rmem_alloc % PAGE;
-        truesize <= (PAGE - used) % PAGE
+        truesize <= self.rcv.reserved
     }
 
     /// Makes room by growing the buffer, collapsing what is loose and, last, throwing away what is beyond a hole
@@ -330,11 +351,16 @@ impl Connection {
     /// Adds to the memory in use.
     pub(super) fn charge(&mut self, truesize: u32) {
         self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_add(truesize);
+        self.rcv.reserved = self.rcv.reserved.saturating_sub(truesize);
     }
 
     /// Takes from the memory in use.
     pub(crate) fn uncharge(&mut self, truesize: u32) {
         self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_sub(truesize);
+        self.rcv.reserved = self.rcv.reserved.saturating_add(truesize);
+        if self.settings.choices.forward_alloc == ForwardAlloc::Returned {
+            self.reclaim_memory();
+        }
     }
 
     /// Forgets everything received and not read (`tcp_done`'s purge, `tcp_disconnect`).
@@ -343,6 +369,7 @@ impl Connection {
         self.rcv.ofo.clear();
         self.rcv.sacks.clear();
         self.rcv.rmem_alloc = 0;
+        self.rcv.reserved = 0;
     }
 }
 

@@ -74,6 +74,8 @@ pub(crate) struct Receiver {
     pub ofo: OutOfOrder,
     /// Memory of both queues, by true size (`sk_rmem_alloc`).
     pub rmem_alloc: u32,
+    /// Memory that is reserved for what arrives, beyond that (`sk_forward_alloc`).
+    pub reserved: u32,
     /// How drivers lay out what arrives.
     pub packet_memory: PacketMemory,
     /// The blocks of the SACK option (`selective_acks`), the latest first.
@@ -132,8 +134,12 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Segments that came beyond a hole (`rcv_ooopack`).
     pub ofo_segments: u32,
-    /// Segments that took the fast path (`TCPHPHits`, `TCPPureAcks` by header prediction).
+    /// Segments that took the fast path.
     pub fast_path: u64,
+    /// Of these, with data (`TCPHPHits`), and, wherever new data was acknowledged, their ACKs (`TCPHPAcks`).
+    pub predicted_data: u32,
+    /// See [`predicted_data`](Self::predicted_data).
+    pub predicted_acks: u32,
     /// Segments that took the slow path.
     pub slow_path: u64,
     /// How often the window closed (`TCPToZeroWindowAdv`) and opened again (`TCPFromZeroWindowAdv`).
@@ -173,6 +179,7 @@ impl Receiver {
             queue: ReceiveQueue::default(),
             ofo: OutOfOrder::default(),
             rmem_alloc: 0,
+            reserved: 0,
             packet_memory: PacketMemory::default(),
             sacks: SackBlocks::default(),
             duplicate_sack: None,

@@ -201,6 +201,9 @@ impl Connection {
             self.snd.wl1 = packet.seq;
             if self.snd.wnd != window {
                 self.snd.wnd = window;
+                // Nowhere else does who only sends get back to it.
+                self.rcv.fast_path = false;
+                self.check_fast_path();
                 if !self.snd.queue.is_all_sent() {
                     self.restart_after_idle(acking.now);
                 }

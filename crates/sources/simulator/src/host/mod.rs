@@ -369,7 +369,7 @@ impl Host {
             transmit: self.transmitter.counts(),
             softirq: self.softirqs.iter().fold(SoftirqCounts::default(), |sum, one| sum.plus(one.counts())),
             spins: self.softirqs.iter().map(Softirq::spins).sum(),
-            sockets: self.sockets.iter().fold(self.past_sockets, |sum, socket| sum.plus(socket.counts)),
+            sockets: self.sockets.iter().fold(self.past_sockets, |sum, socket| sum.plus(socket.counts())),
         }
     }
 

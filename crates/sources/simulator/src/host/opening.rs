@@ -230,7 +230,7 @@ impl Host {
                 out.links.is_over(socket.connection);
             }
         }
-        self.past_sockets = self.past_sockets.plus(socket.counts);
+        self.past_sockets = self.past_sockets.plus(socket.counts());
         out.agenda.set(socket.timer, None);
         self.sockets.free.push((id, socket.timer));
     }

@@ -131,6 +131,11 @@ pub struct SocketCounts {
     pub most_waiting: u64,
     /// Packets that the local queue dropped.
     pub local_drops: u64,
+    /// Those of an established connection that were as its header prediction had them (the fast path of `tcp_rcv_established`,
+    /// `TCPHPHits` and `TCPHPAcks`).
+    pub fast_path: u64,
+    /// And those that were not.
+    pub slow_path: u64,
 }
 
 impl SocketCounts {
@@ -144,11 +149,19 @@ impl SocketCounts {
             prequeued: self.prequeued + other.prequeued,
             most_waiting: self.most_waiting.max(other.most_waiting),
             local_drops: self.local_drops + other.local_drops,
+            fast_path: self.fast_path + other.fast_path,
+            slow_path: self.slow_path + other.slow_path,
         }
     }
 }
 
 impl Socket {
+    /// What happened to it until now.
+    pub fn counts(&self) -> SocketCounts {
+        let tcp = self.tcp.counters();
+        SocketCounts { fast_path: tcp.fast_path, slow_path: tcp.slow_path, ..self.counts }
+    }
+
     /// As much of `amount` as the send buffer takes.
     pub fn write(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
