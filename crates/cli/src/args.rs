@@ -8,6 +8,7 @@ use crate::kernels::Kernels;
 use crate::lab::Lab;
 use crate::live;
 use crate::papers::Papers;
+use crate::profile::Profile;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::sweep::Sweep;
@@ -80,6 +81,8 @@ pub enum Command {
     CompareTunings(CompareTunings),
     /// Say what of this host would limit a transfer of some rate and round trip, and what mends it
     Doctor(Doctor),
+    /// Say where the CPU went, and for whom, by what a profiler saw
+    Profile(Profile),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

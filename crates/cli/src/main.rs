@@ -19,6 +19,7 @@ mod measured;
 mod on_kernel;
 mod papers;
 mod parallel;
+mod profile;
 mod recording;
 mod run;
 mod scenario;
@@ -73,6 +74,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Papers(args) => papers::run(&args, console),
         Command::CompareTunings(args) => tunings::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
+        Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

@@ -12,6 +12,7 @@ mod lab;
 mod live;
 mod load;
 mod papers;
+mod profile;
 mod programs;
 mod recorded;
 mod scenario;
@@ -299,6 +300,7 @@ fn every_example_of_the_help_runs() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     symlink(scenarios.canonicalize().expect("the shipped scenarios"), folder.path("scenarios"))
         .expect("a link");
+    profile::fixtures(&folder);
     let mut ran = 0;
     for page in help::pages(&folder) {
         for line in page.lines().filter_map(|line| line.strip_prefix("  ")) {
