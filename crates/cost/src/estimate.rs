@@ -21,7 +21,7 @@ pub struct Estimate {
     pub overlapping: Vec<f64>,
     /// The way up ends without a root.
     pub elsewhere: f64,
-    /// It leads where stacks were cut off, or round a cycle that nothing leads into.
+    /// It leads where stacks were cut off, or round a cycle that nothing leads into, or round one for so long that nobody followed.
     pub cannot_tell: f64,
 }
 

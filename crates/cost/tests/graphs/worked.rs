@@ -1,7 +1,8 @@
 //! Small call graphs worked by hand, with what the paper says beside them.
 
 use crate::folded::{call_graph, function, profile, roots};
-use slowpath_cost::{Attribution, Count, Profile, Root};
+use slowpath_cost::operations::{HIGH_LEVEL, Operation};
+use slowpath_cost::{Attribution, Count, Profile, Root, Roots};
 
 /// What a function's cost is divided into: exact and estimated share of a root.
 fn shares(profile: &Profile, attribution: &Attribution, name: &str, root: Root) -> (f64, f64) {
@@ -224,6 +225,24 @@ fn a_sample_belongs_to_its_innermost_root_and_lies_below_all() {
         near(transmit.difference(root).unwrap(), 0.0);
         near(transmit.overlapping_difference(root).unwrap(), 0.0);
     }
+}
+
+/// What a timer does while a program sends is not what sending costs; what the card brought meanwhile is receiving.
+#[test]
+fn an_interrupt_is_not_called_for_by_what_it_interrupted() {
+    let profile = profile(
+        "tcp_sendmsg;asm_sysvec_apic_timer_interrupt;update_curr 7
+         tcp_sendmsg;asm_common_interrupt;net_rx_action;tcp_v4_rcv;update_curr 2
+         tcp_sendmsg;update_curr 1",
+    );
+    let operations = HIGH_LEVEL.iter().filter_map(|name| Operation::named(name));
+    let roots = Roots::of_operations(&profile, operations);
+    let names: Vec<_> = roots.iter().map(|root| roots.name(root)).collect();
+    assert_eq!(names, ["TCP receive", "TCP send message", "interrupt"]);
+    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let exact = attribution.functions[0].exact.as_ref().unwrap();
+    assert_eq!(exact.innermost, [2, 1, 7]);
+    assert_eq!(exact.overlapping.iter().map(|overlap| overlap.weight).collect::<Vec<_>>(), [2, 10, 9]);
 }
 
 /// Where a stack is cut off, a root may have stood; where one was seen before, none further out matters.
