@@ -181,6 +181,10 @@ fn recursion_is_counted_once_a_sample() {
     assert_eq!(shares(&profile, &attribution, "f", root_a), (0.75, 0.75));
     assert_eq!(shares(&profile, &attribution, "f", root_b), (0.25, 0.25));
     assert_eq!(attribution.functions[0].weight, 8);
+    let tree = edges.call_tree(&[f], &[], 0.0);
+    let calls: Vec<_> = tree.calls.iter().map(|call| (call.caller, call.callee, call.share)).collect();
+    assert_eq!(calls, [(a, f, 0.75), (b, f, 0.25)]);
+    assert_eq!((tree.nodes[0].left_out, tree.cumulative(a)[0].share), (0.0, 0.75));
     assert_eq!(edges.greatest_descendants_of(&[f], 9)[0].descendants, []);
     assert_eq!(edges.greatest_descendants_of(&[b], 9)[0].descendants.len(), 1);
 }
