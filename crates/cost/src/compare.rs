@@ -5,22 +5,52 @@
 //! two runs: that they did the same work, and that other runs would do the same, no count of samples can say.
 
 use crate::categories::Category;
-use crate::functions::Function;
+use crate::functions::{Function, Functions};
 use crate::names::{Known, known};
 use crate::own::Cost;
 use crate::profile::{Event, Profile};
 use crate::significance::{among_all, by_chance};
 use std::collections::BTreeMap;
 
-/// A profile to compare.
-#[derive(Clone, Copy, Debug)]
+/// A profile to compare: what its functions cost themselves.
+#[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// The profile.
-    pub profile: &'a Profile,
-    /// Of which event, by its place in [`Profile::events`].
-    pub event: u16,
+    /// The functions.
+    pub functions: &'a Functions,
+    /// What each cost itself, by its number.
+    pub own: Vec<Cost>,
+    /// What was counted, if it is known.
+    pub event: Option<&'a Event>,
     /// How much work was done meanwhile, if that is known: requests, bytes, packets. The same unit for both.
     pub work: Option<f64>,
+}
+
+impl<'a> Run<'a> {
+    /// An event of a profile, by its place in [`Profile::events`].
+    pub fn of(profile: &'a Profile, event: u16) -> Self {
+        Self {
+            functions: &profile.functions,
+            own: profile.own(event),
+            event: profile.events.get(usize::from(event)),
+            work: None,
+        }
+    }
+
+    /// A list of functions and their samples, which is all that some profilers tell.
+    pub fn of_samples(functions: &'a Functions, samples: &[u64]) -> Self {
+        let own = samples.iter().map(|samples| Cost { samples: *samples, weight: *samples }).collect();
+        Self { functions, own, event: None, work: None }
+    }
+
+    /// With the work that was done meanwhile.
+    pub fn with_work(self, work: f64) -> Self {
+        Self { work: Some(work), ..self }
+    }
+
+    /// Functions that cost something.
+    fn costs(&self) -> impl Iterator<Item = (Function, Cost)> {
+        self.functions.iter().zip(self.own.iter().copied()).filter(|(_, cost)| *cost != Cost::default())
+    }
 }
 
 /// Two profiles, part by part.
@@ -30,7 +60,7 @@ pub struct Comparison<K> {
     pub total: Pair<Cost>,
     /// How much work was done, if that is known.
     pub work: Pair<Option<f64>>,
-    /// Whether both count the same event: only then do costs mean the same, while shares do if both stand for time.
+    /// Whether both are known to count the same event: only then do costs mean the same, while shares do if both stand for time.
     pub is_same_event: bool,
     /// The parts, the one with the largest difference of shares first; equals by what they are.
     pub parts: Vec<Part<K>>,
@@ -93,41 +123,35 @@ impl<K> Comparison<K> {
 }
 
 /// Function by function.
-pub fn functions(before: Run<'_>, after: Run<'_>) -> Comparison<Known> {
-    compare(before, after, |profile| known(&profile.functions))
+pub fn functions(before: &Run<'_>, after: &Run<'_>) -> Comparison<Known> {
+    compare(before, after, known)
 }
 
 /// Category by category; `None` is what is in no category.
-pub fn categories(before: Run<'_>, after: Run<'_>) -> Comparison<Option<Category>> {
-    compare(before, after, |profile| {
-        profile.functions.iter().map(|function| Category::of(&profile.functions, function)).collect()
+pub fn categories(before: &Run<'_>, after: &Run<'_>) -> Comparison<Option<Category>> {
+    compare(before, after, |functions| {
+        functions.iter().map(|function| Category::of(functions, function)).collect()
     })
 }
 
-fn compare<K: Ord + Clone>(
-    before: Run<'_>,
-    after: Run<'_>,
-    of: impl Fn(&Profile) -> Vec<K>,
-) -> Comparison<K> {
-    let first = Parts::of(before, of(before.profile));
-    let mut second = Parts::of(after, of(after.profile));
+fn compare<K: Ord>(before: &Run<'_>, after: &Run<'_>, of: impl Fn(&Functions) -> Vec<K>) -> Comparison<K> {
+    let first = Parts::of(before, of(before.functions));
+    let mut second = Parts::of(after, of(after.functions));
     let total = Pair { before: first.total, after: second.total };
     let work = Pair { before: before.work, after: after.work };
-    let mut pairs = Vec::new();
-    for (key, part) in first.parts {
-        let other = second.parts.remove(&key).unwrap_or_default();
-        pairs.push((key, Pair { before: part, after: other }));
+    let mut parts = Vec::new();
+    for (of, before) in first.parts {
+        let after = second.parts.remove(&of).unwrap_or_default();
+        parts.push(part(of, Pair { before, after }, total, work));
     }
-    let only_after = second
-        .parts
-        .into_iter()
-        .map(|(key, part)| (key, Pair { before: (Vec::new(), Cost::default()), after: part }));
-    pairs.extend(only_after);
-    let mut parts: Vec<Part<K>> = pairs.into_iter().map(|(of, pair)| part(of, pair, total, work)).collect();
+    for (of, after) in second.parts {
+        parts.push(part(of, Pair { before: Default::default(), after }, total, work));
+    }
     put_among_all(&mut parts);
     let difference = |part: &Part<K>| part.difference().map_or(0.0, f64::abs);
     parts.sort_by(|a, b| difference(b).total_cmp(&difference(a)).then_with(|| a.of.cmp(&b.of)));
-    Comparison { total, work, is_same_event: same_event(before, after), parts }
+    let is_same_event = before.event.is_some() && before.event == after.event;
+    Comparison { total, work, is_same_event, parts }
 }
 
 fn part<K>(of: K, pair: Pair<(Vec<Function>, Cost)>, total: Pair<Cost>, work: Pair<Option<f64>>) -> Part<K> {
@@ -159,11 +183,6 @@ fn each(cost: Cost, work: Option<f64>) -> Option<f64> {
     work.filter(|work| *work > 0.0).map(|work| cost.weight as f64 / work)
 }
 
-fn same_event(before: Run<'_>, after: Run<'_>) -> bool {
-    let event = |run: Run<'_>| -> Option<Event> { run.profile.events.get(usize::from(run.event)).cloned() };
-    event(before).is_some_and(|before| Some(before) == event(after))
-}
-
 /// A profile's functions that cost something, put together by what they are.
 struct Parts<K> {
     parts: BTreeMap<K, (Vec<Function>, Cost)>,
@@ -171,13 +190,11 @@ struct Parts<K> {
 }
 
 impl<K: Ord> Parts<K> {
-    fn of(run: Run<'_>, keys: Vec<K>) -> Self {
+    fn of(run: &Run<'_>, keys: Vec<K>) -> Self {
+        let mut keys: Vec<Option<K>> = keys.into_iter().map(Some).collect();
         let mut parts = Self { parts: BTreeMap::new(), total: Cost::default() };
-        let own = run.profile.own(run.event);
-        for ((function, cost), key) in run.profile.functions.iter().zip(own).zip(keys) {
-            if cost == Cost::default() {
-                continue;
-            }
+        for (function, cost) in run.costs() {
+            let Some(key) = keys[function.0 as usize].take() else { continue };
             parts.total += cost;
             let (functions, sum) = parts.parts.entry(key).or_default();
             functions.push(function);

@@ -21,7 +21,7 @@ pub struct Estimate {
     pub overlapping: Vec<f64>,
     /// The way up ends without a root.
     pub elsewhere: f64,
-    /// It leads where stacks were cut off, or round a cycle that nothing leads into.
+    /// It leads where stacks were cut off, or round a cycle that nothing leads into, or round one for so long that nobody followed.
     pub cannot_tell: f64,
 }
 
@@ -43,46 +43,131 @@ impl Edges {
     /// What leads back to where it was is followed for ever: the probability to come to a root in the end is what is told, which
     /// is what the products along all paths sum to where there are no cycles.
     pub fn attribute(&self, roots: &Roots) -> Vec<Estimate> {
-        let innermost =
-            self.upward(roots.len(), |function| roots.of(function).map(|root| usize::from(root.0)));
-        let alone: Vec<Ends> = roots
-            .iter()
-            .map(|root| self.upward(1, |function| (roots.of(function) == Some(root)).then_some(0)))
-            .collect();
-        (0..self.functions())
-            .map(|function| {
-                let ends = innermost.of(function);
-                Estimate {
-                    innermost: ends[..roots.len()].to_vec(),
-                    overlapping: alone.iter().map(|ends| ends.of(function)[0]).collect(),
-                    elsewhere: ends[roots.len()],
-                    cannot_tell: ends[roots.len() + 1] + ends[roots.len() + 2],
-                }
-            })
-            .collect()
+        let named = Named::of(self, roots);
+        let first = self.first_named(&named);
+        let above = named.above(self, &first);
+        let of_function = |at: usize| {
+            let ends = first.of(at);
+            let mut estimate = Estimate {
+                innermost: vec![0.0; roots.len()],
+                overlapping: vec![0.0; roots.len()],
+                elsewhere: ends[named.elsewhere()],
+                cannot_tell: ends[named.cut()] + ends[named.for_ever()],
+            };
+            for (place, share) in
+                ends[..named.functions.len()].iter().enumerate().filter(|(_, share)| **share > 0.0)
+            {
+                estimate.innermost[usize::from(named.functions[place].1.0)] += share;
+                let above = above.iter().zip(&mut estimate.overlapping);
+                above.for_each(|(root, sum)| *sum += share * root[place]);
+            }
+            estimate
+        };
+        (0..self.functions()).map(of_function).collect()
     }
 
-    /// Walks from every function to callers, by their shares, until `end` says where one is. After the `ends` come: a function
-    /// that nobody called; a stack that was cut off; a cycle that nothing leads into.
-    fn upward(&self, ends: usize, end: impl Fn(Function) -> Option<usize>) -> Ends {
-        let (elsewhere, cut) = (ends, ends + 1);
-        let mut walk = Walk::new(self.functions(), ends + 2);
+    /// Walks from every function to callers, by their shares, to the first that is named.
+    fn first_named(&self, named: &Named) -> Ends {
+        let mut walk = Walk::new(self.functions(), named.ends());
         for at in 0..self.functions() {
             let function = Function(at as u32);
-            if let Some(end) = end(function) {
-                walk.end(at, end, 1.0);
+            if let Some(place) = named.place[at] {
+                walk.end(at, place, 1.0);
                 continue;
             }
             let ways = self.ways(function);
             for (caller, weight) in ways.callers() {
                 walk.step(at, caller.0 as usize, weight as f64);
             }
-            walk.end(at, elsewhere, ways.outermost as f64);
-            walk.end(at, cut, ways.cut as f64);
+            walk.end(at, named.elsewhere(), ways.outermost as f64);
+            walk.end(at, named.cut(), ways.cut as f64);
             if ways.total() == 0 {
-                walk.end(at, elsewhere, 1.0);
+                walk.end(at, named.elsewhere(), 1.0);
             }
         }
         walk.solve()
+    }
+}
+
+/// The functions of all roots. A walk ends at the first of them; after these ends come a function that nobody called, a stack that was cut
+/// off, and going on for ever.
+struct Named {
+    functions: Vec<(Function, Root)>,
+    /// Of each function that is of a root, its place among these.
+    place: Vec<Option<usize>>,
+    roots: usize,
+}
+
+impl Named {
+    fn of(edges: &Edges, roots: &Roots) -> Self {
+        let mut named =
+            Self { functions: Vec::new(), place: vec![None; edges.functions()], roots: roots.len() };
+        for (at, place) in named.place.iter_mut().enumerate() {
+            let function = Function(at as u32);
+            if let Some(root) = roots.of(function) {
+                *place = Some(named.functions.len());
+                named.functions.push((function, root));
+            }
+        }
+        named
+    }
+
+    fn elsewhere(&self) -> usize {
+        self.functions.len()
+    }
+
+    fn cut(&self) -> usize {
+        self.functions.len() + 1
+    }
+
+    fn for_ever(&self) -> usize {
+        self.functions.len() + 2
+    }
+
+    fn ends(&self) -> usize {
+        self.functions.len() + 2
+    }
+
+    /// Of each root, the probability to come to it from each named function: it is the root's, or walks on from its callers, from one named
+    /// function to the next.
+    fn above(&self, edges: &Edges, first: &Ends) -> Vec<Vec<f64>> {
+        let next: Vec<Vec<f64>> =
+            self.functions.iter().map(|(function, _)| self.next(edges, *function, first)).collect();
+        (0..self.roots)
+            .map(|root| {
+                let mut walk = Walk::new(self.functions.len(), 2);
+                for (at, (_, of)) in self.functions.iter().enumerate() {
+                    if usize::from(of.0) == root {
+                        walk.end(at, 0, 1.0);
+                        continue;
+                    }
+                    for (to, weight) in next[at].iter().enumerate() {
+                        if to < self.functions.len() {
+                            walk.step(at, to, *weight)
+                        } else {
+                            walk.end(at, 1, *weight)
+                        }
+                    }
+                }
+                let ends = walk.solve();
+                (0..self.functions.len()).map(|at| ends.of(at)[0]).collect()
+            })
+            .collect()
+    }
+
+    /// Where the walk from a named function's callers ends.
+    fn next(&self, edges: &Edges, function: Function, first: &Ends) -> Vec<f64> {
+        let ways = edges.ways(function);
+        let mut next = vec![0.0; self.ends() + 1];
+        for (caller, weight) in ways.callers() {
+            let ends = first.of(caller.0 as usize);
+            next.iter_mut().zip(ends).for_each(|(sum, share)| *sum += weight as f64 * share);
+        }
+        next[self.elsewhere()] += ways.outermost as f64;
+        next[self.cut()] += ways.cut as f64;
+        if ways.total() == 0 {
+            next[self.elsewhere()] += 1.0;
+        }
+        next
     }
 }

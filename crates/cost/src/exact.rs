@@ -4,6 +4,9 @@
 //! innermost, which it was called for last; so each sample belongs to one root at most and parts add up. How many samples each
 //! root stands above at all is counted too, and these parts overlap: TCP receive has what its sending of an ACK costs.
 //!
+//! An interrupt stands on whatever it interrupted, which did not call for it. Where its entry is a root, what it does is its own; it
+//! still lies below what was interrupted. A profiler that begins a stack anew at an interrupt leaves no such doubt.
+//!
 //! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
 //! it belongs cannot be told.
 

@@ -9,6 +9,8 @@
 //! - [`calltree`]: who called for a cost, through the callers that matter.
 //! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
 //!   ([`estimate`]).
+//! - [`categories`], [`operations`]: what kind of work a kernel function is, and which of the paper's operations.
+//! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
 
 pub mod attribution;
 pub mod calltree;

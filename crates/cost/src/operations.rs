@@ -48,8 +48,33 @@ const fn operation(name: &'static str, does: &'static str, functions: &'static [
     Operation { name, does, functions }
 }
 
-/// The operations, from the card up, down again, and what all need.
+/// The operations, from an interrupt up, down again, and what all need.
 pub const OPERATIONS: &[Operation] = &[
+    operation(
+        "interrupt",
+        "is entered from whatever ran: what is above it on a stack was interrupted and called for nothing",
+        &[
+            all("asm_common_interrupt"),
+            all("asm_sysvec_apic_timer_interrupt"),
+            all("asm_sysvec_call_function"),
+            all("asm_sysvec_call_function_single"),
+            all("asm_sysvec_reschedule_ipi"),
+            all("asm_sysvec_irq_work"),
+            all("asm_sysvec_hyperv_callback"),
+            all("asm_sysvec_xen_hvm_callback"),
+            all("common_interrupt"),
+            all("apic_timer_interrupt"),
+            all("smp_apic_timer_interrupt"),
+            all("reschedule_interrupt"),
+            all("do_IRQ"),
+            all("ret_from_intr"),
+            all("timer_interrupt"),
+            all("el1_irq"),
+            all("el1h_64_irq"),
+            all("el0_irq"),
+            all("el0t_64_irq"),
+        ],
+    ),
     operation(
         "handle IRQ",
         "calls the handlers of an interrupt",
@@ -320,5 +345,6 @@ impl Roots {
     }
 }
 
-/// The operations among which the paper divides the cost of the others (figures 14 to 19, and section 3.2 of ACKs).
-pub const HIGH_LEVEL: &[&str] = &["TCP receive", "TCP send message", "TCP send pages"];
+/// The operations among which the paper divides the cost of the others (figures 14 to 19), and interrupts, so that what one does is not
+/// told as the cost of what it happened to interrupt.
+pub const HIGH_LEVEL: &[&str] = &["TCP receive", "TCP send message", "TCP send pages", "interrupt"];

@@ -159,6 +159,23 @@ proptest! {
         }
     }
 
+    /// What a root stands above does not depend on which others are asked for.
+    #[test]
+    fn what_a_root_stands_above_is_what_it_has_alone(profile in profiles(), roots in some_roots()) {
+        let edges = profile.edges(0);
+        let together = edges.attribute(&roots);
+        for root in roots.iter() {
+            let mut one = Roots::new();
+            let of_root = profile.functions.iter().filter(|function| roots.of(*function) == Some(root));
+            let alone = one.add("alone", of_root).expect("one root");
+            for (together, by_itself) in together.iter().zip(edges.attribute(&one)) {
+                let told = together.overlapping_share(root).expect("a root");
+                prop_assert!((told - by_itself.share(alone).expect("a root")).abs() < 1e-12, "{together:?} {by_itself:?}");
+                prop_assert!(together.share(root).expect("a root") <= told + 1e-12);
+            }
+        }
+    }
+
     /// On a call graph that is a tree there is nothing to forget: with callees the estimate is exact.
     #[test]
     fn on_a_tree_the_estimate_is_exact(parents in prop::collection::vec((any::<prop::sample::Index>(), 1_u64..9), 1..12), of in 0_u32..12) {

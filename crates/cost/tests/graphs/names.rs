@@ -228,7 +228,7 @@ fn an_operation_is_found_by_all_of_its_names_in_the_kernel_only() {
     profile.functions.of("tcp_sendmsg", &Image::User("a program".to_owned()));
     let operations = HIGH_LEVEL.iter().filter_map(|name| Operation::named(name));
     let roots = Roots::of_operations(&profile, operations);
-    // 3 operations were asked for; this profile sends no pages.
+    // This profile sends no pages and has no interrupts.
     let names: Vec<_> = roots.iter().map(|root| roots.name(root)).collect();
     assert_eq!(names, ["TCP receive", "TCP send message"]);
     let attribution = Attribution::of(&profile, 0, roots, Count::Own);

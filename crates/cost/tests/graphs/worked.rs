@@ -1,7 +1,8 @@
 //! Small call graphs worked by hand, with what the paper says beside them.
 
 use crate::folded::{call_graph, function, profile, roots};
-use slowpath_cost::{Attribution, Count, Profile, Root};
+use slowpath_cost::operations::{HIGH_LEVEL, Operation};
+use slowpath_cost::{Attribution, Count, Profile, Root, Roots};
 
 /// What a function's cost is divided into: exact and estimated share of a root.
 fn shares(profile: &Profile, attribution: &Attribution, name: &str, root: Root) -> (f64, f64) {
@@ -180,6 +181,10 @@ fn recursion_is_counted_once_a_sample() {
     assert_eq!(shares(&profile, &attribution, "f", root_a), (0.75, 0.75));
     assert_eq!(shares(&profile, &attribution, "f", root_b), (0.25, 0.25));
     assert_eq!(attribution.functions[0].weight, 8);
+    let tree = edges.call_tree(&[f], &[], 0.0);
+    let calls: Vec<_> = tree.calls.iter().map(|call| (call.caller, call.callee, call.share)).collect();
+    assert_eq!(calls, [(a, f, 0.75), (b, f, 0.25)]);
+    assert_eq!((tree.nodes[0].left_out, tree.cumulative(a)[0].share), (0.0, 0.75));
     assert_eq!(edges.greatest_descendants_of(&[f], 9)[0].descendants, []);
     assert_eq!(edges.greatest_descendants_of(&[b], 9)[0].descendants.len(), 1);
 }
@@ -224,6 +229,24 @@ fn a_sample_belongs_to_its_innermost_root_and_lies_below_all() {
         near(transmit.difference(root).unwrap(), 0.0);
         near(transmit.overlapping_difference(root).unwrap(), 0.0);
     }
+}
+
+/// What a timer does while a program sends is not what sending costs; what the card brought meanwhile is receiving.
+#[test]
+fn an_interrupt_is_not_called_for_by_what_it_interrupted() {
+    let profile = profile(
+        "tcp_sendmsg;asm_sysvec_apic_timer_interrupt;update_curr 7
+         tcp_sendmsg;asm_common_interrupt;net_rx_action;tcp_v4_rcv;update_curr 2
+         tcp_sendmsg;update_curr 1",
+    );
+    let operations = HIGH_LEVEL.iter().filter_map(|name| Operation::named(name));
+    let roots = Roots::of_operations(&profile, operations);
+    let names: Vec<_> = roots.iter().map(|root| roots.name(root)).collect();
+    assert_eq!(names, ["TCP receive", "TCP send message", "interrupt"]);
+    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let exact = attribution.functions[0].exact.as_ref().unwrap();
+    assert_eq!(exact.innermost, [2, 1, 7]);
+    assert_eq!(exact.overlapping.iter().map(|overlap| overlap.weight).collect::<Vec<_>>(), [2, 10, 9]);
 }
 
 /// Where a stack is cut off, a root may have stood; where one was seen before, none further out matters.
