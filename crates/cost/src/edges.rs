@@ -21,6 +21,7 @@ pub struct Edges {
     own: Vec<u64>,
     outermost: Vec<u64>,
     cut: Vec<u64>,
+    in_program: Vec<bool>,
     callers: Links,
     callees: Links,
     nowhere: u64,
@@ -160,6 +161,11 @@ impl Edges {
         }
     }
 
+    /// Whether a function is part of a program or library; of a call graph without stacks that is not asked.
+    pub(crate) fn is_in_program(&self, function: Function) -> bool {
+        self.in_program.get(function.0 as usize).copied().unwrap_or(false)
+    }
+
     /// The `most` functions that cost most themselves, the greatest first; equals by their numbers.
     pub fn top(&self, most: usize) -> Vec<Function> {
         let all = (0..u32::try_from(self.own.len()).unwrap_or(u32::MAX)).map(Function);
@@ -192,6 +198,11 @@ impl Profile {
             own: vec![0; functions],
             outermost: vec![0; functions],
             cut: vec![0; functions],
+            in_program: self
+                .functions
+                .iter()
+                .map(|function| self.functions.is_in_program(function))
+                .collect(),
             ..Edges::default()
         };
         let mut arcs = Arcs::default();

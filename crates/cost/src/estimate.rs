@@ -80,7 +80,7 @@ impl Edges {
                 walk.step(at, caller.0 as usize, weight as f64);
             }
             walk.end(at, named.elsewhere(), ways.outermost as f64);
-            walk.end(at, named.cut(), ways.cut as f64);
+            walk.end(at, named.cut_off(self, function), ways.cut as f64);
             if ways.total() == 0 {
                 walk.end(at, named.elsewhere(), 1.0);
             }
@@ -96,17 +96,24 @@ struct Named {
     /// Of each function that is of a root, its place among these.
     place: Vec<Option<usize>>,
     roots: usize,
+    /// Whether none of them is part of a program.
+    in_kernel: bool,
 }
 
 impl Named {
     fn of(edges: &Edges, roots: &Roots) -> Self {
-        let mut named =
-            Self { functions: Vec::new(), place: vec![None; edges.functions()], roots: roots.len() };
+        let mut named = Self {
+            functions: Vec::new(),
+            place: vec![None; edges.functions()],
+            roots: roots.len(),
+            in_kernel: true,
+        };
         for (at, place) in named.place.iter_mut().enumerate() {
             let function = Function(at as u32);
             if let Some(root) = roots.of(function) {
                 *place = Some(named.functions.len());
                 named.functions.push((function, root));
+                named.in_kernel &= !edges.is_in_program(function);
             }
         }
         named
@@ -118,6 +125,11 @@ impl Named {
 
     fn cut(&self) -> usize {
         self.functions.len() + 1
+    }
+
+    /// Where a walk ends whose stack was cut off behind a function: in a program nothing of the kernel is above.
+    fn cut_off(&self, edges: &Edges, function: Function) -> usize {
+        if self.in_kernel && edges.is_in_program(function) { self.elsewhere() } else { self.cut() }
     }
 
     fn for_ever(&self) -> usize {
@@ -164,7 +176,7 @@ impl Named {
             next.iter_mut().zip(ends).for_each(|(sum, share)| *sum += weight as f64 * share);
         }
         next[self.elsewhere()] += ways.outermost as f64;
-        next[self.cut()] += ways.cut as f64;
+        next[self.cut_off(edges, function)] += ways.cut as f64;
         if ways.total() == 0 {
             next[self.elsewhere()] += 1.0;
         }

@@ -8,7 +8,8 @@
 //! still lies below what was interrupted. A profiler that begins a stack anew at an interrupt leaves no such doubt.
 //!
 //! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
-//! it belongs cannot be told.
+//! it belongs cannot be told; but for one that was cut in a program, as many are that were compiled without frame pointers: above
+//! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
 
 use crate::profile::{Frame, Profile};
 use crate::roots::{Root, Roots};
@@ -67,8 +68,13 @@ impl Profile {
     /// To whom the cost of each function in an event belongs, by the functions' numbers. Functions without cost have none.
     pub fn attribute(&self, event: u16, roots: &Roots, count: Count) -> Vec<Option<Exact>> {
         let mut tally = Tally::new(self.functions.len(), roots, count);
+        let in_program = |function| self.functions.is_in_program(function);
+        let in_kernel =
+            !self.functions.iter().any(|function| roots.of(function).is_some() && in_program(function));
         for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
-            tally.add(self.stacks.frames(stack), self.stacks.is_truncated(stack), weight);
+            let frames = self.stacks.frames(stack);
+            let is_whole = in_kernel && frames.last().is_some_and(|outermost| in_program(outermost.function));
+            tally.add(frames, self.stacks.is_truncated(stack) && !is_whole, weight);
         }
         (0..self.functions.len()).map(|function| tally.of_function(function)).collect()
     }

@@ -47,6 +47,11 @@ impl Functions {
         &self.all[function.0 as usize].1
     }
 
+    /// Whether it is part of a program or library: what called it is none of the kernel's functions.
+    pub fn is_in_program(&self, function: Function) -> bool {
+        matches!(self.image(function), Image::User(_))
+    }
+
     /// All functions of that name, in whatever image.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Function> + 'a {
         self.iter().filter(move |function| self.name(*function) == name)

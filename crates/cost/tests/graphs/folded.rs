@@ -3,7 +3,7 @@
 use slowpath_cost::edges::Edges;
 use slowpath_cost::{Entry, Event, Frame, Function, Image, Profile, Root, Roots};
 
-/// A profile of such lines. A stack that begins with `…` was cut off there.
+/// A profile of such lines. A stack that begins with `…` was cut off there. `name@program` is a program's, all else is the kernel's.
 pub fn profile(text: &str) -> Profile {
     let mut profile =
         Profile { events: vec![Event { name: "cycles".to_owned(), unit: "cycles" }], ..Profile::default() };
@@ -13,7 +13,11 @@ pub fn profile(text: &str) -> Profile {
         let frames: Vec<Frame> = stack
             .split(';')
             .rev()
-            .map(|name| Frame { function: profile.functions.of(name, &Image::Kernel(None)), inlined: false })
+            .map(|text| match text.split_once('@') {
+                Some((name, program)) => profile.functions.of(name, &Image::User(program.to_owned())),
+                None => profile.functions.of(text, &Image::Kernel(None)),
+            })
+            .map(|function| Frame { function, inlined: false })
             .collect();
         let stack = profile.stacks.push(frames, is_truncated);
         let samples = samples.parse().expect("a count");

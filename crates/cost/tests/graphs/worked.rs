@@ -272,6 +272,35 @@ fn a_stack_that_is_cut_off_says_nothing_of_what_is_behind() {
     assert_eq!((overlap(send), overlap(x)), ((6, 3), (1, 8)));
 }
 
+/// Programs without frame pointers have stacks that are cut off; of what the kernel did they hide nothing.
+#[test]
+fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
+    let profile = profile(
+        "…;read@libc;copy 6
+         …;read@libc;send;copy 2
+         …;copy 1
+         …;main@server;work@server 4",
+    );
+    let (roots, _) = roots(&profile, ["send"]);
+    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let of = |name: &str| {
+        let at = function(&profile, name);
+        attribution.functions.iter().find(|attributed| attributed.function == at).expect("it cost something")
+    };
+    let exact = of("copy").exact.as_ref().unwrap();
+    assert_eq!((exact.innermost.as_slice(), exact.elsewhere, exact.cannot_tell), (&[2][..], 6, 1));
+    let estimate = &of("copy").estimate;
+    assert!(
+        (estimate.elsewhere - 6.0 / 9.0).abs() < 1e-12 && (estimate.cannot_tell - 1.0 / 9.0).abs() < 1e-12
+    );
+    assert_eq!(of("work").exact.as_ref().unwrap().elsewhere, 4);
+    // A root in the program may have stood where it was cut.
+    let (roots, _) = super::folded::roots(&profile, ["main"]);
+    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let exact = attribution.functions[0].exact.as_ref().unwrap();
+    assert_eq!((exact.elsewhere, exact.cannot_tell), (0, 9));
+}
+
 /// "Callers with a calling percentage greater than a threshold are traversed. Thus a call tree with the greatest callers can be built
 /// bottom-up" (section 3.1.3).
 #[test]
