@@ -38,6 +38,8 @@ const VIEWS: &str = "slowpath-views";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
+const COST: &str = "slowpath-cost";
+const PROFILE: &str = "slowpath-profile";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -62,12 +64,15 @@ const CRATES: &[Allowed] = &[
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
+    // Profiles know nothing of transfers.
+    allowed(COST, &[], &[]),
+    allowed(PROFILE, &[COST], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR,
+            LAB, LIVE, PAPERS, DOCTOR, COST, PROFILE,
         ],
         &[],
     ),
@@ -76,7 +81,7 @@ const CRATES: &[Allowed] = &[
 
 /// Crates that neither touch the system nor know the time: same input, same output.
 pub const PURE: &[&str] =
-    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
+    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &["crates/doctor/src/judge"];
