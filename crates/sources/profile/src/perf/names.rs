@@ -1,7 +1,7 @@
 //! From addresses to functions: the kernel's by its symbols, a program's by the file that was mapped there.
 
 use super::header::About;
-use super::spaces::{File, Map, Space, Spaces};
+use super::spaces::{File, Space, Spaces};
 use crate::Options;
 use crate::images::{image, module};
 use crate::notes::{Notes, Oddity};
@@ -72,6 +72,9 @@ enum Loaded {
     Missing(Oddity),
 }
 
+/// A function's name, or the address that is shown instead.
+type Named = Result<String, u64>;
+
 /// Finds functions.
 pub(crate) struct Names<'a> {
     options: &'a Options,
@@ -114,57 +117,63 @@ impl<'a> Names<'a> {
         self.stack = (self.stack.0 + 1, samples);
     }
 
-    /// The function at an address of the kernel, or of a program where a space is given.
-    pub(crate) fn at(&mut self, space: Option<Space>, address: u64, functions: &mut Functions) -> Function {
-        if let Some(function) = self.known.get(&(space, address)) {
+    /// The function at an address, or so many bytes in front of it, of the kernel, or of a program where a space is given.
+    pub(crate) fn at(
+        &mut self,
+        space: Option<Space>,
+        address: u64,
+        back: u64,
+        functions: &mut Functions,
+    ) -> Function {
+        let key = (space, address - back);
+        if let Some(function) = self.known.get(&key) {
             return *function;
         }
         let (name, image) = match space {
-            None => self.kernel(address),
-            Some(space) => self.program(space, address),
+            None => self.kernel(key.1),
+            Some(space) => self.program(space, key.1),
         };
-        let is_named = name.is_some();
-        let name = name.unwrap_or_else(|| format!("[{address:#x}]"));
-        let function = functions.of(&name, &image);
         // An address without a name is asked again, so that the samples are counted that miss it.
-        if is_named {
-            self.known.insert((space, address), function);
+        match name {
+            Ok(name) => *self.known.entry(key).or_insert_with(|| functions.of(&name, &image)),
+            Err(address) => functions.of(&format!("[{:#x}]", address.wrapping_add(back)), &image),
         }
-        function
     }
 
-    fn kernel(&mut self, address: u64) -> (Option<String>, Image) {
+    fn kernel(&mut self, address: u64) -> (Named, Image) {
         let (options, about, map) = (self.options, self.about, &self.kernel_map);
         let kernel = self.kernel.get_or_insert_with(|| {
             let build_id = about.build_ids.get(KERNEL).cloned();
             Kernel::of(&Profiled { build_id, reference: map.reference.clone() }, options)
         });
         if let Some((name, module)) = kernel.find(address) {
-            return (Some(demangled(name)), Image::Kernel(module.map(str::to_owned)));
+            return (Ok(demangled(name)), Image::Kernel(module.map(str::to_owned)));
         }
         match map.find(address).cloned() {
-            Some(part) if part.is_symbol => (Some(part.name), Image::Kernel(Some("bpf".to_owned()))),
+            Some(part) if part.is_symbol => (Ok(part.name), Image::Kernel(Some("bpf".to_owned()))),
             part => {
                 self.count_unnamed(None);
-                (None, Image::Kernel(part.map(|part| part.name)))
+                (Err(address), Image::Kernel(part.map(|part| part.name)))
             }
         }
     }
 
-    fn program(&mut self, space: Space, address: u64) -> (Option<String>, Image) {
-        let Some(map) = self.spaces.find(space, address) else { return (None, Image::Unknown) };
+    fn program(&mut self, space: Space, address: u64) -> (Named, Image) {
+        let Some(map) = self.spaces.find(space, address) else { return (Err(address), Image::Unknown) };
         let path = &self.spaces.files()[map.file.0 as usize];
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         let image = image(path);
         if !path.starts_with('/') || path.starts_with("//") {
             // `[vdso]`, `//anon`: in no file.
-            return (None, image);
+            return (Err(address), image);
         }
+        // Where in the file: that is the same in every process.
+        let offset = (address - map.start).wrapping_add(map.offset);
         let name = match self.load(map.file, path) {
-            Loaded::Elf(elf) => named(elf, &map, address),
-            Loaded::Missing(_) => None,
+            Loaded::Elf(elf) => named(elf, offset).ok_or(offset),
+            Loaded::Missing(_) => Err(offset),
         };
-        if name.is_none() {
+        if name.is_err() {
             self.count_unnamed(Some(map.file));
         }
         (name, image)
@@ -228,8 +237,7 @@ fn load(root: Option<&Path>, path: &str, build_id: Option<&Vec<u8>>) -> Loaded {
     Loaded::Elf(Box::new(elf))
 }
 
-fn named(elf: &Elf, map: &Map, address: u64) -> Option<String> {
-    let offset = (address - map.start).checked_add(map.offset)?;
+fn named(elf: &Elf, offset: u64) -> Option<String> {
     let (name, _) = elf.table.find(elf.address_of(offset)?)?;
     Some(demangled(name))
 }

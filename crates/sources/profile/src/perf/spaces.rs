@@ -9,8 +9,7 @@ use std::collections::HashMap;
 /// Mappings, names and forks that are kept: more than 100 bytes each with all that is made of them.
 const MOST_CHANGES: usize = 4 * 1024 * 1024;
 
-/// A child has its parent's mappings until it executes another program, its child has those, and so on. How many of
-/// them are looked through.
+/// A child has its parent's mappings, its child has those, and so on. How many of them are looked through.
 const DEEPEST: u16 = 64;
 
 /// Mappings of one space. Only those of code are told, of which the largest programs have some hundreds.
@@ -138,7 +137,8 @@ impl Spaces {
                 Change::Named { process, thread, name, executes } => {
                     self.threads.entry(thread).or_default().push((time, name));
                     if executes {
-                        let space = self.add(Mapped::default());
+                        // Until the old program is gone, the kernel is still in its call, whose stack is the old one's.
+                        let space = self.inherit(self.latest(process));
                         self.processes.entry(process).or_default().push((time, space));
                     }
                 }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_has_what_its_parent_had_until_it_executes() {
+    fn a_child_has_what_its_parent_had_and_a_new_program_lies_on_top() {
         let mut spaces = Spaces::default();
         spaces.name(0, 1, 1, "shell".to_owned(), true);
         spaces.map(1, 1, "sh".to_owned(), [100, 200, 0]);

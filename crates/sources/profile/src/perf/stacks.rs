@@ -31,11 +31,6 @@ pub(crate) fn name(
     notes: &mut Notes,
 ) {
     let mut names = Names::new(options, about, spaces, kernel);
-    // Events keep their places: that of an attr is that of its event.
-    let events = about.events.iter();
-    gather.profile.events = events
-        .map(|event| slowpath_cost::Event { name: event.name.clone(), unit: event.attr.unit() })
-        .collect();
     let mut frames = Vec::new();
     for (chain, addresses) in chains.iter() {
         names.next_stack(chain.samples);
@@ -44,19 +39,28 @@ pub(crate) fn name(
         let is_full =
             addresses.iter().filter(|address| **address < context::MAX).count() >= attr.max_stack.into();
         let is_truncated = !chain.key.has_stack || is_full || !reaches || attr.dumps_stacks;
-        count(chain, &frames, is_truncated, spaces, gather);
+        // What was recorded only for its mappings (`dummy`) has no sample, and is none of the profile's events.
+        let event = gather.event(&about.events[usize::from(chain.key.event)].name, attr.unit());
+        count(chain, event, &frames, is_truncated, spaces, gather);
     }
     names.finish(notes);
 }
 
-fn count(chain: &Chain, frames: &[Frame], is_truncated: bool, spaces: &Spaces, gather: &mut Gather) {
+fn count(
+    chain: &Chain,
+    event: u16,
+    frames: &[Frame],
+    is_truncated: bool,
+    spaces: &Spaces,
+    gather: &mut Gather,
+) {
     if is_truncated && chain.key.has_stack {
         gather.profile.lost.truncated += chain.samples;
     }
     let stack = gather.stack(frames, is_truncated);
     let name = spaces.names().get(chain.key.thread_name as usize).map_or("[unknown]", String::as_str);
     let task = gather.task(name);
-    gather.add(stack, chain.key.event, task, chain.samples, chain.weight);
+    gather.add(stack, event, task, chain.samples, chain.weight);
 }
 
 /// The functions of a stack; false if it does not reach its beginning.
@@ -81,13 +85,13 @@ fn functions(
         let functions = &mut gather.profile.functions;
         // The first is where the CPU was; the others are where calls return to, which may be the next function's
         // beginning if the call is one that never returns.
-        let address = if is_exact { address } else { address.saturating_sub(1) };
+        let back = u64::from(!is_exact);
         is_exact = false;
         let function = match whose {
             // What follows frame pointers into nothing finds a 0 there.
             _ if address == 0 => continue,
-            Whose::Kernel => names.at(None, address, functions),
-            Whose::Program => names.at(Some(space), address, functions),
+            Whose::Kernel => names.at(None, address, back, functions),
+            Whose::Program => names.at(Some(space), address, back, functions),
             Whose::Other => functions.of("[unknown]", &Image::Unknown),
         };
         frames.push(Frame { function, inlined: false });

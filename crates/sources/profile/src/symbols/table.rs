@@ -74,12 +74,24 @@ impl Table {
         let names = &self.names;
         // `choose_best_symbol`, tools/perf/util/symbol.c: one with a length, not weak, global, with few underscores
         // in front, and else the longest; system calls by their own names, not by `SyS_` (`arch__choose_best_symbol`).
+        // Of those without a length the last has one by then, up to the next address (`symbols__fixup_end`).
+        let mut number = 0u32;
         self.symbols.sort_by_cached_key(|symbol| {
+            number += 1;
             let name = &names[symbol.name.0 as usize..][..symbol.name.1 as usize];
             let underscores = name.bytes().take_while(|b| *b == b'_').count();
             let is_alias = name.starts_with("SyS") || name.starts_with("compat_SyS");
             let has_length = symbol.end > symbol.start;
-            (symbol.start, !has_length, Reverse(symbol.binding), underscores, Reverse(name.len()), is_alias)
+            let last = Reverse(if has_length { 0 } else { number });
+            (
+                symbol.start,
+                !has_length,
+                last,
+                Reverse(symbol.binding),
+                underscores,
+                Reverse(name.len()),
+                is_alias,
+            )
         });
         self.symbols.dedup_by_key(|symbol| symbol.start);
         let starts: Vec<u64> = self.symbols.iter().skip(1).map(|symbol| symbol.start).collect();
@@ -133,9 +145,11 @@ mod tests {
         let mut table = Table::default();
         table.push(100, 100, "outer", Binding::Global, "");
         table.push(120, 10, "inner", Binding::Local, "");
-        table.push(300, 0, "__alias", Binding::Global, "");
-        table.push(300, 0, "alias", Binding::Global, "");
-        table.push(300, 0, "weak_and_long", Binding::Weak, "");
+        table.push(300, 100, "__alias", Binding::Global, "");
+        table.push(300, 100, "alias", Binding::Global, "");
+        table.push(300, 100, "weak_and_long", Binding::Weak, "");
+        table.push(200, 0, "first_and_longer", Binding::Global, "");
+        table.push(200, 0, "last", Binding::Global, "");
         table.push(400, 0, "in_module", Binding::Local, "tcp_bbr");
         table.finish();
         let name = |address| table.find(address).map(|(name, _)| name);
@@ -143,7 +157,7 @@ mod tests {
             [name(99), name(100), name(125), name(130)],
             [None, Some("outer"), Some("inner"), Some("outer")]
         );
-        assert_eq!([name(200), name(300), name(399)], [None, Some("alias"), Some("alias")]);
+        assert_eq!([name(200), name(300), name(399)], [Some("last"), Some("alias"), Some("alias")]);
         assert_eq!(table.find(410), Some(("in_module", Some("tcp_bbr"))));
         assert_eq!(table.find(400 + 4096), None);
         assert!(table.has("inner") && !table.has("__alias"));
