@@ -7,6 +7,9 @@
 //! `header` and `attr`: what is counted; `records`, `unpack` and `fields`: the records; `spaces`: what addresses mean
 //! when; `chains`: stacks of addresses; `names`: their functions.
 //!
+//! Of a group whose leader alone samples (`{cycles,instructions}:S`), a sample is the leader's, with the leader's period;
+//! what its members counted meanwhile is passed over.
+//!
 //! The crate `linux-perf-data` (0.13) reads the format too. It takes as much memory as a file's length fields ask for,
 //! gives nothing of a recording that was not completed, and puts all records in order, samples too, which costs
 //! more than counting them.
