@@ -4,6 +4,7 @@
 //! Report; `lavoie`), on the call graphs that it had and on whole stacks.
 //!
 //! - [`profile`]: stacks with their samples, whatever profiler they are from.
+//! - [`callgraph`]: who calls whom, of profilers that keep no stacks.
 //! - [`edges`]: the call graph in them, or one that came without stacks.
 //! - [`descendants`]: what costs most of all that a function called, however deep.
 //! - [`calltree`]: who called for a cost, through the callers that matter.
@@ -13,6 +14,7 @@
 //! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
 
 pub mod attribution;
+pub mod callgraph;
 pub mod calltree;
 pub mod categories;
 pub mod compare;
@@ -30,6 +32,7 @@ pub mod roots;
 pub mod significance;
 
 pub use attribution::{Attributed, Attribution};
+pub use callgraph::CallGraph;
 pub use calltree::CallTree;
 pub use categories::{Categories, Category};
 pub use compare::{Comparison, Run};

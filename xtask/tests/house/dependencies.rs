@@ -39,6 +39,7 @@ const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
 const COST: &str = "slowpath-cost";
+const PROFILE: &str = "slowpath-profile";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -65,12 +66,13 @@ const CRATES: &[Allowed] = &[
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
+    allowed(PROFILE, &[COST], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR,
+            LAB, LIVE, PAPERS, DOCTOR, COST, PROFILE,
         ],
         &[],
     ),
