@@ -21,6 +21,7 @@ pub struct Edges {
     own: Vec<u64>,
     outermost: Vec<u64>,
     cut: Vec<u64>,
+    cut_in_program: Vec<u64>,
     in_program: Vec<bool>,
     callers: Links,
     callees: Links,
@@ -67,6 +68,8 @@ pub struct Ways<'a> {
     pub outermost: u64,
     /// Samples whose stacks were cut off behind it: who called it is not known.
     pub cut: u64,
+    /// Of these, samples whose stacks had come to a program: above it is nothing of the kernel.
+    pub cut_in_program: u64,
 }
 
 impl<'a> Ways<'a> {
@@ -158,6 +161,7 @@ impl Edges {
             callers: self.callers(function),
             outermost: self.outermost.get(at).copied().unwrap_or(0),
             cut: self.cut.get(at).copied().unwrap_or(0),
+            cut_in_program: self.cut_in_program.get(at).copied().unwrap_or(0),
         }
     }
 
@@ -198,6 +202,7 @@ impl Profile {
             own: vec![0; functions],
             outermost: vec![0; functions],
             cut: vec![0; functions],
+            cut_in_program: vec![0; functions],
             in_program: self
                 .functions
                 .iter()
@@ -213,8 +218,11 @@ impl Profile {
                 continue;
             };
             add(&mut edges.own, inner.function, weight);
-            let ended = if self.stacks.is_truncated(stack) { &mut edges.cut } else { &mut edges.outermost };
-            add(ended, outer.function, weight);
+            let is_cut = self.stacks.is_truncated(stack);
+            add(if is_cut { &mut edges.cut } else { &mut edges.outermost }, outer.function, weight);
+            if is_cut && self.stacks.has(stack, |function| self.functions.is_in_program(function)) {
+                add(&mut edges.cut_in_program, outer.function, weight);
+            }
             arcs.begin_stack();
             for pair in frames.windows(2) {
                 arcs.add_once(pair[1].function, pair[0].function, weight);

@@ -7,7 +7,7 @@
 //! for several roots may call the function for one of them only; and an edge's weight has what the callee called in it, so that
 //! a function's own cost is divided as its cost with callees.
 
-use crate::edges::Edges;
+use crate::edges::{Edges, Ways};
 use crate::functions::Function;
 use crate::reduction::{Ends, Walk};
 use crate::roots::{Root, Roots};
@@ -79,8 +79,9 @@ impl Edges {
             for (caller, weight) in ways.callers() {
                 walk.step(at, caller.0 as usize, weight as f64);
             }
-            walk.end(at, named.elsewhere(), ways.outermost as f64);
-            walk.end(at, named.cut_off(self, function), ways.cut as f64);
+            let (nobody, hidden) = named.ends_of(ways);
+            walk.end(at, named.elsewhere(), nobody);
+            walk.end(at, named.cut(), hidden);
             if ways.total() == 0 {
                 walk.end(at, named.elsewhere(), 1.0);
             }
@@ -127,9 +128,10 @@ impl Named {
         self.functions.len() + 1
     }
 
-    /// Where a walk ends whose stack was cut off behind a function: in a program nothing of the kernel is above.
-    fn cut_off(&self, edges: &Edges, function: Function) -> usize {
-        if self.in_kernel && edges.is_in_program(function) { self.elsewhere() } else { self.cut() }
+    /// How much of a function nobody called, and of how much that cannot be told.
+    fn ends_of(&self, ways: Ways<'_>) -> (f64, f64) {
+        let whole = if self.in_kernel { ways.cut_in_program } else { 0 };
+        (ways.outermost.saturating_add(whole) as f64, ways.cut.saturating_sub(whole) as f64)
     }
 
     fn for_ever(&self) -> usize {
@@ -175,8 +177,9 @@ impl Named {
             let ends = first.of(caller.0 as usize);
             next.iter_mut().zip(ends).for_each(|(sum, share)| *sum += weight as f64 * share);
         }
-        next[self.elsewhere()] += ways.outermost as f64;
-        next[self.cut_off(edges, function)] += ways.cut as f64;
+        let (nobody, hidden) = self.ends_of(ways);
+        next[self.elsewhere()] += nobody;
+        next[self.cut()] += hidden;
         if ways.total() == 0 {
             next[self.elsewhere()] += 1.0;
         }

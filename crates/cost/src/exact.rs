@@ -72,9 +72,9 @@ impl Profile {
         let in_kernel =
             !self.functions.iter().any(|function| roots.of(function).is_some() && in_program(function));
         for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
-            let frames = self.stacks.frames(stack);
-            let is_whole = in_kernel && frames.last().is_some_and(|outermost| in_program(outermost.function));
-            tally.add(frames, self.stacks.is_truncated(stack) && !is_whole, weight);
+            let is_cut =
+                self.stacks.is_truncated(stack) && !(in_kernel && self.stacks.has(stack, in_program));
+            tally.add(self.stacks.frames(stack), is_cut, weight);
         }
         (0..self.functions.len()).map(|function| tally.of_function(function)).collect()
     }

@@ -97,6 +97,11 @@ impl Stacks {
         &self.frames[begin as usize..self.ends[at] as usize]
     }
 
+    /// Whether a function is on it that `is` such a one.
+    pub(crate) fn has(&self, stack: Stack, is: impl Fn(Function) -> bool) -> bool {
+        self.frames(stack).iter().rev().any(|frame| is(frame.function))
+    }
+
     /// Whether its outermost function is not where it began.
     pub fn is_truncated(&self, stack: Stack) -> bool {
         self.truncated[stack.0 as usize]

@@ -20,7 +20,7 @@ From whole stacks that is counted. The paper had only who calls whom, and multip
 with how far it is off. A stack that was cut off before any of the named functions was seen cannot tell.
 
 Names are those of functions, or of the paper's operations, which know what they are called in each kernel: \"TCP receive\", \
-\"TCP send message\", \"TCP send pages\", which are the ones without --to.
+\"TCP send message\", \"TCP send pages\" and \"interrupt\", which are the ones without --to.
 
 Examples:
   slowpath profile attribute perf.data

@@ -8,7 +8,7 @@ use crate::transfers::align;
 use clap::{Args, ValueHint};
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_cost::compare::{Comparison, Part, Run, categories, functions};
+use slowpath_cost::compare::{Comparison, Part, categories, functions};
 use slowpath_cost::names::Known;
 use slowpath_cost::{Category, Image};
 use slowpath_views::quantity::share;
@@ -92,14 +92,8 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     }
     let [before, after] = [&args.before, &args.after].map(|file| Loaded::open(file, &args.names, console));
     let (before, after) = (before?, after?);
-    let run = |loaded: &'_ Loaded, at: usize| -> anyhow::Result<_> {
-        let (_, event) = loaded.whole_stacks()?;
-        Ok((event, args.work.get(at).copied()))
-    };
-    let ((event_before, work_before), (event_after, work_after)) = (run(&before, 0)?, run(&after, 1)?);
-    let first = Run { profile: before.whole_stacks()?.0, event: event_before, work: work_before };
-    let second = Run { profile: after.whole_stacks()?.0, event: event_after, work: work_after };
-    let (by_category, by_function) = (categories(first, second), functions(first, second));
+    let (first, second) = (before.run(args.work.first()), after.run(args.work.get(1)));
+    let (by_category, by_function) = (categories(&first, &second), functions(&first, &second));
     let document = Document {
         schema: "slowpath/profile-comparison/1",
         before: before.about(),

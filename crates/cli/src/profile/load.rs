@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::operations::{HIGH_LEVEL, OPERATIONS};
-use slowpath_cost::{Edges, Function, Functions, Image, Lost, Operation, Profile, Roots};
+use slowpath_cost::{Edges, Function, Functions, Image, Lost, Operation, Profile, Roots, Run};
 use slowpath_profile::{Contents, Input, Options};
 use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
@@ -106,6 +106,15 @@ impl Loaded {
     /// The same; without stacks, an error.
     pub fn whole_stacks(&self) -> anyhow::Result<(&Profile, u16)> {
         self.stacks().with_context(|| format!("{}: it has no stacks, only who calls whom", self.input.name))
+    }
+
+    /// What its functions cost themselves, to compare.
+    pub fn run(&self, work: Option<&f64>) -> Run<'_> {
+        let run = match &self.input.contents {
+            Contents::Stacks(profile) => Run::of(profile, self.event),
+            Contents::Calls(graph) => Run::of_samples(&graph.functions, &graph.self_samples),
+        };
+        Run { work: work.copied(), ..run }
     }
 
     /// All of the event's weight.
