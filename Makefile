@@ -19,7 +19,7 @@ help:
 	@echo 'For those who change it:'
 	@echo '  make test    every test and check; as root also those that need it (20 minutes)'
 	@echo '  make lint    formatting, clippy and the types of the page only'
-	@echo '  make bench   speed and memory beside tcptrace, tshark, ns-3 and bpftrace (as root; ONLY=captures, simulators or kernel)'
+	@echo '  make bench   speed and memory beside tcptrace, tshark, ns-3, bpftrace and perf (as root; ONLY=captures, simulators, kernel or profiles)'
 	@echo '  make docs    the handbook in out/handbook and the crates in $(target)/doc'
 	@echo '  make clean   remove what was built'
 	@echo
@@ -52,6 +52,10 @@ endif
 ifneq ($(filter kernel,$(or $(ONLY),kernel)),)
 	@tools/install-packages build ethtool ip bpftrace
 	cargo bench --locked --package slowpath-lab --bench path --bench probe
+endif
+ifneq ($(filter profiles,$(or $(ONLY),profiles)),)
+	@tools/install-packages build perf
+	cargo bench --locked --package slowpath-profile --bench read
 endif
 
 docs:

@@ -9,6 +9,7 @@ use crate::lab::Lab;
 use crate::live;
 use crate::papers::Papers;
 use crate::probe::Probe;
+use crate::profile::Profile;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::sweep::Sweep;
@@ -83,6 +84,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Measure a path: round trip, capacity, available bandwidth, where loss begins
     Probe(Probe),
+    /// Say where the CPU went, and for whom, by what a profiler saw
+    Profile(Profile),
     /// Run scripts in packetdrill's language, on the model or on this kernel
     Drill(Drill),
     /// Check, explain or begin a scenario file

@@ -20,6 +20,7 @@ mod on_kernel;
 mod papers;
 mod parallel;
 mod probe;
+mod profile;
 mod recording;
 mod run;
 mod scenario;
@@ -75,6 +76,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::CompareTunings(args) => tunings::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
         Command::Probe(args) => probe::run(&args, console),
+        Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Kernels(args) => kernels::run(&args),

@@ -39,6 +39,8 @@ const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
 const PROBE: &str = "slowpath-probe";
+const COST: &str = "slowpath-cost";
+const PROFILE: &str = "slowpath-profile";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -65,12 +67,15 @@ const CRATES: &[Allowed] = &[
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.
     allowed(PROBE, &[MODEL, PATH], &[LAB]),
+    // Profiles of CPU time know nothing of packets, nor of who read them.
+    allowed(COST, &[], &[]),
+    allowed(PROFILE, &[COST], &[]),
     // The lab is for `drill --live`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR, PROBE,
+            LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
         ],
         &[],
     ),
@@ -79,7 +84,7 @@ const CRATES: &[Allowed] = &[
 
 /// Crates that neither touch the system nor know the time: same input, same output.
 pub const PURE: &[&str] =
-    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS];
+    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[

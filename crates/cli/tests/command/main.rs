@@ -13,6 +13,7 @@ mod live;
 mod load;
 mod papers;
 mod probe;
+mod profile;
 mod programs;
 mod recorded;
 mod scenario;
@@ -300,6 +301,7 @@ fn every_example_of_the_help_runs() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     symlink(scenarios.canonicalize().expect("the shipped scenarios"), folder.path("scenarios"))
         .expect("a link");
+    profile::fixtures(&folder);
     let mut ran = 0;
     let mut far_end = None;
     for page in help::pages(&folder) {

@@ -1,0 +1,179 @@
+//! `slowpath profile compare`: two profiles beside each other.
+
+use super::Names;
+use super::load::{About, Loaded};
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::transfers::align;
+use clap::{Args, ValueHint};
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_cost::compare::{Comparison, Part, categories, functions};
+use slowpath_cost::names::Known;
+use slowpath_cost::{Category, Image};
+use slowpath_views::quantity::share;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Functions are matched by name, also where a newer kernel calls them otherwise. Beside each difference stands how likely chance alone \
+makes one as large somewhere among all that are compared, from the counts of samples (Fisher's exact test, Holm's correction): that the two runs \
+did the same work it cannot say. With --work, what each function cost for each unit of work stands there too.
+
+Examples:
+  slowpath profile compare before.perf.data after.perf.data
+  slowpath profile compare a.perf.data b.perf.data --work 120000,180000";
+
+/// Arguments of `profile compare`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Compare {
+    /// The profile to compare with
+    #[arg(value_name = "BEFORE", value_hint = ValueHint::FilePath)]
+    before: PathBuf,
+    /// The other profile
+    #[arg(value_name = "AFTER", value_hint = ValueHint::FilePath)]
+    after: PathBuf,
+    /// How much work was done in each, in the same unit: requests, bytes or packets
+    #[arg(long, value_name = "BEFORE,AFTER", value_delimiter = ',')]
+    work: Vec<f64>,
+    /// How many functions to list, the largest differences first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    #[command(flatten)]
+    names: Names,
+}
+
+/// Two profiles (schema slowpath/profile-comparison/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/profile-comparison/1")]
+pub struct Document<'a> {
+    /// `slowpath/profile-comparison/1`.
+    schema: &'static str,
+    /// The first profile.
+    before: About<'a>,
+    /// The second.
+    after: About<'a>,
+    /// Whether both count the same event: only then do costs for a unit of work mean the same.
+    is_same_event: bool,
+    /// By category; null is what is in none.
+    categories: Vec<Line>,
+    /// By function, the largest differences first.
+    functions: Vec<Line>,
+}
+
+/// A part of both profiles.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    /// The function or the category; null for what is in no category.
+    name: Option<String>,
+    /// Its part of all before, 0 to 1.
+    before: Option<f64>,
+    /// Its part of all after, 0 to 1.
+    after: Option<f64>,
+    /// Cost for a unit of work before; null where the work is not known.
+    each_before: Option<f64>,
+    /// Cost for a unit of work after.
+    each_after: Option<f64>,
+    /// How likely chance makes such a difference of shares of this part.
+    by_chance: Option<f64>,
+    /// How likely chance makes one as unlikely anywhere among all parts.
+    among_all: Option<f64>,
+}
+
+pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
+    if !matches!(args.work.len(), 0 | 2) {
+        anyhow::bail!(
+            "--work: give two numbers, such as 120000,180000: how much was done in BEFORE and in AFTER"
+        );
+    }
+    if let Some(work) = args.work.iter().find(|work| !(work.is_finite() && **work > 0.0)) {
+        anyhow::bail!("--work: {work} is no amount of work; give two numbers above 0");
+    }
+    let [before, after] = [&args.before, &args.after].map(|file| Loaded::open(file, &args.names, console));
+    let (before, after) = (before?, after?);
+    let (first, second) = (before.run(args.work.first()), after.run(args.work.get(1)));
+    let (by_category, by_function) = (categories(&first, &second), functions(&first, &second));
+    let document = Document {
+        schema: "slowpath/profile-comparison/1",
+        before: before.about(),
+        after: after.about(),
+        is_same_event: by_function.is_same_event,
+        categories: by_category.parts.iter().map(|part| line(part, category(part.of))).collect(),
+        functions: by_function
+            .parts
+            .iter()
+            .take(args.top)
+            .map(|part| line(part, Some(spelt(&part.of))))
+            .collect(),
+    };
+    let mut out = console::stdout();
+    if args.names.json {
+        serde_json::to_writer_pretty(&mut out, &document)?;
+        writeln!(out)?;
+    } else {
+        before.head(&mut out)?;
+        after.head(&mut out)?;
+        print(&document, &by_function, &mut out)?;
+    }
+    out.flush()?;
+    let whole = before.outcome() == Outcome::Whole && after.outcome() == Outcome::Whole;
+    Ok(if whole { Outcome::Whole } else { Outcome::Partial })
+}
+
+fn category(category: Option<Category>) -> Option<String> {
+    category.map(|category| category.to_string())
+}
+
+fn spelt(known: &Known) -> String {
+    match &known.image {
+        Image::Kernel(Some(part)) | Image::User(part) => format!("{} ({part})", known.name),
+        Image::Kernel(None) | Image::Unknown => known.name.clone(),
+    }
+}
+
+fn line<K>(part: &Part<K>, name: Option<String>) -> Line {
+    Line {
+        name,
+        before: part.share.before,
+        after: part.share.after,
+        each_before: part.each.before,
+        each_after: part.each.after,
+        by_chance: part.by_chance,
+        among_all: part.among_all,
+    }
+}
+
+fn print(document: &Document<'_>, compared: &Comparison<Known>, out: &mut impl Write) -> io::Result<()> {
+    table("category", &document.categories, out)?;
+    writeln!(out)?;
+    table("function", &document.functions, out)?;
+    if !document.is_same_event && compared.work.before.is_some() {
+        writeln!(out, "\nThe two count different events: costs for a unit of work cannot be compared.")?;
+    }
+    Ok(())
+}
+
+fn table(what: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
+    let has_work = lines.iter().any(|line| line.each_before.is_some() || line.each_after.is_some());
+    let mut head = [what, "before", "after", "by chance"].map(str::to_owned).to_vec();
+    if has_work {
+        head.extend(["for each before", "after"].map(str::to_owned));
+    }
+    let mut rows = vec![head];
+    let dash = || "-".to_owned();
+    for line in lines {
+        let name = line.name.clone().unwrap_or_else(|| "in no category".to_owned());
+        let mut row = vec![name];
+        row.extend([line.before, line.after].map(|part| part.map_or_else(dash, share)));
+        row.push(line.among_all.map_or_else(dash, share));
+        if has_work {
+            row.extend(
+                [line.each_before, line.each_after]
+                    .map(|each| each.map_or_else(dash, |each| format!("{each:.3}"))),
+            );
+        }
+        rows.push(row);
+    }
+    align(&rows, out)
+}

@@ -1,0 +1,111 @@
+//! To whom each function's cost belongs: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
+
+use crate::edges::Edges;
+use crate::estimate::Estimate;
+use crate::exact::{Count, Exact};
+use crate::functions::Function;
+use crate::profile::Profile;
+use crate::roots::{Root, Roots};
+
+/// To whom the cost of functions belongs.
+#[derive(Clone, Debug)]
+pub struct Attribution {
+    /// Among whom it is divided.
+    pub roots: Roots,
+    /// Functions that cost something, the greatest first; equals by their numbers.
+    pub functions: Vec<Attributed>,
+}
+
+/// To whom the cost of a function belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attributed {
+    /// The function.
+    pub function: Function,
+    /// What it cost.
+    pub weight: u64,
+    /// By its stacks; `None` where there are none.
+    pub exact: Option<Exact>,
+    /// By the call graph alone.
+    pub estimate: Estimate,
+}
+
+impl Attributed {
+    /// The part that belongs to a root, where that is the innermost: exact if there are stacks.
+    pub fn share(&self, root: Root) -> Option<f64> {
+        match &self.exact {
+            Some(exact) => exact.share(root),
+            None => self.estimate.share(root),
+        }
+    }
+
+    /// By how much the estimate has more of the function at this root than there is, as a part of its cost. `None` without stacks.
+    pub fn difference(&self, root: Root) -> Option<f64> {
+        Some(self.estimate.share(root)? - self.exact.as_ref()?.share(root)?)
+    }
+
+    /// As [`Attributed::difference`], of what the root stands above whatever other roots are between.
+    pub fn overlapping_difference(&self, root: Root) -> Option<f64> {
+        Some(self.estimate.overlapping_share(root)? - self.exact.as_ref()?.overlapping_share(root)?)
+    }
+
+    /// Which part of its cost the estimate gives to somebody to whom it does not belong: half of what differences there are
+    /// among the roots, elsewhere and what cannot be told. `None` without stacks.
+    pub fn misplaced(&self) -> Option<f64> {
+        let exact = self.exact.as_ref()?;
+        let part = |weight: u64| weight as f64 / exact.weight.max(1) as f64;
+        let roots = exact.innermost.iter().zip(&self.estimate.innermost);
+        let apart: f64 = roots.map(|(exact, estimate)| (part(*exact) - estimate).abs()).sum();
+        let elsewhere = (part(exact.elsewhere) - self.estimate.elsewhere).abs();
+        let cannot_tell = (part(exact.cannot_tell) - self.estimate.cannot_tell).abs();
+        Some((apart + elsewhere + cannot_tell) / 2.0)
+    }
+}
+
+impl Attribution {
+    /// Of an event of a profile with stacks.
+    pub fn of(profile: &Profile, event: u16, roots: Roots, count: Count) -> Self {
+        let exact = profile.attribute(event, &roots, count);
+        let mut functions: Vec<Attributed> = exact
+            .into_iter()
+            .zip(profile.edges(event).attribute(&roots))
+            .zip(profile.functions.iter())
+            .filter_map(|((exact, estimate), function)| {
+                let exact = exact?;
+                Some(Attributed { function, weight: exact.weight, exact: Some(exact), estimate })
+            })
+            .collect();
+        sort(&mut functions);
+        Self { roots, functions }
+    }
+
+    /// Of a call graph: the functions' own costs, by estimate.
+    pub fn of_edges(edges: &Edges, roots: Roots) -> Self {
+        let mut functions: Vec<Attributed> = edges
+            .attribute(&roots)
+            .into_iter()
+            .zip(0..)
+            .map(|(estimate, number)| (Function(number), estimate))
+            .map(|(function, estimate)| Attributed {
+                function,
+                weight: edges.own(function),
+                exact: None,
+                estimate,
+            })
+            .filter(|attributed| attributed.weight > 0)
+            .collect();
+        sort(&mut functions);
+        Self { roots, functions }
+    }
+
+    /// What belongs to a root of all that was divided, where it is the innermost; in the weights' unit.
+    pub fn cost(&self, root: Root) -> f64 {
+        self.functions
+            .iter()
+            .filter_map(|attributed| Some(attributed.share(root)? * attributed.weight as f64))
+            .sum()
+    }
+}
+
+fn sort(functions: &mut [Attributed]) {
+    functions.sort_unstable_by_key(|attributed| (std::cmp::Reverse(attributed.weight), attributed.function));
+}

@@ -1,0 +1,176 @@
+//! What kind of work a function is: the categories of lavoie's figure 1, and those that it leaves out.
+//!
+//! A kernel function is told by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
+//! decides. What a program or library does is the application's. A function that no pattern fits is in no category, and is shown
+//! as that: a share of "other" that nobody looked at would hide what is missing in the table.
+
+pub mod table;
+
+use crate::functions::{Function, Functions, Image};
+use crate::names::plain;
+use crate::profile::Profile;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// TCP, whichever IP is below it.
+    Tcp,
+    /// IP, routes, neighbours, netfilter.
+    Ip,
+    /// Socket buffers: their heads and fragments, their accounting to sockets.
+    SocketBuffers,
+    /// Pages, slabs, page tables, page faults.
+    Memory,
+    /// Spinlocks, mutexes, the lock of a socket.
+    Locks,
+    /// A card's driver, and what passes packets to and from it: queue disciplines, NAPI, GRO.
+    Driver,
+    /// Interrupts and softirqs, as far as it is not the work that they do.
+    Interrupts,
+    /// Who runs next, who is woken, and being idle.
+    Scheduler,
+    /// Copies between programs and the kernel, within the kernel, and checksums over data.
+    Copies,
+    /// The way into the kernel and out of it, sockets and files as system calls know them, waiting for them.
+    SystemCalls,
+    /// Programs and libraries.
+    Application,
+    /// Timekeeping, RCU, security modules, file systems, profiling itself.
+    OtherKernel,
+}
+
+impl Category {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 12] = [
+        Self::Tcp,
+        Self::Ip,
+        Self::SocketBuffers,
+        Self::Memory,
+        Self::Locks,
+        Self::Driver,
+        Self::Interrupts,
+        Self::Scheduler,
+        Self::Copies,
+        Self::SystemCalls,
+        Self::Application,
+        Self::OtherKernel,
+    ];
+
+    /// Of a kernel function, by its name.
+    pub fn of_kernel(name: &str) -> Option<Self> {
+        let name = plain(name);
+        PATTERNS.names.get(name).copied().or_else(|| {
+            let beginnings = (1..=name.len()).rev().filter_map(|end| name.get(..end));
+            beginnings.into_iter().find_map(|begin| PATTERNS.beginnings.get(begin)).copied()
+        })
+    }
+
+    /// Of a function of a profile. A module that drives a card decides for all of its functions.
+    pub fn of(functions: &Functions, function: Function) -> Option<Self> {
+        let drives = |module: &str| table::DRIVERS.split_whitespace().any(|driver| driver == module);
+        match functions.image(function) {
+            Image::User(_) => Some(Self::Application),
+            // Files of modules may have a dash where the kernel has an underscore.
+            Image::Kernel(Some(module)) if drives(&module.replace('-', "_")) => Some(Self::Driver),
+            Image::Kernel(_) | Image::Unknown => Self::of_kernel(functions.name(function)),
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tcp => "TCP",
+            Self::Ip => "IP",
+            Self::SocketBuffers => "socket buffers",
+            Self::Memory => "memory",
+            Self::Locks => "locks",
+            Self::Driver => "driver",
+            Self::Interrupts => "interrupts",
+            Self::Scheduler => "scheduler",
+            Self::Copies => "copies",
+            Self::SystemCalls => "system calls",
+            Self::Application => "application",
+            Self::OtherKernel => "other kernel",
+        })
+    }
+}
+
+/// The table, to look names up in.
+struct Patterns {
+    names: HashMap<&'static str, Category>,
+    beginnings: HashMap<&'static str, Category>,
+}
+
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
+    let mut patterns = Patterns { names: HashMap::new(), beginnings: HashMap::new() };
+    for (category, text) in table::PATTERNS {
+        for pattern in text.split_whitespace() {
+            match pattern.strip_suffix('*') {
+                Some(begin) => patterns.beginnings.insert(begin, *category),
+                None => patterns.names.insert(pattern, *category),
+            };
+        }
+    }
+    patterns
+});
+
+/// What each category cost in an event.
+#[derive(Clone, Debug, Default)]
+pub struct Categories {
+    /// Own costs by category, in the order of [`Category::ALL`].
+    pub costs: Vec<CategoryCost>,
+    /// Functions in no category, the greatest first; equals by their numbers.
+    pub unknown: Vec<(Function, u64)>,
+    /// What those cost together.
+    pub unknown_weight: u64,
+    /// What all cost: the categories and what is in none.
+    pub total: u64,
+}
+
+/// What a category cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CategoryCost {
+    /// Which.
+    pub category: Category,
+    /// Its functions' own costs.
+    pub weight: u64,
+}
+
+impl Profile {
+    /// What each category cost in an event.
+    pub fn categories(&self, event: u16) -> Categories {
+        let own: Vec<u64> = self.own(event).iter().map(|cost| cost.weight).collect();
+        Categories::of(&self.functions, &own)
+    }
+}
+
+impl Categories {
+    /// Of functions and their own costs, by the functions' numbers.
+    pub fn of(functions: &Functions, own: &[u64]) -> Self {
+        let costs = Category::ALL.map(|category| CategoryCost { category, weight: 0 });
+        let mut found = Self { costs: costs.to_vec(), ..Self::default() };
+        for (function, &weight) in functions.iter().zip(own).filter(|(_, weight)| **weight > 0) {
+            found.total = found.total.saturating_add(weight);
+            let category = Category::of(functions, function);
+            match found.costs.iter_mut().find(|cost| Some(cost.category) == category) {
+                Some(cost) => cost.weight = cost.weight.saturating_add(weight),
+                None => {
+                    found.unknown.push((function, weight));
+                    found.unknown_weight = found.unknown_weight.saturating_add(weight);
+                }
+            }
+        }
+        found.unknown.sort_unstable_by_key(|&(function, weight)| (std::cmp::Reverse(weight), function));
+        found
+    }
+
+    /// A category's part of all. `None` where nothing cost anything.
+    pub fn share(&self, category: Category) -> Option<f64> {
+        let cost = self.costs.iter().find(|cost| cost.category == category)?;
+        (self.total > 0).then(|| cost.weight as f64 / self.total as f64)
+    }
+}

@@ -1,0 +1,217 @@
+//! To whom a function's cost belongs, from whole stacks: by counting.
+//!
+//! A sample of a function belongs to a root that stands above it on the stack, or is it. Where several do, it belongs to the
+//! innermost, which it was called for last; so each sample belongs to one root at most and parts add up. How many samples each
+//! root stands above at all is counted too, and these parts overlap: TCP receive has what its sending of an ACK costs.
+//!
+//! An interrupt stands on whatever it interrupted, which did not call for it. Where its entry is a root, what it does is its own; it
+//! still lies below what was interrupted. A profiler that begins a stack anew at an interrupt leaves no such doubt.
+//!
+//! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
+//! it belongs cannot be told; but for one that was cut in a program, as many are that were compiled without frame pointers: above
+//! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
+
+use crate::profile::{Frame, Profile};
+use crate::roots::{Root, Roots};
+
+/// Which samples are a function's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Count {
+    /// Those in which it ran itself.
+    Own,
+    /// Those in which it or what it called ran. Of a function that is on a stack several times its innermost place counts: a sample
+    /// is counted once, and every root above any of its places is above that.
+    WithCallees,
+}
+
+/// To whom the cost of a function belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exact {
+    /// All of it: `innermost`, `elsewhere` and `cannot_tell` together.
+    pub weight: u64,
+    /// To each root, where that is the innermost.
+    pub innermost: Vec<u64>,
+    /// What each root stands above, whatever other roots are between.
+    pub overlapping: Vec<Overlap>,
+    /// No root stands above it.
+    pub elsewhere: u64,
+    /// Its stacks were cut off before any root was seen.
+    pub cannot_tell: u64,
+}
+
+/// What a root stands above, whatever other roots are between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overlap {
+    /// So much surely.
+    pub weight: u64,
+    /// The stacks of so much more were cut off before it was seen.
+    pub cannot_tell: u64,
+}
+
+impl Exact {
+    /// The part that belongs to a root, where that is the innermost. `None` of a function without cost.
+    pub fn share(&self, root: Root) -> Option<f64> {
+        self.part(*self.innermost.get(usize::from(root.0))?)
+    }
+
+    /// The part that a root stands above. `None` of a function without cost.
+    pub fn overlapping_share(&self, root: Root) -> Option<f64> {
+        self.part(self.overlapping.get(usize::from(root.0))?.weight)
+    }
+
+    fn part(&self, weight: u64) -> Option<f64> {
+        (self.weight > 0).then(|| weight as f64 / self.weight as f64)
+    }
+}
+
+impl Profile {
+    /// To whom the cost of each function in an event belongs, by the functions' numbers. Functions without cost have none.
+    pub fn attribute(&self, event: u16, roots: &Roots, count: Count) -> Vec<Option<Exact>> {
+        let mut tally = Tally::new(self.functions.len(), roots, count);
+        let in_program = |function| self.functions.is_in_program(function);
+        let in_kernel =
+            !self.functions.iter().any(|function| roots.of(function).is_some() && in_program(function));
+        for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
+            let is_cut =
+                self.stacks.is_truncated(stack) && !(in_kernel && self.stacks.has(stack, in_program));
+            tally.add(self.stacks.frames(stack), is_cut, weight);
+        }
+        (0..self.functions.len()).map(|function| tally.of_function(function)).collect()
+    }
+}
+
+/// Sums by function, and by function and root, one row behind the other; and what is known of the stack at hand.
+struct Tally<'a> {
+    roots: &'a Roots,
+    count: Count,
+    weight: Vec<u64>,
+    elsewhere: Vec<u64>,
+    cannot_tell: Vec<u64>,
+    innermost: Vec<u64>,
+    above: Vec<u64>,
+    cut: Vec<u64>,
+    above_cut: Vec<u64>,
+    stack: u32,
+    seen: Vec<u32>,
+    seen_root: Vec<u32>,
+    /// The stack's frames that are of a root, the innermost first.
+    named: Vec<(usize, Root)>,
+    /// Its roots, each where it is outermost, the outermost first.
+    outermost: Vec<(usize, Root)>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(functions: usize, roots: &'a Roots, count: Count) -> Self {
+        let zeros = || vec![0; functions];
+        let table = || vec![0; functions * roots.len()];
+        Self {
+            roots,
+            count,
+            weight: zeros(),
+            elsewhere: zeros(),
+            cannot_tell: zeros(),
+            innermost: table(),
+            above: table(),
+            cut: zeros(),
+            above_cut: table(),
+            stack: 0,
+            seen: vec![0; functions],
+            seen_root: vec![0; roots.len()],
+            named: Vec::new(),
+            outermost: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, frames: &[Frame], is_truncated: bool, weight: u64) {
+        self.stack += 1;
+        self.find_roots(frames);
+        let counted = match self.count {
+            Count::Own => &frames[..frames.len().min(1)],
+            Count::WithCallees => frames,
+        };
+        let (mut innermost, mut above) = (0, self.outermost.len());
+        for (at, frame) in counted.iter().enumerate() {
+            while self.named.get(innermost).is_some_and(|(named, _)| *named < at) {
+                innermost += 1;
+            }
+            while above > 0 && self.outermost[above - 1].0 < at {
+                above -= 1;
+            }
+            let function = frame.function.0 as usize;
+            if self.seen[function] != self.stack {
+                self.seen[function] = self.stack;
+                let root = self.named.get(innermost).map(|(_, root)| *root);
+                self.count_one(function, root, above, is_truncated, weight);
+            }
+        }
+    }
+
+    fn find_roots(&mut self, frames: &[Frame]) {
+        self.named.clear();
+        self.outermost.clear();
+        for (at, frame) in frames.iter().enumerate() {
+            if let Some(root) = self.roots.of(frame.function) {
+                self.named.push((at, root));
+            }
+        }
+        for &(at, root) in self.named.iter().rev() {
+            let seen = &mut self.seen_root[usize::from(root.0)];
+            if *seen != self.stack {
+                *seen = self.stack;
+                self.outermost.push((at, root));
+            }
+        }
+    }
+
+    /// A function that has the first `above` of the stack's outermost roots above it, `root` the next.
+    fn count_one(
+        &mut self,
+        function: usize,
+        root: Option<Root>,
+        above: usize,
+        is_truncated: bool,
+        weight: u64,
+    ) {
+        let row = function * self.roots.len();
+        add(&mut self.weight[function], weight);
+        match root {
+            Some(root) => add(&mut self.innermost[row + usize::from(root.0)], weight),
+            None if is_truncated => add(&mut self.cannot_tell[function], weight),
+            None => add(&mut self.elsewhere[function], weight),
+        }
+        if is_truncated {
+            add(&mut self.cut[function], weight);
+        }
+        for &(_, root) in &self.outermost[..above] {
+            let cell = row + usize::from(root.0);
+            add(&mut self.above[cell], weight);
+            if is_truncated {
+                add(&mut self.above_cut[cell], weight);
+            }
+        }
+    }
+
+    fn of_function(&self, function: usize) -> Option<Exact> {
+        if self.weight[function] == 0 {
+            return None;
+        }
+        let row = function * self.roots.len()..(function + 1) * self.roots.len();
+        let overlapping = self.above[row.clone()].iter().zip(&self.above_cut[row.clone()]);
+        Some(Exact {
+            weight: self.weight[function],
+            innermost: self.innermost[row].to_vec(),
+            overlapping: overlapping
+                .map(|(weight, cut)| Overlap {
+                    weight: *weight,
+                    cannot_tell: self.cut[function].saturating_sub(*cut),
+                })
+                .collect(),
+            elsewhere: self.elsewhere[function],
+            cannot_tell: self.cannot_tell[function],
+        })
+    }
+}
+
+fn add(sum: &mut u64, weight: u64) {
+    *sum = sum.saturating_add(weight);
+}

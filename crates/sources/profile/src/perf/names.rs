@@ -1,0 +1,243 @@
+//! From addresses to functions: the kernel's by its symbols, a program's by the file that was mapped there.
+
+use super::header::About;
+use super::spaces::{File, Space, Spaces};
+use crate::Options;
+use crate::images::{image, module};
+use crate::notes::{Notes, Oddity};
+use crate::symbols::demangle::demangled;
+use crate::symbols::elf::Elf;
+use crate::symbols::kernel::{Kernel, Profiled};
+use slowpath_cost::{Function, Functions, Image};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Files whose symbols are held at once.
+const MOST_FILES: usize = 4096;
+
+/// What perf calls the kernel itself where it names its mapping.
+const KERNEL: &str = "[kernel.kallsyms]";
+
+/// Something of the kernel's that has an address of its own: a module, or a program of BPF.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelPart {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// A module's name; of what has a symbol of its own (`PERF_RECORD_KSYMBOL`), that.
+    pub(crate) name: String,
+    pub(crate) is_symbol: bool,
+}
+
+/// What the records say of the kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KernelMap {
+    pub(crate) reference: Option<(String, u64)>,
+    pub(crate) parts: Vec<KernelPart>,
+}
+
+/// Parts of the kernel that are kept; a host with many programs of BPF has some thousands.
+const MOST_PARTS: usize = 256 * 1024;
+
+impl KernelMap {
+    /// `PERF_RECORD_MMAP` of the kernel: of itself, with the symbol that perf reckons from behind its name
+    /// (`perf_event__synthesize_kernel_mmap`), or of a module, by its file or in brackets.
+    pub(crate) fn mapped(&mut self, file: &str, [start, end, offset]: [u64; 3]) {
+        if let Some(reference) = file.strip_prefix(KERNEL) {
+            self.reference.get_or_insert_with(|| (reference.to_owned(), offset));
+        } else {
+            self.part(KernelPart { start, end, name: module(file), is_symbol: false });
+        }
+    }
+
+    pub(crate) fn part(&mut self, part: KernelPart) {
+        if self.parts.len() < MOST_PARTS {
+            self.parts.push(part);
+        }
+    }
+
+    /// So that parts can be found by their addresses.
+    fn order(&mut self) {
+        self.parts.sort_by_key(|part| part.start);
+    }
+
+    fn find(&self, address: u64) -> Option<&KernelPart> {
+        let after = self.parts.partition_point(|part| part.start <= address);
+        self.parts[..after].last().filter(|part| address < part.end)
+    }
+}
+
+/// A program or library that functions are in.
+enum Loaded {
+    Elf(Box<Elf>),
+    Missing(Oddity),
+}
+
+/// A function's name, or the address that is shown instead.
+type Named = Result<String, u64>;
+
+/// Finds functions.
+pub(crate) struct Names<'a> {
+    options: &'a Options,
+    about: &'a About,
+    spaces: &'a Spaces,
+    kernel_map: KernelMap,
+    /// Read when the first address of it comes.
+    kernel: Option<Kernel>,
+    files: HashMap<File, Loaded>,
+    known: HashMap<(Option<Space>, u64), Function>,
+    /// Samples on whose stack something has no name, by why; of the file, where it is one's fault.
+    unnamed: HashMap<Option<File>, (u64, usize)>,
+    /// The stack at hand, and how many samples it stands for.
+    stack: (usize, u64),
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(
+        options: &'a Options,
+        about: &'a About,
+        spaces: &'a Spaces,
+        mut map: KernelMap,
+    ) -> Self {
+        map.order();
+        Self {
+            options,
+            about,
+            spaces,
+            kernel_map: map,
+            kernel: None,
+            files: HashMap::new(),
+            known: HashMap::new(),
+            unnamed: HashMap::new(),
+            stack: (0, 0),
+        }
+    }
+
+    /// What is asked next is on another stack, of so many samples.
+    pub(crate) fn next_stack(&mut self, samples: u64) {
+        self.stack = (self.stack.0 + 1, samples);
+    }
+
+    /// The function at an address, or so many bytes in front of it, of the kernel, or of a program where a space is given.
+    pub(crate) fn at(
+        &mut self,
+        space: Option<Space>,
+        address: u64,
+        back: u64,
+        functions: &mut Functions,
+    ) -> Function {
+        let key = (space, address - back);
+        if let Some(function) = self.known.get(&key) {
+            return *function;
+        }
+        let (name, image) = match space {
+            None => self.kernel(key.1),
+            Some(space) => self.program(space, key.1),
+        };
+        // An address without a name is asked again, so that the samples are counted that miss it.
+        match name {
+            Ok(name) => *self.known.entry(key).or_insert_with(|| functions.of(&name, &image)),
+            Err(address) => functions.of(&format!("[{:#x}]", address.wrapping_add(back)), &image),
+        }
+    }
+
+    fn kernel(&mut self, address: u64) -> (Named, Image) {
+        let (options, about, map) = (self.options, self.about, &self.kernel_map);
+        let kernel = self.kernel.get_or_insert_with(|| {
+            let build_id = about.build_ids.get(KERNEL).cloned();
+            Kernel::of(&Profiled { build_id, reference: map.reference.clone() }, options)
+        });
+        if let Some((name, module)) = kernel.find(address) {
+            return (Ok(demangled(name)), Image::Kernel(module.map(str::to_owned)));
+        }
+        match map.find(address).cloned() {
+            Some(part) if part.is_symbol => (Ok(part.name), Image::Kernel(Some("bpf".to_owned()))),
+            part => {
+                self.count_unnamed(None);
+                (Err(address), Image::Kernel(part.map(|part| part.name)))
+            }
+        }
+    }
+
+    fn program(&mut self, space: Space, address: u64) -> (Named, Image) {
+        let Some(map) = self.spaces.find(space, address) else { return (Err(address), Image::Unknown) };
+        let path = &self.spaces.files()[map.file.0 as usize];
+        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+        let image = image(path);
+        if !path.starts_with('/') || path.starts_with("//") {
+            // `[vdso]`, `//anon`: in no file.
+            return (Err(address), image);
+        }
+        // Where in the file: that is the same in every process.
+        let offset = (address - map.start).wrapping_add(map.offset);
+        let name = match self.load(map.file, path) {
+            Loaded::Elf(elf) => named(elf, offset).ok_or(offset),
+            Loaded::Missing(_) => Err(offset),
+        };
+        if name.is_err() {
+            self.count_unnamed(Some(map.file));
+        }
+        (name, image)
+    }
+
+    fn load(&mut self, file: File, path: &str) -> &Loaded {
+        let has_room = self.files.len() < MOST_FILES;
+        let (root, about) = (&self.options.root, self.about);
+        self.files.entry(file).or_insert_with(|| {
+            if has_room {
+                load(root.as_deref(), path, about.build_ids.get(path))
+            } else {
+                Loaded::Missing(Oddity::TooMany)
+            }
+        })
+    }
+
+    fn count_unnamed(&mut self, file: Option<File>) {
+        let (stack, samples) = self.stack;
+        let count = self.unnamed.entry(file).or_insert((0, 0));
+        // Once a stack.
+        if count.1 != stack {
+            *count = (count.0.saturating_add(samples), stack);
+        }
+    }
+
+    /// Says what had no names, and why.
+    pub(crate) fn finish(self, notes: &mut Notes) {
+        let mut unnamed: Vec<_> = self.unnamed.iter().collect();
+        unnamed.sort();
+        for (file, (samples, _)) in unnamed {
+            let Some(file) = file else {
+                let missing = self.kernel.as_ref().and_then(|kernel| kernel.missing.clone());
+                // An address here and there lies between symbols.
+                if let Some((oddity, subject)) = missing {
+                    notes.of(oddity, &subject, *samples);
+                }
+                continue;
+            };
+            let oddity = match self.files.get(file) {
+                Some(Loaded::Missing(oddity)) => *oddity,
+                Some(Loaded::Elf(elf)) if elf.table.is_empty() => Oddity::Stripped,
+                _ => continue,
+            };
+            notes.of(oddity, &self.spaces.files()[file.0 as usize], *samples);
+        }
+    }
+}
+
+fn load(root: Option<&Path>, path: &str, build_id: Option<&Vec<u8>>) -> Loaded {
+    let root = root.map_or_else(|| PathBuf::from("/"), Path::to_path_buf);
+    let Ok(mut elf) = Elf::read(&root.join(path.trim_start_matches('/'))) else {
+        return Loaded::Missing(Oddity::NoImage);
+    };
+    // perf pads what is shorter than 20 bytes with zeros.
+    let differs = |(ran, here): (&Vec<u8>, &Vec<u8>)| !ran.starts_with(here) && !here.starts_with(ran);
+    if build_id.zip(elf.build_id.as_ref()).is_some_and(differs) {
+        return Loaded::Missing(Oddity::OtherImage);
+    }
+    elf.complete(&root);
+    Loaded::Elf(Box::new(elf))
+}
+
+fn named(elf: &Elf, offset: u64) -> Option<String> {
+    let (name, _) = elf.table.find(elf.address_of(offset)?)?;
+    Some(demangled(name))
+}

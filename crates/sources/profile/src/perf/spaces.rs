@@ -1,0 +1,306 @@
+//! Which process had which file where in its memory, and what each thread was called, at each instant.
+//!
+//! A perf.data has the records of one CPU behind those of another, so that a sample may stand before the mapping that it
+//! is in. All mappings, names and forks are therefore read first, put in order of their times, and asked for the
+//! instant of a sample later.
+
+use std::collections::HashMap;
+
+/// Mappings, names and forks that are kept: more than 100 bytes each with all that is made of them.
+const MOST_CHANGES: usize = 4 * 1024 * 1024;
+
+/// A child has its parent's mappings, its child has those, and so on. How many of them are looked through.
+const DEEPEST: u16 = 64;
+
+/// Mappings of one space. Only those of code are told, of which the largest programs have some hundreds.
+const MOST_MAPS: usize = 16 * 1024;
+
+/// A file, by its place in [`Spaces::files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct File(pub(crate) u32);
+
+/// What the addresses of a process mean for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Space(pub(crate) u32);
+
+/// A part of a file in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Map {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where in the file `start` is.
+    pub(crate) offset: u64,
+    pub(crate) file: File,
+}
+
+/// Something that changes what addresses or threads are.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Mapped { process: u32, map: Map },
+    Named { process: u32, thread: u32, name: u32, executes: bool },
+    Forked { process: u32, parent: u32, thread: u32, parent_thread: u32 },
+}
+
+/// A space's own mappings, and whose it began with.
+#[derive(Clone, Debug, Default)]
+struct Mapped {
+    own: Vec<Map>,
+    /// Another space, and how many of its mappings there were.
+    parent: Option<(Space, u32)>,
+    depth: u16,
+}
+
+/// Names that are kept once.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    all: Vec<String>,
+    by_name: HashMap<String, u32>,
+}
+
+impl Names {
+    fn of(&mut self, name: String) -> u32 {
+        let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        *self.by_name.entry(name).or_insert_with_key(|name| {
+            self.all.push(name.clone());
+            next
+        })
+    }
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spaces {
+    /// Until [`Self::order`], what was told, with its time.
+    told: Vec<(u64, Change)>,
+    spaces: Vec<Mapped>,
+    processes: HashMap<u32, Vec<(u64, Space)>>,
+    threads: HashMap<u32, Vec<(u64, u32)>>,
+    files: Names,
+    names: Names,
+    /// Mappings that there was no room for.
+    pub(crate) dropped: u64,
+}
+
+impl Spaces {
+    fn tell(&mut self, time: u64, change: Change) -> bool {
+        let has_room = self.told.len() < MOST_CHANGES;
+        if has_room {
+            self.told.push((time, change));
+        }
+        has_room
+    }
+
+    /// A file was mapped. Says whether there was room to know it, as the next two do.
+    pub(crate) fn map(
+        &mut self,
+        time: u64,
+        process: u32,
+        file: String,
+        [start, end, offset]: [u64; 3],
+    ) -> bool {
+        let file = File(self.files.of(file));
+        self.tell(time, Change::Mapped { process, map: Map { start, end, offset, file } })
+    }
+
+    /// A thread was given a name, by executing a program or else.
+    pub(crate) fn name(
+        &mut self,
+        time: u64,
+        process: u32,
+        thread: u32,
+        name: String,
+        executes: bool,
+    ) -> bool {
+        let name = self.names.of(name);
+        self.tell(time, Change::Named { process, thread, name, executes })
+    }
+
+    /// A thread began; of another process than its parent, with its own memory.
+    pub(crate) fn fork(
+        &mut self,
+        time: u64,
+        [process, thread]: [u32; 2],
+        [parent, parent_thread]: [u32; 2],
+    ) -> bool {
+        self.tell(time, Change::Forked { process, parent, thread, parent_thread })
+    }
+
+    /// All has been told.
+    pub(crate) fn order(&mut self) {
+        let mut told = std::mem::take(&mut self.told);
+        // What perf found when it began is told without a time, which is 0, in an order that counts.
+        told.sort_by_key(|(time, _)| *time);
+        self.spaces.push(Mapped::default());
+        for (time, change) in told {
+            match change {
+                Change::Mapped { process, map } => self.mapped(time, process, map),
+                Change::Named { process, thread, name, executes } => {
+                    self.threads.entry(thread).or_default().push((time, name));
+                    if executes {
+                        // Until the old program is gone, the kernel is still in its call, whose stack is the old one's.
+                        let space = self.inherit(self.latest(process));
+                        self.processes.entry(process).or_default().push((time, space));
+                    }
+                }
+                Change::Forked { process, parent, thread, parent_thread } => {
+                    if let Some(&(_, name)) = self.threads.get(&parent_thread).and_then(|names| names.last())
+                    {
+                        self.threads.entry(thread).or_default().push((time, name));
+                    }
+                    if process != parent {
+                        let space = self.inherit(self.latest(parent));
+                        self.processes.entry(process).or_default().push((time, space));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, mapped: Mapped) -> Space {
+        let space = Space(u32::try_from(self.spaces.len()).unwrap_or(u32::MAX));
+        self.spaces.push(mapped);
+        space
+    }
+
+    /// A space that begins as another is now.
+    fn inherit(&mut self, parent: Space) -> Space {
+        let Mapped { own, depth, parent: grandparent } = &self.spaces[parent.0 as usize];
+        let length = u32::try_from(own.len()).unwrap_or(u32::MAX);
+        let mapped = match (length, grandparent) {
+            // Nothing of its own: whose it began with is whose the child begins with.
+            (0, grandparent) => Mapped { own: Vec::new(), parent: *grandparent, depth: *depth },
+            _ if *depth < DEEPEST => {
+                Mapped { own: Vec::new(), parent: Some((parent, length)), depth: depth + 1 }
+            }
+            _ => Mapped::default(),
+        };
+        self.add(mapped)
+    }
+
+    fn latest(&self, process: u32) -> Space {
+        self.processes.get(&process).and_then(|spaces| spaces.last()).map_or(Space(0), |(_, space)| *space)
+    }
+
+    fn mapped(&mut self, time: u64, process: u32, map: Map) {
+        let mut space = self.latest(process);
+        // Two files at one place, one after the other: what was sampled before is in the first.
+        let replaces = self.overlaps(space, &map) && self.spaces[space.0 as usize].depth < DEEPEST;
+        if space == Space(0) || replaces {
+            space = self.inherit(space);
+            self.processes.entry(process).or_default().push((time, space));
+        }
+        let own = &mut self.spaces[space.0 as usize].own;
+        if own.len() < MOST_MAPS {
+            own.push(map);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    fn overlaps(&self, space: Space, new: &Map) -> bool {
+        let last = [new.start, new.end.saturating_sub(1)];
+        last.into_iter().filter_map(|address| self.find(space, address)).any(|old| old.file != new.file)
+    }
+
+    /// The mapping of an address.
+    pub(crate) fn find(&self, space: Space, address: u64) -> Option<Map> {
+        let mut next = Some((space, u32::MAX));
+        while let Some((space, most)) = next {
+            let Mapped { own, parent, .. } = self.spaces.get(space.0 as usize)?;
+            let own = &own[..own.len().min(most as usize)];
+            let is_in = |map: &&Map| (map.start..map.end).contains(&address);
+            // What was mapped last lies on top.
+            if let Some(map) = own.iter().rev().find(is_in) {
+                return Some(*map);
+            }
+            next = *parent;
+        }
+        None
+    }
+
+    /// What the addresses of a process meant at that time.
+    pub(crate) fn space_at(&self, process: u32, time: u64) -> Space {
+        self.processes.get(&process).and_then(|spaces| at(spaces, time)).unwrap_or(Space(0))
+    }
+
+    /// What a thread was called at that time, by the place of the name in [`Self::names`].
+    pub(crate) fn name_at(&self, thread: u32, time: u64) -> Option<u32> {
+        self.threads.get(&thread).and_then(|names| at(names, time))
+    }
+
+    /// Names of threads.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names.all
+    }
+
+    /// Names of files.
+    pub(crate) fn files(&self) -> &[String] {
+        &self.files.all
+    }
+}
+
+/// What holds at that time: the last that began no later, or, of what was sampled before anything was told, the first.
+fn at<T: Copy>(changes: &[(u64, T)], time: u64) -> Option<T> {
+    let after = changes.partition_point(|(since, _)| *since <= time);
+    changes.get(after.saturating_sub(1)).map(|(_, value)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_at(spaces: &Spaces, process: u32, time: u64, address: u64) -> Option<&str> {
+        let map = spaces.find(spaces.space_at(process, time), address)?;
+        Some(&spaces.files()[map.file.0 as usize])
+    }
+
+    #[test]
+    fn what_was_told_late_holds_for_what_was_sampled_early() {
+        let mut spaces = Spaces::default();
+        spaces.map(20, 7, "later".to_owned(), [100, 200, 0]);
+        spaces.map(10, 7, "first".to_owned(), [100, 200, 0]);
+        spaces.order();
+        assert_eq!(file_at(&spaces, 7, 15, 150), Some("first"));
+        assert_eq!(file_at(&spaces, 7, 20, 150), Some("later"));
+        assert_eq!(file_at(&spaces, 7, 20, 200), None);
+        assert_eq!(file_at(&spaces, 8, 20, 150), None);
+    }
+
+    #[test]
+    fn a_child_has_what_its_parent_had_and_a_new_program_lies_on_top() {
+        let mut spaces = Spaces::default();
+        spaces.name(0, 1, 1, "shell".to_owned(), true);
+        spaces.map(1, 1, "sh".to_owned(), [100, 200, 0]);
+        spaces.fork(2, [2, 2], [1, 1]);
+        spaces.map(3, 1, "library".to_owned(), [200, 300, 0]);
+        spaces.name(4, 2, 2, "copy".to_owned(), true);
+        spaces.map(5, 2, "cp".to_owned(), [100, 200, 0]);
+        spaces.order();
+        assert_eq!(file_at(&spaces, 2, 3, 150), Some("sh"));
+        assert_eq!(file_at(&spaces, 2, 3, 250), None, "mapped by the parent after the fork");
+        assert_eq!(file_at(&spaces, 2, 5, 150), Some("cp"));
+        assert_eq!(file_at(&spaces, 1, 5, 250), Some("library"));
+        let name =
+            |thread, time| spaces.name_at(thread, time).map(|name| spaces.names()[name as usize].as_str());
+        assert_eq!((name(2, 3), name(2, 4), name(1, 9)), (Some("shell"), Some("copy"), Some("shell")));
+    }
+
+    #[test]
+    fn forks_of_forks_end_somewhere() {
+        let mut spaces = Spaces::default();
+        spaces.map(0, 1, "sh".to_owned(), [100, 200, 0]);
+        for n in 1..1000 {
+            spaces.fork(u64::from(n), [n + 1, n + 1], [n, n]);
+            spaces.map(
+                u64::from(n),
+                n + 1,
+                format!("file {n}"),
+                [u64::from(n) * 1000, u64::from(n) * 1000 + 9, 0],
+            );
+        }
+        spaces.order();
+        assert_eq!(file_at(&spaces, 11, 5000, 150), Some("sh"));
+        assert_eq!(file_at(&spaces, 1000, 5000, 999_003), Some("file 999"));
+        assert!(spaces.spaces.iter().all(|space| space.depth <= DEEPEST));
+    }
+}

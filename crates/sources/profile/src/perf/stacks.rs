@@ -1,0 +1,102 @@
+//! From stacks of addresses to stacks of functions.
+
+use super::chains::{Chain, Chains};
+use super::context;
+use super::header::About;
+use super::names::{KernelMap, Names};
+use super::spaces::{Space, Spaces};
+use crate::Options;
+use crate::gather::Gather;
+use crate::images::is_whole;
+use crate::notes::Notes;
+use slowpath_cost::{Frame, Image};
+
+/// What the address at hand is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Kernel,
+    Program,
+    /// A guest, a hypervisor: nothing that could be named.
+    Other,
+}
+
+/// Gives all their functions.
+pub(crate) fn name(
+    about: &About,
+    spaces: &Spaces,
+    kernel: KernelMap,
+    chains: &Chains,
+    options: &Options,
+    gather: &mut Gather,
+    notes: &mut Notes,
+) {
+    let mut names = Names::new(options, about, spaces, kernel);
+    let mut frames = Vec::new();
+    for (chain, addresses) in chains.iter() {
+        names.next_stack(chain.samples);
+        let reaches = functions(chain.key.space, addresses, &mut names, gather, &mut frames);
+        let attr = &about.events[usize::from(chain.key.event)].attr;
+        let is_full =
+            addresses.iter().filter(|address| **address < context::MAX).count() >= attr.max_stack.into();
+        let is_truncated = !chain.key.has_stack || is_full || !reaches || attr.dumps_stacks;
+        // What was recorded only for its mappings (`dummy`) has no sample, and is none of the profile's events.
+        let event = gather.event(&about.events[usize::from(chain.key.event)].name, attr.unit());
+        count(chain, event, &frames, is_truncated, spaces, gather);
+    }
+    names.finish(notes);
+}
+
+fn count(
+    chain: &Chain,
+    event: u16,
+    frames: &[Frame],
+    is_truncated: bool,
+    spaces: &Spaces,
+    gather: &mut Gather,
+) {
+    if is_truncated && chain.key.has_stack {
+        gather.profile.lost.truncated += chain.samples;
+    }
+    let stack = gather.stack(frames, is_truncated);
+    let name = spaces.names().get(chain.key.thread_name as usize).map_or("[unknown]", String::as_str);
+    let task = gather.task(name);
+    gather.add(stack, event, task, chain.samples, chain.weight);
+}
+
+/// The functions of a stack; false if it does not reach its beginning.
+fn functions(
+    space: Space,
+    addresses: &[u64],
+    names: &mut Names<'_>,
+    gather: &mut Gather,
+    frames: &mut Vec<Frame>,
+) -> bool {
+    frames.clear();
+    let (mut whose, mut is_exact) = (Whose::Kernel, true);
+    for &address in addresses {
+        if address >= context::MAX {
+            (whose, is_exact) = match address {
+                context::KERNEL => (Whose::Kernel, true),
+                context::USER => (Whose::Program, true),
+                _ => (Whose::Other, true),
+            };
+            continue;
+        }
+        let functions = &mut gather.profile.functions;
+        // The first is where the CPU was; the others are where calls return to, which may be the next function's
+        // beginning if the call is one that never returns.
+        let back = u64::from(!is_exact);
+        is_exact = false;
+        let function = match whose {
+            // What follows frame pointers into nothing finds a 0 there.
+            _ if address == 0 => continue,
+            Whose::Kernel => names.at(None, address, back, functions),
+            Whose::Program => names.at(Some(space), address, back, functions),
+            Whose::Other => functions.of("[unknown]", &Image::Unknown),
+        };
+        frames.push(Frame { function, inlined: false });
+    }
+    let Some(outermost) = frames.last() else { return false };
+    let functions = &gather.profile.functions;
+    is_whole(functions.name(outermost.function), functions.image(outermost.function))
+}

@@ -1,0 +1,72 @@
+//! Records that perf packed (`perf record -z`): one zstd stream over all of them, in which a record may begin in one
+//! packed record and end in the next (`zstd_decompress_stream`, tools/perf/util/zstd.c).
+
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+/// What is unpacked at once: some of the longest records. However much a packed record unpacks to, no more is held.
+const BUFFER: usize = 512 * 1024;
+
+/// What comes out, before it is taken.
+pub(crate) struct Unpacker {
+    decoder: Decoder<'static>,
+    packed: Vec<u8>,
+    /// How many of `packed` have gone in.
+    taken: usize,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Unpacker {
+    pub(crate) fn new() -> Result<Self, String> {
+        let decoder = Decoder::new().map_err(|error| error.to_string())?;
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Ok(Self { decoder, packed: Vec::new(), taken: 0, buffer, start: 0, end: 0 })
+    }
+
+    /// What to unpack next; all that was given before has been asked for.
+    pub(crate) fn give(&mut self, packed: &[u8]) {
+        self.packed.clear();
+        self.packed.extend_from_slice(packed);
+        self.taken = 0;
+    }
+
+    /// Makes `want` bytes available if there are so many; says how many there are.
+    pub(crate) fn fill(&mut self, want: usize) -> Result<usize, String> {
+        if self.end - self.start >= want {
+            return Ok(self.end - self.start);
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < want {
+            let mut from = InBuffer::around(&self.packed[self.taken..]);
+            let mut to = OutBuffer::around(&mut self.buffer[self.end..]);
+            self.decoder.run(&mut from, &mut to).map_err(|error| format!("zstd says: {error},"))?;
+            let (taken, made) = (from.pos(), to.pos());
+            self.taken += taken;
+            self.end += made;
+            if taken == 0 && made == 0 {
+                break;
+            }
+        }
+        Ok(self.end)
+    }
+
+    /// What is unpacked and not consumed.
+    pub(crate) fn available(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Done with so many bytes, which stay where they are until more are asked for; says where.
+    pub(crate) fn consume(&mut self, length: usize) -> usize {
+        let start = self.start;
+        self.start += length;
+        start
+    }
+
+    /// All of the buffer, for places in it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+}

@@ -1,0 +1,254 @@
+//! pprof's `profile.proto`, packed with gzip or not, as Go's and many other profilers write it.
+//!
+//! Each of a sample's values is an event of its own, but for the one that counts samples.
+
+mod wire;
+mod write;
+
+pub use write::write;
+
+use crate::error::{At, Stop};
+use crate::gather::Gather;
+use crate::images::{image, is_whole};
+use crate::notes::{Notes, Oddity};
+use slowpath_cost::{Frame, Image};
+use std::collections::HashMap;
+use wire::{Message, Value};
+
+/// Field numbers of `message Profile`.
+mod field {
+    pub(super) const SAMPLE_TYPE: u64 = 1;
+    pub(super) const SAMPLE: u64 = 2;
+    pub(super) const MAPPING: u64 = 3;
+    pub(super) const LOCATION: u64 = 4;
+    pub(super) const FUNCTION: u64 = 5;
+    pub(super) const STRING_TABLE: u64 = 6;
+    pub(super) const PERIOD: u64 = 12;
+}
+
+/// Labels by which profilers name a sample's thread or process.
+const TASK_LABELS: &[&str] = &["thread", "thread_name", "comm", "task", "process", "process_name"];
+
+/// Tables of a profile, by their entries' numbers.
+#[derive(Default)]
+struct Tables<'a> {
+    strings: Vec<&'a [u8]>,
+    /// Type and unit, as strings.
+    values: Vec<(u64, u64)>,
+    samples: Vec<&'a [u8]>,
+    mappings: HashMap<u64, u64>,
+    locations: HashMap<u64, Location>,
+    functions: HashMap<u64, u64>,
+    period: u64,
+}
+
+#[derive(Default)]
+struct Location {
+    mapping: u64,
+    address: u64,
+    /// Functions, the innermost first: all but the last were put into the one behind them.
+    functions: Vec<u64>,
+}
+
+/// Whether it could be one: its first field is one of the profile's, of the type that it has.
+pub(crate) fn is_profile(bytes: &[u8]) -> bool {
+    let first = Message { rest: bytes }.next();
+    matches!(first, Ok(Some((1..=6, Value::Bytes(_)) | (7..=14, _))))
+}
+
+/// Reads all of it; why reading ended early, if it did.
+pub(crate) fn read(bytes: &[u8], gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
+    let mut tables = Tables::default();
+    let mut message = Message { rest: bytes };
+    let stopped = loop {
+        let at = (bytes.len() - message.rest.len()) as u64;
+        match message.next() {
+            Ok(Some((number, value))) => {
+                if tables.take(number, value).is_none() {
+                    notes.at(Oddity::Malformed, &format!("field {number}"), At::Offset(at));
+                }
+            }
+            Ok(None) => break None,
+            Err(()) => {
+                let reason = "a field of the message is cut off, or is none,".to_owned();
+                break Some(Stop { at: At::Offset(at), reason });
+            }
+        }
+    };
+    Reading::new(&tables, gather).samples(notes);
+    stopped
+}
+
+impl<'a> Tables<'a> {
+    fn take(&mut self, number: u64, value: Value<'a>) -> Option<()> {
+        match number {
+            field::SAMPLE_TYPE => {
+                let [kind, unit] = fields(value.bytes()?, [1, 2])?;
+                self.values.push((kind, unit));
+            }
+            field::SAMPLE => self.samples.push(value.bytes()?),
+            field::MAPPING => {
+                let [id, file] = fields(value.bytes()?, [1, 5])?;
+                self.mappings.insert(id, file);
+            }
+            field::LOCATION => self.location(value.bytes()?)?,
+            field::FUNCTION => {
+                let [id, name, system_name] = fields(value.bytes()?, [1, 2, 3])?;
+                self.functions.insert(id, if name == 0 { system_name } else { name });
+            }
+            field::STRING_TABLE => self.strings.push(value.bytes()?),
+            field::PERIOD => self.period = value.number()?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn location(&mut self, bytes: &[u8]) -> Option<()> {
+        let (mut id, mut location) = (0, Location::default());
+        let mut message = Message { rest: bytes };
+        while let Some((number, value)) = message.next().ok()? {
+            match number {
+                1 => id = value.number()?,
+                2 => location.mapping = value.number()?,
+                3 => location.address = value.number()?,
+                4 => location.functions.push(fields(value.bytes()?, [1]).map(|[function]| function)?),
+                _ => {}
+            }
+        }
+        self.locations.insert(id, location);
+        Some(())
+    }
+
+    fn string(&self, at: u64) -> String {
+        let bytes = usize::try_from(at).ok().and_then(|at| self.strings.get(at)).copied().unwrap_or_default();
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+}
+
+/// The numbers in these fields of a message; 0 of what is not there.
+fn fields<const N: usize>(bytes: &[u8], wanted: [u64; N]) -> Option<[u64; N]> {
+    let mut found = [0; N];
+    let mut message = Message { rest: bytes };
+    while let Some((number, value)) = message.next().ok()? {
+        if let Some(at) = wanted.iter().position(|wanted| *wanted == number) {
+            found[at] = value.number()?;
+        }
+    }
+    Some(found)
+}
+
+/// From tables to stacks.
+struct Reading<'a> {
+    tables: &'a Tables<'a>,
+    gather: &'a mut Gather,
+    /// Which value counts samples.
+    counts: Option<usize>,
+    /// The events, with the places of their values.
+    events: Vec<(usize, u16)>,
+    /// The frames of each location that was met.
+    known: HashMap<u64, Vec<Frame>>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(tables: &'a Tables<'a>, gather: &'a mut Gather) -> Self {
+        let is_count =
+            |(kind, unit): &(u64, u64)| tables.string(*kind) == "samples" && tables.string(*unit) == "count";
+        let counts = tables.values.iter().position(is_count);
+        let others = tables.values.len() > 1;
+        let mut events = Vec::new();
+        for (at, (kind, unit)) in tables.values.iter().enumerate() {
+            if counts != Some(at) || !others {
+                let unit = if counts == Some(at) { "samples" } else { unit_of(&tables.string(*unit)) };
+                events.push((at, gather.event(&tables.string(*kind), unit)));
+            }
+        }
+        Self { tables, gather, counts, events, known: HashMap::new() }
+    }
+
+    fn samples(mut self, notes: &mut Notes) {
+        for sample in &self.tables.samples {
+            if self.sample(sample).is_none() {
+                self.gather.profile.lost.unreadable += 1;
+                notes.of(Oddity::Malformed, "samples", 1);
+            }
+        }
+    }
+
+    fn sample(&mut self, bytes: &[u8]) -> Option<()> {
+        let (mut locations, mut values, mut task) = (Vec::new(), Vec::new(), None);
+        let mut message = Message { rest: bytes };
+        while let Some((number, value)) = message.next().ok()? {
+            match number {
+                1 => value.numbers(&mut locations)?,
+                2 => value.numbers(&mut values)?,
+                3 => {
+                    let [key, text] = fields(value.bytes()?, [1, 2])?;
+                    if text != 0 && TASK_LABELS.contains(&self.tables.string(key).as_str()) {
+                        task = Some(self.tables.string(text));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut frames = Vec::new();
+        for location in locations {
+            frames.extend_from_slice(self.frames(location)?);
+        }
+        let functions = &self.gather.profile.functions;
+        let last = frames.last().map(|frame| frame.function);
+        // Most profilers unwind to the end. Only one that says where a function is can be held to that.
+        let says_images = last.is_some_and(|last| *functions.image(last) != Image::Unknown);
+        let is_truncated =
+            says_images && last.is_some_and(|last| !is_whole(functions.name(last), functions.image(last)));
+        let stack = self.gather.stack(&frames, is_truncated);
+        let task = self.gather.task(task.as_deref().unwrap_or("[unknown]"));
+        let mut most = 0;
+        for &(at, event) in &self.events {
+            // A profile of differences has negative values, of which no share can be made.
+            let weight = *values.get(at).filter(|value| **value <= i64::MAX as u64)?;
+            let samples = match self.counts {
+                Some(counts) => *values.get(counts).filter(|value| **value <= i64::MAX as u64)?,
+                None => weight.checked_div(self.tables.period).unwrap_or(1).max(1),
+            };
+            if weight > 0 || samples > 0 {
+                self.gather.add(stack, event, task, samples, weight);
+                most = most.max(samples);
+            }
+        }
+        let lost = &mut self.gather.profile.lost;
+        let count = if frames.is_empty() { &mut lost.without_stack } else { &mut lost.truncated };
+        *count = count.saturating_add(if frames.is_empty() || is_truncated { most } else { 0 });
+        Some(())
+    }
+
+    fn frames(&mut self, id: u64) -> Option<&[Frame]> {
+        if !self.known.contains_key(&id) {
+            let location = self.tables.locations.get(&id)?;
+            let file = self.tables.mappings.get(&location.mapping).map(|file| self.tables.string(*file));
+            let image = image(file.as_deref().unwrap_or_default());
+            let functions = &mut self.gather.profile.functions;
+            let mut frames: Vec<Frame> = Vec::new();
+            for (at, function) in location.functions.iter().enumerate() {
+                let name = self.tables.functions.get(function).map_or(0, |name| *name);
+                let function = functions.of(&self.tables.string(name), &image);
+                frames.push(Frame { function, inlined: at + 1 < location.functions.len() });
+            }
+            if frames.is_empty() {
+                let function = functions.of(&format!("[{:#x}]", location.address), &image);
+                frames.push(Frame { function, inlined: false });
+            }
+            self.known.insert(id, frames);
+        }
+        self.known.get(&id).map(Vec::as_slice)
+    }
+}
+
+fn unit_of(unit: &str) -> &'static str {
+    match unit {
+        "nanoseconds" => "ns",
+        "cycles" => "cycles",
+        "instructions" => "instructions",
+        "bytes" => "bytes",
+        _ => "events",
+    }
+}

@@ -1,0 +1,176 @@
+//! What `perf record` writes here, held against what `perf script` says of it.
+
+use crate::told::{profile, read_bytes, told};
+use slowpath_cost::Profile;
+use slowpath_profile::{Format, Oddity};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A folder of its own, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("slowpath-profile-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What perf records of a short program, to a file or a pipe; without perf, or where it may not, says so.
+fn record(test: &str, folder: &Folder, arguments: &[&str]) -> Option<Vec<u8>> {
+    let file = folder.0.join("perf.data");
+    let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=20000"];
+    let output = Command::new("perf")
+        .args(["record", "-q", "-o"])
+        .arg(&file)
+        .args(arguments)
+        .arg("--")
+        .args(["sh", "-c", &format!("{}; exec {}", program.join(" "), program.join(" "))])
+        .stdin(Stdio::null())
+        .output();
+    let reason = match output {
+        Err(error) => format!("perf does not start: {error}"),
+        Ok(output) if !output.status.success() => {
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            text.lines().find(|line| !line.is_empty()).unwrap_or("perf record fails").to_owned()
+        }
+        Ok(_) => return Some(fs::read(&file).unwrap()),
+    };
+    println!("not judged: {test}: {reason}");
+    None
+}
+
+fn script(folder: &Folder) -> Vec<u8> {
+    let file = folder.0.join("perf.data");
+    let output = Command::new("perf").args(["script", "-i"]).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// A function as both name it.
+fn alike(frame: &str) -> String {
+    let (name, image) = frame.rsplit_once(" (").unwrap();
+    match (name, image) {
+        // Here what an ELF file begins with is `_start`, symbols or not.
+        ("_start", "dash)" | "dd)") => "[0x…]".to_owned(),
+        // perf reads its own vDSO, and shows where in memory something without a name was if there is no stack, where in
+        // the file if there is one.
+        (_, "[vdso])") => "[0x…]".to_owned(),
+        _ if name.starts_with("[0x") => "[0x…]".to_owned(),
+        _ => frame.to_owned(),
+    }
+}
+
+/// Lines that only one of the two has.
+fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
+    let lines = |profile| -> BTreeSet<String> {
+        let mut counts = BTreeMap::<String, (u64, u64)>::new();
+        for (line, (samples, weight)) in told(profile) {
+            // perf makes a sample of each member of a group, weighed by what was counted; here it is the leader's.
+            if is_group && !line.starts_with("cpu-clock ") {
+                continue;
+            }
+            let weight = if is_group { 0 } else { weight };
+            let (task, stack) = line.split_once(": ").unwrap();
+            let frames: Vec<String> = stack.trim_start_matches("… ").split("; ").map(alike).collect();
+            let line = format!("{task}: {}", frames.join("; "));
+            let count = counts.entry(line).or_default();
+            *count = (count.0 + samples, count.1 + weight);
+        }
+        counts.into_iter().map(|(line, (samples, weight))| format!("{line} {samples} {weight}")).collect()
+    };
+    let (ours, perfs) = (lines(ours), lines(perfs));
+    let only = |whose, a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
+        a.difference(b).map(|line| format!("{whose}: {line}")).collect()
+    };
+    [only("ours", &ours, &perfs), only("perf's", &perfs, &ours)].concat()
+}
+
+/// Every event, task, stack, count and weight is what perf says.
+fn agrees(test: &str, arguments: &[&str]) {
+    let folder = Folder::new(test);
+    let Some(bytes) = record(test, &folder, arguments) else { return };
+    let text = script(&folder);
+    let (ours, perfs) = (read_bytes(&bytes).unwrap(), read_bytes(&text).unwrap());
+    assert_eq!((ours.format, perfs.format), (Format::PerfData, Format::PerfScript));
+    assert_eq!((&ours.stopped, &perfs.stopped), (&None, &None));
+    let (of_ours, of_perfs) = (profile(&ours), profile(&perfs));
+    assert!(of_ours.entries.iter().map(|entry| entry.samples).sum::<u64>() > 20, "{test}: few samples");
+    let differences = differences(of_ours, of_perfs, test == "group");
+    // Where a caller's address is a function's first, the call is the last thing in the function before it, to which
+    // perf does not look back. Each such sample may be a line of ours and one of perf's.
+    let at_first = String::from_utf8_lossy(&text).matches("+0x0 (").count();
+    assert!(differences.len() <= 2 * at_first, "{test}:\n{}", differences.join("\n"));
+    let lost = [of_ours.lost, of_perfs.lost].map(|lost| [lost.samples, lost.without_stack, lost.unreadable]);
+    assert!(lost[0] == lost[1] || test == "group", "{test}: {lost:?}");
+    let mut units: Vec<_> = of_ours.events.iter().map(|event| (&event.name, event.unit)).collect();
+    units.sort();
+    assert!(!units.is_empty() && units.iter().all(|(name, unit)| !name.ends_with("-clock") || *unit == "ns"));
+}
+
+#[test]
+fn stacks_are_what_perf_script_says() {
+    agrees("stacks", &["-g", "-e", "cpu-clock", "-F", "1999"]);
+}
+
+#[test]
+fn packed_records_are_unpacked() {
+    agrees("packed", &["-z", "-g", "-e", "cpu-clock", "-F", "1999"]);
+}
+
+#[test]
+fn samples_without_stacks_have_their_function() {
+    agrees("flat", &["-e", "cpu-clock", "-F", "1999"]);
+}
+
+#[test]
+fn events_of_one_recording_are_kept_apart() {
+    agrees("events", &["-g", "-e", "cpu-clock,task-clock,page-faults", "-F", "1999"]);
+    // With the values of a group, a sample's stack is no longer at a fixed place.
+    agrees("group", &["-g", "-e", "{cpu-clock,page-faults}:S", "-F", "1999"]);
+}
+
+#[test]
+fn a_pipe_is_read_like_a_file() {
+    let folder = Folder::new("pipe");
+    let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
+    let file = folder.0.join("perf.data");
+    let inject = |arguments: &[&str]| {
+        let output =
+            Command::new("perf").arg("inject").args(arguments).arg("-i").arg(&file).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    // What goes to a pipe has no sections: attrs, names and build-ids are records.
+    let piped = inject(&["-o", "-"]);
+    assert_eq!(piped[8..16], 16u64.to_ne_bytes());
+    let (from_file, from_pipe) = (read_bytes(&bytes).unwrap(), read_bytes(&piped).unwrap());
+    assert_eq!(told(profile(&from_pipe)), told(profile(&from_file)));
+}
+
+#[test]
+fn a_recording_that_was_not_completed_is_read_all_the_same() {
+    let folder = Folder::new("unfinished");
+    let Some(mut bytes) = record("unfinished", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else {
+        return;
+    };
+    let whole = read_bytes(&bytes).unwrap();
+    let field = |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let end = field(&bytes, 40) + field(&bytes, 48);
+    // perf writes its header's `data.size` and all behind the data when it ends.
+    bytes.truncate(end);
+    bytes[48..56].fill(0);
+    let input = read_bytes(&bytes).unwrap();
+    assert_eq!(input.stopped, None);
+    assert!(input.notes.iter().any(|note| note.oddity == Oddity::Unfinished), "{:?}", input.notes);
+    assert_eq!(told(profile(&input)), told(profile(&whole)));
+}
