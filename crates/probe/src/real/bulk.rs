@@ -93,12 +93,13 @@ pub fn write(
     Ok(Bulk { bytes, lasted_ns, end })
 }
 
-/// Reads until the other end has no more, or its time and some more is over.
+/// Reads until the other end has no more, or its time and some more is over; `begun` bytes of it have been read already.
 ///
 /// # Errors
 /// If the connection breaks, or `goes_on` says why not.
 pub fn read(
     stream: &TcpStream,
+    begun: u64,
     duration_ns: u64,
     goes_on: &dyn Fn() -> Result<(), Error>,
 ) -> Result<Bulk, Error> {
@@ -106,7 +107,7 @@ pub fn read(
     let mut chunk = vec![0; CHUNK_BYTES];
     let begin_ns = monotonic_ns();
     let most_ns = duration_ns + AFTERWARDS.as_nanos() as u64;
-    let (mut bytes, mut first_ns, mut last_ns) = (0, None, begin_ns);
+    let (mut bytes, mut first_ns, mut last_ns) = (begun, (begun > 0).then_some(begin_ns), begin_ns);
     while monotonic_ns() - begin_ns < most_ns {
         goes_on()?;
         match { stream }.read(&mut chunk) {

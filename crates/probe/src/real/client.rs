@@ -95,11 +95,11 @@ impl<'a> Client<'a> {
         let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(self.limits.duration_ns);
         control.say(&Message::Transfer { token: self.token, direction, duration_ns })?;
         let Message::Ready(_) = control.wait(PATIENCE, self.stop)? else { return Err(Error::OutOfTurn) };
-        let stream = control.into_stream()?;
+        let (stream, begun) = control.into_stream();
         let goes_on = || if (self.stop)() { Err(Error::Stopped) } else { Ok(()) };
         let here = match direction {
             Direction::There => bulk::write(&stream, duration_ns, &goes_on)?,
-            Direction::Back => bulk::read(&stream, duration_ns, &goes_on)?,
+            Direction::Back => bulk::read(&stream, begun, duration_ns, &goes_on)?,
         };
         drop(stream);
         let there = self.ask_transfer()?;

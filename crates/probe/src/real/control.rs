@@ -33,9 +33,9 @@ impl Control {
         self.stream.as_raw_fd()
     }
 
-    /// The connection, if nothing was read behind the last message.
-    pub fn into_stream(self) -> Result<TcpStream, Error> {
-        if self.read.is_empty() { Ok(self.stream) } else { Err(Error::OutOfTurn) }
+    /// The connection, and how much was read of it behind the last message: the other end may have begun its transfer.
+    pub fn into_stream(self) -> (TcpStream, u64) {
+        (self.stream, self.read.len() as u64)
     }
 
     /// Says something.

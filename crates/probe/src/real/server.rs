@@ -273,9 +273,9 @@ impl Server {
             () => Ok(()),
         };
         let result =
-            control.say(&Message::Ready(0)).and_then(|()| control.into_stream()).and_then(|stream| {
+            control.say(&Message::Ready(0)).map(|()| control.into_stream()).and_then(|(stream, begun)| {
                 match direction {
-                    Direction::There => bulk::read(&stream, duration_ns, &goes_on),
+                    Direction::There => bulk::read(&stream, begun, duration_ns, &goes_on),
                     Direction::Back => bulk::write(&stream, duration_ns, &goes_on),
                 }
             });
