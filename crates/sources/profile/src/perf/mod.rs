@@ -126,7 +126,8 @@ impl Reading<'_> {
         }
         if records.missing() > 0 {
             let reason = format!("the file ends {} bytes before its data does", records.missing());
-            return Ok(Some(Stop { at: At::Offset(data.offset + data.length - records.missing()), reason }));
+            let end = data.offset.saturating_add(data.length - records.missing());
+            return Ok(Some(Stop { at: At::Offset(end), reason }));
         }
         Ok(records.ends_packed())
     }

@@ -46,6 +46,16 @@ fn a_file_may_be_cut_at_every_byte() {
     assert!(readable > 50, "{readable}");
 }
 
+/// A data section that would end behind the last offset there is: found by the fuzz target.
+#[test]
+fn data_may_be_said_to_be_endless() {
+    let mut file = small();
+    file[48..56].fill(0xff);
+    let input = read_apart(&file).expect("the samples are there");
+    check(&input);
+    assert!(input.stopped.is_some());
+}
+
 #[test]
 fn every_byte_may_be_another() {
     let whole = small();
