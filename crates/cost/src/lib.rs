@@ -11,6 +11,7 @@
 //! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
 //!   ([`estimate`]).
 //! - [`categories`], [`operations`]: what kind of work a kernel function is, and which of the paper's operations.
+//! - [`tree`]: stacks merged from where they began.
 //! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
 
 pub mod attribution;
@@ -30,6 +31,7 @@ pub mod profile;
 mod reduction;
 pub mod roots;
 pub mod significance;
+pub mod tree;
 
 pub use attribution::{Attributed, Attribution};
 pub use callgraph::CallGraph;

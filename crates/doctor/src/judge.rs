@@ -56,6 +56,12 @@ const FRAMING: u64 = 38;
 const MANY_PACKETS: u64 = 50_000;
 
 impl Case<'_> {
+    /// Whether new connections begin with the ssthresh that an old one left (`tcp_init_metrics`, 6.18).
+    fn takes_ssthresh(&self) -> bool {
+        // It came with 5.6 and is on by default; before, ssthresh was always taken.
+        self.host.number("net.ipv4.tcp_no_ssthresh_metrics_save") != Some(1)
+    }
+
     fn mtu(&self) -> u32 {
         let route = self.host.route.as_ref().and_then(|route| route.attributes.get("mtu")).copied();
         let device = self.host.outgoing().and_then(|interface| interface.mtu);

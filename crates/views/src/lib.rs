@@ -5,6 +5,7 @@
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
 //! - [`chart`]: lines over numbers, as an SVG file.
+//! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
@@ -13,6 +14,7 @@
 
 pub mod chart;
 pub mod diagnosis;
+pub mod flame;
 pub mod json;
 pub mod page;
 pub mod quantity;

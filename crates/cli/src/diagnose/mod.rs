@@ -54,15 +54,15 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Refuses to write the page over a recording.
-fn refuse_input(page: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+/// Refuses to write a page or a picture over what it is made of.
+pub fn refuse_input(page: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let same = |input: &PathBuf| match (page.canonicalize(), input.canonicalize()) {
         (Ok(page), Ok(input)) => page == input,
         _ => false,
     };
     anyhow::ensure!(
         !inputs.iter().any(same),
-        "{}: is the recording; give the page another name",
+        "{}: is what is read; give what is written another name",
         page.display()
     );
     Ok(())

@@ -41,6 +41,9 @@ pub struct Attribute {
     /// Count with a function what it called
     #[arg(long)]
     with_callees: bool,
+    /// Print JSON (schema slowpath/profile-attribution/1) instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 /// For whom functions worked (schema slowpath/profile-attribution/1).
@@ -102,7 +105,7 @@ pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
         None => Attribution::of_edges(&loaded.edges, roots),
     };
     let mut out = console::stdout();
-    if args.source.names.json {
+    if args.json {
         serde_json::to_writer_pretty(&mut out, &document(&loaded, &attribution, args))?;
         writeln!(out)?;
     } else {

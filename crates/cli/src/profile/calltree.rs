@@ -35,6 +35,9 @@ pub struct Calltree {
     /// A caller matters if more than this part of what a function was called for came from it
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = threshold)]
     threshold: f64,
+    /// Print JSON (schema slowpath/profile-calltree/1) instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 fn threshold(text: &str) -> Result<f64, String> {
@@ -110,7 +113,7 @@ pub fn run(args: &Calltree, console: &Console) -> anyhow::Result<Outcome> {
     let belongs = until.iter().map(shares).collect();
     let climbed = Climbed { loaded: &loaded, given: functions.len(), until, belongs, tree };
     let mut out = console::stdout();
-    if args.source.names.json {
+    if args.json {
         serde_json::to_writer_pretty(&mut out, &climbed.document())?;
         writeln!(out)?;
     } else {

@@ -42,6 +42,9 @@ pub struct Compare {
     top: usize,
     #[command(flatten)]
     names: Names,
+    /// Print JSON (schema slowpath/profile-comparison/1) instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 /// Two profiles (schema slowpath/profile-comparison/1).
@@ -108,7 +111,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
             .collect(),
     };
     let mut out = console::stdout();
-    if args.names.json {
+    if args.json {
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
     } else {

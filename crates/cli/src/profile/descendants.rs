@@ -33,6 +33,9 @@ pub struct Descendants {
     /// How many descendants of each
     #[arg(long, value_name = "N", default_value_t = 8)]
     greatest: usize,
+    /// Print JSON (schema slowpath/profile-descendants/1) instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 /// What the top functions' descendants cost (schema slowpath/profile-descendants/1).
@@ -81,7 +84,7 @@ pub fn run(args: &Descendants, console: &Console) -> anyhow::Result<Outcome> {
         loaded.edges.greatest_descendants_of(&functions, args.greatest)
     };
     let mut out = console::stdout();
-    if args.source.names.json {
+    if args.json {
         serde_json::to_writer_pretty(&mut out, &document(&loaded, &families))?;
         writeln!(out)?;
     } else {

@@ -87,6 +87,11 @@ impl Loaded {
         Ok(Self { input, event, edges, samples })
     }
 
+    /// How many samples the event has.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
     /// Its functions.
     pub fn functions(&self) -> &Functions {
         match &self.input.contents {

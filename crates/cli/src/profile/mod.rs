@@ -4,6 +4,8 @@ pub mod attribute;
 pub mod calltree;
 pub mod compare;
 pub mod descendants;
+mod export;
+mod flame;
 mod load;
 pub mod top;
 
@@ -45,6 +47,10 @@ enum What {
     Attribute(attribute::Attribute),
     /// Set two profiles beside each other, function by function
     Compare(compare::Compare),
+    /// Draw a profile's stacks as a flame graph
+    Flame(flame::Flame),
+    /// Write a profile's stacks in a format that other tools read
+    Export(export::Export),
 }
 
 /// Which part of which profile.
@@ -72,9 +78,6 @@ struct Names {
     /// The folder under which the profiled host's programs and libraries are, such as /mnt/host
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     root: Option<PathBuf>,
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
 }
 
 pub fn run(args: &Profile, console: &Console) -> anyhow::Result<Outcome> {
@@ -84,5 +87,7 @@ pub fn run(args: &Profile, console: &Console) -> anyhow::Result<Outcome> {
         What::Calltree(args) => calltree::run(args, console),
         What::Attribute(args) => attribute::run(args, console),
         What::Compare(args) => compare::run(args, console),
+        What::Flame(args) => flame::run(args, console),
+        What::Export(args) => export::run(args, console),
     }
 }

@@ -28,6 +28,9 @@ pub struct Top {
     /// How many functions to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     functions: usize,
+    /// Print JSON (schema slowpath/profile-top/1) instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 /// What costs most (schema slowpath/profile-top/1).
@@ -74,7 +77,7 @@ pub fn run(args: &Top, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let document = document(&loaded, args.functions);
     let mut out = console::stdout();
-    if args.source.names.json {
+    if args.json {
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
     } else {

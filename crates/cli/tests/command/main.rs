@@ -143,7 +143,7 @@ fn a_page_is_written_and_never_over_the_recording() {
     let page = std::fs::read_to_string(folder.path("r.html")).expect("it was written");
     assert!(page.starts_with("<!doctype html>") && page.contains("slowpath/page/1"));
     let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "./transfer.pcap"]));
-    assert!(code == 2 && err.contains("is the recording"), "{err}");
+    assert!(code == 2 && err.contains("is what is read"), "{err}");
     assert_eq!(std::fs::read(&capture).expect("it is there"), before);
     let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "nowhere/r.html"]));
     assert!(code == 2 && err.contains("nowhere/r.html: cannot be written"), "{err}");

@@ -102,6 +102,27 @@ fn descendants_and_callers() {
 }
 
 #[test]
+fn stacks_as_a_picture_and_for_other_tools() {
+    let folder = ready();
+    let text = |name: &str| std::fs::read_to_string(folder.path(name)).expect("it was written");
+    let args = ["profile", "flame", "perf.data", "--of", "tcp_v4_rcv", "--icicle", "--out", "receive.svg"];
+    assert_eq!(told(&run(&folder, &args)), (0, String::new(), String::new()));
+    let svg = text("receive.svg");
+    assert!(svg.contains("skb_clone: 30.0 % of all") && svg.contains("50.0 % are here"), "{svg}");
+    assert!(!svg.contains("ngx_http_handler"), "{svg}");
+    for (format, name) in [("folded", "again.folded"), ("pprof", "again.pb.gz")] {
+        let args = ["profile", "export", "perf.data", "--as", format, "--out", name];
+        assert_eq!(told(&run(&folder, &args)), (0, String::new(), String::new()));
+        let [first, again] =
+            ["perf.data", name].map(|name| json(&folder, &["top", name])["functions"].clone());
+        assert_eq!(first, again, "{format}");
+    }
+    let (code, _, err) = told(&run(&folder, &["profile", "flame", "perf.data", "--out", "perf.data"]));
+    assert!(code == 2 && err.contains("is what is read"), "{err}");
+    assert_eq!(text("perf.data"), STACKS);
+}
+
+#[test]
 fn two_profiles_and_what_chance_makes_of_them() {
     let folder = ready();
     let document = json(&folder, &["compare", "a.perf.data", "b.perf.data", "--work", "100,200"]);

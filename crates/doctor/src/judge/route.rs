@@ -1,7 +1,6 @@
 //! What the route lays on its connections (`RTAX_*`, ip-route(8)).
 
 use super::Case;
-use super::sender::takes_ssthresh;
 use crate::finding::{Finding, Fix, Severity};
 use crate::host::Route;
 use slowpath_model::Bytes;
@@ -143,7 +142,7 @@ fn congestion_window(case: &Case<'_>, route: &Route) -> Option<Finding> {
 }
 
 fn threshold(case: &Case<'_>, route: &Route) -> Option<Finding> {
-    let packets = attribute(route, "ssthresh").filter(|_| takes_ssthresh(case))?;
+    let packets = attribute(route, "ssthresh").filter(|_| case.takes_ssthresh())?;
     let window = case.goal.window_of_each().get().div_ceil(u64::from(case.mss()));
     (packets < window / 2).then_some(())?;
     let why = format!(

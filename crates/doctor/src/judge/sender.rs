@@ -79,17 +79,11 @@ fn better(case: &Case<'_>) -> &'static str {
     has.next().unwrap_or("cubic")
 }
 
-/// Whether new connections begin with the ssthresh that an old one left (`tcp_init_metrics`, 6.18).
-pub(super) fn takes_ssthresh(case: &Case<'_>) -> bool {
-    // It came with 5.6 and is on by default; before, ssthresh was always taken.
-    case.host.number("net.ipv4.tcp_no_ssthresh_metrics_save") != Some(1)
-}
-
 fn parameter_cache(case: &Case<'_>) -> Option<Finding> {
     let window = case.goal.window_of_each().get().div_ceil(u64::from(case.mss()));
     let entries = case.host.metrics.as_ref()?;
     let to = case.host.route.as_ref().and_then(|route| route.to);
-    takes_ssthresh(case).then_some(())?;
+    case.takes_ssthresh().then_some(())?;
     let low = |entry: &&Metrics| entry.ssthresh.is_some_and(|packets| u64::from(packets) < window / 2);
     let of = |entry: &&Metrics| to.is_none() || entry.to == to;
     let entry = entries.iter().filter(of).filter(low).min_by_key(|entry| entry.ssthresh)?;

@@ -12,10 +12,12 @@ mod control;
 mod pace;
 pub mod server;
 mod session;
+mod sessions;
 mod udp;
 
 pub use client::{Client, Connected};
-pub use server::{Caps, Happened, Server};
+pub use server::{Happened, Server};
+pub use sessions::Caps;
 
 use crate::protocol::NotAMessage;
 use std::io;

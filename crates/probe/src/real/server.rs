@@ -7,34 +7,22 @@
 use super::clock::{readable, token};
 use super::control::Control;
 use super::session::{self, Session};
+use super::sessions::{Caps, Sessions};
 use super::{Error, Stop, bulk};
 use crate::measure::Direction;
-use crate::protocol::{Bulk, CLIENT_BYTES, Message, Token};
-use slowpath_model::Rate;
+use crate::protocol::{CLIENT_BYTES, Message, Token};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Sessions at once. More would measure each other.
-const MOST_SESSIONS: usize = 4;
 /// Connections at once: two for each session, and some that are told why not.
 const MOST_CONNECTIONS: usize = 16;
 /// Who has not said a first word by then is no probe.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long one who is looked for whether to stop is waited for.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// What is served at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
-    /// The rate of a train.
-    pub rate: Rate,
-    /// The duration of a train, and of a transfer; together with the rate, all that a session sends by UDP.
-    pub duration: Duration,
-}
 
 /// What happened, for whoever shows it.
 #[derive(Clone, Copy, Debug)]
@@ -45,94 +33,6 @@ pub enum Happened<'a> {
     Ended(IpAddr),
     /// A connection ended otherwise.
     Broke(IpAddr, &'a Error),
-}
-
-/// Where a session's transfer stands.
-enum Transferring {
-    No,
-    Now,
-    Over(Bulk),
-}
-
-/// A session that is under way.
-struct Entry {
-    client: IpAddr,
-    token: Token,
-    slot: usize,
-    transfer: Transferring,
-}
-
-/// The sessions that are under way.
-#[derive(Default)]
-pub struct Sessions(Mutex<Vec<Entry>>);
-
-/// What a session's question about its transfer is answered.
-pub enum Answer {
-    /// There was none.
-    None,
-    /// It is still under way.
-    NotYet,
-    /// It was this.
-    Was(Bulk),
-}
-
-impl Sessions {
-    fn with<T>(&self, work: impl FnOnce(&mut Vec<Entry>) -> T) -> T {
-        // A thread that panicked has left them whole: no change takes more than one step.
-        work(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-
-    /// Takes a client in; its slot, or why not.
-    fn enter(&self, client: IpAddr, token: Token) -> Result<usize, &'static str> {
-        self.with(|all| {
-            if all.iter().any(|entry| entry.client == client) {
-                return Err("this address has a session already");
-            }
-            let free = (0..MOST_SESSIONS).find(|slot| all.iter().all(|entry| entry.slot != *slot));
-            let slot = free.ok_or("there are as many sessions as are served at once; try again later")?;
-            all.push(Entry { client, token, slot, transfer: Transferring::No });
-            Ok(slot)
-        })
-    }
-
-    fn leave(&self, token: &Token) {
-        self.with(|all| all.retain(|entry| entry.token != *token));
-    }
-
-    /// Whether a client has a session with this token.
-    fn knows(&self, client: IpAddr, token: &Token) -> bool {
-        self.with(|all| all.iter().any(|entry| entry.client == client && entry.token == *token))
-    }
-
-    /// Begins a transfer, unless there is one.
-    fn begin(&self, client: IpAddr, token: &Token) -> Result<(), &'static str> {
-        self.with(|all| {
-            let entry = all.iter_mut().find(|entry| entry.client == client && entry.token == *token);
-            let entry = entry.ok_or("there is no such session")?;
-            if matches!(entry.transfer, Transferring::Now) {
-                return Err("a transfer is under way");
-            }
-            entry.transfer = Transferring::Now;
-            Ok(())
-        })
-    }
-
-    fn end(&self, token: &Token, was: Option<Bulk>) {
-        self.with(|all| {
-            if let Some(entry) = all.iter_mut().find(|entry| entry.token == *token) {
-                entry.transfer = was.map_or(Transferring::No, Transferring::Over);
-            }
-        });
-    }
-
-    /// What became of the session's transfer.
-    pub fn ask(&self, token: &Token) -> Answer {
-        self.with(|all| match all.iter().find(|entry| entry.token == *token).map(|entry| &entry.transfer) {
-            None | Some(Transferring::No) => Answer::None,
-            Some(Transferring::Now) => Answer::NotYet,
-            Some(Transferring::Over(bulk)) => Answer::Was(*bulk),
-        })
-    }
 }
 
 /// A far end.

@@ -3,7 +3,7 @@
 use super::client::{BURST_NS, MOST_BURST, MOST_PACKETS};
 use super::clock::{is_gone, readable, time_of_day_ns};
 use super::control::Control;
-use super::server::{Answer, Caps, Sessions};
+use super::sessions::{Answer, Caps, Sessions};
 use super::udp::{BATCH, Came, Udp};
 use super::{Error, Stop, pace};
 use crate::measure::channel::rate_of;

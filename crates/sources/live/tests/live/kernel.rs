@@ -155,7 +155,9 @@ fn compare_with_oracle() -> u64 {
         let late = waits.iter().filter(|(time, _)| *time >= Duration::from_micros(micros));
         late.map(|(_, count)| count).sum::<u64>()
     };
-    // Of segments that were merged on the backlog a stamp is that of the last: they lie microseconds apart.
+    // Of segments that were merged on the backlog a stamp is that of the last: they lie microseconds apart, and those of one
+    // merged packet, which is of 64 KiB at most, may lie on both sides of a limit.
+    const MERGED: u64 = (64 << 10) / 1448;
     for (micros, short_by) in [(50, 2), (1000, 100), (10_000, 100)] {
         let (by_stamp, by_oracle) = (over(&stamps, micros), over(&oracle, micros));
         println!(
@@ -164,7 +166,7 @@ fn compare_with_oracle() -> u64 {
         );
         let missing = by_oracle.saturating_sub(by_stamp);
         let surplus = by_stamp.saturating_sub(by_oracle);
-        assert!(missing <= by_oracle / short_by + unseen + 1, "{missing} too few over {micros} us");
+        assert!(missing <= by_oracle / short_by + unseen + MERGED, "{missing} too few over {micros} us");
         assert!(surplus <= by_oracle / 100 + unseen + 1, "{surplus} too many over {micros} us");
     }
     over(&oracle, 50)

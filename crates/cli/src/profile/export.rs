@@ -1,0 +1,59 @@
+//! `slowpath profile export`: a profile for other tools.
+
+use super::Source;
+use super::load::Loaded;
+use crate::Outcome;
+use crate::console::Console;
+use crate::diagnose::refuse_input;
+use anyhow::Context;
+use clap::{Args, ValueEnum, ValueHint};
+use slowpath_profile::{Measure, write_folded, write_pprof};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::slice;
+
+const HELP: &str = "\
+Functions have the names that they have here. That a stack was cut off neither format can say.
+
+Examples:
+  slowpath profile export perf.data --as folded --out perf.folded
+  slowpath profile export perf.data --as pprof --out perf.pb.gz";
+
+/// Arguments of `profile export`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Export {
+    #[command(flatten)]
+    source: Source,
+    /// The format
+    #[arg(long = "as", value_name = "FORMAT")]
+    format: Format,
+    /// The file to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+}
+
+/// A format that other tools read.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// A stack a line, with its samples: for flamegraph.pl, speedscope and others
+    Folded,
+    /// pprof's profile.proto, packed with gzip
+    Pprof,
+}
+
+pub fn run(args: &Export, console: &Console) -> anyhow::Result<Outcome> {
+    refuse_input(&args.out, slice::from_ref(&args.source.file))?;
+    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
+    let (profile, event) = loaded.whole_stacks()?;
+    let cannot = || format!("{}: cannot be written", args.out.display());
+    let mut out = BufWriter::new(File::create(&args.out).with_context(cannot)?);
+    match args.format {
+        Format::Folded => write_folded(profile, event, Measure::Samples, &mut out),
+        Format::Pprof => write_pprof(profile, event, &mut out),
+    }
+    .and_then(|()| out.flush())
+    .with_context(cannot)?;
+    Ok(loaded.outcome())
+}

@@ -1,0 +1,176 @@
+//! A flame graph (B. Gregg, "The Flame Graph", ACM Queue 14(2), 2016): a box for each function on each way to it, as wide as what was
+//! seen there, upon the box of its caller; or, as an icicle, below it. An SVG file that needs nothing beside it; what does not fit into
+//! a box its tooltip says.
+
+use crate::chart::escaped;
+use std::fmt::Write;
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Flame<'a> {
+    /// What it is of.
+    pub title: String,
+    /// What there is to know of it, below the title.
+    pub remarks: Vec<String>,
+    /// The boxes.
+    pub boxes: Vec<Box<'a>>,
+    /// Whether callees hang below their callers.
+    pub is_icicle: bool,
+}
+
+/// A function on one way to it.
+#[derive(Clone, Debug)]
+pub struct Box<'a> {
+    /// How many callers it stands upon.
+    pub depth: usize,
+    /// Where it begins, of the whole width, 0 to 1.
+    pub from: f64,
+    /// Its part of the whole width, 0 to 1.
+    pub share: f64,
+    /// Its name.
+    pub name: &'a str,
+    /// What its tooltip says.
+    pub about: String,
+    /// Of what it is.
+    pub kind: Kind,
+}
+
+/// What functions are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All stacks together.
+    All,
+    /// The kernel's.
+    Kernel,
+    /// A program's or library's.
+    Program,
+    /// It is not known whose.
+    Unknown,
+}
+
+impl Kind {
+    /// Light enough for dark letters, and apart in grey and for the colour-blind.
+    const fn colour(self) -> &'static str {
+        match self {
+            Self::All => "#d9d9d9",
+            Self::Kernel => "#f6b26b",
+            Self::Program => "#9fc5e8",
+            Self::Unknown => "#eeeeee",
+        }
+    }
+}
+
+const WIDTH: f64 = 1200.0;
+const MARGIN: f64 = 12.0;
+/// Of a box, with the line between two.
+const HEIGHT: f64 = 17.0;
+const LINE: f64 = 18.0;
+/// What a letter of the font takes at most.
+const LETTER: f64 = 6.7;
+/// A narrower box cannot be seen.
+const NARROWEST: f64 = 0.3;
+/// A name of fewer letters says nothing.
+const LEAST_LETTERS: usize = 3;
+
+/// The picture as a file.
+pub fn svg(flame: &Flame<'_>) -> String {
+    let wide = WIDTH - 2.0 * MARGIN;
+    let seen = || flame.boxes.iter().filter(|one| one.share * wide >= NARROWEST);
+    let layers = seen().map(|one| one.depth + 1).max().unwrap_or(0);
+    let top = MARGIN + LINE * (1 + flame.remarks.len()) as f64 + 8.0;
+    let height = top + layers as f64 * HEIGHT + MARGIN;
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"monospace\" font-size=\"11\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
+        escaped(&flame.title)
+    );
+    let _ = writeln!(
+        out,
+        "<text x=\"{MARGIN}\" y=\"{}\" font-size=\"14\" font-weight=\"bold\">{}</text>",
+        MARGIN + 10.0,
+        escaped(&flame.title)
+    );
+    for (row, remark) in (1..).zip(&flame.remarks) {
+        let y = MARGIN + 10.0 + LINE * f64::from(row);
+        let _ = writeln!(out, "<text x=\"{MARGIN}\" y=\"{y}\" fill=\"#444444\">{}</text>", escaped(remark));
+    }
+    for one in seen() {
+        let layer = if flame.is_icicle { one.depth } else { layers - 1 - one.depth };
+        draw(one, MARGIN + one.from * wide, top + layer as f64 * HEIGHT, one.share * wide, &mut out);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
+    let _ = write!(
+        out,
+        "<g><title>{}</title><rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/>",
+        escaped(&one.about),
+        (width - 0.2).max(0.1),
+        HEIGHT - 1.0,
+        one.kind.colour()
+    );
+    let letters = ((width - 4.0) / LETTER).max(0.0) as usize;
+    if letters >= LEAST_LETTERS {
+        let name = if one.name.chars().count() <= letters {
+            one.name.to_owned()
+        } else {
+            one.name.chars().take(letters - 1).chain(['…']).collect()
+        };
+        let _ = write!(out, "<text x=\"{:.2}\" y=\"{:.1}\">{}</text>", x + 2.0, y + 12.0, escaped(&name));
+    }
+    out.push_str("</g>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flame(is_icicle: bool) -> Flame<'static> {
+        let one = |depth, from, share, name: &'static str, kind| Box {
+            depth,
+            from,
+            share,
+            name,
+            about: format!("{name}: about"),
+            kind,
+        };
+        Flame {
+            title: "<a> & b".to_owned(),
+            remarks: vec!["a remark".to_owned()],
+            boxes: vec![
+                one(0, 0.0, 1.0, "all", Kind::All),
+                one(1, 0.0, 0.75, "main", Kind::Program),
+                one(2, 0.0, 0.02, "a_function_with_a_long_name", Kind::Kernel),
+                one(2, 0.1, 0.000_1, "unseen", Kind::Kernel),
+            ],
+            is_icicle,
+        }
+    }
+
+    #[test]
+    fn boxes_are_as_wide_as_their_shares_and_names_as_long_as_fit() {
+        let svg = svg(&flame(false));
+        assert!(svg.contains("&lt;a&gt; &amp; b") && svg.contains("a remark"));
+        assert!(svg.contains("width=\"881.80\"") && svg.contains(">main</text>"), "{svg}");
+        assert!(svg.contains("<title>a_function_with_a_long_name: about</title>"), "{svg}");
+        assert!(!svg.contains(">a_function_with_a_long_name</text>") && !svg.contains("unseen"), "{svg}");
+    }
+
+    /// Of two layers, which is above: callees above their callers, in an icicle below.
+    #[test]
+    fn flames_grow_upwards_and_icicles_downwards() {
+        let place = |svg: &str, name: &str| {
+            let rest = &svg[svg.find(&format!("<title>{name}: about")).expect("it is drawn")..];
+            let y = &rest[rest.find("y=\"").expect("its box") + 3..];
+            y[..y.find('"').expect("a number")].parse::<f64>().expect("a number")
+        };
+        let (upwards, downwards) = (svg(&flame(false)), svg(&flame(true)));
+        assert!(place(&upwards, "main") < place(&upwards, "all"));
+        assert!(place(&downwards, "main") > place(&downwards, "all"));
+    }
+}
