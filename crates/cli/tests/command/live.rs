@@ -142,11 +142,13 @@ fn watched(folder: &Captures, args: &[&str]) -> Output {
     let mut command = slowpath(folder);
     command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    // Memory that a virtual machine has not used yet may take it some tenths of a second.
+    let data = vec![1; AMOUNT];
     // It has to be at work; how long that takes is the machine's affair.
     thread::sleep(Duration::from_secs(3));
     let mut client = TcpStream::connect(address).expect("a connection");
     let mut server = listener.accept().expect("its other end").0;
-    let writer = thread::spawn(move || client.write_all(&vec![1; AMOUNT]).map(|()| client));
+    let writer = thread::spawn(move || client.write_all(&data).map(|()| client));
     thread::sleep(Duration::from_millis(1200));
     server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
     let client = writer.join().expect("it ends").expect("all is read");
@@ -170,9 +172,7 @@ fn check(document: &Value) {
     let waits = flow[receiver]["host"]["waits"].as_array().expect("waits");
     let held = &flow[receiver]["host"]["receiver_bounds"][0];
     assert_eq!(held["cause"], "slow-reader", "{flow:#}");
-    // Of the 1.2 s some looks at the socket are missing, a tenth of a second each: the first, before which nothing is known,
-    // and those at whose time the window has not yet filled.
-    assert!(held["seconds"].as_f64().expect("seconds") >= 0.8, "{flow:#}");
+    assert!(held["seconds"].as_f64().expect("seconds") >= 1.0, "{flow:#}");
     let queue = waits.iter().find(|wait| wait["place"] == "receive-queue").expect("data waited");
     assert!(queue["longest_ns"].as_u64().expect("a time") >= 1_000_000_000, "{queue}");
     assert_eq!(queue["count"], AMOUNT_READ);
