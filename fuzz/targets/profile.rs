@@ -1,9 +1,10 @@
 //! A profile in any format: it is read to an end, what its entries name is there, and what is written of it is read back
-//! with as many samples.
+//! with as many samples. The same for what a host did meanwhile.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath_profile::{Contents, Measure, Options, read, write_folded, write_pprof};
+use slowpath_cost::{Count, Entry, Profile, Roots};
+use slowpath_profile::{Contents, Measure, Options, read, work, write_folded, write_pprof};
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 /// No kernel's symbols and no files: nothing of this host is looked at.
 static APART: LazyLock<Options> = LazyLock::new(|| {
     let nowhere = PathBuf::from("/nowhere");
-    Options { kallsyms: Some(nowhere.join("kallsyms")), vmlinux: None, root: Some(nowhere) }
+    Options { kallsyms: Some(nowhere.join("kallsyms")), root: Some(nowhere), ..Options::default() }
 });
 
 fn samples(contents: &Contents, event: u16) -> u128 {
@@ -19,7 +20,31 @@ fn samples(contents: &Contents, event: u16) -> u128 {
     profile.entries.iter().filter(|entry| entry.event == event).map(|entry| u128::from(entry.samples)).sum()
 }
 
+/// What a host did, as it is kept beside a profile: what is read of it is written so that all of it is read again.
+fn work_is_kept(data: &[u8]) {
+    let Ok(found) = work::from_json("fuzz", data) else { return };
+    let again = work::from_json("again", work::to_json(&found.work).as_bytes()).expect("it was just written");
+    assert_eq!((again.work.counters, again.work.devices), (found.work.counters, found.work.devices));
+    assert!(again.skipped.is_empty());
+}
+
+/// Who called for what is told of each stack, and parts of what each function cost sum to it.
+fn who_called(profile: &Profile) {
+    let calls = profile.calls();
+    assert_eq!(calls.profile().stacks.len(), profile.stacks.len());
+    let roots = Roots::high_level(&calls.profile().functions);
+    let weight = |entry: &Entry| u128::from(entry.weight);
+    if profile.entries.iter().map(weight).sum::<u128>() > u128::from(u64::MAX) {
+        return;
+    }
+    for exact in calls.attribute(0, &roots, Count::WithCallees).iter().flatten() {
+        let innermost: u64 = exact.innermost.iter().sum();
+        assert_eq!(innermost + exact.elsewhere + exact.cannot_tell, exact.weight);
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
+    work_is_kept(data);
     let Ok(input) = read("fuzz", Cursor::new(data), &APART) else { return };
     let profile = match &input.contents {
         Contents::Stacks(profile) => profile,
@@ -36,6 +61,7 @@ fuzz_target!(|data: &[u8]| {
         let functions = profile.stacks.frames(entry.stack).iter().map(|frame| frame.function.0 as usize);
         assert!(functions.into_iter().all(|function| function < profile.functions.len()));
     }
+    who_called(profile);
     // Sums of hostile counts saturate.
     let total = samples(&input.contents, 0);
     if total == 0 || total > u128::from(u32::MAX) {

@@ -3,6 +3,7 @@
 use crate::Outcome;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -109,6 +110,16 @@ impl Console {
         Self { colour: false, progress: false, width: None }
     }
 
+    /// Progress through a time that is known.
+    pub fn lasting(&self, what: &str, whole: Duration) -> Lasting {
+        if !self.progress {
+            return Lasting(None);
+        }
+        let millis = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
+        let bar = ProgressBar::with_draw_target(Some(millis), ProgressDrawTarget::stderr_with_hz(8));
+        Lasting(Some(bar.with_style(style("{msg} {wide_bar} {eta} left")).with_message(what.to_owned())))
+    }
+
     /// Progress through so many steps of which each takes a while, and some are behind already.
     pub fn steps(&self, what: &str, count: usize, behind: usize) -> Steps {
         if !self.progress {
@@ -160,6 +171,26 @@ impl Drop for Steps {
     }
 }
 
+/// How much of a time is over, on standard error or nowhere. It is wiped away in the end.
+pub struct Lasting(Option<ProgressBar>);
+
+impl Lasting {
+    /// So much of it.
+    pub fn at(&self, over: Duration) {
+        if let Some(bar) = &self.0 {
+            bar.set_position(u64::try_from(over.as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// How far something has come, on standard error or nowhere. It is wiped away in the end.
 pub struct Reading(Option<ProgressBar>);
 
@@ -183,9 +214,29 @@ impl Drop for Reading {
     }
 }
 
+/// What [`stdout`] gives.
+type Out = BufWriter<io::StdoutLock<'static>>;
+
 /// Standard output, buffered.
-pub fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+pub fn stdout() -> Out {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Prints a result: as JSON its document, otherwise in words.
+pub fn tell<D: Serialize>(
+    as_json: bool,
+    document: impl FnOnce() -> D,
+    in_words: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut out = stdout();
+    if as_json {
+        serde_json::to_writer_pretty(&mut out, &document())?;
+        writeln!(out)?;
+    } else {
+        in_words(&mut out)?;
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// Prints `text` whole.

@@ -50,13 +50,10 @@ pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
         kernels = registry::all();
     }
     let table = Table::of(&kernels);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &table)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", table.text(Layout { sources: args.sources, sysctls: args.sysctls }))?;
-    }
-    out.flush()?;
+    console::tell(
+        args.json,
+        || &table,
+        |out| write!(out, "{}", table.text(Layout { sources: args.sources, sysctls: args.sysctls })),
+    )?;
     Ok(Outcome::Whole)
 }

@@ -92,7 +92,7 @@ impl Measured {
     }
 
     fn of_run(scenario: &Scenario, run: impl FnOnce(&mut Simulation, &mut Watchers)) -> anyhow::Result<Self> {
-        let vantage = scenario.flows[0].sender_host();
+        let vantage = scenario.vantage();
         let options = Options { vantage: Some(VantageOverride::Sender), ..Options::default() };
         let mut watchers = Watchers::new(Tap::new(vantage, Analysis::new(options)), Waiting::new(scenario));
         let mut simulation = Simulation::new(scenario);

@@ -1,5 +1,9 @@
 //! `slowpath papers`: published experiments made again.
 
+mod compared;
+mod graphs;
+mod kept;
+mod measured;
 mod page;
 
 use crate::Outcome;
@@ -7,8 +11,9 @@ use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::parallel;
 use crate::transfers::align;
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
+use measured::Asked;
 use page::Folder;
 use slowpath_papers::{
     Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, leith, measure, ubik, weigle, wu,
@@ -23,12 +28,21 @@ least and the most. Where a paper does not say what its machines took for a pack
 out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
 experiment by itself. Figures over time are of the first seed's runs; --html draws all of them, --json has their points.
 
+lavoie is about where the CPU of a busy web server goes. It is not simulated but measured on this machine's kernel: nginx is \
+loaded by wrk, in two network namespaces with a CPU each, and perf samples the server's. It runs as root, needs nginx, wrk and \
+perf, takes about three minutes, and says of each of the paper's claims whether it is still so. --html draws who works for whom \
+(figures 14 to 19). With --beside what was kept of another kernel, or of another setting, is compared function by function \
+(figures 20 to 22).
+
 Examples:
   slowpath papers wu
   slowpath papers wu --html wu
   slowpath papers weigle --html weigle
   slowpath papers ubik
-  slowpath papers wu --seeds 1 --json";
+  slowpath papers wu --seeds 1 --json
+  sudo slowpath papers lavoie --html lavoie --keep profiles
+  sudo slowpath papers lavoie --only '64K one sendfile'
+  slowpath papers lavoie --from profiles-6.18 --beside profiles-6.12";
 
 /// Arguments of `papers`.
 #[derive(Args)]
@@ -37,7 +51,7 @@ pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]
     paper: Paper,
-    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, three for weigle and leith
+    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, seven for leith, three for weigle
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Print JSON (schema slowpath/paper/1) instead of text
@@ -46,7 +60,25 @@ pub struct Papers {
     /// Also write a page with the tables and claims, and with the figures drawn, as index.html in a folder
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     html: Option<PathBuf>,
+    /// Of lavoie: run only the cases whose names have these words, such as '8K ten sendfile no-TSO'
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Of lavoie: for how long each case is profiled [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: Option<u64>,
+    /// Of lavoie: keep the perf.data and the counters of each case in a folder that is not there yet
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    keep: Option<PathBuf>,
+    /// Of lavoie: make the report again from what --keep has kept, on the host where it was measured
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["keep", "seconds"])]
+    from: Option<PathBuf>,
+    /// Of lavoie: compare it with what --keep has kept before, under another kernel or setting
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath, requires = "from")]
+    beside: Option<PathBuf>,
 }
+
+/// How long a case is profiled where nobody says.
+const SECONDS: u64 = 5;
 
 /// A paper, by its short name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -59,14 +91,39 @@ enum Paper {
     Leith,
     /// Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems
     Ubik,
+    /// LaVoie, Nahum and Flynn 2006, Profiling TCP: measured on this machine's kernel, as root
+    Lavoie,
+}
+
+/// A paper whose experiments are simulated.
+#[derive(Clone, Copy)]
+enum Simulated {
+    Wu,
+    Weigle,
+    Leith,
+    Ubik,
 }
 
 impl Paper {
+    /// `None` of one whose experiments are measured on a real kernel.
+    const fn simulated(self) -> Option<Simulated> {
+        match self {
+            Self::Wu => Some(Simulated::Wu),
+            Self::Weigle => Some(Simulated::Weigle),
+            Self::Leith => Some(Simulated::Leith),
+            Self::Ubik => Some(Simulated::Ubik),
+            Self::Lavoie => None,
+        }
+    }
+}
+
+impl Simulated {
     /// How often each experiment is run where nobody says.
     const fn seeds(self) -> u64 {
         match self {
             Self::Wu | Self::Ubik => 5,
-            Self::Weigle | Self::Leith => 3,
+            Self::Weigle => 3,
+            Self::Leith => 7,
         }
     }
 
@@ -107,16 +164,26 @@ struct Found {
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     let folder = args.html.as_deref().map(Folder::open).transpose()?;
-    let report = args.paper.report(&find(args.paper, args.seeds.unwrap_or(args.paper.seeds()), console)?);
+    let report = match args.paper.simulated() {
+        Some(paper) => {
+            // --beside takes --from.
+            let others =
+                !args.only.is_empty() || args.seconds.is_some() || args.keep.is_some() || args.from.is_some();
+            ensure!(
+                !others,
+                "--only, --seconds, --keep, --from and --beside are for lavoie, which is measured; this paper is simulated"
+            );
+            paper.report(&find(paper, args.seeds.unwrap_or(paper.seeds()), console)?)
+        }
+        None => {
+            ensure!(args.seeds.is_none(), "--seeds is for papers that are simulated; lavoie is measured");
+            let [keep, from, beside] = [&args.keep, &args.from, &args.beside].map(Option::as_deref);
+            let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));
+            measured::report(&Asked { only, seconds, keep, from, beside }, console)?
+        }
+    };
     let page = folder.map(|folder| folder.write(&report)).transpose()?;
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-    } else {
-        print(&report, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &report, |out| print(&report, out))?;
     if let Some(page) = page {
         // Standard output may be a document.
         eprintln!("the page is {}", page.display());
@@ -125,7 +192,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
 }
 
 /// Runs every case with every seed, on all CPUs.
-fn find(paper: Paper, seeds: u64, console: &Console) -> anyhow::Result<Found> {
+fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found> {
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
@@ -153,18 +220,33 @@ fn find(paper: Paper, seeds: u64, console: &Console) -> anyhow::Result<Found> {
 
 fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", report.title)?;
-    writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
+    if report.measured_on.is_empty() {
+        writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
+    }
+    for line in &report.measured_on {
+        writeln!(out, "{line}")?;
+    }
     for table in &report.tables {
-        print_table(table, out)?;
+        print_table(table, !report.measured_on.is_empty(), out)?;
     }
     writeln!(out, "\nWhat it says beside")?;
-    for Claim { place, says, seen, holds } in &report.claims {
-        writeln!(out, "  {} {says} ({place})", if *holds { "holds:" } else { "DOES NOT HOLD:" })?;
+    for claim in &report.claims {
+        let Claim { place, says, seen, holds } = claim;
+        let verdict = report.verdict(claim);
+        // What differs is to be found at a glance.
+        let verdict = if *holds == Some(false) { verdict.to_uppercase() } else { verdict.to_owned() };
+        writeln!(out, "  {verdict}: {says} ({place})")?;
         writeln!(out, "      here: {seen}")?;
     }
     writeln!(out, "\nFigures, which --html draws")?;
     for Figure { name, about, says, seen, .. } in &report.figures {
         writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
+    }
+    for graph in &report.graphs {
+        writeln!(out, "  {}: {}\n      in the paper: {}", graph.name, graph.about, graph.says)?;
+    }
+    if let Some(comparison) = &report.comparison {
+        compared::print(comparison, out)?;
     }
     writeln!(out, "\nThe experiments")?;
     let width = report.runs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -174,22 +256,27 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn print_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
+fn print_table(table: &Table, is_measured: bool, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{}: {}", table.name, table.about)?;
-    let heading = ["", "", "published", "ours", "error", "our runs", ""].map(str::to_owned).to_vec();
+    let beside = if is_measured { "95 %" } else { "our runs" };
+    let heading = ["", "", "published", "ours", "error", beside, ""].map(str::to_owned).to_vec();
     let mut before = "";
     let mut rows = vec![heading];
     for cell in &table.cells {
         let name = if cell.row == before { String::new() } else { format!("  {}", cell.row) };
         before = &cell.row;
         rows.push(
-            [name, cell.quantity.to_owned(), number(cell.published), number(cell.ours), error(cell)]
+            [name, cell.quantity.to_owned(), published(cell), number(cell.ours), error(cell)]
                 .into_iter()
                 .chain([format!("{} to {}", number(cell.least), number(cell.most)), verdict(cell).to_owned()])
                 .collect(),
         );
     }
     align(&rows, out)
+}
+
+fn published(cell: &Cell) -> String {
+    cell.published.map_or_else(|| "–".to_owned(), number)
 }
 
 fn number(value: f64) -> String {

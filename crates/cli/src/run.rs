@@ -70,7 +70,7 @@ const STRETCH: Duration = Duration::from_millis(20);
 
 pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let scenario = scenario::load(&args.file, &args.changes)?;
-    let vantage = scenario.flows[0].sender_host();
+    let vantage = scenario.vantage();
     let side = files::side(&scenario, vantage).map(|_| VantageOverride::Sender);
     let analysis = Analysis::new(Options { vantage: side, ..Options::default() });
     let mut watchers = Watchers::new(Tap::new(vantage, analysis), Waiting::new(&scenario));
@@ -168,8 +168,10 @@ fn tell(
         writeln!(out)?;
     } else {
         table::print(scenario, simulation, waiting, &mut out)?;
-        writeln!(out)?;
-        terminal::diagnosis(diagnosis, &console.look(), &mut out)?;
+        if scenario.has_tcp() {
+            writeln!(out)?;
+            terminal::diagnosis(diagnosis, &console.look(), &mut out)?;
+        }
     }
     out.flush()?;
     Ok(())

@@ -192,14 +192,7 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
         }
     };
     let explanation = Explanation::of(&checked);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &explanation)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{explanation}")?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &explanation, |out| write!(out, "{explanation}"))?;
     Ok(Outcome::Whole)
 }
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::Rate;
-use slowpath_simulator::report::Total;
-use slowpath_views::quantity::{count, duration, duration_or_dash};
+use slowpath_simulator::report::{DatagramCounts, Total};
+use slowpath_views::quantity::{count, counted, duration, duration_or_dash, share};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub struct FlowResult<'a> {
     rtt_us: Option<u64>,
     /// The least RTT, in microseconds.
     least_rtt_us: Option<u64>,
+    /// What happened to its datagrams; `null` if it is of TCP.
+    datagrams: Option<DatagramCounts>,
 }
 
 impl<'a> FlowResult<'a> {
@@ -44,6 +46,7 @@ impl<'a> FlowResult<'a> {
             timeouts: flow.timeouts,
             rtt_us: flow.smoothed_rtt.and_then(micros),
             least_rtt_us: flow.least_rtt.and_then(micros),
+            datagrams: flow.datagrams,
         }
     }
 }
@@ -68,7 +71,27 @@ pub fn print(flows: &[(&str, Total)], out: &mut impl Write) -> io::Result<()> {
             duration_or_dash(flow.least_rtt),
         ]);
     }
-    align(&rows, out)
+    align(&rows, out)?;
+    for (name, flow) in flows {
+        if let Some(datagrams) = &flow.datagrams {
+            writeln!(out, "{name}: {}", of_datagrams(datagrams))?;
+        }
+    }
+    Ok(())
+}
+
+/// What became of a flow's datagrams.
+fn of_datagrams(counts: &DatagramCounts) -> String {
+    let part = |part: u64| share(part as f64 / counts.sent.max(1) as f64);
+    let read = format!("{} sent, {} read", counted(counts.sent, "datagram"), part(counts.read));
+    let losses = [
+        (counts.dropped_below, "found the transmit queue full"),
+        (counts.dropped_above, "found the socket's buffer full"),
+    ];
+    losses
+        .into_iter()
+        .filter(|(packets, _)| *packets > 0)
+        .fold(read, |text, (packets, what)| format!("{text}, {} ({}) {what}", count(packets), part(packets)))
 }
 
 /// Prints rows in columns, the first to the left and the others to the right.

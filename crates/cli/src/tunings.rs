@@ -130,14 +130,7 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
         amount: path.amount.get(),
         techniques: compare(&path, console)?,
     };
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        print(&path, &document.techniques, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &document, |out| print(&path, &document.techniques, out))?;
     Ok(Outcome::Whole)
 }
 

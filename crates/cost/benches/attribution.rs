@@ -114,16 +114,14 @@ fn measure(graph: Graph) -> Vec<(&'static str, Duration)> {
         let mut random = Random(u64::from(number) + 1);
         roots.add(&format!("root {number}"), [Function(callee(&mut random, number % 8, graph))]);
     }
-    let edges = profile.edges(0);
+    let (edges, calls) = (profile.edges(0), profile.calls());
     let top = edges.top(20);
     let tree = edges.call_tree(&top, &[], 0.05);
     vec![
+        ("who called for what", fastest(|| profile.calls())),
         ("call graph from stacks", fastest(|| profile.edges(0))),
-        ("attribution, own cost, by stacks", fastest(|| profile.attribute(0, &roots, Count::Own))),
-        (
-            "attribution, with callees, by stacks",
-            fastest(|| profile.attribute(0, &roots, Count::WithCallees)),
-        ),
+        ("attribution, own cost, by stacks", fastest(|| calls.attribute(0, &roots, Count::Own))),
+        ("attribution, with callees, by stacks", fastest(|| calls.attribute(0, &roots, Count::WithCallees))),
         ("attribution by call graph, 12 roots", fastest(|| edges.attribute(&roots))),
         ("greatest 20 descendants of the top 20", fastest(|| edges.greatest_descendants(20, 20))),
         ("call tree of the top 20, above 5 %", fastest(|| edges.call_tree(&top, &[], 0.05))),

@@ -1,10 +1,10 @@
 //! To whom each function's cost belongs: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
 
+use crate::calls::Calls;
 use crate::edges::Edges;
 use crate::estimate::Estimate;
 use crate::exact::{Count, Exact};
 use crate::functions::Function;
-use crate::profile::Profile;
 use crate::roots::{Root, Roots};
 
 /// To whom the cost of functions belongs.
@@ -62,9 +62,10 @@ impl Attributed {
 }
 
 impl Attribution {
-    /// Of an event of a profile with stacks.
-    pub fn of(profile: &Profile, event: u16, roots: Roots, count: Count) -> Self {
-        let exact = profile.attribute(event, &roots, count);
+    /// Of an event of a profile with stacks. Both are of what was called, so that how far they are apart is what the paper's
+    /// multiplying makes, and not what interrupts came upon.
+    pub fn of(calls: &Calls, event: u16, roots: Roots, count: Count) -> Self {
+        let (profile, exact) = (calls.profile(), calls.attribute(event, &roots, count));
         let mut functions: Vec<Attributed> = exact
             .into_iter()
             .zip(profile.edges(event).attribute(&roots))

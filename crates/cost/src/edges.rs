@@ -9,7 +9,8 @@
 //! A function that the compiler put into its caller is a function like the others: the profiler saw it.
 
 use crate::functions::Function;
-use crate::profile::Profile;
+use crate::own::add;
+use crate::profile::{Profile, Stack};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -195,6 +196,11 @@ impl Profile {
         weights
     }
 
+    /// Stacks that were seen in an event, with what they weigh.
+    pub(crate) fn weighed(&self, event: u16) -> impl Iterator<Item = (Stack, u64)> + use<> {
+        self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0)
+    }
+
     /// The call graph of an event, as if OProfile had told it. See [`edges`](crate::edges) for what an edge weighs.
     pub fn edges(&self, event: u16) -> Edges {
         let functions = self.functions.len();
@@ -211,17 +217,17 @@ impl Profile {
             ..Edges::default()
         };
         let mut arcs = Arcs::default();
-        for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
+        for (stack, weight) in self.weighed(event) {
             let frames = self.stacks.frames(stack);
             let (Some(inner), Some(outer)) = (frames.first(), frames.last()) else {
-                edges.nowhere = edges.nowhere.saturating_add(weight);
+                add(&mut edges.nowhere, weight);
                 continue;
             };
-            add(&mut edges.own, inner.function, weight);
+            add_to(&mut edges.own, inner.function, weight);
             let is_cut = self.stacks.is_truncated(stack);
-            add(if is_cut { &mut edges.cut } else { &mut edges.outermost }, outer.function, weight);
+            add_to(if is_cut { &mut edges.cut } else { &mut edges.outermost }, outer.function, weight);
             if is_cut && self.stacks.has(stack, |function| self.functions.is_in_program(function)) {
-                add(&mut edges.cut_in_program, outer.function, weight);
+                add_to(&mut edges.cut_in_program, outer.function, weight);
             }
             arcs.begin_stack();
             for pair in frames.windows(2) {
@@ -233,9 +239,8 @@ impl Profile {
     }
 }
 
-fn add(weights: &mut [u64], function: Function, weight: u64) {
-    let sum = &mut weights[function.0 as usize];
-    *sum = sum.saturating_add(weight);
+fn add_to(weights: &mut [u64], function: Function, weight: u64) {
+    add(&mut weights[function.0 as usize], weight);
 }
 
 /// Weights of caller and callee, each pair numbered as it is first seen.
@@ -263,7 +268,7 @@ impl Arcs {
     }
 
     fn add(&mut self, arc: usize, weight: u64) {
-        self.weights[arc] = self.weights[arc].saturating_add(weight);
+        add(&mut self.weights[arc], weight);
     }
 
     fn begin_stack(&mut self) {

@@ -4,14 +4,15 @@
 //! innermost, which it was called for last; so each sample belongs to one root at most and parts add up. How many samples each
 //! root stands above at all is counted too, and these parts overlap: TCP receive has what its sending of an ACK costs.
 //!
-//! An interrupt stands on whatever it interrupted, which did not call for it. Where its entry is a root, what it does is its own; it
-//! still lies below what was interrupted. A profiler that begins a stack anew at an interrupt leaves no such doubt.
+//! Stacks are read as what was called ([`calls`](crate::calls)): what an interrupt does lies below nothing that it came upon.
 //!
 //! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
 //! it belongs cannot be told; but for one that was cut in a program, as many are that were compiled without frame pointers: above
 //! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
 
-use crate::profile::{Frame, Profile};
+use crate::calls::Calls;
+use crate::own::add;
+use crate::profile::Frame;
 use crate::roots::{Root, Roots};
 
 /// Which samples are a function's.
@@ -64,19 +65,18 @@ impl Exact {
     }
 }
 
-impl Profile {
+impl Calls {
     /// To whom the cost of each function in an event belongs, by the functions' numbers. Functions without cost have none.
     pub fn attribute(&self, event: u16, roots: &Roots, count: Count) -> Vec<Option<Exact>> {
-        let mut tally = Tally::new(self.functions.len(), roots, count);
-        let in_program = |function| self.functions.is_in_program(function);
-        let in_kernel =
-            !self.functions.iter().any(|function| roots.of(function).is_some() && in_program(function));
-        for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
-            let is_cut =
-                self.stacks.is_truncated(stack) && !(in_kernel && self.stacks.has(stack, in_program));
-            tally.add(self.stacks.frames(stack), is_cut, weight);
+        let profile = self.profile();
+        let mut tally = Tally::new(profile.functions.len(), roots, count);
+        let in_program = |function| roots.of(function).is_some() && profile.functions.is_in_program(function);
+        let in_kernel = !profile.functions.iter().any(in_program);
+        for (stack, weight) in profile.weighed(event) {
+            let is_cut = profile.stacks.is_truncated(stack) && (!in_kernel || self.hides_kernel(stack));
+            tally.add(profile.stacks.frames(stack), is_cut, weight);
         }
-        (0..self.functions.len()).map(|function| tally.of_function(function)).collect()
+        (0..profile.functions.len()).map(|function| tally.of_function(function)).collect()
     }
 }
 
@@ -147,13 +147,8 @@ impl<'a> Tally<'a> {
     }
 
     fn find_roots(&mut self, frames: &[Frame]) {
-        self.named.clear();
         self.outermost.clear();
-        for (at, frame) in frames.iter().enumerate() {
-            if let Some(root) = self.roots.of(frame.function) {
-                self.named.push((at, root));
-            }
-        }
+        self.roots.on(frames, &mut self.named);
         for &(at, root) in self.named.iter().rev() {
             let seen = &mut self.seen_root[usize::from(root.0)];
             if *seen != self.stack {
@@ -210,8 +205,4 @@ impl<'a> Tally<'a> {
             cannot_tell: self.cannot_tell[function],
         })
     }
-}
-
-fn add(sum: &mut u64, weight: u64) {
-    *sum = sum.saturating_add(weight);
 }

@@ -4,6 +4,7 @@
 //! Report; `lavoie`), on the call graphs that it had and on whole stacks.
 //!
 //! - [`profile`]: stacks with their samples, whatever profiler they are from.
+//! - [`calls`]: of these what was called, without what was interrupted: all that says to whom a cost belongs reads them.
 //! - [`callgraph`]: who calls whom, of profilers that keep no stacks.
 //! - [`edges`]: the call graph in them, or one that came without stacks.
 //! - [`descendants`]: what costs most of all that a function called, however deep.
@@ -11,15 +12,21 @@
 //! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
 //!   ([`estimate`]).
 //! - [`categories`], [`operations`]: what kind of work a kernel function is, and which of the paper's operations.
+//! - [`share`], [`significance`]: what of it chance can make.
+//! - [`subgraph`]: what works below a root, and who called whom for it.
 //! - [`tree`]: stacks merged from where they began.
 //! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
+//! - [`each`]: what a packet, a byte and an ACK cost.
+//! - [`work`]: what the host did meanwhile.
 
 pub mod attribution;
 pub mod callgraph;
+pub mod calls;
 pub mod calltree;
 pub mod categories;
 pub mod compare;
 pub mod descendants;
+pub mod each;
 pub mod edges;
 pub mod estimate;
 pub mod exact;
@@ -30,11 +37,15 @@ pub mod own;
 pub mod profile;
 mod reduction;
 pub mod roots;
+pub mod share;
 pub mod significance;
+pub mod subgraph;
 pub mod tree;
+pub mod work;
 
 pub use attribution::{Attributed, Attribution};
 pub use callgraph::CallGraph;
+pub use calls::Calls;
 pub use calltree::CallTree;
 pub use categories::{Categories, Category};
 pub use compare::{Comparison, Run};
@@ -45,3 +56,6 @@ pub use operations::Operation;
 pub use own::Cost;
 pub use profile::{Entry, Event, Frame, Lost, Profile, Stack, Stacks};
 pub use roots::{Root, Roots};
+pub use share::Share;
+pub use subgraph::Subgraph;
+pub use work::Work;

@@ -5,9 +5,8 @@
 //! profile does not have does nothing. A function whose body the compiler put into its caller is not seen at all, and what it cost is its
 //! caller's: static functions that are called once, such as `tcp_clean_rtx_queue` in `tcp_ack`.
 
-use crate::functions::{Function, Functions, Image};
+use crate::functions::{Function, Functions};
 use crate::names::{Release, plain};
-use crate::profile::Profile;
 use crate::roots::Roots;
 
 /// Something that a kernel does for TCP.
@@ -32,11 +31,11 @@ pub struct Named {
     pub until: Option<Release>,
 }
 
-const fn all(name: &'static str) -> Named {
+pub(crate) const fn all(name: &'static str) -> Named {
     Named { name, since: None, until: None }
 }
 
-const fn since(name: &'static str, major: u16, minor: u16, patch: u16) -> Named {
+pub(crate) const fn since(name: &'static str, major: u16, minor: u16, patch: u16) -> Named {
     Named { name, since: Some(Release(major, minor, patch)), until: None }
 }
 
@@ -61,7 +60,11 @@ pub const OPERATIONS: &[Operation] = &[
             all("asm_sysvec_reschedule_ipi"),
             all("asm_sysvec_irq_work"),
             all("asm_sysvec_hyperv_callback"),
+            all("asm_sysvec_hyperv_stimer0"),
+            all("asm_sysvec_kvm_asyncpf_interrupt"),
             all("asm_sysvec_xen_hvm_callback"),
+            // Of CPUs with FRED all but system calls and exceptions.
+            since("fred_extint", 6, 9, 0),
             all("common_interrupt"),
             all("apic_timer_interrupt"),
             all("smp_apic_timer_interrupt"),
@@ -74,6 +77,11 @@ pub const OPERATIONS: &[Operation] = &[
             all("el0_irq"),
             all("el0t_64_irq"),
         ],
+    ),
+    operation(
+        "softirq",
+        "runs what interrupts have put off, on top of whatever lets it run",
+        &[since("handle_softirqs", 6, 10, 0), all("__do_softirq"), all("do_softirq")],
     ),
     operation(
         "handle IRQ",
@@ -129,8 +137,17 @@ pub const OPERATIONS: &[Operation] = &[
     ),
     operation(
         "TCP send ACK",
-        "makes an ACK and sends it",
-        &[all("tcp_send_ack"), since("__tcp_send_ack", 4, 18, 0)],
+        "makes an ACK and sends it; the others, for connections that have no full socket, do not pass TCP transmit sk buffer",
+        &[
+            all("tcp_send_ack"),
+            since("__tcp_send_ack", 4, 18, 0),
+            all("tcp_v4_send_ack"),
+            all("tcp_v4_reqsk_send_ack"),
+            all("tcp_v4_timewait_ack"),
+            all("tcp_v6_send_ack"),
+            // Of resets too.
+            all("tcp_v6_send_response"),
+        ],
     ),
     operation(
         "TCP send message",
@@ -322,7 +339,7 @@ impl Operation {
     pub fn found(&self, functions: &Functions) -> Vec<Function> {
         functions
             .iter()
-            .filter(|function| !matches!(functions.image(*function), Image::User(_)))
+            .filter(|function| !functions.is_in_program(*function))
             .filter(|function| {
                 let name = plain(functions.name(*function));
                 self.functions.iter().any(|named| named.name == name)
@@ -331,20 +348,52 @@ impl Operation {
     }
 }
 
+const RECEIVE: &str = "TCP receive";
+const HANDLE: &str = "TCP do receive";
+
+fn handled(functions: &Functions) -> Vec<Function> {
+    Operation::named(HANDLE).map(|operation| operation.found(functions)).unwrap_or_default()
+}
+
 impl Roots {
-    /// Those of these operations that a profile has, each a root with its functions.
-    pub fn of_operations<'a>(profile: &Profile, operations: impl IntoIterator<Item = &'a Operation>) -> Self {
+    /// Those of these operations that there are functions of, each a root.
+    pub fn of_operations<'a>(
+        functions: &Functions,
+        operations: impl IntoIterator<Item = &'a Operation>,
+    ) -> Self {
         let mut roots = Self::new();
         for operation in operations {
-            let found = operation.found(&profile.functions);
-            if !found.is_empty() {
+            let found = operation.found(functions);
+            let is_there = !found.is_empty() || operation.name == RECEIVE && !handled(functions).is_empty();
+            if is_there {
                 roots.add(operation.name, found);
             }
         }
+        roots.complete(functions);
         roots
+    }
+
+    /// The operations among which the paper divides the cost of the others, as far as there are functions of them.
+    pub fn high_level(functions: &Functions) -> Self {
+        Self::of_operations(functions, HIGH_LEVEL.iter().filter_map(|name| Operation::named(name)))
+    }
+
+    /// What roots that have an operation's name stand for beyond its functions.
+    ///
+    /// Segments that came while a process had the socket are handled when it gives the lock up, and have no `tcp_v4_rcv` on their stacks:
+    /// TCP receive is what handles them, unless that is a root of its own. And below TCP send pages TCP send message is that: since 6.5
+    /// sendfile's pages go through `tcp_sendmsg` (`MSG_SPLICE_PAGES`), before where a device took no pages (`sock_no_sendpage`).
+    pub fn complete(&mut self, functions: &Functions) {
+        if let (Some(receive), None) = (self.named(RECEIVE), self.named(HANDLE)) {
+            self.extend(receive, handled(functions));
+        }
+        if let (Some(message), Some(pages)) = (self.named("TCP send message"), self.named("TCP send pages")) {
+            self.within(message, pages);
+        }
     }
 }
 
-/// The operations among which the paper divides the cost of the others (figures 14 to 19), and interrupts, so that what one does is not
-/// told as the cost of what it happened to interrupt.
-pub const HIGH_LEVEL: &[&str] = &["TCP receive", "TCP send message", "TCP send pages", "interrupt"];
+/// The operations among which the paper divides the cost of the others (figures 14 to 19), and interrupts and softirqs, which work for none
+/// of these until a segment comes to TCP receive.
+pub const HIGH_LEVEL: &[&str] =
+    &["TCP receive", "TCP send message", "TCP send pages", "interrupt", "softirq"];

@@ -19,6 +19,11 @@ impl AddAssign for Cost {
     }
 }
 
+/// Adds to a sum, which stays at its most where a profile's numbers are beyond all sense.
+pub(crate) fn add(sum: &mut u64, weight: u64) {
+    *sum = sum.saturating_add(weight);
+}
+
 impl Profile {
     /// What each function cost itself in an event, by the functions' numbers: samples in which it was innermost.
     pub fn own(&self, event: u16) -> Vec<Cost> {

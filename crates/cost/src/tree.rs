@@ -1,6 +1,7 @@
 //! Stacks merged from where they began: what a flame graph shows.
 
 use crate::functions::Function;
+use crate::own::add;
 use crate::profile::Profile;
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ impl Profile {
     pub fn tree(&self, event: u16, of: &[Function]) -> Vec<Node> {
         let mut nodes = vec![Node { function: None, weight: 0, callees: Vec::new() }];
         let mut known: HashMap<(usize, Function), usize> = HashMap::new();
-        for (stack, weight) in self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0) {
+        for (stack, weight) in self.weighed(event) {
             let frames = self.stacks.frames(stack);
             let begin = if of.is_empty() {
                 Some(frames.len())
@@ -44,8 +45,4 @@ impl Profile {
         }
         nodes
     }
-}
-
-fn add(sum: &mut u64, weight: u64) {
-    *sum = sum.saturating_add(weight);
 }

@@ -51,7 +51,15 @@ impl KeptAway {
     /// # Errors
     /// If the kernel refuses.
     pub fn from(case: &Case) -> Result<Self, LabError> {
-        let (before, bound) = (task::own_cpus(), bound(case));
+        Self::from_cpus(&bound(case))
+    }
+
+    /// From these; from none if no other would be left.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn from_cpus(bound: &[u32]) -> Result<Self, LabError> {
+        let before = task::own_cpus();
         let rest: Vec<u32> = before.iter().copied().filter(|cpu| !bound.contains(cpu)).collect();
         task::set_cpus(0, &rest)?;
         Ok(Self { before })
@@ -80,9 +88,17 @@ pub fn steer(namespaces: &Namespaces, case: &Case) -> Result<(), LabError> {
         [(Place::Sender, settings.sender_softirq_cpu), (Place::Receiver, settings.receiver_softirq_cpu)]
     {
         let Some(cpu) = cpu else { continue };
-        namespaces.write_sys(place, &format!("/sys/class/net/{DEVICE}/queues/rx-0/rps_cpus"), &mask(cpu))?;
+        steer_to(namespaces, place, cpu)?;
     }
     Ok(())
+}
+
+/// Has what comes to a host be received on one CPU.
+///
+/// # Errors
+/// If the kernel has no receive packet steering, or the process is not root of the machine.
+pub fn steer_to(namespaces: &Namespaces, place: Place, cpu: u32) -> Result<(), LabError> {
+    namespaces.write_sys(place, &format!("/sys/class/net/{DEVICE}/queues/rx-0/rps_cpus"), &mask(cpu))
 }
 
 /// A set of one CPU as /sys takes it: hexadecimal, the highest first, a comma between groups of 32 bits.

@@ -70,6 +70,9 @@ pub enum LabError {
         /// What it said.
         said: String,
     },
+    /// This machine, or what runs on it, is not as the experiment needs it.
+    #[error("{0}")]
+    Unfit(String),
     /// A thread of the lab panicked.
     #[error("the thread that {role} panicked")]
     Panicked {

@@ -13,6 +13,7 @@
 //!   CPUs: [`cpus`].
 //! - What is kept: [`watch`] (captures), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
+//! - A web server under load, for profiles of what serving costs: [`web`].
 //! - What is known afterwards: [`samples`] and [`sampled`].
 //!
 //! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
@@ -53,5 +54,6 @@ pub mod truth;
 pub mod tun;
 pub mod vlan;
 pub mod watch;
+pub mod web;
 pub mod wire;
 pub mod workload;

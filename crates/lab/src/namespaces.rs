@@ -33,7 +33,8 @@ pub enum Place {
 impl Place {
     const ALL: [Self; 3] = [Self::Sender, Self::Path, Self::Receiver];
 
-    fn name(self) -> &'static str {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
             Self::Path => "path",

@@ -23,6 +23,11 @@ pub fn address(family: Family, host: Host) -> IpAddr {
     }
 }
 
+/// Both hosts' address, of their network of 24 bits.
+pub fn broadcast() -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(V4[0]) | 0xff)
+}
+
 /// Packets that wait for the card at most (`txqueuelen`, `ether_setup`).
 const CARD_QUEUE_PACKETS: u64 = 1000;
 /// What a card has on its descriptors is as much as it sends in this time, in fractions of a second: byte queue limits
@@ -31,7 +36,7 @@ const CARD_RINGS_PER_S: u64 = 1000;
 
 /// Settings that every case pins, so that a machine's own do not matter: Linux 6.18's defaults, but without
 /// the metrics cache.
-const PINNED: [(&str, &str); 11] = [
+pub(crate) const PINNED: [(&str, &str); 11] = [
     ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
     ("net.ipv4.tcp_window_scaling", "1"),

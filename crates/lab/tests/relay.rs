@@ -150,8 +150,9 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
             assert!(bytes == pattern());
             (forward.fullest.unwrap().packets, began.elapsed())
         };
-        let (unheld, _) = most_packets(None);
         let way = CARD_BIT_PER_S * config.delay_ns / 8 / 1_000_000_000 / 1500;
+        // A machine that is busy with something else lets even an unheld host send slowly.
+        let unheld = (0..6).map(|_| most_packets(None)).find(|(packets, _)| *packets > 6 * way);
         // Beside what is on the way, what the token bucket lets through at once; a relay or a bucket that is late has more.
         let held = (0..6).map(|_| most_packets(Some(CARD_BIT_PER_S))).find(|(packets, took)| {
             let bits = BYTES as f64 * 8.0;
@@ -159,8 +160,8 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
             *packets <= 4 * way
         });
         assert!(
-            held.is_some() && unheld > 6 * way,
-            "{offload:?}, {carrier:?}: {held:?}, without a card {unheld}, way {way}"
+            held.is_some() && unheld.is_some(),
+            "{offload:?}, {carrier:?}: {held:?}, without a card {unheld:?}, way {way}"
         );
     }
 }

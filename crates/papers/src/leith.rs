@@ -72,24 +72,20 @@ pub fn cases() -> Vec<Case> {
 /// The paper's figures and claims beside what was measured in the runs of each case, and traced in one of each.
 pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
     Report {
-        schema: "slowpath/paper/1",
-        paper: "leith",
-        title: "Leith 2004, Linux TCP implementation issues in high-speed networks",
-        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
-        tables: Vec::new(),
         figures: figures::figures(traces),
         claims: claims(runs).into_iter().chain(figures::claims(traces)).collect(),
         runs: cases().iter().map(|case| (case.name.clone(), case.command())).collect(),
+        ..Report::simulated(
+            "leith",
+            "Leith 2004, Linux TCP implementation issues in high-speed networks",
+            runs,
+        )
     }
-}
-
-fn rate(run: &Measured) -> f64 {
-    run.read as f64 * 8.0 / run.seconds / 1e6
 }
 
 fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
     let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
-    let rates = |case: usize| median(case, &rate);
+    let rates = |case: usize| median(case, &Measured::rate);
     let dropped = |case: usize| median(case, &|run| run.sender_backlog.dropped as f64);
     let throttled = |case: usize| median(case, &|run| run.sender_backlog.throttled as f64);
     let timeouts = |case: usize| median(case, &|run| f64::from(run.timeouts));
@@ -103,13 +99,13 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
                 throttled(WALKED),
                 rates(WALKED)
             ),
-            holds: dropped(WALKED) > 0.0 && throttled(WALKED) > 0.0,
+            holds: Some(dropped(WALKED) > 0.0 && throttled(WALKED) > 0.0),
         },
         Claim {
             place: "figure 1(a)",
             says: "repeated timeouts during loss recovery",
             seen: format!("timeouts: {:.0}", timeouts(WALKED)),
-            holds: timeouts(WALKED) >= 2.0,
+            holds: Some(timeouts(WALKED) >= 2.0),
         },
         Claim {
             place: "figure 1(b)",
@@ -120,7 +116,9 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
                 timeouts(HOLES),
                 rates(HOLES)
             ),
-            holds: dropped(HOLES) == 0.0 && timeouts(HOLES) == 0.0 && rates(HOLES) > 2.0 * rates(WALKED),
+            holds: Some(
+                dropped(HOLES) == 0.0 && timeouts(HOLES) == 0.0 && rates(HOLES) > 2.0 * rates(WALKED),
+            ),
         },
         Claim {
             place: "section 1.1",
@@ -132,19 +130,19 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
                 rates(REPEATS),
                 rates(HOLES)
             ),
-            holds: dropped(REPEATS) > dropped(HOLES),
+            holds: Some(dropped(REPEATS) > dropped(HOLES)),
         },
         Claim {
             place: "section 1.2",
             says: "the throttle makes recovery slow, as the ACK clock breaks",
             seen: format!("{:.1} Mbit/s with it, {:.1} without", rates(WALKED), rates(UNTHROTTLED)),
-            holds: rates(WALKED) < rates(UNTHROTTLED),
+            holds: Some(rates(WALKED) < rates(UNTHROTTLED)),
         },
         Claim {
             place: "section 1.2",
             says: "without it but with the walk, the CPU is as busy and many ACKs are dropped",
             seen: format!("ACKs dropped: {:.0}; {:.1} Mbit/s", dropped(UNTHROTTLED), rates(UNTHROTTLED)),
-            holds: dropped(UNTHROTTLED) > 1000.0 && rates(UNTHROTTLED) < rates(HOLES),
+            holds: Some(dropped(UNTHROTTLED) > 1000.0 && rates(UNTHROTTLED) < rates(HOLES)),
         },
         Claim {
             place: "section 1.2",
@@ -155,7 +153,7 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
                 timeouts(LONGER),
                 rates(LONGER)
             ),
-            holds: timeouts(LONGER) > 0.0,
+            holds: Some(timeouts(LONGER) > 0.0),
         },
         Claim {
             place: "figure 2",
@@ -167,25 +165,25 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
                 rates(CERN),
                 rates(CERN_CHANGED)
             ),
-            holds: throttled(CERN) > 0.0 && rates(CERN) < rates(CERN_CHANGED),
+            holds: Some(throttled(CERN) > 0.0 && rates(CERN) < rates(CERN_CHANGED)),
         },
         Claim {
             place: "section 1.4, figure 3",
             says: "an undo to three quarters performs poorly where packets overtake each other again and again",
             seen: format!("{:.1} Mbit/s, {:.1} with the exact one", rates(THREE_QUARTERS), rates(ALL)),
-            holds: rates(THREE_QUARTERS) < 0.95 * rates(ALL),
+            holds: Some(rates(THREE_QUARTERS) < 0.95 * rates(ALL)),
         },
         Claim {
             place: "section 1.5, figure 4",
             says: "the cap on cwnd costs throughput",
             seen: format!("{:.1} Mbit/s, {:.1} without", rates(CAPPED), rates(ALL)),
-            holds: rates(CAPPED) < 0.95 * rates(ALL),
+            holds: Some(rates(CAPPED) < 0.95 * rates(ALL)),
         },
         Claim {
             place: "section 1.5, figures 6 and 7",
             says: "and so does the moderation of bursts by what is in flight",
             seen: format!("{:.1} Mbit/s, {:.1} without", rates(MODERATED), rates(ALL)),
-            holds: rates(MODERATED) < 0.95 * rates(ALL),
+            holds: Some(rates(MODERATED) < 0.95 * rates(ALL)),
         },
     ]
 }

@@ -6,11 +6,15 @@
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
 //!
 //! - [`ubik`]: Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems.
+//! - [`lavoie`]: LaVoie, Nahum and Flynn, Profiling TCP: measured on a real kernel instead, and handed over as profiles.
 //! - [`leith`]: Leith 2004, Linux TCP implementation issues in high-speed networks.
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 
+pub mod comparison;
 pub mod figure;
+pub mod graph;
+pub mod lavoie;
 pub mod leith;
 pub mod measure;
 pub mod report;
@@ -20,7 +24,9 @@ pub mod ubik;
 pub mod weigle;
 pub mod wu;
 
+pub use comparison::{Compared, Comparison};
 pub use figure::{Axis, Course, Drawn, Figure, Series};
+pub use graph::Graph;
 pub use measure::Measured;
 pub use report::{Cell, Claim, Judged, Report, Table};
 pub use trace::Trace;

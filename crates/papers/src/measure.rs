@@ -5,6 +5,7 @@ use crate::trace::{Trace, Tracer};
 use slowpath_analyses::waits::Waits;
 use slowpath_model::{EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
+use slowpath_simulator::report::DatagramCounts;
 use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants};
 use std::time::Duration;
 
@@ -26,10 +27,19 @@ pub struct Measured {
     /// Packets to the receiver's TCP, by how long they waited on prequeue or backlog: less than 1 ms, 10 ms, 100 ms, 200 ms
     /// and 1 s, and longer (wu, section 4).
     pub waited: [u64; 6],
+    /// What happened to its datagrams, if that is what it is of.
+    pub datagrams: Option<DatagramCounts>,
     /// What the backlog of the sender's CPUs had no room for (`netdev_max_backlog`).
     pub sender_backlog: Backlog,
     /// CPU time of the receiver's process in user space and in the kernel, by the ticks that found it running, in seconds.
     pub cpu: [f64; 2],
+}
+
+impl Measured {
+    /// What the receiver's process read, in Mbit/s.
+    pub fn rate(&self) -> f64 {
+        self.read as f64 * 8.0 / self.seconds / 1e6
+    }
 }
 
 /// What a backlog did not take.
@@ -111,6 +121,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
         timeouts: total.timeouts as u16,
         lost: lost(&simulation),
         waited,
+        datagrams: total.datagrams,
         sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
         cpu,
     }

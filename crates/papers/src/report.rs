@@ -1,8 +1,14 @@
 //! What a paper says beside what came out.
 
+use crate::comparison::Comparison;
 use crate::figure::Figure;
+use crate::graph::Graph;
+use crate::measure::Measured;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// The version of a report's layout.
+pub(crate) const SCHEMA: &str = "slowpath/paper/1";
 
 /// All of a paper's tables, figures and claims.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -13,12 +19,21 @@ pub struct Report {
     pub paper: &'static str,
     /// Its authors, year and title.
     pub title: &'static str,
-    /// How often each experiment was run, each time with another seed.
+    /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     pub seeds: u64,
+    /// Of one that was measured: on what, with what, and what was in the way of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured_on: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
     /// Its figures.
     pub figures: Vec<Figure>,
+    /// Its graphs of who calls whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<Graph>,
+    /// Of one that was measured twice: both beside each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,
     /// The experiments: the paper's name of each, and the command that runs it.
@@ -57,16 +72,46 @@ pub struct Cell {
     pub row: String,
     /// What it counts, with its unit.
     pub quantity: &'static str,
-    /// What the paper has.
-    pub published: f64,
-    /// The median of our runs.
+    /// What the paper has; `None` where it gives no number.
+    pub published: Option<f64>,
+    /// The median of our runs; or a part that was measured by samples.
     pub ours: f64,
-    /// The least of them.
+    /// The least of them; or below which it is not, by chance of one in twenty.
     pub least: f64,
-    /// The most.
+    /// The most; or above which.
     pub most: f64,
     /// How it is judged.
     pub judged: Judged,
+}
+
+impl Report {
+    /// One of a paper whose experiments were simulated, with nothing in it yet.
+    pub(crate) fn simulated(paper: &'static str, title: &'static str, runs: &[Vec<Measured>]) -> Self {
+        Self {
+            schema: SCHEMA,
+            paper,
+            title,
+            seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
+            measured_on: Vec::new(),
+            tables: Vec::new(),
+            figures: Vec::new(),
+            graphs: Vec::new(),
+            comparison: None,
+            claims: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// What is said of a claim: of a paper that was measured on a real kernel, whether it still is so.
+    pub const fn verdict(&self, claim: &Claim) -> &'static str {
+        match (claim.holds, self.measured_on.is_empty()) {
+            (Some(true), true) => "holds",
+            (Some(false), true) => "does not hold",
+            (Some(true), false) => "still so",
+            (Some(false), false) => "no longer so",
+            (None, _) => "cannot tell",
+        }
+    }
 }
 
 impl Cell {
@@ -74,16 +119,17 @@ impl Cell {
     pub fn new(
         row: impl Into<String>,
         quantity: &'static str,
-        published: f64,
+        published: impl Into<Option<f64>>,
         [least, ours, most]: [f64; 3],
         judged: Judged,
     ) -> Self {
-        Self { row: row.into(), quantity, published, ours, least, most, judged }
+        Self { row: row.into(), quantity, published: published.into(), ours, least, most, judged }
     }
 
     /// How much larger ours is, as a share of the paper's; `None` where the paper has nothing.
     pub fn error(&self) -> Option<f64> {
-        (self.published != 0.0).then(|| self.ours / self.published - 1.0)
+        let published = self.published.filter(|published| *published != 0.0)?;
+        Some(self.ours / published - 1.0)
     }
 
     /// Whether it is as near as it is to be.
@@ -106,6 +152,6 @@ pub struct Claim {
     pub says: &'static str,
     /// What we saw.
     pub seen: String,
-    /// Whether it is so here.
-    pub holds: bool,
+    /// Whether it is so here. `None` where that cannot be told.
+    pub holds: Option<bool>,
 }

@@ -9,175 +9,179 @@ use crate::Case;
 use crate::figure::{Axis, Figure, Series};
 use crate::measure::{Measured, spread};
 use crate::report::{Cell, Judged, Report, Table};
-use slowpath_scenario::{Cost, CostTable, machines::machine};
+use slowpath_simulator::report::DatagramCounts;
+use std::collections::BTreeMap;
 
 const FILE: &str = "scenarios/ubik/geant.toml";
 const TEXT: &str = include_str!("../../../scenarios/ubik/geant.toml");
-
-/// Both PCs without the path between them.
-const BACK_TO_BACK: &str = "back to back";
+const RUDE_FILE: &str = "scenarios/ubik/rude.toml";
+const RUDE_TEXT: &str = include_str!("../../../scenarios/ubik/rude.toml");
 
 /// Windows in MB, as tables I and II count them, and the rates in Mbit/s.
 const TABLE_I: [(u32, f64); 4] = [(1, 135.0), (2, 230.0), (4, 153.0), (8, 115.0)];
 const TABLE_II: [(u32, f64); 5] = [(1, 138.0), (2, 244.0), (4, 357.0), (8, 262.0), (16, 149.0)];
 
-/// The lengths of the sender's queue: 2.4's own, that of table II, and one that is longer than any window, which only a faster
-/// sender is tried with.
+/// The lengths of the sender's queue: 2.4's own, that of table II, and one that is longer than any window.
 const QUEUES: [u32; 3] = [100, 1000, 20_000];
+/// The queue of the receiver's CPU as 2.4 has it, instead of the scenario's.
+const SHORT_BACKLOG: u32 = 300;
 
-/// A receiver whose CPU has a queue as long as table II's sender has, instead of 2.4's 300 packets: what bounds bursts here.
-const BACKLOG: u32 = 1000;
-
-/// The experiments with that receiver and a sender that is faster than its card, one whose packets cost what `pc-2002`'s do,
-/// with room for 64 of them in the card: queue and window. What the paper says of its sender, that its CPU load was low, is so
-/// for that one.
-fn faster() -> impl Iterator<Item = (u32, u32)> {
-    QUEUES.into_iter().flat_map(|queue| TABLE_II.map(|(window, _)| (queue, window)))
+/// The rates at which RUDE sent, in Mbit/s of packets of 1500 bytes, for a second each.
+fn rude_rates() -> impl Iterator<Item = u32> {
+    (300..=1000).step_by(20)
 }
 
-/// All experiments with a window: queue and window.
-fn grid() -> impl Iterator<Item = (u32, u32)> {
-    QUEUES[..2].iter().flat_map(|queue| TABLE_II.map(|(window, _)| (*queue, window)))
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Experiment {
+    /// iperf from PC to PC without the path between them.
+    BackToBack,
+    /// RUDE at a rate in Mbit/s.
+    Rude(u32),
+    /// iperf over Géant, with the sender's queue and a window in MB.
+    Iperf { queue: u32, window: u32 },
+    /// The same, with the queue of the receiver's CPU as 2.4 has it.
+    IperfShortBacklog { queue: u32, window: u32 },
+}
+
+impl Experiment {
+    fn all() -> Vec<Self> {
+        let windows = || TABLE_II.into_iter().map(|(window, _)| window);
+        let over = |queue| windows().map(move |window| Self::Iperf { queue, window });
+        let short = |queue| windows().map(move |window| Self::IperfShortBacklog { queue, window });
+        std::iter::once(Self::BackToBack)
+            .chain(rude_rates().map(Self::Rude))
+            .chain(QUEUES.into_iter().flat_map(over))
+            .chain(QUEUES[..2].iter().copied().flat_map(short))
+            .collect()
+    }
+
+    fn case(self) -> Case {
+        let iperf = |name: String, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
+        match self {
+            Self::BackToBack => iperf("back to back".to_owned(), vec!["path.delay=50us".to_owned()]),
+            Self::Rude(rate) => Case {
+                name: format!("RUDE at {rate} Mbit/s"),
+                file: RUDE_FILE,
+                text: RUDE_TEXT,
+                sets: vec![format!("flows.datagrams.rate={rate}Mbit/s")],
+            },
+            Self::Iperf { queue, window } => {
+                iperf(format!("{window} MB, txqueuelen {queue}"), sets_of(queue, window))
+            }
+            Self::IperfShortBacklog { queue, window } => {
+                let mut sets = sets_of(queue, window);
+                sets.push(format!("hosts.receiver.sysctl.netdev_max_backlog={SHORT_BACKLOG}"));
+                iperf(format!("{window} MB, txqueuelen {queue}, netdev_max_backlog {SHORT_BACKLOG}"), sets)
+            }
+        }
+    }
 }
 
 /// The paper's experiments.
 pub fn cases() -> Vec<Case> {
-    let case = |name: String, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
-    let near = case(BACK_TO_BACK.to_owned(), vec!["path.delay=50us".to_owned()]);
-    let windows = grid()
-        .map(|(queue, window)| case(format!("{window} MB, txqueuelen {queue}"), sets_of(queue, window)));
-    let faster = faster().map(|(queue, window)| {
-        let sender = ["hosts.sender.machine=pc-2002", "hosts.sender.nic.tx-ring=64"].map(str::to_owned);
-        let sets = sets_of(queue, window).into_iter().chain(sender).chain([backlog()]).collect();
-        case(format!("faster sender, {window} MB, txqueuelen {queue}"), sets)
-    });
-    let longer = TABLE_II.map(|(window, _)| {
-        let mut sets = sets_of(QUEUES[0], window);
-        sets.push(backlog());
-        case(format!("{window} MB, netdev_max_backlog {BACKLOG}"), sets)
-    });
-    std::iter::once(near).chain(windows).chain(faster).chain(longer).collect()
-}
-
-fn backlog() -> String {
-    format!("hosts.receiver.sysctl.netdev_max_backlog={BACKLOG}")
+    Experiment::all().into_iter().map(Experiment::case).collect()
 }
 
 fn sets_of(queue: u32, window: u32) -> Vec<String> {
-    let bytes = u64::from(window) << 20;
+    // Doubled, and a quarter kept back. iperf's -w sets the buffers of both ends.
+    let asked = (u64::from(window << 20) * 2).div_ceil(3);
     vec![
-        // Doubled, and a quarter kept back.
-        format!("flows.receiver.socket.SO_RCVBUF={}B", (bytes * 2).div_ceil(3)),
-        format!("flows.sender.socket.SO_SNDBUF={bytes}B"),
+        format!("flows.receiver.socket.SO_RCVBUF={asked}B"),
+        format!("flows.sender.socket.SO_SNDBUF={asked}B"),
         format!("hosts.sender.kernel.txqueuelen={queue}"),
     ]
 }
 
 /// What came of the experiments.
 struct Results<'r> {
-    runs: &'r [Vec<Measured>],
+    runs: BTreeMap<Experiment, &'r [Measured]>,
 }
 
-impl Results<'_> {
+impl<'r> Results<'r> {
+    fn new(runs: &'r [Vec<Measured>]) -> Self {
+        Self { runs: Experiment::all().into_iter().zip(runs.iter().map(Vec::as_slice)).collect() }
+    }
+
     /// The least, the median and the most of a figure of an experiment; not numbers where it was not run.
-    fn of(&self, queue: u32, window: u32, of: impl Fn(&Measured) -> f64) -> [f64; 3] {
-        let at = grid().position(|point| point == (queue, window));
-        at.and_then(|at| self.runs.get(at + 1)).map_or([f64::NAN; 3], |runs| spread(runs, of))
+    fn of(&self, experiment: Experiment, of: impl Fn(&Measured) -> f64) -> [f64; 3] {
+        self.runs.get(&experiment).map_or([f64::NAN; 3], |runs| spread(runs, of))
     }
 
-    /// The rate in Mbit/s with a faster sender and the receiver's longer queue.
-    fn faster(&self, queue: u32, window: u32) -> [f64; 3] {
-        let at = faster().position(|point| point == (queue, window));
-        let runs = at.and_then(|at| self.runs.get(1 + grid().count() + at));
-        runs.map_or([f64::NAN; 3], |runs| spread(runs, rate))
-    }
-
-    /// The rate in Mbit/s with the receiver's longer queue.
-    fn longer(&self, window: u32) -> [f64; 3] {
-        let at = TABLE_II.iter().position(|(one, _)| *one == window);
-        let first = 1 + grid().count() + faster().count();
-        at.and_then(|at| self.runs.get(first + at)).map_or([f64::NAN; 3], |runs| spread(runs, rate))
-    }
-
-    /// The rate in Mbit/s.
+    /// The rate over Géant in Mbit/s.
     fn rate(&self, queue: u32, window: u32) -> [f64; 3] {
-        self.of(queue, window, rate)
+        self.of(Experiment::Iperf { queue, window }, Measured::rate)
     }
 
-    fn back_to_back(&self) -> [f64; 3] {
-        self.runs.first().map_or([f64::NAN; 3], |runs| spread(runs, rate))
+    /// The same with the receiver's short queue.
+    fn short(&self, queue: u32, window: u32) -> [f64; 3] {
+        self.of(Experiment::IperfShortBacklog { queue, window }, Measured::rate)
+    }
+
+    /// What was received of RUDE's rate, in Mbit/s of packets.
+    fn received(&self, rate: u32) -> [f64; 3] {
+        self.of(Experiment::Rude(rate), |run| megabits(run, |counts| counts.read))
+    }
+
+    /// The highest rate of RUDE's of which less than one packet in a thousand was lost, and the most that was received.
+    fn udp(&self) -> [[f64; 3]; 2] {
+        let of = |pick: fn(f64, f64) -> f64| {
+            [0, 1, 2].map(|at| rude_rates().map(|rate| self.received(rate)[at]).fold(0.0, pick))
+        };
+        let whole = [0, 1, 2].map(|at| {
+            let kept = rude_rates().take_while(|rate| self.received(*rate)[at] > f64::from(*rate) * 0.999);
+            kept.last().map_or(0.0, f64::from)
+        });
+        [whole, of(f64::max)]
     }
 
     /// The window with the highest median.
     fn best(&self, queue: u32, windows: &[(u32, f64)]) -> u32 {
-        self.best_of(windows, |window| self.rate(queue, window)[1])
-    }
-
-    fn best_of(&self, windows: &[(u32, f64)], of: impl Fn(u32) -> f64) -> u32 {
+        let of = |window| self.rate(queue, window)[1];
         let best = windows.iter().max_by(|(one, _), (other, _)| of(*one).total_cmp(&of(*other)));
         best.map_or(0, |(window, _)| *window)
     }
 }
 
-fn rate(run: &Measured) -> f64 {
-    run.read as f64 * 8.0 / run.seconds / 1e6
+/// Datagrams of a run in Mbit/s of packets of 1500 bytes, in the second that it lasts.
+fn megabits(run: &Measured, of: impl Fn(&DatagramCounts) -> u64) -> f64 {
+    run.datagrams.as_ref().map_or(f64::NAN, |counts| of(counts) as f64 * 1500.0 * 8.0 / 1e6)
 }
 
 /// The paper's tables and claims beside what was measured in the runs of each case.
 pub fn report(runs: &[Vec<Measured>]) -> Report {
-    let results = Results { runs };
+    let results = Results::new(runs);
+    let [short, long, _] = QUEUES;
+    let tables = [
+        ("Table I", "iperf over 40 ms with 2.4's txqueuelen of 100", &TABLE_I[..], short),
+        ("Table II", "the same with a txqueuelen of 1000", &TABLE_II[..], long),
+    ];
+    let over_geant = tables.map(|(name, about, rows, queue)| {
+        windows_table(name, about, rows, Judged::Share, |window| results.rate(queue, window))
+    });
+    let again = [
+        ("Table I, 300", "where the receiver's CPU has 2.4's queue of 300 packets", &TABLE_I[..], short),
+        ("Table II, 300", "the same with a txqueuelen of 1000", &TABLE_II[..], long),
+    ];
+    let short_backlog = again.map(|(name, about, rows, queue)| {
+        windows_table(name, about, rows, Judged::Shown, |window| results.short(queue, window))
+    });
     Report {
-        schema: "slowpath/paper/1",
-        paper: "ubik",
-        title: "Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems",
-        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
-        tables: vec![
-            baselines(&results),
-            over_geant(
-                ("Table I", "iperf over 40 ms with 2.4's txqueuelen of 100"),
-                &TABLE_I,
-                Judged::Share,
-                |window| results.rate(QUEUES[0], window),
-            ),
-            over_geant(
-                ("Table II", "the same with a txqueuelen of 1000"),
-                &TABLE_II,
-                Judged::Share,
-                |window| results.rate(QUEUES[1], window),
-            ),
-            over_geant(
-                (
-                    "Table II again",
-                    "beside a txqueuelen of 100 and a netdev_max_backlog of 1000 at the receiver",
-                ),
-                &TABLE_II,
-                Judged::Shown,
-                |window| results.longer(window),
-            ),
-            over_geant(
-                (
-                    "Table I, both",
-                    "beside that and a sender that is faster than its card, with a txqueuelen of 100",
-                ),
-                &TABLE_I,
-                Judged::Shown,
-                |window| results.faster(QUEUES[0], window),
-            ),
-            over_geant(
-                ("Table II, both", "the same with a txqueuelen of 1000"),
-                &TABLE_II,
-                Judged::Shown,
-                |window| results.faster(QUEUES[1], window),
-            ),
-        ],
-        figures: vec![over_windows(&results)],
+        tables: std::iter::once(baselines(&results)).chain(over_geant).chain(short_backlog).collect(),
+        figures: vec![over_windows(&results), over_rates(&results)],
         claims: claims::of(&results),
         runs: cases().iter().map(|case| (case.name.clone(), case.command())).collect(),
+        ..Report::simulated(
+            "ubik",
+            "Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems",
+            runs,
+        )
     }
 }
 
-fn over_geant(
-    (name, about): (&'static str, &'static str),
+fn windows_table(
+    name: &'static str,
+    about: &'static str,
     rows: &[(u32, f64)],
     judged: Judged,
     ours: impl Fn(u32) -> [f64; 3],
@@ -188,55 +192,36 @@ fn over_geant(
     Table { name, about, cells: cells.collect() }
 }
 
-/// What was measured of the PCs without the path. Datagrams are not simulated: what they come to is added up from the
-/// machine's costs.
+/// What was measured of the PCs themselves.
 fn baselines(results: &Results<'_>) -> Table {
-    let table = machine("ubik-pc").expect("it is one of the machines");
-    let [woken, busy] = datagrams(&table);
+    let near = results.of(Experiment::BackToBack, Measured::rate);
+    let fastest = results.of(Experiment::Rude(1000), |run| megabits(run, |counts| counts.sent));
+    let [whole, most] = results.udp();
+    let cell =
+        |row: &str, published, ours, judged| Cell::new(row.to_owned(), "Mbit/s", published, ours, judged);
     let cells = vec![
-        Cell::new("TCP back to back", "Mbit/s", 531.0, results.back_to_back(), Judged::Fitted),
-        Cell::new("UDP without loss", "Mbit/s", 340.0, [woken; 3], Judged::Share),
-        Cell::new("UDP at most", "Mbit/s", 457.0, [busy; 3], Judged::Share),
+        cell("TCP back to back", 531.0, near, Judged::Fitted),
+        cell("UDP sent at most", 1000.0, fastest, Judged::Share),
+        cell("UDP received at most", 457.0, most, Judged::Share),
+        cell("UDP without loss", 340.0, whole, Judged::Share),
     ];
-    let about = "the PCs themselves; UDP by the machine's costs";
-    Table { name: "Section V", about, cells }
-}
-
-/// The rates in Mbit/s at which a PC takes datagrams of 1500 bytes: each with an interrupt of its own, to a reader that is
-/// woken for it, and to one that has fallen behind and finds the next already there.
-fn datagrams(table: &CostTable) -> [f64; 2] {
-    const PACKET: u64 = 1500;
-    const HEADERS: u64 = 28;
-    let arrives = [table.interrupt, table.softirq, table.driver_receive, table.ip_receive, table.tcp_receive];
-    let read = table.system_call.plus(table.copy_byte.times(PACKET - HEADERS));
-    let busy = arrives.into_iter().fold(read, Cost::plus);
-    let woken = busy.plus(table.wake_up).plus(table.context_switch);
-    [woken, busy].map(|cost| PACKET as f64 * 8.0 / cost.duration().as_secs_f64() / 1e6)
+    Table { name: "Section V", about: "the PCs themselves", cells }
 }
 
 fn over_windows(results: &Results<'_>) -> Figure {
-    let ours = |name, queue, windows: &[(u32, f64)]| {
-        Series::of_runs(
-            name,
-            windows.iter().map(|(window, _)| (f64::from(*window), results.rate(queue, *window))),
-        )
+    let of = |windows: &[(u32, f64)], ours: &dyn Fn(u32) -> [f64; 3]| {
+        windows.iter().map(|(window, _)| (f64::from(*window), ours(*window))).collect::<Vec<_>>()
     };
-    let published = |name, windows: &[(u32, f64)]| {
-        Series::of_runs(name, windows.iter().map(|(window, rate)| (f64::from(*window), [*rate; 3])))
+    let published = |windows: &[(u32, f64)]| {
+        windows.iter().map(|(window, rate)| (f64::from(*window), [*rate; 3])).collect::<Vec<_>>()
     };
+    let [short, long, _] = QUEUES;
     let series = vec![
-        ours("txqueuelen 100", QUEUES[0], &TABLE_I),
-        ours("txqueuelen 1000", QUEUES[1], &TABLE_II),
-        Series::of_runs(
-            "netdev_max_backlog 1000",
-            TABLE_II.map(|(window, _)| (f64::from(window), results.longer(window))),
-        ),
-        Series::of_runs(
-            "that and a faster sender",
-            TABLE_II.map(|(window, _)| (f64::from(window), results.faster(QUEUES[1], window))),
-        ),
-        published("table I", &TABLE_I),
-        published("table II", &TABLE_II),
+        Series::of_runs("txqueuelen 100", of(&TABLE_I, &|window| results.rate(short, window))),
+        Series::of_runs("txqueuelen 1000", of(&TABLE_II, &|window| results.rate(long, window))),
+        Series::of_runs("and netdev_max_backlog 300", of(&TABLE_II, &|window| results.short(long, window))),
+        Series::of_runs("table I", published(&TABLE_I)),
+        Series::of_runs("table II", published(&TABLE_II)),
     ];
     Figure {
         name: "Tables I and II",
@@ -246,10 +231,23 @@ fn over_windows(results: &Results<'_>) -> Figure {
         series,
         says: "the most is reached with 2 MB, with a longer queue with 4 MB",
         seen: format!(
-            "the most with {} MB, and with {} MB; with a longer queue at the receiver, with {} MB",
-            results.best(QUEUES[0], &TABLE_I),
-            results.best(QUEUES[1], &TABLE_II),
-            results.best_of(&TABLE_II, |window| results.longer(window)[1])
+            "the most with {} MB, and with {} MB",
+            results.best(short, &TABLE_I),
+            results.best(long, &TABLE_II)
         ),
+    }
+}
+
+fn over_rates(results: &Results<'_>) -> Figure {
+    let received = rude_rates().map(|rate| (f64::from(rate), results.received(rate)));
+    let [whole, most] = results.udp();
+    Figure {
+        name: "RUDE and CRUDE",
+        about: "UDP received over UDP sent",
+        x: Axis::linear("sent", "Mbit/s"),
+        y: Axis::linear("received", "Mbit/s"),
+        series: vec![Series::of_runs("received", received)],
+        says: "losses from about 340 Mbit/s on; throughput stops increasing at 457 Mbit/s",
+        seen: format!("all of {:.0} Mbit/s is received, and {:.0} at most", whole[1], most[1]),
     }
 }

@@ -21,14 +21,15 @@ use results::Results;
 pub fn report(runs: &[Vec<Measured>]) -> Report {
     let results = Results::new(runs);
     Report {
-        schema: "slowpath/paper/1",
-        paper: "weigle",
-        title: "Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing",
-        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
         tables: vec![equations(&results), eight_processes(&results)],
         figures: figures(&results),
         claims: claims::of(&results),
         runs: grid::described(),
+        ..Report::simulated(
+            "weigle",
+            "Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing",
+            runs,
+        )
     }
 }
 

@@ -20,7 +20,7 @@ static REPORT: LazyLock<Report> = LazyLock::new(|| leith::report(&FOUND.0, &FOUN
 fn what_the_handbook_says_to_hold_holds() {
     let handbook = include_str!("../../../docs/src/leith.md");
     let failing: Vec<&str> =
-        REPORT.claims.iter().filter(|claim| !claim.holds).map(|claim| claim.place).collect();
+        REPORT.claims.iter().filter(|claim| claim.holds != Some(true)).map(|claim| claim.place).collect();
     for place in &failing {
         assert!(handbook.contains(place), "{place} does not hold, and the handbook does not say so");
     }

@@ -3,11 +3,20 @@
 use slowpath_papers::{Cell, Judged, Measured, Report, measure, ubik};
 use std::sync::LazyLock;
 
-/// One run of each experiment, but for the queue that is longer than any window.
+/// Runs of each experiment: five of the tables' cells, as the report has them, one of the others, and none of the queue that is
+/// longer than any window.
 static RUNS: LazyLock<Vec<Vec<Measured>>> = LazyLock::new(|| {
-    let run = |case| measure::measure(case, 1).unwrap_or_else(|error| panic!("{error}"));
-    let is_tried = |name: &str| !name.ends_with("20000");
-    ubik::cases().iter().map(|case| if is_tried(&case.name) { vec![run(case)] } else { Vec::new() }).collect()
+    let run = |case, seed| measure::measure(case, seed).unwrap_or_else(|error| panic!("{error}"));
+    let seeds = |name: &str| {
+        if name.ends_with("20000") {
+            0
+        } else if name.ends_with("txqueuelen 100") || name.ends_with("txqueuelen 1000") {
+            5
+        } else {
+            1
+        }
+    };
+    ubik::cases().iter().map(|case| (1..=seeds(&case.name)).map(|seed| run(case, seed)).collect()).collect()
 });
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| ubik::report(&RUNS));
@@ -29,61 +38,57 @@ fn the_machine_is_fitted_to_the_cell_that_says_so() {
     let [cell] = fitted[..] else { panic!("one cell, not {}", fitted.len()) };
     assert!(
         cell.error().expect("it is published").abs() < 0.01,
-        "{} instead of {}",
+        "{} instead of {:?}",
         cell.ours,
         cell.published
     );
 }
 
-/// The rates at which UDP begins to lose and at which it ends follow from what a packet costs, with nothing fitted to them.
+/// What is fitted to TCP receives what UDP did at most, and a sender that costs what a `pc-2002` does keeps up with 1000 Mbit/s.
+/// Where it begins to lose is not as in the paper: its receiver wrote a log.
 #[test]
 fn datagrams_cost_what_the_paper_found() {
-    for (cell, most) in cells("Section V")[1..].iter().zip([0.03, 0.09]) {
-        assert_eq!(cell.judged, Judged::Share);
-        assert!(cell.error().expect("published").abs() < most, "{}: {}", cell.row, cell.ours);
-    }
+    let [_, sent, most, whole] = cells("Section V") else { panic!("four rows") };
+    assert!(sent.error().expect("published").abs() < 0.001, "{}", sent.ours);
+    assert!(most.error().expect("published").abs() < 0.05, "{}", most.ours);
+    assert!(whole.ours > 340.0 && whole.ours <= most.ours, "{}", whole.ours);
 }
 
-/// A window of 1 MB is never more than it holds, and one from 4 MB on is slower than that, for want of room at the receiver.
+/// The predicted cells: the median of their errors, and the peaks.
 #[test]
-fn beyond_what_the_receiver_takes_larger_windows_are_slower() {
-    let table = cells("Table I");
-    let rates: Vec<f64> = table.iter().map(|cell| cell.ours).collect();
-    assert!(rates[0] < 210.0 && rates[2] < rates[0] && rates[3] < rates[0], "{rates:?}");
-    let lost = |name: &str| {
-        let at = ubik::cases().iter().position(|case| case.name == name).expect("a case");
-        RUNS[at][0].lost
+fn the_tables_come_out() {
+    let mut errors: Vec<f64> = cells("Table I")
+        .iter()
+        .chain(cells("Table II"))
+        .map(|cell| cell.error().expect("published").abs())
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors.len() == 9 && errors[4] < 0.2, "{errors:?}");
+    let best = |table| {
+        let best = cells(table).iter().max_by(|one, other| one.ours.total_cmp(&other.ours));
+        best.map(|cell| cell.row.as_str())
     };
-    assert_eq!(lost("1 MB, txqueuelen 100"), 0);
-    assert!(lost("4 MB, txqueuelen 100") > 50);
+    assert_eq!((best("Table I"), best("Table II")), (Some("2 MB"), Some("4 MB")));
 }
 
-/// What a sender puts into its queue faster than the card takes it is dropped there, unless the queue is longer.
+/// What a window of 4 MB puts into a queue of 100 packets is refused there, and with 1000 it is not; nothing is lost on the way.
 #[test]
-fn a_longer_queue_helps_a_sender_that_is_faster_than_its_card() {
-    let claim = REPORT.claims.iter().find(|claim| claim.says.starts_with("its theory")).expect("a claim");
-    assert!(claim.holds, "{}", claim.seen);
-}
-
-/// What bounds bursts here is the queue of the receiver's CPU: with a longer one, large windows pay.
-#[test]
-fn a_longer_queue_at_the_receiver_moves_the_peak() {
-    let rates: Vec<f64> = cells("Table II again").iter().map(|cell| cell.ours).collect();
-    let short: Vec<f64> = cells("Table II").iter().map(|cell| cell.ours).collect();
-    let at_4_mb = 2;
-    assert!(rates[at_4_mb] > 1.5 * short[at_4_mb] && rates[4] < rates[at_4_mb], "{rates:?}, {short:?}");
+fn a_short_queue_holds_large_windows_back() {
+    let of = |name: &str| {
+        let at = ubik::cases().iter().position(|case| case.name == name).expect("a case");
+        RUNS[at][0]
+    };
+    let [short, long] = [100, 1000].map(|queue| of(&format!("4 MB, txqueuelen {queue}")));
+    assert!(long.rate() > 2.0 * short.rate(), "{} and {}", short.rate(), long.rate());
+    assert!(short.lost > 0 && long.lost == 0, "{} and {}", short.lost, long.lost);
 }
 
 #[test]
 fn the_handbook_says_what_comes_out() {
     let handbook = include_str!("../../../docs/src/ubik.md");
-    let [_, woken, busy] = cells("Section V") else { panic!("three rows") };
-    for says in [format!("{:.0} Mbit/s", woken.ours), format!("{:.0} Mbit/s", busy.ours)] {
-        assert!(handbook.contains(&says), "{says}");
-    }
     // Every published figure is in its tables.
     for cell in cells("Table I").iter().chain(cells("Table II")) {
-        let row = format!("| {} | {:.0} |", cell.row, cell.published);
+        let row = format!("| {} | {:.0} |", cell.row, cell.published.expect("published"));
         assert!(handbook.contains(&row), "{row}");
     }
 }
@@ -91,14 +96,11 @@ fn the_handbook_says_what_comes_out() {
 #[test]
 fn the_report_has_all_of_the_paper() {
     let names: Vec<&str> = REPORT.tables.iter().map(|table| table.name).collect();
-    assert_eq!(
-        names,
-        ["Section V", "Table I", "Table II", "Table II again", "Table I, both", "Table II, both"]
-    );
+    assert_eq!(names, ["Section V", "Table I", "Table II", "Table I, 300", "Table II, 300"]);
     assert_eq!((cells("Table I").len(), cells("Table II").len()), (4, 5));
     assert!(REPORT.claims.len() >= 12);
     let arithmetic = REPORT.claims.iter().filter(|claim| claim.place.starts_with("section IV"));
-    assert!(arithmetic.clone().count() == 4 && arithmetic.clone().all(|claim| claim.holds));
+    assert!(arithmetic.clone().count() == 4 && arithmetic.clone().all(|claim| claim.holds == Some(true)));
     let names: std::collections::BTreeSet<String> = ubik::cases().into_iter().map(|case| case.name).collect();
     assert_eq!(names.len(), ubik::cases().len());
 }

@@ -299,7 +299,7 @@ pub fn page() -> String {
 const HEAD: &str = "\
 # Recordings
 
-<!-- Written by `cargo run -p slowpath-recording --example reference`; a test compares. -->
+<!-- Written by `cargo run -p slowpath-recording --example recording-reference`; a test compares. -->
 
 `slowpath run --record DIR` writes, for each host of the scenario that is recorded, what a probe on that host would tell: \
 every packet, call, wait and turn, and samples if the scenario asks for them (`record.samples`). `slowpath diagnose`, \

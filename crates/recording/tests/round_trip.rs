@@ -292,6 +292,6 @@ fn the_page_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/recording-reference.md");
     assert!(
         fs::read_to_string(file).unwrap_or_default() == slowpath_recording::schema::page(),
-        "run: cargo run -p slowpath-recording --example reference > docs/src/recording-reference.md"
+        "run: cargo run -p slowpath-recording --example recording-reference > docs/src/recording-reference.md"
     );
 }

@@ -107,6 +107,9 @@ fn wanted(flow: &Flow) -> u64 {
             let longest = requests.responses.iter().max().map_or(0, |size| size.get());
             requests.count.map_or(u64::MAX, |count| count.saturating_mul(longest))
         }
+        Workload::Datagrams(datagrams) => {
+            datagrams.lasts.map_or(u64::MAX, |time| datagrams.rate.amount_in(time).get())
+        }
     };
     each.saturating_mul(u64::from(flow.streams))
 }

@@ -37,6 +37,11 @@ impl Flow {
         if matches!(self.workload, Workload::RequestResponse(_)) { self.server } else { self.client }
     }
 
+    /// Whether it is of TCP.
+    pub fn is_tcp(&self) -> bool {
+        !matches!(self.workload, Workload::Datagrams(_))
+    }
+
     /// The host that receives the data.
     pub fn receiver_host(&self) -> HostId {
         if matches!(self.workload, Workload::RequestResponse(_)) { self.client } else { self.server }
@@ -52,6 +57,8 @@ pub enum Workload {
     Messages(Messages),
     /// The client asks, the server answers.
     RequestResponse(RequestResponse),
+    /// UDP at a rate, from client to server.
+    Datagrams(Datagrams),
 }
 
 /// When a bulk transfer is over.
@@ -75,6 +82,28 @@ pub struct Messages {
     /// From one message's begin to the next one's; zero writes the next as soon as the one before is written. A message
     /// that could not be written in time delays those behind it.
     pub interval: Duration,
+}
+
+/// Bytes of an IPv4 header and a UDP header.
+pub const DATAGRAM_HEADERS: u64 = 28;
+
+/// UDP at a rate: what a generator sends that looks at the clock between one datagram and the next, and does not listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Payload of each, at least 1 B.
+    pub size: Bytes,
+    /// Bits of IP packets in a second. One that could not be sent in time delays those behind it.
+    pub rate: Rate,
+    /// For how long; with the run if `None`.
+    pub lasts: Option<Duration>,
+}
+
+impl Datagrams {
+    /// From the begin of one to the begin of the next, in picoseconds.
+    pub fn interval_picos(&self) -> u128 {
+        let bits = u128::from(self.size.get() + DATAGRAM_HEADERS) * 8;
+        bits * 1_000_000_000_000 / u128::from(self.rate.get().max(1))
+    }
 }
 
 /// The client asks, the server answers.

@@ -32,7 +32,10 @@ pub mod template;
 pub use costs::{Cost, CostTable};
 pub use estimate::Estimate;
 pub use file::{Override, Rejected};
-pub use flow::{Bulk, Flow, Messages, Pause, Process, RequestResponse, SocketOptions, Workload};
+pub use flow::{
+    Bulk, DATAGRAM_HEADERS, Datagrams, Flow, Messages, Pause, Process, RequestResponse, SocketOptions,
+    Workload,
+};
 pub use host::{Affinity, Class, Host, Load, LoadKind, Nic, Priority};
 pub use id::{HostId, PathId};
 pub use path::Path;

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Scenario files
 
-<!-- Made by `cargo run -p slowpath-scenario --example reference`; what is changed here is lost. -->
+<!-- Made by `cargo run -p slowpath-scenario --example scenario-reference`; what is changed here is lost. -->
 
 A scenario is a run of hosts, the paths between them and what they transfer, as a TOML file. Everything has a default: an
 empty file is a scenario. `slowpath scenario new` writes a file to begin with, `slowpath scenario check FILE` says \

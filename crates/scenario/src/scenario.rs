@@ -42,6 +42,17 @@ impl Scenario {
         if self.title.is_empty() { "A run" } else { &self.title }
     }
 
+    /// The host from which a run is looked at: the one that sends the data of the first flow of TCP, or the datagrams where there is
+    /// none.
+    pub fn vantage(&self) -> HostId {
+        self.flows.iter().find(|flow| flow.is_tcp()).unwrap_or(&self.flows[0]).sender_host()
+    }
+
+    /// Whether there is TCP in it.
+    pub fn has_tcp(&self) -> bool {
+        self.flows.iter().any(Flow::is_tcp)
+    }
+
     /// The flow of each stream, counted over all flows in order.
     pub fn flow_of_streams(&self) -> Vec<usize> {
         let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);

@@ -30,7 +30,8 @@ queue = "1 bdp"         # or "1000 packets", or "1 MiB"
 # reorder = "1 %"
 # reorder-by = "5 ms"
 
-# What is transferred: as much as goes, or amount = "1 GiB", or [flows.messages], or [flows.requests].
+# What is transferred: as much as goes, or amount = "1 GiB", or [flows.messages], or [flows.requests], or
+# [flows.datagrams].
 [flows]
 streams = 1
 

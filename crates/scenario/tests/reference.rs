@@ -10,6 +10,6 @@ fn the_page_is_current() {
     let page = fs::read_to_string(file).expect("the page");
     assert!(
         page == reference::page(),
-        "run: cargo run -p slowpath-scenario --example reference > docs/src/scenario-reference.md"
+        "run: cargo run -p slowpath-scenario --example scenario-reference > docs/src/scenario-reference.md"
     );
 }

@@ -48,6 +48,31 @@ fn a_direction_has_its_own_values_and_else_the_paths() {
 }
 
 #[test]
+fn datagrams_are_as_written() {
+    let plan = |text: &str| match scenario(text).flows[0].workload {
+        Workload::Datagrams(plan) => plan,
+        ref other => panic!("{other:?}"),
+    };
+    let short = plan("[flows.datagrams]\nrate = \"340 Mbit/s\"");
+    assert_eq!(
+        (short.size, short.rate, short.lasts),
+        (Bytes::new(1472), Rate::bits_per_second(340_000_000), None)
+    );
+    assert_eq!(short.interval_picos(), 35_294_117);
+    let full = plan("[flows.datagrams]\nsize = \"100 B\"\nrate = \"1 Mbit/s\"\nlasts = \"2 s\"");
+    assert_eq!((full.size, full.lasts), (Bytes::new(100), Some(Duration::from_secs(2))));
+    for (text, says) in [
+        ("[flows.datagrams]\nsize = \"1473 B\"\nrate = \"1 Mbit/s\"", "does not fit into one packet"),
+        ("[flows.datagrams]\nsize = \"1 KiB\"", "rate"),
+        ("[flows]\nlasts = \"1 s\"\n[flows.datagrams]\nrate = \"1 Mbit/s\"", "exclude each other"),
+        ("[flows.sender]\nrate = \"1 Mbit/s\"\n[flows.datagrams]\nrate = \"1 Mbit/s\"", "has their rate"),
+    ] {
+        let error = check("x.toml", text, &[], None).expect_err(text).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
 fn queues_are_as_written() {
     let queue = |text: &str| {
         let text = format!("[path]\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n{text}");

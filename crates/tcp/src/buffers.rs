@@ -8,7 +8,7 @@ use crate::choices::{ReceiveTuning, SendTuning, WindowGrowth};
 use crate::connection::{Connection, Settings, State};
 use crate::packet::TCP_HEADER;
 use crate::receive::scaled_for;
-use crate::send::{EMPTY_BUFFER, WriteFlags};
+use crate::send::WriteFlags;
 use crate::socket::{PacketMemory, SocketOption, SocketOptions};
 use slowpath_model::Instant;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ impl SendBuffer {
             end.snd.window.cwnd = 10;
         }
         let most = end.snd.sndbuf;
-        let truesize = EMPTY_BUFFER + payload;
+        let truesize = settings.choices.buffer_memory.send_head() + payload;
         // A buffer is begun as long as there is memory left, and then it is there as a whole (`sk_stream_memory_free`).
         let buffers = most.div_ceil(truesize);
         let super_packet = settings.choices.super_packets.then(|| {

@@ -128,6 +128,9 @@ pub enum BufferArithmetic {
     ScalingRatio,
 }
 
+/// `MAX_TCP_HEADER` of 2.4 and 2.6.14.
+const OLD_MAX_TCP_HEADER: u32 = 128 + 32 + 48;
+
 /// What of a packet's buffer counts as its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferMemory {
@@ -144,6 +147,27 @@ impl BufferMemory {
         match self {
             Self::AsAsked => [256, 2048],
             Self::AsAllocated => [crate::socket::MIN_RECEIVE_BUFFER, crate::socket::MIN_SEND_BUFFER],
+        }
+    }
+
+    /// The memory of a buffer that is to be sent, beside its payload.
+    ///
+    /// Until 3.2 it is `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions built) and
+    /// `struct sk_buff`, as `alloc_skb` counts them, and what is missing to a whole cache line behind an Ethernet's segment. A buffer
+    /// was taken for a whole segment then, so that one that is not filled takes more than this and its payload. Since then it is what a head of the cache for small ones takes (`SKB_TRUESIZE`: `struct sk_buff`, room for the headers and
+    /// `struct skb_shared_info`), as `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
+    pub const fn send_head(self) -> u32 {
+        match self {
+            Self::AsAsked => OLD_MAX_TCP_HEADER + 8 + crate::receive::OLD_SK_BUFF,
+            Self::AsAllocated => 832,
+        }
+    }
+
+    /// What `tcp_sndbuf_expand` (`tcp_new_space` in 2.4) takes for a segment with so much payload.
+    pub(crate) const fn expected_segment(self, payload: u32) -> u32 {
+        match self {
+            Self::AsAsked => payload + OLD_MAX_TCP_HEADER + 16 + crate::receive::OLD_SK_BUFF,
+            Self::AsAllocated => (payload + 320 + 320 + 256).next_power_of_two() + 256,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
 //! - [`chart`]: lines over numbers, as an SVG file.
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
+//! - [`layers`]: who calls whom, in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
@@ -16,6 +17,7 @@ pub mod chart;
 pub mod diagnosis;
 pub mod flame;
 pub mod json;
+pub mod layers;
 pub mod page;
 pub mod quantity;
 pub mod rank;

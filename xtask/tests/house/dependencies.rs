@@ -61,8 +61,8 @@ const CRATES: &[Allowed] = &[
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
-    // Its experiments are scenarios, and pure like the simulator that runs them.
-    allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
+    // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
+    allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
     // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
     allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.

@@ -11,7 +11,6 @@ use clap::{Args, ValueEnum};
 pub use document::Document;
 use slowpath_doctor::{Asked, Files, Goal, Host, Role, Taken, judge, read};
 use slowpath_model::Rate;
-use std::io::Write;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
 
@@ -90,14 +89,11 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let host = read(&Files::default(), &asked)?;
     let aim = aim(args, &host);
     let findings = judge(&host, &aim.goal);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &Document::new(&host, &aim, &findings))?;
-        writeln!(out)?;
-    } else {
-        text::print(&host, &aim, &findings, &console.look(), &mut out)?;
-    }
-    out.flush()?;
+    console::tell(
+        args.json,
+        || Document::new(&host, &aim, &findings),
+        |out| text::print(&host, &aim, &findings, &console.look(), out),
+    )?;
     let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);
     Ok(if is_well { Outcome::Whole } else { Outcome::Partial })
 }

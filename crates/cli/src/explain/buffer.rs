@@ -12,7 +12,6 @@ use slowpath_kernels::{KernelProfile, SYSCTLS, Sysctl, registry};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_scenario::schema::nearest::nearest;
-use std::io::Write;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -109,13 +108,6 @@ pub fn run(args: &Buffer) -> anyhow::Result<Outcome> {
         }
     }
     let document = Document::of(args, &kernels);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        document.print(&mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &document, |out| document.print(out))?;
     Ok(Outcome::Whole)
 }

@@ -212,14 +212,7 @@ pub fn run(args: &Wait) -> anyhow::Result<Outcome> {
         bail!("nothing is in the way: name tasks by --active, --expired or --woken, such as --active 10x0");
     }
     let document = Document::of(args);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        document.print(args.rto.is_some(), &mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &document, |out| document.print(args.rto.is_some(), out))?;
     Ok(Outcome::Whole)
 }
 

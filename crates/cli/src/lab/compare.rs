@@ -88,14 +88,7 @@ pub fn run(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
         invalid: &kernel.invalid,
         numbers,
     };
-    let mut out = console::stdout();
-    if asked.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        print(&scenario, &document, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(asked.json, || &document, |out| print(&scenario, &document, out))?;
     Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
 }
 

@@ -25,7 +25,7 @@ use slowpath_model::{Bytes, FlowId, Wait};
 use source::Source;
 use std::cmp::Reverse;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -150,14 +150,7 @@ fn present(
         .accounts
         .retain(|account| flow.is_none_or(|flow| account.id == flow) && account.carried() >= least);
     watched.accounts.sort_by_key(|account| Reverse(account.carried()));
-    let mut out = console::stdout();
-    if json {
-        serde_json::to_writer_pretty(&mut out, &Document::of(&watched))?;
-        writeln!(out)?;
-    } else {
-        table::print(&watched, top, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(json, || Document::of(&watched), |out| table::print(&watched, top, out))?;
     let Check { untold, unwatched, .. } = watched.check.unwrap_or_default();
     let is_whole = [untold, unwatched, watched.not_kept] == [0; 3] && watched.incomplete.is_none();
     Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })

@@ -167,6 +167,7 @@ fn total_by_capture(flow: &FlowReport) -> Total {
         smoothed_rtt: None,
         // From elsewhere it is only the way to one of the ends.
         least_rtt: measures.rtt_by_ack.min.filter(|_| flow.vantage.vantage == Vantage::At(flow.sender)),
+        datagrams: None,
     }
 }
 
@@ -227,6 +228,7 @@ fn total_of(connection: &Connection, from_ns: u64) -> Total {
         timeouts: info.and_then(|info| info.total_rto).map_or(0, Into::into),
         smoothed_rtt: info.and_then(|info| time(info.rtt_us)),
         least_rtt: info.and_then(|info| time(info.min_rtt_us)),
+        datagrams: None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! `--html`: a paper beside what came out here as one page that needs nothing beside it.
 
-use super::{error, number, verdict};
+use super::{compared, error, graphs, number, published, verdict};
 use anyhow::{Context, bail, ensure};
 use slowpath_papers::{Cell, Claim, Drawn, Figure, Judged, Report, Series, Table, figure};
 use slowpath_views::chart::{self, Axis, Chart, Line, Look, PAGE_STYLE, Point, escaped};
+use slowpath_views::layers;
 use slowpath_views::page::STYLE;
 use slowpath_views::quantity::{count, counted};
 use std::fmt::{self, Write};
@@ -75,18 +76,25 @@ fn write(report: &Report, out: &mut String) -> fmt::Result {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n{GENERATOR}\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n<style>{STYLE}{PAGE_STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<div id=\"page\">\n\
+         <title>{title}</title>\n<style>{STYLE}{PAGE_STYLE}{}{OWN_STYLE}</style>\n</head>\n<body>\n<div id=\"page\">\n\
          <header class=\"top\"><h1>slowpath</h1>\n<h2>{title}</h2>\n<p class=\"faint\">{}</p></header>",
+        layers::PAGE_STYLE,
         escaped(&made(report))
     )?;
     contents(report, out)?;
-    claims(&report.claims, out)?;
+    claims(report, out)?;
     writeln!(out, "<h3 id=\"tables\">Tables</h3>\n<div class=\"tables\">")?;
-    report.tables.iter().try_for_each(|table| write_table(table, out))?;
-    writeln!(out, "</div>\n<p class=\"faint\">{}</p>", escaped(HOW_TABLES_ARE_READ))?;
+    let beside = if report.measured_on.is_empty() { "our runs" } else { "95 %" };
+    report.tables.iter().try_for_each(|table| write_table(table, beside, out))?;
+    let how = if report.measured_on.is_empty() { HOW_TABLES_ARE_READ } else { HOW_SAMPLES_ARE_READ };
+    writeln!(out, "</div>\n<p class=\"faint\">{}</p>", escaped(how))?;
     writeln!(out, "<h3 id=\"figures\">Figures</h3>\n<div class=\"figures\">")?;
     report.figures.iter().try_for_each(|figure| write_figure(figure, out))?;
     writeln!(out, "</div>")?;
+    graphs::write(&report.graphs, out)?;
+    if let Some(comparison) = &report.comparison {
+        compared::write(comparison, out)?;
+    }
     runs(&report.runs, out)?;
     writeln!(out, "</div>\n</body>\n</html>")
 }
@@ -95,7 +103,15 @@ const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the lea
     that is fitted was used to find out what the paper's machine takes for a packet, and shows nothing. One is far if it \
     is off by more than a quarter, or, where times factors stand, by more than a factor of two.";
 
+const HOW_SAMPLES_ARE_READ: &str = "Ours are parts of the samples, with the interval beside them in which the part is with a \
+    probability of 95 %, as far as chance goes. The paper's figures came without their numbers: where nothing is published, \
+    its text has none.";
+
 fn made(report: &Report) -> String {
+    if !report.measured_on.is_empty() {
+        let on = report.measured_on.join("; ");
+        return format!("Made again by slowpath {} on a real kernel: {on}.", env!("CARGO_PKG_VERSION"));
+    }
     format!(
         "Made again by slowpath {} in the simulator; the median of {}. Figures over time are of the first seed.",
         env!("CARGO_PKG_VERSION"),
@@ -110,19 +126,38 @@ fn contents(report: &Report, out: &mut String) -> fmt::Result {
         cells.filter(|cell| matches!(cell.judged, Judged::Share | Judged::Factor))
     };
     let (near, cells) = (judged().filter(|cell| cell.is_near()).count(), judged().count());
-    let (hold, claims) = (report.claims.iter().filter(|claim| claim.holds).count(), report.claims.len());
+    let hold = report.claims.iter().filter(|claim| claim.holds == Some(true)).count();
+    let untold = report.claims.iter().filter(|claim| claim.holds.is_none()).count();
+    let untold = if untold == 0 { String::new() } else { format!(", and {untold} cannot be told") };
+    let cells = if cells == 0 {
+        String::new()
+    } else {
+        format!("; {near} of {cells} cells of the <a href=\"#tables\">tables</a> are near the published ones")
+    };
+    let claims = report.claims.len();
+    let drawn = if report.graphs.is_empty() { "" } else { ", <a href=\"#graphs\">who works for whom</a>" };
+    let beside = match &report.comparison {
+        Some(_) => ", <a href=\"#compared\">two measurements compared</a>",
+        None => "",
+    };
     writeln!(
         out,
-        "<p class=\"verdict\">{hold} of {claims} <a href=\"#claims\">claims</a> hold here; {near} of {cells} cells of the \
-         <a href=\"#tables\">tables</a> are near the published ones. Below are <a href=\"#figures\">figures</a> and \
-         <a href=\"#runs\">the commands</a> that run each experiment by itself.</p>"
+        "<p class=\"verdict\">{hold} of {claims} <a href=\"#claims\">claims</a> hold here{untold}{cells}. Below are \
+         <a href=\"#tables\">tables</a>, <a href=\"#figures\">figures</a>{drawn}{beside} and <a href=\"#runs\">the commands</a> that run \
+         each experiment by itself.</p>"
     )
 }
 
-fn claims(claims: &[Claim], out: &mut String) -> fmt::Result {
+fn claims(report: &Report, out: &mut String) -> fmt::Result {
     writeln!(out, "<h3 id=\"claims\">What the paper says</h3>\n<table class=\"claims\">")?;
-    for Claim { place, says, seen, holds } in claims {
-        let (class, holds) = if *holds { ("holds", "holds") } else { ("fails", "does not hold") };
+    for claim in &report.claims {
+        let Claim { place, says, seen, holds } = claim;
+        let class = match holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "faint",
+        };
+        let holds = report.verdict(claim);
         writeln!(
             out,
             "<tr><td class=\"{class}\">{holds}</td><td>{} <span class=\"faint\">({})</span><br>\
@@ -135,11 +170,11 @@ fn claims(claims: &[Claim], out: &mut String) -> fmt::Result {
     writeln!(out, "</table>")
 }
 
-fn write_table(table: &Table, out: &mut String) -> fmt::Result {
+fn write_table(table: &Table, beside: &str, out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "<table>\n<caption><b>{}</b> {}</caption>\n<thead><tr><th></th><th></th><th>published</th><th>ours</th>\
-         <th>error</th><th>our runs</th><th></th></tr></thead>\n<tbody>",
+         <th>error</th><th>{beside}</th><th></th></tr></thead>\n<tbody>",
         escaped(table.name),
         escaped(table.about)
     )?;
@@ -165,7 +200,7 @@ fn write_cell(cell: &Cell, before: &str, out: &mut String) -> fmt::Result {
          <td class=\"{class}\">{}</td></tr>",
         escaped(name),
         escaped(cell.quantity),
-        number(cell.published),
+        published(cell),
         number(cell.ours),
         error(cell),
         number(cell.least),
@@ -259,111 +294,4 @@ fn runs(runs: &[(String, String)], out: &mut String) -> fmt::Result {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers beside them.
-    fn report() -> Report {
-        let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
-        let ours = |factor: f64| {
-            sizes.map(|size: f64| (size, [0.8, 1.0, 1.1].map(|part| part * factor * size.sqrt())))
-        };
-        let published = sizes.map(|size: f64| (size, 20.0 * size.sqrt() + 11.0));
-        let mut odd = Series::of_runs("2.6 <changed> & \"quoted\"", ours(32.0));
-        odd.y[2] = f64::NAN;
-        Report {
-            schema: "slowpath/paper/1",
-            paper: "none",
-            title: "None 2007, A <paper>",
-            seeds: 3,
-            tables: vec![Table {
-                name: "Table I",
-                about: "what was measured",
-                cells: vec![
-                    Cell::new("a row", "throughput, Mbit/s", 100.0, [90.0, 95.0, 99.0], Judged::Share),
-                    Cell::new("a row", "packets, far", 10.0, [1.0, 2.0, 3.0], Judged::Factor),
-                ],
-            }],
-            figures: vec![Figure {
-                name: "Figure 1",
-                about: "throughput over buffers",
-                x: figure::Axis::logarithmic("buffer", "KiB"),
-                y: figure::Axis::linear("throughput", "Mbit/s"),
-                series: vec![Series::of_runs("2.4", ours(20.0)), Series::published("2.4", published), odd],
-                says: "the larger the buffer, the faster",
-                seen: "so it is".to_owned(),
-            }],
-            claims: vec![Claim {
-                place: "section 1",
-                says: "larger is faster",
-                seen: "it is <not>".to_owned(),
-                holds: false,
-            }],
-            runs: vec![("a row".to_owned(), "slowpath run a.toml --set 'b={ c = 1 }'".to_owned())],
-        }
-    }
-
-    #[test]
-    fn everything_of_a_report_is_on_its_page() {
-        let page = page(&report());
-        for text in [
-            "A &lt;paper&gt;",
-            "<b>Table I</b> what was measured",
-            "<td class=\"fails\">far</td>",
-            "<td class=\"fails\">does not hold</td>",
-            "it is &lt;not&gt;",
-            "<b>Figure 1</b> throughput over buffers",
-            "buffer, KiB (logarithmic)",
-            ">throughput, Mbit/s<",
-            "the larger the buffer, the faster",
-            "2.6 &lt;changed&gt; &amp; &quot;quoted&quot;",
-            ">2.4, published<",
-            "--set 'b={ c = 1 }'",
-        ] {
-            assert!(page.contains(text), "{text}");
-        }
-        // What is not known has no point, and makes no axis useless.
-        assert!(!page.contains("NaN") && page.matches("class=\"mark\"").count() == 7 + 7 + 6);
-        // Ours of 2.4 is drawn as a line, the paper's as dashes of the same colour.
-        let line = |dashes| format!("stroke=\"var(--line-0)\" stroke-dasharray=\"{dashes}\"");
-        assert!(page.contains(&line("")) && page.contains(&line("10 5")));
-    }
-
-    #[test]
-    fn the_page_needs_nothing_beside_it() {
-        let page = page(&report());
-        for word in ["http:", "https:", "src=", "@import", "url(", "<script", "<link"] {
-            assert!(!page.contains(word), "{word}");
-        }
-        assert!(page.contains("default-src 'none'"));
-        assert!(!OWN_STYLE.contains("</style") && !PAGE_STYLE.contains("</style"));
-    }
-
-    #[test]
-    fn numbers_are_as_short_as_they_can_be() {
-        for (number, text) in
-            [(0.0, "0"), (0.1 + 0.2, "0.3"), (20.0, "20"), (1500.0, "1500"), (1e6, "1,000,000")]
-        {
-            assert_eq!(plain(number), text);
-        }
-    }
-
-    #[test]
-    fn only_its_own_page_is_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let refused = |path: &Path| Folder::open(path).err().map(|error| error.to_string());
-        let own = folder.path().join("new/own");
-        let open = || Folder::open(&own).expect("its own");
-        for _ in 0..2 {
-            assert_eq!(open().write(&report()).expect("written"), own.join(FILE));
-        }
-        assert_eq!(fs::read_dir(&own).expect("a folder").count(), 1, "nothing unfinished is left");
-        assert!(refused(&own.join(FILE)).is_some_and(|error| error.ends_with("name a folder for --html")));
-        fs::write(own.join("notes.txt"), "mine").expect("written");
-        assert!(refused(&own).is_some_and(|error| error.contains("notes.txt: is no page of this command's")));
-        let other = folder.path().join(FILE);
-        fs::write(&other, "<html>somebody else's").expect("written");
-        assert!(refused(folder.path()).is_some_and(|error| error.contains("name another folder for --html")));
-        assert_eq!(fs::read_to_string(&other).expect("still there"), "<html>somebody else's");
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ mod serve;
 mod text;
 
 use crate::Outcome;
-use crate::console::{self, Console};
+use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::{self, Changes};
 use crate::tunings::rate;
@@ -20,7 +20,6 @@ use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Limits};
 use slowpath_probe::real::{Client, Error, PORT};
 use slowpath_probe::simulated::{Ends, Simulated};
-use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
@@ -152,14 +151,11 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
         let answer = "--set and --seed are a scenario's, and this is a host";
         if args.changes.texts().is_empty() { real(args, target, console)? } else { bail!("{answer}") }
     };
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &Document::new(target, &found))?;
-        writeln!(out)?;
-    } else {
-        text::print(target, &found, &console.look(), &mut out)?;
-    }
-    out.flush()?;
+    console::tell(
+        args.json,
+        || Document::new(target, &found),
+        |out| text::print(target, &found, &console.look(), out),
+    )?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }
 
@@ -181,11 +177,18 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
                 found.far_end = Some(connected.to);
                 let result = found.fill(&mut client, console);
                 let result = result.and_then(|()| transfers(args, &mut client, &mut found, console));
-                return match result {
-                    Ok(()) => client.close().map(|()| found).map_err(anyhow::Error::from),
-                    Err(Error::Stopped) => found.or_nothing().context("stopped before anything was measured"),
-                    Err(error) => Err(error.into()),
+                let Err(error) = result else {
+                    // Whatever becomes of the session, all has been measured.
+                    let _ = client.close();
+                    return Ok(found);
                 };
+                let Some(found) = found.or_nothing() else {
+                    return Err(anyhow::Error::from(error).context("nothing was measured"));
+                };
+                if !matches!(error, Error::Stopped) {
+                    warn(&format!("{error}; what was measured by then:"));
+                }
+                return Ok(found);
             }
             Err(error @ Error::NoServer { .. }) => last = Some(error),
             Err(error) => return Err(error.into()),

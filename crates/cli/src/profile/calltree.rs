@@ -14,7 +14,8 @@ use std::io::{self, Write};
 const HELP: &str = "\
 From the given functions it goes up through the callers that matter: those with more than the threshold of what a function was called \
 for (lavoie, section 3.1.3). Shares are of all callers, those left out too. With --until it stops at these functions, and says how much \
-of each function below belongs to them: the product of the shares along a path, summed over all paths.
+of each function below belongs to them: the product of the shares along a path, summed over all paths. Above an interrupt or a softirq \
+is no caller.
 
 Examples:
   slowpath profile calltree perf.data --functions kmem_cache_free
@@ -112,14 +113,7 @@ pub fn run(args: &Calltree, console: &Console) -> anyhow::Result<Outcome> {
     let shares = |ancestor: &Function| tree.cumulative(*ancestor).into_iter().map(|of| of.share).collect();
     let belongs = until.iter().map(shares).collect();
     let climbed = Climbed { loaded: &loaded, given: functions.len(), until, belongs, tree };
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &climbed.document())?;
-        writeln!(out)?;
-    } else {
-        climbed.print(&mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || climbed.document(), |out| climbed.print(out))?;
     Ok(loaded.outcome())
 }
 

@@ -1,16 +1,16 @@
 //! `slowpath profile compare`: two profiles beside each other.
 
 use super::Names;
-use super::load::{About, Loaded};
+use super::load::{About, Loaded, percent, spelt, work_beside};
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::transfers::align;
 use clap::{Args, ValueHint};
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_cost::Category;
 use slowpath_cost::compare::{Comparison, Part, categories, functions};
 use slowpath_cost::names::Known;
-use slowpath_cost::{Category, Image};
 use slowpath_views::quantity::share;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,7 +18,8 @@ use std::path::PathBuf;
 const HELP: &str = "\
 Functions are matched by name, also where a newer kernel calls them otherwise. Beside each difference stands how likely chance alone \
 makes one as large somewhere among all that are compared, from the counts of samples (Fisher's exact test, Holm's correction): that the two runs \
-did the same work it cannot say. With --work, what each function cost for each unit of work stands there too.
+did the same work it cannot say. What each function cost for each TCP segment stands there too if both were recorded by `slowpath profile \
+record`, which writes beside a profile what the host did; with --work, for each unit of any other work.
 
 Examples:
   slowpath profile compare before.perf.data after.perf.data
@@ -34,7 +35,7 @@ pub struct Compare {
     /// The other profile
     #[arg(value_name = "AFTER", value_hint = ValueHint::FilePath)]
     after: PathBuf,
-    /// How much work was done in each, in the same unit: requests, bytes or packets
+    /// How much work was done in each, in the same unit: requests, bytes or packets; without it, TCP segments, where both tell of them
     #[arg(long, value_name = "BEFORE,AFTER", value_delimiter = ',')]
     work: Vec<f64>,
     /// How many functions to list, the largest differences first
@@ -59,6 +60,8 @@ pub struct Document<'a> {
     after: About<'a>,
     /// Whether both count the same event: only then do costs for a unit of work mean the same.
     is_same_event: bool,
+    /// What costs for a unit of work are for: `--work`, or `TCP segment` as told beside the profiles; null without either.
+    work: Option<&'static str>,
     /// By category; null is what is in none.
     categories: Vec<Line>,
     /// By function, the largest differences first.
@@ -95,44 +98,48 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     }
     let [before, after] = [&args.before, &args.after].map(|file| Loaded::open(file, &args.names, console));
     let (before, after) = (before?, after?);
-    let (first, second) = (before.run(args.work.first()), after.run(args.work.get(1)));
+    let (of, work) = work(args);
+    let (first, second) = (before.run(work.map(|work| work[0])), after.run(work.map(|work| work[1])));
     let (by_category, by_function) = (categories(&first, &second), functions(&first, &second));
     let document = Document {
         schema: "slowpath/profile-comparison/1",
         before: before.about(),
         after: after.about(),
         is_same_event: by_function.is_same_event,
+        work: of,
         categories: by_category.parts.iter().map(|part| line(part, category(part.of))).collect(),
         functions: by_function
             .parts
             .iter()
             .take(args.top)
-            .map(|part| line(part, Some(spelt(&part.of))))
+            .map(|part| line(part, Some(spelt(&part.of.name, &part.of.image))))
             .collect(),
     };
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        before.head(&mut out)?;
-        after.head(&mut out)?;
-        print(&document, &by_function, &mut out)?;
+    console::tell(
+        args.json,
+        || &document,
+        |out| {
+            before.head(out)?;
+            after.head(out)?;
+            print(&document, &by_function, out)
+        },
+    )?;
+    let outcomes = [before.outcome(), after.outcome()];
+    Ok(if outcomes == [Outcome::Whole; 2] { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// How much was done in each, and of what: as given, else what both tell beside them.
+fn work(args: &Compare) -> (Option<&'static str>, Option<[f64; 2]>) {
+    if let [before, after] = args.work[..] {
+        return (Some("--work"), Some([before, after]));
     }
-    out.flush()?;
-    let whole = before.outcome() == Outcome::Whole && after.outcome() == Outcome::Whole;
-    Ok(if whole { Outcome::Whole } else { Outcome::Partial })
+    let segments = |file| Some(work_beside(file)?.segments().filter(|segments| *segments > 0)? as f64);
+    let both = segments(&args.before).zip(segments(&args.after));
+    both.map_or((None, None), |(before, after)| (Some("TCP segment"), Some([before, after])))
 }
 
 fn category(category: Option<Category>) -> Option<String> {
     category.map(|category| category.to_string())
-}
-
-fn spelt(known: &Known) -> String {
-    match &known.image {
-        Image::Kernel(Some(part)) | Image::User(part) => format!("{} ({part})", known.name),
-        Image::Kernel(None) | Image::Unknown => known.name.clone(),
-    }
 }
 
 fn line<K>(part: &Part<K>, name: Option<String>) -> Line {
@@ -151,6 +158,12 @@ fn print(document: &Document<'_>, compared: &Comparison<Known>, out: &mut impl W
     table("category", &document.categories, out)?;
     writeln!(out)?;
     table("function", &document.functions, out)?;
+    if document.work == Some("TCP segment") {
+        writeln!(
+            out,
+            "\nFor each TCP segment that the hosts sent or received, as told in the .work.json beside the profiles."
+        )?;
+    }
     if !document.is_same_event && compared.work.before.is_some() {
         writeln!(out, "\nThe two count different events: costs for a unit of work cannot be compared.")?;
     }
@@ -168,7 +181,7 @@ fn table(what: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
     for line in lines {
         let name = line.name.clone().unwrap_or_else(|| "in no category".to_owned());
         let mut row = vec![name];
-        row.extend([line.before, line.after].map(|part| part.map_or_else(dash, share)));
+        row.extend([line.before, line.after].map(|part| part.map_or_else(dash, percent)));
         row.push(line.among_all.map_or_else(dash, share));
         if has_work {
             row.extend(

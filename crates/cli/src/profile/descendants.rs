@@ -12,7 +12,8 @@ use std::io::{self, Write};
 
 const HELP: &str = "\
 For each of the functions that cost most themselves it lists what costs most of all that they called, however deep (lavoie, section \
-3.1.2). A descendant's cost is all of its own, whoever called it: how much of it was for whom says `slowpath profile attribute`.
+3.1.2). A descendant's cost is all of its own, whoever called it: how much of it was for whom says `slowpath profile attribute`. What \
+interrupts and softirqs do on top of a function it has not called.
 
 Examples:
   slowpath profile descendants perf.data
@@ -83,14 +84,7 @@ pub fn run(args: &Descendants, console: &Console) -> anyhow::Result<Outcome> {
         }
         loaded.edges.greatest_descendants_of(&functions, args.greatest)
     };
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document(&loaded, &families))?;
-        writeln!(out)?;
-    } else {
-        print(&loaded, &families, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || document(&loaded, &families), |out| print(&loaded, &families, out))?;
     Ok(loaded.outcome())
 }
 

@@ -6,9 +6,8 @@ use crate::console::{Console, warn};
 use anyhow::{Context, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_cost::operations::{HIGH_LEVEL, OPERATIONS};
-use slowpath_cost::{Edges, Function, Functions, Image, Lost, Operation, Profile, Roots, Run};
-use slowpath_profile::{Contents, Input, Options};
+use slowpath_cost::{Calls, Edges, Function, Functions, Image, Lost, Operation, Profile, Roots, Run, Work};
+use slowpath_profile::{Contents, Input, Options, work};
 use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,6 +16,9 @@ use std::path::Path;
 pub struct Loaded {
     input: Input,
     event: u16,
+    /// Of its stacks what was called; `None` without them.
+    calls: Option<Calls>,
+    /// Who called whom.
     pub edges: Edges,
     samples: u64,
 }
@@ -64,6 +66,7 @@ impl Loaded {
             kallsyms: names.kallsyms.clone(),
             vmlinux: names.vmlinux.clone(),
             root: names.root.clone(),
+            inlined: names.inline,
         };
         let working = console.working("reading the profile");
         let input = slowpath_profile::open(file, &options)?;
@@ -74,17 +77,27 @@ impl Loaded {
             }
             Contents::Calls(_) => 0,
         };
-        let (edges, samples) = match &input.contents {
-            Contents::Stacks(profile) => (profile.edges(event), samples(profile, event)),
+        let (calls, edges, samples) = match &input.contents {
+            Contents::Stacks(profile) => {
+                let calls = profile.calls();
+                let edges = calls.profile().edges(event);
+                (Some(calls), edges, samples(profile, event))
+            }
             Contents::Calls(graph) => {
                 let own = graph.self_samples.clone();
-                (Edges::new(own, graph.edges.iter().copied()), graph.self_samples.iter().sum())
+                let edges = Edges::new(own, graph.edges.iter().copied());
+                (None, edges, graph.self_samples.iter().sum())
             }
         };
         if samples == 0 {
             bail!("{}: no samples; record while the host is busy, and for longer", input.name);
         }
-        Ok(Self { input, event, edges, samples })
+        Ok(Self { input, event, calls, edges, samples })
+    }
+
+    /// Its file's name.
+    pub fn name(&self) -> &str {
+        &self.input.name
     }
 
     /// How many samples the event has.
@@ -92,15 +105,26 @@ impl Loaded {
         self.samples
     }
 
-    /// Its functions.
+    /// Its functions, with those that were put back on stacks.
     pub fn functions(&self) -> &Functions {
-        match &self.input.contents {
-            Contents::Stacks(profile) => &profile.functions,
-            Contents::Calls(graph) => &graph.functions,
+        match (&self.calls, &self.input.contents) {
+            (Some(calls), _) => &calls.profile().functions,
+            (None, Contents::Stacks(profile)) => &profile.functions,
+            (None, Contents::Calls(graph)) => &graph.functions,
         }
     }
 
-    /// Its stacks, and the event in them.
+    /// What was called, and the event in it: of this, to whom a cost belongs is told. `None` without stacks.
+    pub fn calls(&self) -> Option<(&Calls, u16)> {
+        Some((self.calls.as_ref()?, self.event))
+    }
+
+    /// The same; without stacks, an error.
+    pub fn whole_calls(&self) -> anyhow::Result<(&Calls, u16)> {
+        self.calls().with_context(|| self.has_no_stacks())
+    }
+
+    /// Its stacks as they were seen, and the event in them.
     pub fn stacks(&self) -> Option<(&Profile, u16)> {
         match &self.input.contents {
             Contents::Stacks(profile) => Some((profile, self.event)),
@@ -110,16 +134,20 @@ impl Loaded {
 
     /// The same; without stacks, an error.
     pub fn whole_stacks(&self) -> anyhow::Result<(&Profile, u16)> {
-        self.stacks().with_context(|| format!("{}: it has no stacks, only who calls whom", self.input.name))
+        self.stacks().with_context(|| self.has_no_stacks())
+    }
+
+    fn has_no_stacks(&self) -> String {
+        format!("{}: it has no stacks, only who calls whom", self.input.name)
     }
 
     /// What its functions cost themselves, to compare.
-    pub fn run(&self, work: Option<&f64>) -> Run<'_> {
+    pub fn run(&self, work: Option<f64>) -> Run<'_> {
         let run = match &self.input.contents {
             Contents::Stacks(profile) => Run::of(profile, self.event),
             Contents::Calls(graph) => Run::of_samples(&graph.functions, &graph.self_samples),
         };
-        Run { work: work.copied(), ..run }
+        Run { work, ..run }
     }
 
     /// All of the event's weight.
@@ -131,7 +159,8 @@ impl Loaded {
         self.stacks().map(|(profile, _)| profile.lost).unwrap_or_default()
     }
 
-    fn event(&self) -> Option<&slowpath_cost::Event> {
+    /// The event that is looked at.
+    pub fn event(&self) -> Option<&slowpath_cost::Event> {
         match &self.input.contents {
             Contents::Stacks(profile) => profile.events.get(usize::from(self.event)),
             Contents::Calls(graph) => graph.event.as_ref(),
@@ -170,21 +199,18 @@ impl Loaded {
 
     /// The roots to divide among; without names, the paper's high-level operations that are in the profile.
     pub fn roots(&self, names: &[String]) -> anyhow::Result<Roots> {
+        if names.is_empty() {
+            let roots = Roots::high_level(self.functions());
+            if roots.is_empty() {
+                bail!("{}: nothing of TCP is in this profile; name functions with --to", self.input.name);
+            }
+            return Ok(roots);
+        }
         let mut roots = Roots::new();
         for name in names {
             roots.add(name, self.named(name)?);
         }
-        if names.is_empty() {
-            for operation in OPERATIONS.iter().filter(|operation| HIGH_LEVEL.contains(&operation.name)) {
-                let found = operation.found(self.functions());
-                if !found.is_empty() {
-                    roots.add(operation.name, found);
-                }
-            }
-            if roots.is_empty() {
-                bail!("{}: nothing of TCP is in this profile; name functions with --to", self.input.name);
-            }
-        }
+        roots.complete(self.functions());
         Ok(roots)
     }
 
@@ -216,13 +242,9 @@ impl Loaded {
         Named { name: self.functions().name(function), image }
     }
 
-    /// A function, in text: of what is not the kernel's, what it is part of.
+    /// A function, in text.
     pub fn spelt(&self, function: Function) -> String {
-        let name = self.functions().name(function);
-        match self.functions().image(function) {
-            Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
-            Image::Kernel(None) | Image::Unknown => name.to_owned(),
-        }
+        spelt(self.functions().name(function), self.functions().image(function))
     }
 
     /// Heads a text: what was read, and what is missing in it.
@@ -267,9 +289,35 @@ impl Loaded {
     }
 }
 
+/// A function's name; of what is not the kernel's own, with what it is part of.
+pub fn spelt(name: &str, image: &Image) -> String {
+    match image {
+        Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
+        Image::Kernel(None) | Image::Unknown => name.to_owned(),
+    }
+}
+
 /// A part of 1 in tenths of a per cent: of a profile, small parts matter.
 pub fn percent(part: f64) -> String {
     if part > 0.0 && part < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", part * 100.0) }
+}
+
+/// What the host did while a profile was recorded, if that is in a file beside it.
+pub fn work_beside(profile: &Path) -> Option<Work> {
+    let file = work::beside(profile);
+    if !file.exists() {
+        return None;
+    }
+    work_in(&file).inspect_err(|error| warn(&format!("{error:#}"))).ok()
+}
+
+/// What a host did, of a file; says what of it was skipped.
+pub fn work_in(file: &Path) -> anyhow::Result<Work> {
+    let read = work::open(file)?;
+    if !read.skipped.is_empty() {
+        warn(&format!("{}: makes no sense and was skipped: {}", file.display(), read.skipped.join(", ")));
+    }
+    Ok(read.work)
 }
 
 /// The event of that name; without one, the event with the most samples.

@@ -3,11 +3,17 @@
 pub mod attribute;
 pub mod calltree;
 pub mod compare;
+pub mod costs;
 pub mod descendants;
 mod export;
 mod flame;
+mod graph;
 mod load;
+pub mod record;
 pub mod top;
+
+pub use graph::{Drawn, graph};
+pub use load::percent;
 
 use crate::Outcome;
 use crate::console::Console;
@@ -18,9 +24,8 @@ const HELP: &str = "\
 It reads what a profiler has recorded and says where the CPU went, and for whom: perf.data (of `perf record -g`), the text of \
 `perf script`, folded stacks, pprof, and the text of `opreport --callgraph`. Which of these a file is, it sees by itself.
 
-Record, on the host in question while it is busy:
-  perf record -a -g -F 999 -o perf.data -- sleep 10
-Where the CPU's own counters are not to be had, as in many virtual machines, perf takes the clock instead: -e cpu-clock.
+Record, on the host in question while it is busy; perf is underneath:
+  slowpath profile record --system 10s
 
 Then ask what costs most, and for whom it was done:
   slowpath profile top perf.data
@@ -37,6 +42,8 @@ pub struct Profile {
 /// What to say of a profile.
 #[derive(Subcommand)]
 enum What {
+    /// Record a profile, of this host for some time or of a command
+    Record(record::Record),
     /// List the functions that cost most themselves, and the categories that they are of
     Top(top::Top),
     /// List what costs most of all that the top functions called, however deep (Greatest n Descendants)
@@ -45,6 +52,8 @@ enum What {
     Calltree(calltree::Calltree),
     /// Divide the cost of functions among those that they worked for
     Attribute(attribute::Attribute),
+    /// Say what a packet, a byte and an ACK cost on this host, also as a scenario's cost table
+    Costs(costs::Costs),
     /// Set two profiles beside each other, function by function
     Compare(compare::Compare),
     /// Draw a profile's stacks as a flame graph
@@ -78,14 +87,19 @@ struct Names {
     /// The folder under which the profiled host's programs and libraries are, such as /mnt/host
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     root: Option<PathBuf>,
+    /// Show functions of programs that the compiler has put into their callers, where debug information of them is there
+    #[arg(long)]
+    inline: bool,
 }
 
 pub fn run(args: &Profile, console: &Console) -> anyhow::Result<Outcome> {
     match &args.what {
+        What::Record(args) => record::run(args, console),
         What::Top(args) => top::run(args, console),
         What::Descendants(args) => descendants::run(args, console),
         What::Calltree(args) => calltree::run(args, console),
         What::Attribute(args) => attribute::run(args, console),
+        What::Costs(args) => costs::run(args, console),
         What::Compare(args) => compare::run(args, console),
         What::Flame(args) => flame::run(args, console),
         What::Export(args) => export::run(args, console),

@@ -76,14 +76,7 @@ struct CategoryLine {
 pub fn run(args: &Top, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let document = document(&loaded, args.functions);
-    let mut out = console::stdout();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &document)?;
-        writeln!(out)?;
-    } else {
-        print(&loaded, &document, &mut out)?;
-    }
-    out.flush()?;
+    console::tell(args.json, || &document, |out| print(&loaded, &document, out))?;
     Ok(loaded.outcome())
 }
 

@@ -23,7 +23,7 @@ impl Simulated {
     /// Of the scenario in a file, as it stands there.
     pub fn of(path: &Path) -> anyhow::Result<Self> {
         let scenario = scenario::load(path, &Changes::default())?;
-        let host = scenario.flows[0].sender_host();
+        let host = scenario.vantage();
         let encoder = Pcapng::new(host, &scenario.host(host).name);
         let simulation = Simulation::new(&scenario);
         Ok(Self { simulation, encoder, progress: Progress::Running, read: 0 })

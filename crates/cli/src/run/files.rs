@@ -64,7 +64,7 @@ pub fn captures(folder: &Path, scenario: &Scenario) -> anyhow::Result<Vec<Captur
 pub fn records(folder: &Path, scenario: &Scenario) -> anyhow::Result<Vec<Tap<Writer>>> {
     let Record { packets, calls, waits, marks, samples, .. } = scenario.record;
     let wants = Wants { calls, waits, marks, drops: packets, samples };
-    let main = scenario.flows[0].sender_host();
+    let main = scenario.vantage();
     let record = |host: &HostId| {
         let name = &scenario.host(*host).name;
         let about = About {

@@ -232,6 +232,7 @@ fn total(row: &[Option<Value>]) -> Option<Total> {
         timeouts: number(7)?,
         smoothed_rtt: time(8),
         least_rtt: time(9),
+        datagrams: None,
     })
     .filter(|_| row.iter().flatten().all(|value| !matches!(value, Value::Count(count) if *count > MOST)))
 }

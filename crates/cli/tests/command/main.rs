@@ -14,6 +14,7 @@ mod load;
 mod papers;
 mod probe;
 mod profile;
+mod profiled;
 mod programs;
 mod recorded;
 mod scenario;

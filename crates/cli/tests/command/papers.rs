@@ -1,9 +1,13 @@
 //! Papers' experiments made again.
 
 use crate::captures::Captures;
+use crate::lab::{made_since, namespaces};
 use crate::{run, told};
-use serde_json::Value;
+use serde_json::{Value, json};
+use slowpath_lab::web::tools;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn every_cell_stands_beside_the_published_one() {
@@ -68,5 +72,213 @@ fn other_papers_are_not_known() {
     let folder = Captures::new();
     let (code, out, err) = told(&run(&folder, &["papers", "reno"]));
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("[possible values: wu, weigle, leith, ubik]"), "{err}");
+    assert!(err.contains("[possible values: wu, weigle, leith, ubik, lavoie]"), "{err}");
+}
+
+#[test]
+fn what_is_simulated_is_not_measured_and_the_other_way_round() {
+    let folder = Captures::new();
+    for (args, why) in [
+        (&["wu", "--keep", "kept"][..], "this paper is simulated"),
+        (&["leith", "--only", "1K"], "this paper is simulated"),
+        (&["lavoie", "--seeds", "2"], "lavoie is measured"),
+        (&["lavoie", "--only", "2K one"], "a case is called like \"1K one sendfile no-TSO\""),
+        (&["lavoie", "--from", "nowhere"], "nowhere: has none of these cases"),
+        (&["leith", "--from", "a", "--beside", "b"], "this paper is simulated"),
+        (&["lavoie", "--beside", "nowhere"], "--from <FOLDER>"),
+        (
+            &["lavoie", "--from", "a", "--beside", "b"],
+            "b and a: have none of the cases that are compared: 1K one",
+        ),
+    ] {
+        let (code, out, err) = told(&run(&folder, &[&["papers"], args].concat()));
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
+        assert!(err.contains(why), "{args:?}: {err}");
+    }
+}
+
+/// All that is missing is named at once, with the packages, whoever asks; and nothing has been made.
+#[test]
+fn what_it_needs_is_said_before_anything_is_made() {
+    let folder = Captures::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_slowpath"))
+        .args(["papers", "lavoie", "--keep", "kept"])
+        .current_dir(folder.path(""))
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("it starts");
+    let (code, out, err) = told(&output);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("wrk") && err.contains("perf (in linux-perf)"), "{err}");
+    assert!(err.contains("apt-get install --no-install-recommends"), "{err}");
+    assert!(!folder.path("kept").exists());
+}
+
+/// What --keep writes, for one case: a server in whose profile these functions stand alone on their stacks, as the text of `perf
+/// script`, which has the names in it.
+fn keep(folder: &Captures, name: &str, case: &str, release: &str, costs: &[(&str, usize)]) {
+    fs::create_dir_all(folder.path(name)).expect("a folder");
+    let words: Vec<&str> = case.split(' ').collect();
+    let file_kib: u32 = words[0].trim_end_matches('K').parse().expect("a size");
+    let times =
+        json!({ "user": 0, "nice": 0, "system": 200, "idle": 0, "interrupts": 0, "softirqs": 0, "steal": 0 });
+    let beside = json!({
+        "schema": "slowpath/web-run/1", "release": release, "machine": "2 × CPU", "event": "by the clock", "seconds": 2,
+        "ran": {
+            "case": { "file-kib": file_kib, "requests": 1, "sendfile": true, "tso": false },
+            "server-cpu": 0,
+            "counted": {
+                "seconds": 2.0, "requests": 1000, "connections": 1000, "segments-in": 5000, "segments-out": 5000,
+                "retransmitted": 0, "pure-acks-in": 2000, "predicted-acks-in": 0, "bytes-out": 1_000_000,
+                "packets-to-server": 5000, "packets-to-client": 5000, "received-on-server-cpu": 5000,
+                "received-on-client-cpu": 5000, "dropped": 0, "server": times, "client": times,
+            },
+            "load": { "command": "wrk", "requests": 1000, "errors": 0 },
+        },
+    });
+    let path = format!("{name}/{}", case.replace(' ', "-"));
+    folder.write(&format!("{path}.json"), beside.to_string().as_bytes());
+    let mut text = String::new();
+    for (function, samples) in costs {
+        for _ in 0..*samples {
+            text += "nginx 1 [000] 1.000000: 500000 cpu-clock: \n";
+            for frame in [function, "tcp_v4_rcv", "handle_softirqs"] {
+                text += &format!("\tffffffff81000010 {frame}+0x10 ([kernel.kallsyms])\n");
+            }
+            text += "\n";
+        }
+    }
+    folder.write(&format!("{path}.perf.data"), text.as_bytes());
+}
+
+const COMPARED: [&str; 3] = ["1K one sendfile no-TSO", "8K one sendfile no-TSO", "64K one sendfile no-TSO"];
+
+#[test]
+fn two_kernels_stand_beside_each_other() {
+    let folder = Captures::new();
+    for case in COMPARED {
+        keep(&folder, "old", case, "6.1.0", &[("tcp_ack", 300), ("tcp_transmit_skb", 100)]);
+        keep(&folder, "new", case, "6.18.0", &[("tcp_ack", 100), ("__tcp_transmit_skb", 300)]);
+    }
+    let args = ["papers", "lavoie", "--from", "new", "--beside", "old", "--html", "page"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, err.as_str()), (0, "the page is page/index.html\n"));
+    for text in [
+        "Linux 6.18.0 beside Linux 6.1.0",
+        "Figure 22: what functions cost themselves for 64K files; 2 of the ten dearest are the same",
+        "Figure 14: what works below TCP receive, 1K files",
+        "TCP receive costs more than in the kernel before, for all sizes (section 4, figures 20 to 22)",
+    ] {
+        assert!(out.contains(text), "{text}: {out}");
+    }
+    // 2 s of CPU for 1,000 requests.
+    let line = out.lines().find(|line| line.starts_with("__tcp_transmit_skb  ")).expect("a line");
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells, ["__tcp_transmit_skb", "25.0", "%", "75.0", "%", "500.00", "1500.00", "<", "1", "%"]);
+    let page = fs::read_to_string(folder.path("page/index.html")).expect("a page");
+    assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 beside Linux 6.1.0</h3>"));
+    assert_eq!(page.matches("<svg class=\"layers\"").count(), 3, "figures 14, 16 and 18: nothing is sent");
+    let (code, out, _) = told(&run(&folder, &[&args[..6], &["--json"]].concat()));
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let function = &document["comparison"]["tables"][1]["functions"][0];
+    assert_eq!(
+        (code, &function["name"], &function["places"]),
+        (0, &json!("__tcp_transmit_skb"), &json!([2, 1]))
+    );
+    let graph = &document["graphs"][0];
+    assert_eq!((&graph["nodes"][0]["here"], &graph["edges"][0]["samples"]), (&json!(400), &json!(300)));
+    // What is one kernel's is one kernel's.
+    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--beside", "new"]));
+    assert!(code == 0 && out.contains("one kernel compared with itself, Linux 6.18.0"), "{out}");
+    assert!(!out.contains("section 4, figures 20 to 22"), "{out}");
+}
+
+#[test]
+fn folders_without_the_same_cases_are_not_compared() {
+    let folder = Captures::new();
+    keep(&folder, "old", COMPARED[0], "6.1.0", &[("tcp_ack", 1)]);
+    keep(&folder, "new", COMPARED[0], "6.18.0", &[("tcp_ack", 1)]);
+    keep(&folder, "new", COMPARED[2], "6.18.0", &[("tcp_ack", 1)]);
+    let args = ["papers", "lavoie", "--from", "new", "--beside", "old"];
+    let (code, out, err) = told(&run(&folder, &args));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.contains("old: has no 64K one sendfile no-TSO, which new has; the same cases are compared"),
+        "{err}"
+    );
+    assert_eq!(told(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
+}
+
+/// Processes of that folder: what a run starts has its working directory.
+fn processes_in(folder: &Path) -> usize {
+    let folder = fs::canonicalize(folder).expect("a folder");
+    let all = fs::read_dir("/proc").expect("proc(5)").flatten();
+    all.filter(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder)).count()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn lavoies_server_is_loaded_and_profiled_here() {
+    if let Some(missing) = tools::missing().first() {
+        println!("not judged: papers lavoie: {} is not installed", missing.command);
+        return;
+    }
+    let folder = Captures::new();
+    let before = namespaces();
+    let only = "8K sendfile no-TSO";
+    let command =
+        ["papers", "lavoie", "--seconds", "2", "--only", only, "--keep", "kept", "--json", "--html", "page"];
+    let (code, out, err) = told(&run(&folder, &command));
+    assert_eq!((code, err.as_str()), (0, "the page is page/index.html\n"), "{err}");
+    assert_eq!((made_since(&before), processes_in(&folder.path(""))), (0, 0), "namespaces and processes");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let measured_on = document["measured_on"].to_string();
+    assert!(measured_on.contains("nginx with one worker on CPU "), "{measured_on}");
+    let tables = document["tables"].as_array().expect("tables");
+    let cells = |name: &str| {
+        let table = tables.iter().find(|table| table["name"] == name).expect("a table");
+        table["cells"].as_array().expect("cells").clone()
+    };
+    // To whom the CPU belongs sums to the whole.
+    let whole: f64 = cells("The whole").iter().map(|cell| cell["ours"].as_f64().expect("a number")).sum();
+    assert!((whole - 100.0).abs() < 1e-6, "{whole}");
+    let of = |case: &str, quantity: &str| {
+        let runs = cells("The runs");
+        let is = |cell: &&Value| cell["row"] == case && cell["quantity"] == quantity;
+        runs.iter().find(is).and_then(|cell| cell["ours"].as_f64()).expect("a number")
+    };
+    for (case, requests) in [("8K one sendfile no-TSO", 1.0), ("8K ten sendfile no-TSO", 10.0)] {
+        assert!(of(case, "requests a second") > 10.0, "{case}");
+        assert_eq!(of(case, "errors"), 0.0, "{case}");
+        // Six segments of data; a connection of its own takes three more at least.
+        let sent = of(case, "segments sent a request");
+        assert!((6.0..14.0).contains(&sent) && (requests > 1.0 || sent > 9.0), "{case}: {sent}");
+        // What was sampled is of two seconds of one CPU, at 1999 a second; a busy machine makes them longer.
+        let (samples, seconds) = (of(case, "samples"), of(case, "seconds"));
+        assert!(
+            seconds >= 2.0 && (100.0..seconds * 1999.0 * 1.1).contains(&samples),
+            "{case}: {samples}, {seconds} s"
+        );
+    }
+    let claims = document["claims"].as_array().expect("claims");
+    assert!(claims.iter().all(|claim| claim["holds"].is_boolean() || claim["holds"].is_null()));
+    assert!(claims.iter().any(|claim| claim["holds"].is_boolean()));
+    // What was kept says the same.
+    let (code, again, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<Value>(&again).expect("JSON"), document);
+    // The kernel's symbols are there for when another kernel runs; and who works below TCP receive is seen.
+    let symbols = fs::read_to_string(folder.path("kept/kallsyms")).expect("symbols");
+    assert!(symbols.contains(" tcp_v4_rcv\n"));
+    let graphs: Vec<_> =
+        document["graphs"].as_array().expect("graphs").iter().map(|graph| &graph["name"]).collect();
+    assert_eq!(graphs, ["Figure 16", "Figure 17"]);
+    assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
+    // Beside itself nothing differs.
+    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--beside", "kept"]));
+    assert!(code == 0 && out.contains("10 of the ten dearest are the same"), "{out}");
+    // Without symbols there is nothing to say, and that is said.
+    folder.write("kept/kallsyms", b"");
+    let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
+    assert!(code == 2 && out.is_empty() && err.contains("so that its functions have no names"), "{err}");
 }

@@ -153,11 +153,9 @@ fn what_cannot_be_done_is_told() {
     }
 }
 
-#[test]
-fn a_measurement_that_is_stopped_tells_what_came_so_far() {
-    let folder = Captures::new();
-    let far = FarEnd::small(&folder);
-    let mut child = slowpath(&folder)
+/// A measurement of everything, under way.
+fn under_way(folder: &Captures, far: &FarEnd) -> Child {
+    let child = slowpath(folder)
         .args(["probe", "127.0.0.1", "--port", &far.port()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -165,13 +163,35 @@ fn a_measurement_that_is_stopped_tells_what_came_so_far() {
         .expect("the binary runs");
     // Echoes take a third of a second; the rest takes many.
     std::thread::sleep(Duration::from_millis(1500));
+    child
+}
+
+#[test]
+fn a_measurement_that_is_stopped_tells_what_came_so_far() {
+    let folder = Captures::new();
+    let far = FarEnd::small(&folder);
+    let child = under_way(&folder, &far);
     // SAFETY: a signal to a child that has not been waited for.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-    let mut out = String::new();
-    child.stdout.take().expect("asked for").read_to_string(&mut out).expect("text");
-    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{out}");
+    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
     assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
     far.interrupt();
+}
+
+#[test]
+fn where_the_far_end_dies_what_came_before_is_told() {
+    let folder = Captures::new();
+    let far = FarEnd::small(&folder);
+    let child = under_way(&folder, &far);
+    drop(far);
+    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
+    assert!(
+        err.starts_with("slowpath: the other end ") && err.ends_with("what was measured by then:\n"),
+        "{err}"
+    );
 }
 
 #[test]

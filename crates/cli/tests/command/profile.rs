@@ -101,6 +101,40 @@ fn descendants_and_callers() {
     assert!(out.contains("66.7 % of it belongs to tcp_v4_rcv"), "{out}");
 }
 
+/// All commands that say who called for a cost have one rule: what a softirq receives on top of sending is not sending's, and an ACK is
+/// one though `__tcp_send_ack` is on no stack.
+#[test]
+fn who_called_for_a_cost_is_the_same_for_all() {
+    let folder = ready();
+    folder.write(
+        "jumps.perf.data",
+        b"iperf3;tcp_sendmsg_[k];__ip_queue_xmit_[k];__local_bh_enable_ip_[k];handle_softirqs_[k];tcp_v4_rcv_[k];kmem_cache_free_[k] 30\n\
+          iperf3;tcp_sendmsg_[k];__ip_queue_xmit_[k];kmem_cache_free_[k] 10\n\
+          iperf3;tcp_recvmsg_[k];tcp_recvmsg_locked_[k];__tcp_transmit_skb_[k];kmem_cache_free_[k] 60\n",
+    );
+    let ask = |args: &[&str]| json(&folder, &[&[args[0], "jumps.perf.data"], &args[1..]].concat());
+    let to = "TCP receive,TCP send message,TCP send ACK";
+    let document = ask(&["attribute", "--to", to]);
+    assert_eq!(document["shares"], serde_json::json!([0.3, 0.1, 0.6]));
+    let document = ask(&["attribute", "--to", to, "--with-callees"]);
+    assert_eq!(function(&document, "__ip_queue_xmit")["weight"], 10);
+    let transmit = &function(&document, "__tcp_transmit_skb")["exact"]["innermost"];
+    assert_eq!(*transmit, serde_json::json!([0.0, 0.0, 1.0]));
+    let document = ask(&["descendants", "--of", "__ip_queue_xmit"]);
+    let descendants = document["functions"][0]["descendants"].as_array().expect("some");
+    assert_eq!((descendants.len(), &descendants[0]["name"]), (1, &"kmem_cache_free".into()));
+    let document =
+        ask(&["calltree", "--functions", "kmem_cache_free", "--until", "tcp_sendmsg,TCP send ACK"]);
+    let belongs = &function(&document, "kmem_cache_free")["belongs"];
+    assert!((belongs[0].as_f64().expect("a share") - 0.1).abs() < 1e-9, "{belongs}");
+    assert!((belongs[1].as_f64().expect("a share") - 0.6).abs() < 1e-9, "{belongs}");
+    // A picture of the stacks has them as they were seen.
+    let flame = ["profile", "flame", "jumps.perf.data", "--out", "jumps.svg"];
+    assert_eq!(told(&run(&folder, &flame)), (0, String::new(), String::new()));
+    let svg = std::fs::read_to_string(folder.path("jumps.svg")).expect("it was written");
+    assert!(svg.contains("__ip_queue_xmit: 40.0 % of all") && !svg.contains("__tcp_send_ack"), "{svg}");
+}
+
 #[test]
 fn stacks_as_a_picture_and_for_other_tools() {
     let folder = ready();
@@ -160,4 +194,173 @@ fn what_is_wrong_is_said_with_its_mend() {
         assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
         assert!(err.contains(part), "{args:?}: {err}");
     }
+}
+
+/// What `profile record` writes beside a profile is the work of a comparison, unless other work is given.
+#[test]
+fn the_work_beside_profiles_makes_costs_for_each_segment() {
+    let folder = ready();
+    let work = |segments: u64| {
+        format!(
+            "{{\"schema\": \"slowpath/work/1\", \"seconds\": 10, \"devices\": {{\"lo\": 7}}, \"unknown\": [],
+             \"counters\": {{\"Tcp.InSegs\": {segments}, \"Tcp.OutSegs\": 30, \"Tcp.RetransSegs\": 10}}}}"
+        )
+    };
+    folder.write("before.perf.data.work.json", work(10).as_bytes());
+    folder.write("after.perf.data.work.json", work(60).as_bytes());
+    let args = ["profile", "compare", "before.perf.data", "after.perf.data"];
+    let (code, out, err) = told(&run(&folder, &[&args[..], &["--json"]].concat()));
+    assert!(code == 0 && err.contains("was skipped: devices.lo"), "{err}");
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["work"], "TCP segment");
+    let clone = function(&document, "skb_clone");
+    assert_eq!((&clone["each_before"], &clone["each_after"]), (&(90.0 / 50.0).into(), &1.5.into()));
+    let document = json(&folder, &[&args[1..], &["--work", "9,15"]].concat());
+    assert_eq!(
+        (&document["work"], &function(&document, "skb_clone")["each_before"]),
+        (&"--work".into(), &10.0.into())
+    );
+    folder.write("after.perf.data.work.json", b"{\"schema\": \"slowpath/work/2\"}");
+    let (code, _, err) = told(&run(&folder, &args));
+    assert!(code == 0 && err.contains("after.perf.data.work.json: not what a host did"), "{err}");
+}
+
+#[test]
+fn what_works_below_a_root_as_a_picture() {
+    let folder = ready();
+    let draw = |args: &[&str]| {
+        let all = [&["profile", "attribute", "perf.data", "--svg", "graph.svg"], args].concat();
+        told(&run(&folder, &all))
+    };
+    let (code, out, err) = draw(&["--to", "TCP receive"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("worked for"), "{out}");
+    let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
+    // Of what skb_clone cost, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
+    for part in [
+        "TCP receive: 50.0 % of all CPU time",
+        "skb_clone: with what it called 45.0 % of all CPU time, of which 66.7 % for TCP receive; itself 45.0 %, of which 66.7 %",
+        ">45.0 %, 66.7 % here</text>",
+        ">itself 45.0 %, 66.7 % here</text>",
+        "tcp_write_xmit to skb_clone: 30.0 % of all CPU time; 100.0 % of it called directly",
+    ] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+    assert!(!svg.contains("net_rx_action") && !svg.contains("<script"), "{svg}");
+    // What is too small is bridged.
+    assert_eq!(draw(&["--to", "TCP receive", "--threshold", "25%"]).0, 0);
+    let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
+    assert!(!svg.contains("kmem_cache_free") && svg.contains("1 function too small"), "{svg}");
+    for (args, part) in
+        [(&["--threshold", "1"][..], "is no share"), (&["--threshold", "101%"], "is no share")]
+    {
+        let (code, _, err) = draw(args);
+        assert!(code == 2 && err.contains(part), "{err}");
+    }
+    let (code, _, err) = told(&run(&folder, &["profile", "attribute", "perf.data", "--svg", "perf.data"]));
+    assert!(code == 2 && err.contains("is what is read"), "{err}");
+}
+
+/// A text of `perf script`, by the clock at 1000 samples a second: so many samples of each stack.
+fn by_the_clock(stacks: &[(&str, usize)]) -> String {
+    let mut text = String::new();
+    for (stack, samples) in stacks {
+        for _ in 0..*samples {
+            text += "server 1 [000] 1.000000: 1000000 cpu-clock: \n";
+            for function in stack.rsplit(';') {
+                text += &format!("\tffffffff81000010 {function}+0x10 ([kernel.kallsyms])\n");
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// 40 ms of receiving IP for 2000 segments are 20 µs for each; and a scenario runs with the table.
+#[test]
+fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
+    let folder = Captures::new();
+    let receive = "entry_SYSCALL_64;__napi_poll;ip_rcv;tcp_v4_rcv";
+    let stacks = [
+        (receive.to_owned(), 40),
+        (format!("{receive};tcp_v4_do_rcv;tcp_rcv_established"), 30),
+        (format!("{receive};tcp_v4_do_rcv;tcp_rcv_established;tcp_ack"), 24),
+        ("entry_SYSCALL_64;tcp_recvmsg;skb_copy_datagram_iter".to_owned(), 50),
+    ];
+    let stacks = stacks.each_ref().map(|(stack, samples)| (stack.as_str(), *samples));
+    folder.write("perf.data", by_the_clock(&stacks).as_bytes());
+    let args = ["profile", "costs", "perf.data"];
+    let (code, _, err) = told(&run(&folder, &args));
+    assert!(code == 2 && err.contains("slowpath profile record --system 10s"), "{err}");
+    folder.write(
+        "work.json",
+        br#"{"schema": "slowpath/work/1", "seconds": 10, "is_whole_host": true, "devices": {},
+            "counters": {"Tcp.InSegs": 2000, "Tcp.OutSegs": 7, "Tcp.RetransSegs": 0, "TcpExt.TCPHPAcks": 400, "TcpExt.TCPPureAcks": 100,
+            "TcpExt.TCPHPHits": 900, "Ip.InReceives": 2000, "Ip.OutRequests": 0, "IpExt.InOctets": 1104000, "IpExt.OutOctets": 0}}"#,
+    );
+    let (code, out, err) = told(&run(&folder, &[&args[..], &["--work", "work.json", "--json"]].concat()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let of = |name: &str| {
+        let all = document["costs"].as_array().expect("costs");
+        all.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("{name}: {out}")).clone()
+    };
+    assert_eq!(
+        (&of("ip-receive")["nanos"], &of("tcp-receive")["nanos"]),
+        (&20_000.0.into(), &20_000.0.into())
+    );
+    assert_eq!((&of("copy-byte")["nanos"], &of("copy-byte")["times"]), (&50.0.into(), &1_000_000.into()));
+    assert_eq!(
+        (&of("ack-receive")["status"], &of("ack-receive")["nanos"]),
+        (&"unknown".into(), &Value::Null)
+    );
+    assert_eq!(of("ip-receive")["functions"][0]["name"], "ip_rcv");
+    let (_, out, _) = told(&run(&folder, &[&args[..], &["--work", "work.json"]].concat()));
+    assert!(
+        out.contains("20000 ns") && out.contains("24 of the 25 samples that it takes were seen"),
+        "{out}"
+    );
+
+    let (code, table, err) = told(&run(
+        &folder,
+        &[&args[..], &["--work", "work.json", "--as-cost-table", "--host", "sender"]].concat(),
+    ));
+    assert_eq!((code, err.as_str()), (0, ""));
+    for line in [
+        "[hosts.sender.costs]",
+        "ip-receive = \"20000 ns\" # measured, to 16 %: ip_rcv, tcp_v4_rcv, for each of 2,000 (Tcp.InSegs)",
+        "# ack-receive = \"350 ns\" # kept: 24 of the 25 samples that it takes were seen",
+    ] {
+        assert!(table.lines().any(|found| found == line), "{line}: {table}");
+    }
+    let transfer = "title = \"x\"\nduration = \"1 s\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[flows]\namount = \"1 MiB\"\n";
+    folder.write("transfer.toml", format!("{transfer}{table}").as_bytes());
+    let (code, out, err) = told(&run(&folder, &["scenario", "check", "transfer.toml"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let (code, out, err) = told(&run(&folder, &["run", "transfer.toml"]));
+    assert!(code == 0 && out.contains("1 MiB"), "{out}{err}");
+    let (code, out, _) = told(&run(&folder, &["scenario", "explain", "transfer.toml"]));
+    assert!(code == 0 && out.contains("ip-receive") && out.contains("20000 ns"), "{out}");
+}
+
+#[test]
+fn costs_need_time_and_the_whole_host() {
+    let folder = ready();
+    folder.write("work.json", br#"{"schema": "slowpath/work/1", "counters": {}}"#);
+    let (code, _, err) = told(&run(&folder, &["profile", "costs", "perf.data", "--work", "work.json"]));
+    assert!(code == 2 && err.contains("which are no time"), "{err}");
+    let cycles = by_the_clock(&[("tcp_v4_rcv", 40)]).replace("cpu-clock", "cycles");
+    folder.write("cycles", cycles.as_bytes());
+    let args = ["profile", "costs", "cycles", "--work", "part.json", "--json"];
+    let part = r#"{"schema": "slowpath/work/1", "is_whole_host": false, "counters": {"Tcp.InSegs": 10}}"#;
+    folder.write("part.json", part.as_bytes());
+    let (code, _, err) = told(&run(&folder, &args));
+    assert!(code == 2 && err.contains("give --cpu-mhz"), "{err}");
+    // 40 million cycles at 2 GHz are 20 ms, for 10 segments.
+    let (code, out, err) = told(&run(&folder, &[&args[..], &["--cpu-mhz", "2000"]].concat()));
+    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let receive =
+        document["costs"].as_array().and_then(|all| all.iter().find(|line| line["name"] == "ip-receive"));
+    assert_eq!((code, &receive.expect("it is a cost")["nanos"]), (0, &2_000_000.0.into()));
+    assert!(err.contains("only a part of the host was profiled"), "{err}");
 }

@@ -115,7 +115,7 @@ pub const PATTERNS: &[(Category, &str)] = &[
             call_on_irq_stack call_softirq __common_interrupt common_interrupt* default_do_nmi disable_irq*
             do_bottom_half do_handle_IPI do_interrupt_handler do_IRQ ___do_softirq __do_softirq* do_softirq*
             do_tasklet el0_interrupt el0_irq* el0t_64_irq* el1_interrupt el1_irq* el1h_* enable_irq*
-            end_level_ioapic_irq evtchn_* exc_nmi __flush_smp_call_* flush_smp_call_* generic_handle_*
+            end_level_ioapic_irq evtchn_* exc_nmi __flush_smp_call_* fred_extint flush_smp_call_* generic_handle_*
             generic_smp_call_* gic_* handle_edge_irq handle_fasteoi_* handle_IPI __handle_irq* handle_irq*
             handle_IRQ_* handle_level_irq handle_percpu_* handle_simple_irq handle_softirqs hyperv_* idle_exit
             io_apic_* ioapic_* ipi_* __irq_* irq_* irqentry_* ksoftirqd* kvm_guest_apic_* llist_* __local_bh_*

@@ -3,17 +3,33 @@
 use crate::folded::profile;
 use proptest::prelude::*;
 use slowpath_cost::exact::{Exact, Overlap};
-use slowpath_cost::{Count, Function, Profile, Roots};
+use slowpath_cost::{Count, Function, Profile, Root, Roots};
 use std::collections::{BTreeMap, BTreeSet};
 
-const FUNCTIONS: u32 = 7;
+/// Few functions, so that recursion of every kind is frequent; among them those with rules of their own for who called for what.
+const NAMES: [&str; 11] = [
+    "f0",
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "f5",
+    "asm_common_interrupt",
+    "common_interrupt",
+    "handle_softirqs",
+    "__tcp_transmit_skb",
+    "tcp_rcv_established",
+];
+const INTERRUPT: [&str; 2] = ["asm_common_interrupt", "common_interrupt"];
+const SOFTIRQ: [&str; 1] = ["handle_softirqs"];
+const FUNCTIONS: u32 = NAMES.len() as u32;
 
-/// Stacks of few functions, so that recursion of every kind is frequent.
-fn profiles() -> impl Strategy<Value = Profile> {
+/// Stacks of these.
+pub fn profiles() -> impl Strategy<Value = Profile> {
     let stack = (prop::collection::vec(0..FUNCTIONS, 1..7), 1_u64..5, prop::bool::weighted(0.2));
     prop::collection::vec(stack, 0..25).prop_map(|stacks| {
         let line = |(names, samples, cut): (Vec<u32>, u64, bool)| {
-            let names: Vec<String> = names.iter().map(|name| format!("f{name}")).collect();
+            let names: Vec<&str> = names.iter().map(|name| NAMES[*name as usize]).collect();
             format!("{}{} {samples}\n", if cut { "…;" } else { "" }, names.join(";"))
         };
         profile(&stacks.into_iter().map(line).collect::<String>())
@@ -21,7 +37,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
 }
 
 /// Up to three roots of any functions.
-fn some_roots() -> impl Strategy<Value = Roots> {
+pub fn some_roots() -> impl Strategy<Value = Roots> {
     prop::collection::vec(prop::collection::vec(0..FUNCTIONS, 1..3), 0..4).prop_map(|groups| {
         let mut roots = Roots::new();
         for (number, group) in groups.iter().enumerate() {
@@ -29,6 +45,35 @@ fn some_roots() -> impl Strategy<Value = Roots> {
         }
         roots
     })
+}
+
+/// The same, and whether the first works for the second where that stands above it.
+fn roots_within() -> impl Strategy<Value = (Roots, bool)> {
+    (some_roots(), any::<bool>()).prop_map(|(mut roots, is_within)| {
+        let is_within = is_within && roots.len() > 1;
+        if is_within {
+            roots.within(Root(0), Root(1));
+        }
+        (roots, is_within)
+    })
+}
+
+/// Of a stack what was called, name by name, in the words of the rules.
+fn called(stack: &[&'static str]) -> Vec<&'static str> {
+    let mut called = Vec::new();
+    for (at, name) in stack.iter().enumerate() {
+        called.push(*name);
+        let above = stack.get(at + 1);
+        if *name == "__tcp_transmit_skb" && above == Some(&"tcp_rcv_established") {
+            called.push("__tcp_send_ack");
+        }
+        for kind in [&INTERRUPT[..], &SOFTIRQ] {
+            if kind.contains(name) && !above.is_some_and(|above| kind.contains(above)) {
+                return called;
+            }
+        }
+    }
+    called
 }
 
 /// Every sample for itself: whether its stack was cut off, and its functions, the innermost first.
@@ -44,8 +89,14 @@ fn samples(profile: &Profile) -> Vec<(bool, Vec<Function>)> {
     samples
 }
 
-/// To whom a function belongs, sample by sample, in the words of the definition.
-fn by_hand(profile: &Profile, roots: &Roots, count: Count, function: Function) -> Option<Exact> {
+/// To whom a function belongs, sample by sample, in the words of the definition. Samples are of what was called.
+fn by_hand(
+    profile: &Profile,
+    roots: &Roots,
+    is_within: bool,
+    count: Count,
+    function: Function,
+) -> Option<Exact> {
     let mut sum = Exact {
         weight: 0,
         innermost: vec![0; roots.len()],
@@ -58,7 +109,12 @@ fn by_hand(profile: &Profile, roots: &Roots, count: Count, function: Function) -
         if count == Count::Own && place > 0 {
             continue;
         }
-        let above: Vec<_> = stack[place..].iter().filter_map(|other| roots.of(*other)).collect();
+        let mut above: Vec<_> = stack[place..].iter().filter_map(|other| roots.of(*other)).collect();
+        for at in 0..above.len() {
+            if is_within && above[at] == Root(0) && above[at..].contains(&Root(1)) {
+                above[at] = Root(1);
+            }
+        }
         sum.weight += 1;
         match above.first() {
             Some(root) => sum.innermost[usize::from(root.0)] += 1,
@@ -76,21 +132,46 @@ fn by_hand(profile: &Profile, roots: &Roots, count: Count, function: Function) -
 
 proptest! {
     #[test]
-    fn counting_stacks_is_counting_samples(profile in profiles(), roots in some_roots()) {
+    fn counting_stacks_is_counting_samples(profile in profiles(), (roots, is_within) in roots_within()) {
+        let calls = profile.calls();
         for count in [Count::Own, Count::WithCallees] {
-            let counted = profile.attribute(0, &roots, count);
-            for function in profile.functions.iter() {
-                prop_assert_eq!(&counted[function.0 as usize], &by_hand(&profile, &roots, count, function), "{:?} {:?}", function, count);
+            let counted = calls.attribute(0, &roots, count);
+            for function in calls.profile().functions.iter() {
+                let by_hand = by_hand(calls.profile(), &roots, is_within, count, function);
+                prop_assert_eq!(&counted[function.0 as usize], &by_hand, "{:?} {:?}", function, count);
             }
         }
     }
 
     #[test]
+    fn stacks_have_what_was_called(profile in profiles()) {
+        let calls = profile.calls();
+        let names = |of: &Profile, stack| -> Vec<String> {
+            of.stacks.frames(stack).iter().map(|frame| of.functions.name(frame.function).to_owned()).collect()
+        };
+        for stack in profile.stacks.all() {
+            let seen = names(&profile, stack);
+            let seen: Vec<&'static str> =
+                seen.iter().map(|name| *NAMES.iter().find(|known| *known == name).expect("one of these")).collect();
+            let begins = seen.iter().any(|name| INTERRUPT.contains(name) || SOFTIRQ.contains(name));
+            prop_assert_eq!(names(calls.profile(), stack), called(&seen));
+            prop_assert_eq!(calls.profile().stacks.is_truncated(stack), profile.stacks.is_truncated(stack) && !begins);
+        }
+        let again = calls.profile().calls();
+        for stack in profile.stacks.all() {
+            prop_assert_eq!(again.profile().stacks.frames(stack), calls.profile().stacks.frames(stack));
+        }
+        // What a function costs itself is as it was.
+        let own = calls.profile().own(0);
+        prop_assert_eq!(&own[..profile.functions.len()], &profile.own(0)[..]);
+    }
+
+    #[test]
     fn parts_sum_to_the_whole(profile in profiles(), roots in some_roots()) {
         let all: u64 = profile.entries.iter().map(|entry| entry.weight).sum();
-        let own = profile.attribute(0, &roots, Count::Own);
+        let own = profile.calls().attribute(0, &roots, Count::Own);
         prop_assert_eq!(own.iter().flatten().map(|exact| exact.weight).sum::<u64>(), all);
-        for exact in own.iter().flatten().chain(profile.attribute(0, &roots, Count::WithCallees).iter().flatten()) {
+        for exact in own.iter().flatten().chain(profile.calls().attribute(0, &roots, Count::WithCallees).iter().flatten()) {
             let attributed: u64 = exact.innermost.iter().sum();
             prop_assert_eq!(attributed + exact.elsewhere + exact.cannot_tell, exact.weight);
             for (innermost, overlap) in exact.innermost.iter().zip(&exact.overlapping) {
@@ -190,7 +271,7 @@ proptest! {
         let mut roots = Roots::new();
         roots.add("one", [Function(of % profile.functions.len() as u32)]);
         let estimates = profile.edges(0).attribute(&roots);
-        for (exact, estimate) in profile.attribute(0, &roots, Count::WithCallees).iter().flatten().zip(&estimates) {
+        for (exact, estimate) in profile.calls().attribute(0, &roots, Count::WithCallees).iter().flatten().zip(&estimates) {
             prop_assert!((exact.innermost[0] as f64 / exact.weight as f64 - estimate.innermost[0]).abs() < 1e-12);
         }
     }

@@ -227,11 +227,11 @@ fn an_operation_is_found_by_all_of_its_names_in_the_kernel_only() {
     );
     profile.functions.of("tcp_sendmsg", &Image::User("a program".to_owned()));
     let operations = HIGH_LEVEL.iter().filter_map(|name| Operation::named(name));
-    let roots = Roots::of_operations(&profile, operations);
+    let roots = Roots::of_operations(&profile.functions, operations);
     // This profile sends no pages and has no interrupts.
     let names: Vec<_> = roots.iter().map(|root| roots.name(root)).collect();
     assert_eq!(names, ["TCP receive", "TCP send message"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     assert_eq!(
         attribution.functions[0].exact.as_ref().map(|exact| exact.innermost.clone()),
         Some(vec![3, 7])

@@ -1,7 +1,6 @@
 //! Small call graphs worked by hand, with what the paper says beside them.
 
 use crate::folded::{call_graph, function, profile, roots};
-use slowpath_cost::operations::{HIGH_LEVEL, Operation};
 use slowpath_cost::{Attribution, Count, Profile, Root, Roots};
 
 /// What a function's cost is divided into: exact and estimated share of a root.
@@ -45,7 +44,7 @@ fn a_function_m_levels_below_foo_is_found() {
         .collect();
     assert_eq!(deepest, [("deep", 3, 4)]);
     let (roots, [root]) = roots(&profile, ["foo"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     assert_eq!(shares(&profile, &attribution, "deep", root), (1.0, 1.0));
     near(attribution.cost(root), 13.0);
 }
@@ -88,7 +87,7 @@ fn a_shared_callee_is_divided_by_its_callers_shares() {
          other;alloc 9",
     );
     let (roots, [receive, send]) = roots(&profile, ["receive", "send"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     assert_eq!(shares(&profile, &attribution, "alloc", receive), (0.41, 0.41));
     assert_eq!(shares(&profile, &attribution, "alloc", send), (0.5, 0.5));
     let alloc = &attribution.functions[0];
@@ -149,7 +148,7 @@ fn the_call_graph_forgets_for_whom_a_caller_called() {
          send;work 50",
     );
     let (roots, [receive, send]) = roots(&profile, ["receive", "send"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     // All of `free` is receive's. Half of what `work` was called for was receive's (50 of 100), so the graph says half of `free` is.
     assert_eq!(shares(&profile, &attribution, "free", receive), (1.0, 0.5));
     assert_eq!(shares(&profile, &attribution, "free", send), (0.0, 0.5));
@@ -160,7 +159,7 @@ fn the_call_graph_forgets_for_whom_a_caller_called() {
     assert_eq!(free.difference(send), Some(0.5));
     assert_eq!(free.misplaced(), Some(0.5));
     // By whole stacks the cost with callees of `work` is divided as the graph divides it.
-    let with_callees = Attribution::of(&profile, 0, attribution.roots.clone(), Count::WithCallees);
+    let with_callees = Attribution::of(&profile.calls(), 0, attribution.roots.clone(), Count::WithCallees);
     assert_eq!(shares(&profile, &with_callees, "work", receive), (0.5, 0.5));
 }
 
@@ -177,7 +176,7 @@ fn recursion_is_counted_once_a_sample() {
     assert_eq!(edges.callers(f), [(f, 6), (a, 6), (b, 2)]);
     assert_eq!(edges.own(f), 8);
     let (roots, [root_a, root_b]) = roots(&profile, ["a", "b"]);
-    let attribution = Attribution::of(&profile, 0, roots.clone(), Count::WithCallees);
+    let attribution = Attribution::of(&profile.calls(), 0, roots.clone(), Count::WithCallees);
     assert_eq!(shares(&profile, &attribution, "f", root_a), (0.75, 0.75));
     assert_eq!(shares(&profile, &attribution, "f", root_b), (0.25, 0.25));
     assert_eq!(attribution.functions[0].weight, 8);
@@ -220,7 +219,7 @@ fn a_sample_belongs_to_its_innermost_root_and_lies_below_all() {
          tcp_sendmsg;tcp_transmit_skb 50",
     );
     let (roots, [receive, ack, send]) = roots(&profile, ["tcp_v4_rcv", "tcp_send_ack", "tcp_sendmsg"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let transmit = &attribution.functions[0];
     let exact = transmit.exact.as_ref().unwrap();
     assert_eq!(exact.innermost, [9, 41, 50]);
@@ -239,14 +238,13 @@ fn an_interrupt_is_not_called_for_by_what_it_interrupted() {
          tcp_sendmsg;asm_common_interrupt;net_rx_action;tcp_v4_rcv;update_curr 2
          tcp_sendmsg;update_curr 1",
     );
-    let operations = HIGH_LEVEL.iter().filter_map(|name| Operation::named(name));
-    let roots = Roots::of_operations(&profile, operations);
+    let roots = Roots::high_level(&profile.functions);
     let names: Vec<_> = roots.iter().map(|root| roots.name(root)).collect();
     assert_eq!(names, ["TCP receive", "TCP send message", "interrupt"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let exact = attribution.functions[0].exact.as_ref().unwrap();
     assert_eq!(exact.innermost, [2, 1, 7]);
-    assert_eq!(exact.overlapping.iter().map(|overlap| overlap.weight).collect::<Vec<_>>(), [2, 10, 9]);
+    assert_eq!(exact.overlapping.iter().map(|overlap| overlap.weight).collect::<Vec<_>>(), [2, 1, 9]);
 }
 
 /// Where a stack is cut off, a root may have stood; where one was seen before, none further out matters.
@@ -259,7 +257,7 @@ fn a_stack_that_is_cut_off_says_nothing_of_what_is_behind() {
          idle;copy 2",
     );
     let (roots, [send, x]) = roots(&profile, ["send", "x"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let exact = attribution.functions[0].exact.clone().unwrap();
     assert_eq!(
         (exact.weight, exact.innermost.as_slice(), exact.elsewhere, exact.cannot_tell),
@@ -282,7 +280,7 @@ fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
          …;main@server;work@server 4",
     );
     let (roots, _) = roots(&profile, ["send"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let of = |name: &str| {
         let at = function(&profile, name);
         attribution.functions.iter().find(|attributed| attributed.function == at).expect("it cost something")
@@ -296,7 +294,7 @@ fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
     assert_eq!(of("work").exact.as_ref().unwrap().elsewhere, 4);
     // A root in the program may have stood where it was cut.
     let (roots, _) = super::folded::roots(&profile, ["main"]);
-    let attribution = Attribution::of(&profile, 0, roots, Count::Own);
+    let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let exact = attribution.functions[0].exact.as_ref().unwrap();
     assert_eq!((exact.elsewhere, exact.cannot_tell), (0, 9));
 }

@@ -88,6 +88,10 @@ fn writer(flow: &Flow, left: Duration, key: &str, refused: &mut Vec<String>) -> 
             refused.push(format!("{key}.sender.rate: messages have their own times in the lab"));
             None
         }
+        (Workload::Datagrams(_), _) => {
+            refused.push(format!("{key}.datagrams: the lab sends none"));
+            None
+        }
         (Workload::RequestResponse(_), _) => {
             refused.push(format!("{key}: requests and responses are the lab's only flow, or are not"));
             None

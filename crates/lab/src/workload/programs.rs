@@ -3,7 +3,7 @@
 //! The client is started once something listens on the server's host. The run is over when the client and all that it
 //! started have ended, or when its time is; the server may then finish what it has begun.
 
-mod child;
+pub(crate) mod child;
 
 use super::end::Surroundings;
 use crate::clock;
@@ -105,13 +105,13 @@ impl ProgramRecord {
 }
 
 /// How long a server may take until it listens.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const READY_WITHIN: Duration = Duration::from_secs(10);
 /// How long it may take over what it has begun when the client is gone.
 const FINISHES_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Asks the program to stop when whoever watches over it has to give up.
-struct Stop<'a>(&'a AtomicBool);
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -119,9 +119,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-type Watched<'scope> = ScopedJoinHandle<'scope, Result<ProgramRecord, LabError>>;
+pub(crate) type Watched<'scope> = ScopedJoinHandle<'scope, Result<ProgramRecord, LabError>>;
 
-fn joined(watched: Watched<'_>) -> Result<ProgramRecord, LabError> {
+pub(crate) fn joined(watched: Watched<'_>) -> Result<ProgramRecord, LabError> {
     watched.join().unwrap_or(Err(LabError::Panicked { role: "watches over a program" }))
 }
 
@@ -181,7 +181,12 @@ pub fn run(
 /// Gives a host its congestion control. Only what the machine allows everybody (`net.ipv4.tcp_allowed_congestion_control`)
 /// can be a namespace's own default (`tcp_set_default_congestion_control`). The rest can be the route's, which goes before
 /// what a program asks for (`tcp_ca_dst_init`).
-fn prefer(namespaces: &Namespaces, host: Host, control: &str, peer: IpAddr) -> Result<(), LabError> {
+pub(crate) fn prefer(
+    namespaces: &Namespaces,
+    host: Host,
+    control: &str,
+    peer: IpAddr,
+) -> Result<(), LabError> {
     let place = Place::from(host);
     if namespaces.sysctl(place, "net.ipv4.tcp_congestion_control", control).is_ok() {
         return Ok(());
@@ -190,7 +195,7 @@ fn prefer(namespaces: &Namespaces, host: Host, control: &str, peer: IpAddr) -> R
 }
 
 /// Whether something is so before that time is over.
-fn until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {
         if is_so() {
@@ -204,7 +209,7 @@ fn until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 /// Whether anything listens in the calling thread's namespace (proc_net_tcp in the kernel's documentation).
-fn listens() -> bool {
+pub(crate) fn listens() -> bool {
     // `TCP_LISTEN` (include/net/tcp_states.h), in hexadecimal as the fourth word.
     const LISTEN: &str = "0A";
     let one = |line: &str| line.split_ascii_whitespace().nth(3) == Some(LISTEN);

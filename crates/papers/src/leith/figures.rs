@@ -96,6 +96,6 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         place: "section 1.5, figure 5",
         says: "capping cwnd leads to a large reduction of it in recovery",
         seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
-        holds: capped < free / 2.0,
+        holds: Some(capped < free / 2.0),
     }]
 }

@@ -15,9 +15,12 @@ pub struct Results {
 impl Results {
     /// From the runs of each case, in their order.
     pub fn new(runs: &[Vec<Measured>]) -> Self {
-        let rate = |run: &Measured| run.read as f64 * 8.0 / run.seconds / 1e6;
         Self {
-            rates: points().into_iter().zip(runs).map(|(point, runs)| (point, spread(runs, rate))).collect(),
+            rates: points()
+                .into_iter()
+                .zip(runs)
+                .map(|(point, runs)| (point, spread(runs, Measured::rate)))
+                .collect(),
         }
     }
 

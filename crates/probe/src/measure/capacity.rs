@@ -180,8 +180,7 @@ fn judged(trains: &[u64], pairs: &[u64], train_packets: u32, bytes: u32) -> Capa
     let (rate, method) = match believed {
         Some(mode) if agrees(mode) => (fast_trains, Method::Both),
         Some(mode) if nanos_for(bytes.into(), mode) >= PAIR_NS => (Some(mode), Method::Pairs),
-        Some(_) => (fast_trains, Method::Trains),
-        None => (fast_trains, Method::Trains),
+        _ => (fast_trains, Method::Trains),
     };
     Capacity { rate, method, pairs: believed, trains: dispersion, train_packets, handed_over_together }
 }

@@ -1,7 +1,7 @@
 //! `[flows]`.
 
 use crate::file::Place;
-use crate::flow::{Flow, Workload};
+use crate::flow::{DATAGRAM_HEADERS, Datagrams, Flow, Process, Workload};
 use crate::host::Host;
 use crate::id::{HostId, PathId};
 use crate::path::Path;
@@ -29,7 +29,8 @@ static RECEIVER: Sub = Sub::table("receiver", "The process that receives it.");
 /// A flow.
 pub static FLOW: Section = Section {
     heading: "[flows]",
-    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, or `requests`. \
+    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, `requests`, or \
+              `datagrams`. \
               Without any of these, data as fast as it goes until the run ends. Without `[flows]`, one such flow.",
     keys: &[
         &NAME,
@@ -42,6 +43,7 @@ pub static FLOW: Section = Section {
         &workload::LASTS,
         &workload::MESSAGES_OF,
         &workload::REQUESTS_OF,
+        &workload::DATAGRAMS_OF,
         &SENDER,
         &RECEIVER,
     ],
@@ -107,7 +109,31 @@ fn read(
     let sender = process::read(reader, &SENDER, host_of(true));
     let receiver = process::read(reader, &RECEIVER, host_of(false));
     let (client, server, path) = ends?;
+    if let Workload::Datagrams(datagrams) = &workload {
+        refuse_datagrams(reader, datagrams, [&hosts[client.0], &hosts[server.0]], &sender);
+    }
     Some(Flow { name, client, server, path, start, streams, stagger, workload, sender, receiver })
+}
+
+/// What datagrams cannot be: longer than a packet, or sent by a process with a rate of its own.
+fn refuse_datagrams(reader: &Reader<'_>, datagrams: &Datagrams, hosts: [&Host; 2], sender: &Process) {
+    let most =
+        hosts.map(|host| host.nic.mtu.get()).into_iter().min().unwrap_or(0).saturating_sub(DATAGRAM_HEADERS);
+    if datagrams.size.get() > most {
+        let message = format!("a datagram of {} does not fit into one packet", datagrams.size);
+        reader.refuse(
+            &workload::DATAGRAMS_OF,
+            message,
+            format!("make its size {most} B at most, or the cards' mtu larger"),
+        );
+    }
+    if sender.rate.is_some() {
+        reader.refuse(
+            &SENDER,
+            "the sender of datagrams has their rate",
+            "write the rate in [flows.datagrams] alone",
+        );
+    }
 }
 
 /// Client, server and the path that joins them.

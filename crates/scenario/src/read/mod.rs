@@ -51,6 +51,7 @@ pub const SECTIONS: &[&Section] = &[
     &flow::FLOW,
     &workload::MESSAGES,
     &workload::REQUESTS,
+    &workload::DATAGRAMS,
     &process::PROCESS,
     &process::PAUSE,
     &process::SOCKET,

@@ -1,9 +1,9 @@
 //! What a flow transfers.
 
-use crate::flow::{Bulk, Messages, RequestResponse, Workload};
+use crate::flow::{Bulk, Datagrams, Messages, RequestResponse, Workload};
 use crate::schema::quantity::Connection;
 use crate::schema::{Key, Reader, Section, Sub};
-use slowpath_model::Bytes;
+use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
 /// Bulk of an amount.
@@ -20,6 +20,9 @@ pub static MESSAGES_OF: Sub = Sub::table("messages", "Messages of one size over 
 /// Requests and responses.
 pub static REQUESTS_OF: Sub =
     Sub::table("requests", "The client asks, the server answers; the server sends the data.");
+
+/// Datagrams.
+pub static DATAGRAMS_OF: Sub = Sub::table("datagrams", "UDP at a rate, whatever becomes of it.");
 
 static SIZE: Key<Bytes> = Key::new("size", "Length of a message.").range("1 B", "1024 GiB");
 static COUNT: Key<u64> = Key::new("count", "How many, for each stream.")
@@ -67,12 +70,43 @@ pub static REQUESTS: Section = Section {
     also: None,
 };
 
+static PAYLOAD: Key<Bytes> = Key::new("size", "Payload of a datagram, in one packet.")
+    .range("1 B", "65507 B")
+    .default("1472 B", "with IP's and UDP's headers a packet of 1500 bytes");
+static PACKET_RATE: Key<Rate> = Key::new(
+    "rate",
+    "Bits of IP packets in a second. The sender looks at the clock between two of them; one that could not be sent in time \
+     delays those behind it.",
+)
+.range("1 kbit/s", "1 Tbit/s");
+static SENDS_FOR: Key<Duration> =
+    Key::new("lasts", "For how long they are sent.").range("1 us", "24 h").absent("until the run ends");
+
+/// Datagrams.
+pub static DATAGRAMS: Section = Section {
+    heading: "[flows.datagrams]",
+    meaning: "UDP from the client to the server at a rate, as a load or to find out what a path and its hosts carry \
+              (RUDE and CRUDE). What TCP's receive and send paths cost, UDP's do too; a packet is counted and captured, but no \
+              transfer that is diagnosed.",
+    keys: &[&PAYLOAD, &PACKET_RATE, &SENDS_FOR],
+    also: None,
+};
+
 /// More lengths than this are a file of their own.
 const MOST_RESPONSES: usize = 10_000;
 
 /// Reads what a flow transfers.
 pub fn read(flow: &Reader<'_>) -> Workload {
-    flow.refuse_all_but_one(&[&AMOUNT, &LASTS, &MESSAGES_OF, &REQUESTS_OF]);
+    flow.refuse_all_but_one(&[&AMOUNT, &LASTS, &MESSAGES_OF, &REQUESTS_OF, &DATAGRAMS_OF]);
+    if let Some((table, place)) = flow.table(&DATAGRAMS_OF) {
+        let prefix = flow.prefix_of(&DATAGRAMS_OF);
+        let reader = Reader::new(flow.context(), &DATAGRAMS, Some(table), place, &prefix);
+        return Workload::Datagrams(Datagrams {
+            size: reader.get(&PAYLOAD),
+            rate: reader.required(&PACKET_RATE).unwrap_or(Rate::bits_per_second(1)),
+            lasts: reader.optional(&SENDS_FOR),
+        });
+    }
     if let Some((table, place)) = flow.table(&REQUESTS_OF) {
         let prefix = flow.prefix_of(&REQUESTS_OF);
         let reader = Reader::new(flow.context(), &REQUESTS, Some(table), place, &prefix);

@@ -19,6 +19,7 @@
 //! - `text`: what is text; `pprof`: what is pprof's; `images`: what functions are part of, by the names it has there.
 //! - `gather`: from named stacks to a profile, for all formats; `input`: which format a file has.
 //! - [`error`] and [`notes`]: what to say about a file.
+//! - [`record`]: makes a perf.data; [`work`]: what the host did meanwhile, in a file beside it.
 
 pub mod error;
 mod gather;
@@ -27,13 +28,16 @@ mod input;
 pub mod notes;
 mod perf;
 mod pprof;
+pub mod record;
 mod symbols;
 mod text;
+pub mod work;
 
 pub use error::{At, ProfileError, Stop};
 pub use input::{open, read};
 pub use notes::{Note, Oddity};
 pub use pprof::write as write_pprof;
+pub use record::{RecordError, Recorded, Recorder, Recording, Unwinding, What};
 pub use text::folded::{Measure, write as write_folded};
 
 use slowpath_cost::{CallGraph, Profile};
@@ -48,6 +52,9 @@ pub struct Options {
     pub vmlinux: Option<PathBuf>,
     /// The folder under which the profiled host's programs and libraries are.
     pub root: Option<PathBuf>,
+    /// Whether functions of programs that the compiler has put into their callers are told, of perf.data and where there is debug
+    /// information.
+    pub inlined: bool,
 }
 
 /// What a profile is written in.

@@ -2,6 +2,7 @@
 //! grow with every short connection that ever was.
 
 use crate::host::socket::SocketId;
+use crate::host::task::datagrams::DatagramCounts;
 use crate::report::{Told, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
@@ -22,9 +23,17 @@ pub struct Link {
     pub read: [(u64, Instant); 2],
     /// What the kernel of each end said of it when its socket went.
     pub told: [Option<Told>; 2],
+    /// What happened to its datagrams, if that is what goes over it.
+    pub datagrams: Option<DatagramCounts>,
 }
 
 impl Link {
+    /// A connection that a client has just opened with a socket, as it is before anything has come over it.
+    pub fn new(stream: usize, hosts: [usize; 2], wires: [usize; 2], client: SocketId, now: Instant) -> Self {
+        let (sockets, read, told) = ([Some(client), None], [(0, now); 2], [None; 2]);
+        Self { stream, hosts, wires, sockets, opened: now, read, told, datagrams: None }
+    }
+
     /// The client is end A, the server end B.
     pub fn end_at(&self, host: usize) -> End {
         if self.hosts[0] == host { End::A } else { End::B }
@@ -52,6 +61,7 @@ impl Link {
             opened: self.opened,
             lasted: last.since(self.opened).unwrap_or_default(),
             told: alive.or(self.told[sender.index()]),
+            datagrams: self.datagrams,
         }
     }
 }
@@ -90,6 +100,11 @@ impl Links {
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
         let number = number as usize;
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
+    }
+
+    /// What happened to the datagrams of the connection of that number, to be changed.
+    pub fn datagrams_mut(&mut self, number: u32) -> Option<&mut DatagramCounts> {
+        self.get_mut(number)?.datagrams.as_mut()
     }
 
     /// The number of the next connection.
@@ -155,7 +170,7 @@ mod tests {
         let opened = Instant::from_nanos(opened);
         let read = [(1, opened), (100, opened)];
         let told = [Some(Told { retransmits: 2, ..Told::default() }), None];
-        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, told }
+        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, told, datagrams: None }
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl Teller<'_> {
     #[cold]
     #[inline(never)]
     pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
-        let Some(link) = self.links.get(connection) else { return };
+        // What is told is told of TCP.
+        let Some(link) = self.links.get(connection).filter(|link| link.datagrams.is_none()) else { return };
         let kind = kind(link.end_at(host));
         self.observer.happened(&Occurrence { at: self.at, host: HostId(host), connection, link, kind });
     }

@@ -25,6 +25,10 @@ const NANOSECONDS: u8 = 9;
 
 const IP_BYTES: usize = 20;
 const TCP_BYTES: usize = 20;
+const UDP_BYTES: usize = 8;
+/// Protocols, as IANA numbers them.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// Writes what passes one host's card into a buffer, which the caller empties as it likes.
 #[derive(Debug)]
@@ -71,7 +75,9 @@ impl Pcapng {
 
     fn write_headers(&mut self, sight: &Sight<'_>) {
         let (packet, from) = (&sight.frame.packet, sight.from);
-        write_options(packet, from, sight.frame.connection, &mut self.options);
+        if !sight.frame.is_datagram {
+            write_options(packet, from, sight.frame.connection, &mut self.options);
+        }
         let hosts = match from {
             End::A => sight.link.hosts,
             End::B => [sight.link.hosts[1], sight.link.hosts[0]],
@@ -83,24 +89,52 @@ impl Pcapng {
             self.headers.extend((host as u32 + 1).to_be_bytes());
         }
         self.headers.extend([0x08, 0x00]);
-        self.write_ip(sight, hosts);
-        self.write_tcp(sight, hosts);
+        if sight.frame.is_datagram {
+            self.write_ip(sight, hosts, UDP, UDP_BYTES);
+            self.write_udp(sight, hosts);
+        } else {
+            self.write_ip(sight, hosts, TCP, TCP_BYTES + self.options.len());
+            self.write_tcp(sight, hosts);
+        }
     }
 
-    fn write_ip(&mut self, sight: &Sight<'_>, hosts: [usize; 2]) {
-        let length = (IP_BYTES + TCP_BYTES + self.options.len()) as u32 + sight.frame.packet.len;
+    /// The header of IP before one of `protocol`, of so many bytes.
+    fn write_ip(&mut self, sight: &Sight<'_>, hosts: [usize; 2], protocol: u8, header: usize) {
+        let length = (IP_BYTES + header) as u32 + sight.frame.packet.len;
         let begin = self.headers.len();
         self.headers.extend([0x45, sight.frame.packet.ecn.bits()]);
         // A packet beyond 64 KiB has no length here (as Linux's BIG TCP); none is cut so long.
         self.headers.extend((length as u16).to_be_bytes());
         self.headers.extend(sight.frame.id.to_be_bytes());
-        // Not to be fragmented; TCP; the checksum follows.
-        self.headers.extend([0x40, 0, tap::ttl(sight.sent), 6, 0, 0]);
+        // Not to be fragmented; the checksum follows.
+        self.headers.extend([0x40, 0, tap::ttl(sight.sent), protocol, 0, 0]);
         for host in hosts {
             self.headers.extend(tap::address(host).octets());
         }
         let sum = !folded(sum(&self.headers[begin..]));
         self.headers[begin + 10..begin + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    fn write_udp(&mut self, sight: &Sight<'_>, hosts: [usize; 2]) {
+        let (from, connection) = (sight.from, sight.frame.connection);
+        let begin = self.headers.len();
+        let length = UDP_BYTES as u32 + sight.frame.packet.len;
+        for port in [tap::port(connection, from), tap::port(connection, !from)] {
+            self.headers.extend(port.to_be_bytes());
+        }
+        self.headers.extend((length as u16).to_be_bytes());
+        self.headers.extend([0, 0]);
+        let sum = self.checksum(begin, hosts, UDP, length);
+        // None is written as zero, which would say that there is none (RFC 768).
+        let sum = if sum == 0 { 0xffff } else { sum };
+        self.headers[begin + 6..begin + 8].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    /// The checksum over the header from `begin` on, payload of zeros, and the pseudo-header.
+    fn checksum(&self, begin: usize, hosts: [usize; 2], protocol: u8, length: u32) -> u16 {
+        let pseudo: u32 = hosts.iter().map(|host| sum(&tap::address(*host).octets())).sum();
+        let lengths = (length & 0xffff) + (length >> 16);
+        !folded(sum(&self.headers[begin..]) + pseudo + u32::from(protocol) + lengths)
     }
 
     fn write_tcp(&mut self, sight: &Sight<'_>, hosts: [usize; 2]) {
@@ -119,8 +153,7 @@ impl Pcapng {
         self.headers.extend(urgent.to_be_bytes());
         self.headers.extend_from_slice(&self.options);
         let length = (self.headers.len() - begin) as u32 + packet.len;
-        let pseudo: u32 = hosts.iter().map(|host| sum(&tap::address(*host).octets())).sum();
-        let sum = !folded(sum(&self.headers[begin..]) + pseudo + 6 + (length & 0xffff) + (length >> 16));
+        let sum = self.checksum(begin, hosts, TCP, length);
         self.headers[begin + 16..begin + 18].copy_from_slice(&sum.to_be_bytes());
     }
 }

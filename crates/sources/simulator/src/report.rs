@@ -5,6 +5,7 @@ pub use crate::host::nic::receive::ReceiveCounts;
 pub use crate::host::nic::transmit::TransmitCounts;
 pub use crate::host::socket::SocketCounts;
 pub use crate::host::softirq::SoftirqCounts;
+pub use crate::host::task::datagrams::DatagramCounts;
 use crate::links::Link;
 use crate::simulation::Simulation;
 use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
@@ -57,6 +58,8 @@ pub struct Transfer {
     pub lasted: Duration,
     /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
     pub told: Option<Told>,
+    /// What happened to its datagrams, if that is what went over it.
+    pub datagrams: Option<DatagramCounts>,
 }
 
 impl Transfer {
@@ -83,6 +86,8 @@ pub struct Total {
     pub smoothed_rtt: Option<Duration>,
     /// The shortest round-trip time of all.
     pub least_rtt: Option<Duration>,
+    /// What happened to their datagrams, if that is what went over them.
+    pub datagrams: Option<DatagramCounts>,
 }
 
 impl Total {
@@ -97,6 +102,7 @@ impl Total {
             timeouts: told.timeouts.into(),
             smoothed_rtt: told.smoothed_rtt,
             least_rtt: told.least_rtt,
+            datagrams: transfer.datagrams,
         });
     }
 
@@ -114,6 +120,7 @@ impl Total {
         self.timeouts += other.timeouts;
         self.smoothed_rtt = other.smoothed_rtt.or(self.smoothed_rtt);
         self.least_rtt = self.least_rtt.into_iter().chain(other.least_rtt).min();
+        self.datagrams = self.datagrams.into_iter().chain(other.datagrams).reduce(DatagramCounts::plus);
     }
 
     /// From the opening of the first to the last byte read.

@@ -4,7 +4,7 @@ use crate::agenda::Agenda;
 use crate::host::{Host, Stream};
 use crate::links::Links;
 use crate::outside::{Nobody, Observer, Outside, Source, Wants};
-use crate::program::{Client, Program, Receiver, Sender, Server};
+use crate::program::{Client, Counter, Generator, Program, Receiver, Sender, Server};
 use crate::wire::Wire;
 use slowpath_model::Instant;
 use slowpath_scenario::{Flow, HostId, Process, Scenario, Workload};
@@ -236,19 +236,26 @@ fn add_stream(
             (Program::Client(Client::new(&flow.receiver, plan)), &flow.receiver),
             (Program::Server(Server::new(&flow.sender, plan)), &flow.sender),
         ),
+        Workload::Datagrams(plan) => (
+            (Program::Generator(Generator::new(&flow.sender, plan)), &flow.sender),
+            (Program::Counter(Counter::new(&flow.receiver)), &flow.receiver),
+        ),
     };
+    let is_of_datagrams = matches!(flow.workload, Workload::Datagrams(_));
     let stream = Stream {
         hosts: [flow.client.0, flow.server.0],
         wires,
         options: [socket_options(client.1), socket_options(server.1)],
         busy_poll: [client.1.socket.busy_poll, server.1.socket.busy_poll],
+        is_of_datagrams,
     };
     hosts[flow.client.0].add_stream(number, stream.clone(), out);
     hosts[flow.server.0].add_stream(number, stream, out);
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
     // The server listens before anybody can connect.
     let listens = Some(Instant::START);
-    *out.processes += 2;
+    // Who counts datagrams waits for more of them for ever.
+    *out.processes += if is_of_datagrams { 1 } else { 2 };
     hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
     hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);
 }

@@ -82,7 +82,7 @@ impl<S: Sink> Tap<S> {
 
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
-        if sight.host != self.host || !self.packets {
+        if sight.host != self.host || !self.packets || sight.frame.is_datagram {
             return;
         }
         self.frames += 1;

@@ -7,6 +7,7 @@
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Flags, Instant};
 use slowpath_path::{Path, PathConfig, Segment, Verdict};
+use slowpath_scenario::DATAGRAM_HEADERS;
 use slowpath_tcp::Packet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,6 +22,8 @@ pub struct Frame {
     pub connection: u32,
     /// The IP identification.
     pub id: u16,
+    /// It is UDP: of the segment only the length means something.
+    pub is_datagram: bool,
     /// Its TCP segment.
     pub packet: Packet,
 }
@@ -28,7 +31,9 @@ pub struct Frame {
 impl Frame {
     /// Length of the IP packet, in bytes.
     pub fn length(&self) -> u32 {
-        HEADERS + self.packet.option_bytes() + self.packet.len
+        let headers =
+            if self.is_datagram { DATAGRAM_HEADERS as u32 } else { HEADERS + self.packet.option_bytes() };
+        headers + self.packet.len
     }
 }
 
@@ -101,13 +106,13 @@ impl Wire {
     /// Sends a frame whose last bit leaves the host at `at`, which must not be before that of the last one.
     pub fn send(&mut self, at: Instant, frame: &Frame, agenda: &mut Agenda) {
         let packet = &frame.packet;
-        let segment = Segment {
+        let segment = (!frame.is_datagram).then(|| Segment {
             flow: u64::from(frame.connection),
             offset: u64::try_from(packet.seq.0 - 1).unwrap_or(0),
             payload_bytes: packet.len,
             syn: packet.flags.has(Flags::SYN),
-        };
-        let shown = slowpath_path::Packet { length_bytes: frame.length(), segment: Some(segment) };
+        });
+        let shown = slowpath_path::Packet { length_bytes: frame.length(), segment };
         let verdict = self.path.schedule(u64::try_from(at.nanos()).unwrap_or(0), &shown);
         let Verdict::Deliver { due_ns, held_back_ns, twice } = verdict else { return };
         let due = Instant::from_nanos(i64::try_from(due_ns).unwrap_or(i64::MAX));
@@ -203,7 +208,7 @@ mod tests {
 
     fn frame(id: u16) -> Frame {
         let packet = Packet::new(Flags::ACK, StreamOffset(1 + i64::from(id) * 1460), 1460);
-        Frame { connection: 0, id, packet }
+        Frame { connection: 0, id, is_datagram: false, packet }
     }
 
     fn at(nanos: i64) -> Instant {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// `struct sk_buff`, to a cache line.
 const SK_BUFF: u32 = 256;
 /// `struct sk_buff` of 2.4 and 2.6.14, as `tcp_fixup_rcvbuf` has it.
-const OLD_SK_BUFF: u32 = 176;
+pub(crate) const OLD_SK_BUFF: u32 = 176;
 /// `struct skb_shared_info`, to a cache line.
 const SHARED_INFO: u32 = 320;
 /// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).

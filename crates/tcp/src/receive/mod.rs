@@ -25,6 +25,7 @@ mod validate;
 mod window;
 
 pub(crate) use closing::{TIME_WAIT, reset_for};
+pub(crate) use memory::OLD_SK_BUFF;
 pub use memory::PacketMemory;
 pub(crate) use urgent::UrgentByte;
 pub(crate) use window::{InitialWindow, MAX_WINDOW_SCALE, initial_window, scaled_for};

@@ -375,9 +375,9 @@ impl Connection {
             snd.highest_sack = next;
         }
         self.work.freed += 1;
-        let memory = super::write::memory(&snd.queue[id]);
-        snd.queue.unlink(id);
-        snd.wmem_queued = snd.wmem_queued.saturating_sub(memory);
+        let memory = self.memory(&self.snd.queue[id]);
+        self.snd.queue.unlink(id);
+        self.free_send_memory(memory);
     }
 
     /// `tcp_ack_update_rtt`; whether there was a round trip to take.

@@ -3,8 +3,7 @@
 
 use super::queue::{SkbId, WriteQueue};
 use super::skb::{Fate, Skb};
-use super::write;
-use crate::choices::WindowReduction;
+use crate::choices::{BufferMemory, WindowReduction};
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::Packet;
@@ -28,11 +27,11 @@ pub(crate) struct Device {
 const PACING_SHIFT: u32 = 10;
 
 impl Packet {
-    /// The memory that it takes in the queues below TCP (`skb->truesize`). A bare ACK counts for next to nothing
+    /// The memory that it takes in the queues below TCP (`skb->truesize`), in kernels that count it, those since 3.6. A bare ACK counts for next to nothing
     /// (`skb_set_tcp_pure_ack`).
     pub fn send_memory(&self) -> u32 {
         let control = self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN);
-        if self.len == 0 && !control { 0 } else { write::EMPTY_BUFFER + self.len }
+        if self.len == 0 && !control { 0 } else { BufferMemory::AsAllocated.send_head() + self.len }
     }
 }
 
@@ -83,7 +82,7 @@ impl Connection {
             return false;
         }
         let millisecond = u32::try_from(self.snd.pacing_rate >> PACING_SHIFT).unwrap_or(u32::MAX);
-        let limit = millisecond.max(2 * write::memory(skb));
+        let limit = millisecond.max(2 * self.memory(skb));
         let most = if self.is_paced() { u32::MAX } else { self.settings.sysctls.tcp_limit_output_bytes };
         let limit = limit.min(most);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
@@ -101,7 +100,7 @@ impl Connection {
             && self.settings.sysctls.tcp_autocorking
             && skb.len() < goal
             && !self.snd.queue.is_all_acknowledged()
-            && self.snd.device.waiting >= write::memory(skb)
+            && self.snd.device.waiting >= self.memory(skb)
             && !skb.eor
             && !skb.flags.has(Flags::FIN);
         self.snd.device.throttled |= corks;

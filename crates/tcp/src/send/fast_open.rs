@@ -37,7 +37,7 @@ impl Connection {
             data.sent_at = self.snd.queue[syn].sent_at;
         }
         data.cut(len);
-        self.snd.wmem_queued += super::write::memory(&data);
+        self.snd.wmem_queued += self.memory(&data);
         self.snd.queue.push_sent(data);
         self.snd.packets_out += 1;
         self.snd.write_seq = start + len;

@@ -48,7 +48,6 @@ pub(crate) use ack::AckResult;
 pub use metrics::Metrics;
 pub(crate) use rtt::micros;
 pub(crate) use timer::MIN_TIMEOUT_TICKS;
-pub(crate) use write::EMPTY_BUFFER;
 pub use write::WriteFlags;
 
 use crate::choices::{LossDetection, SackWalk};

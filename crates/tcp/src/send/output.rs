@@ -269,7 +269,7 @@ impl Connection {
     /// Takes up to so much of the buffers behind the first unsent one into it.
     pub(super) fn grow_head(&mut self, amount: u32) {
         if amount > 0 && self.snd.queue.grow_head(amount) {
-            self.free_send_memory(super::write::EMPTY_BUFFER);
+            self.free_head();
         }
     }
 

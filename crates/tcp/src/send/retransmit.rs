@@ -162,8 +162,8 @@ impl Connection {
             snd.retrans_out = snd.retrans_out.saturating_sub(second.segments);
         }
         snd.packets_out = snd.packets_out.saturating_sub(second.segments);
-        snd.wmem_queued = snd.wmem_queued.saturating_sub(super::write::memory(&second) - second.len());
         snd.queue.collapse_next(id);
+        self.free_head();
     }
 
     /// `tcp_xmit_retransmit_queue`: what is lost, as far as the window allows.

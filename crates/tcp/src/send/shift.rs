@@ -118,8 +118,7 @@ impl Connection {
             if self.snd.highest_sack == Some(id) {
                 self.snd.highest_sack = self.snd.queue.next(id);
             }
-            self.snd.wmem_queued =
-                self.snd.wmem_queued.saturating_sub(super::write::memory(&skb) - skb.len());
+            self.free_head();
             self.work.freed += 1;
         }
         self.snd.queue.shift(before, id, len, segments);

@@ -34,15 +34,6 @@ impl Nagle {
     pub const PUSH: Self = Self { off: false, cork: false, push: true };
 }
 
-/// The memory of an empty buffer (`SKB_TRUESIZE` of the head that `tcp_stream_alloc_skb` takes: `struct sk_buff`, and
-/// a buffer of the cache for small heads, in which the headers and `struct skb_shared_info` have room; as
-/// `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18).
-pub(crate) const EMPTY_BUFFER: u32 = 832;
-/// The memory that a buffer takes (`skb->truesize`).
-pub(super) fn memory(skb: &Skb) -> u32 {
-    EMPTY_BUFFER + skb.len()
-}
-
 impl Connection {
     /// The socket's own choice about small segments.
     pub(super) const fn nagle(&self) -> Nagle {
@@ -195,13 +186,28 @@ impl Connection {
         free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
     }
 
+    /// The memory of a buffer's head.
+    fn head_memory(&self) -> u32 {
+        self.settings.choices.buffer_memory.send_head()
+    }
+
+    /// The memory that a buffer takes (`skb->truesize`).
+    pub(super) fn memory(&self, skb: &Skb) -> u32 {
+        self.head_memory() + skb.len()
+    }
+
     /// There is one more buffer, with a head of its own.
-    pub(super) const fn charge_head(&mut self) {
-        self.snd.wmem_queued += EMPTY_BUFFER;
+    pub(super) fn charge_head(&mut self) {
+        self.snd.wmem_queued += self.head_memory();
+    }
+
+    /// What a buffer had has gone to another one, its head is free (`sk_wmem_free_skb`).
+    pub(super) fn free_head(&mut self) {
+        self.free_send_memory(self.head_memory());
     }
 
     /// What was acknowledged is free again (`sk_wmem_free_skb`).
-    pub(super) fn free_send_memory(&mut self, bytes: u32) {
+    pub(super) const fn free_send_memory(&mut self, bytes: u32) {
         self.snd.wmem_queued = self.snd.wmem_queued.saturating_sub(bytes);
     }
 
@@ -241,9 +247,8 @@ impl Connection {
         if self.options.send_buffer.is_some() {
             return;
         }
-        const OVERHEAD: u32 = 320 + 320 + 256;
         let mss = self.snd.mss.max(u32::from(self.negotiated.mss)).max(crate::packet::DEFAULT_MSS);
-        let per_segment = (mss + OVERHEAD).next_power_of_two() + 256;
+        let per_segment = self.settings.choices.buffer_memory.expected_segment(mss);
         let segments = self.initial_cwnd().max(self.snd.window.cwnd).max(self.snd.reordering + 1);
         let windows = self.congestion.buffer_windows().unwrap_or(windows);
         let wanted = windows.saturating_mul(segments).saturating_mul(per_segment);
@@ -259,7 +264,7 @@ impl Connection {
 
     /// Whether that is the memory of the buffers that are there: always. What were charged for nothing, no ACK would free.
     pub fn accounts_for_send_memory(&self) -> bool {
-        self.snd.wmem_queued == self.snd.queue.all().map(memory).sum::<u32>()
+        self.snd.wmem_queued == self.snd.queue.all().map(|skb| self.memory(skb)).sum::<u32>()
     }
 
     /// The send buffer's size (`sk_sndbuf`).

@@ -1,6 +1,7 @@
 //! What the views make of reports built by hand.
 
 mod json;
+mod layers;
 mod page;
 mod sample;
 mod terminal;

@@ -23,7 +23,7 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOK_EVERY_MS: i32 = 10;
 
 /// Runs a program until it has ended or `stop` is set. The calling thread is good for nothing else afterwards.
-pub(super) fn watch(
+pub(crate) fn watch(
     namespaces: &Namespaces,
     (role, program): (Role, &Program),
     command: &str,

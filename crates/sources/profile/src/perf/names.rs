@@ -7,6 +7,7 @@ use crate::images::{image, module};
 use crate::notes::{Notes, Oddity};
 use crate::symbols::demangle::demangled;
 use crate::symbols::elf::Elf;
+use crate::symbols::inlined::Inlined;
 use crate::symbols::kernel::{Kernel, Profiled};
 use slowpath_cost::{Function, Functions, Image};
 use std::collections::HashMap;
@@ -85,6 +86,9 @@ pub(crate) struct Names<'a> {
     kernel: Option<Kernel>,
     files: HashMap<File, Loaded>,
     known: HashMap<(Option<Space>, u64), Function>,
+    /// Debug information of files, read when the first address of one comes.
+    debug: HashMap<File, Option<Inlined>>,
+    inlined: HashMap<(Space, u64), Vec<Function>>,
     /// Samples on whose stack something has no name, by why; of the file, where it is one's fault.
     unnamed: HashMap<Option<File>, (u64, usize)>,
     /// The stack at hand, and how many samples it stands for.
@@ -107,6 +111,8 @@ impl<'a> Names<'a> {
             kernel: None,
             files: HashMap::new(),
             known: HashMap::new(),
+            debug: HashMap::new(),
+            inlined: HashMap::new(),
             unnamed: HashMap::new(),
             stack: (0, 0),
         }
@@ -138,6 +144,42 @@ impl<'a> Names<'a> {
             Ok(name) => *self.known.entry(key).or_insert_with(|| functions.of(&name, &image)),
             Err(address) => functions.of(&format!("[{:#x}]", address.wrapping_add(back)), &image),
         }
+    }
+
+    /// What the compiler has put into the function at an address of a program that [`Names::at`] was asked for, the innermost first;
+    /// nothing if that is not wanted.
+    pub(crate) fn inlined(
+        &mut self,
+        space: Space,
+        address: u64,
+        back: u64,
+        functions: &mut Functions,
+    ) -> &[Function] {
+        if !self.options.inlined {
+            return &[];
+        }
+        let key = (space, address - back);
+        if !self.inlined.contains_key(&key) {
+            let found = self.find_inlined(key, functions).unwrap_or_default();
+            self.inlined.insert(key, found);
+        }
+        &self.inlined[&key]
+    }
+
+    fn find_inlined(
+        &mut self,
+        (space, address): (Space, u64),
+        functions: &mut Functions,
+    ) -> Option<Vec<Function>> {
+        let spaces = self.spaces;
+        let map = spaces.find(space, address)?;
+        let path = &spaces.files()[map.file.0 as usize];
+        // Not loaded is what is in no file, or in another one than ran.
+        let Loaded::Elf(elf) = self.files.get(&map.file)? else { return None };
+        let address = elf.address_of((address - map.start).wrapping_add(map.offset))?;
+        let debug = self.debug.entry(map.file).or_insert_with(|| elf.inlined()).as_ref()?;
+        let image = image(path);
+        Some(debug.at(address).iter().map(|name| functions.of(&demangled(name), &image)).collect())
     }
 
     fn kernel(&mut self, address: u64) -> (Named, Image) {

@@ -94,6 +94,10 @@ fn functions(
             Whose::Program => names.at(Some(space), address, back, functions),
             Whose::Other => functions.of("[unknown]", &Image::Unknown),
         };
+        if whose == Whose::Program {
+            let inlined = names.inlined(space, address, back, functions).iter();
+            frames.extend(inlined.map(|function| Frame { function: *function, inlined: true }));
+        }
         frames.push(Frame { function, inlined: false });
     }
     let Some(outermost) = frames.last() else { return false };

@@ -1,5 +1,6 @@
 //! Symbols of programs, libraries and kernels from their ELF files.
 
+use super::inlined::Inlined;
 use super::table::{Binding, Table};
 use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolKind};
@@ -18,6 +19,8 @@ pub(crate) struct Elf {
     segments: Vec<[u64; 3]>,
     has_symtab: bool,
     entry: u64,
+    /// Where its debug information is, if there is any.
+    debug: Option<PathBuf>,
 }
 
 impl Elf {
@@ -42,6 +45,7 @@ impl Elf {
             let (offset, length) = segment.file_range();
             elf.segments.push([offset, length, segment.address()]);
         }
+        elf.debug = object.section_by_name(".debug_info").map(|_| path.to_owned());
         elf.add_symbols(&object);
         elf.table.finish();
         Ok(elf)
@@ -85,16 +89,26 @@ impl Elf {
         Some(address.wrapping_add(offset - start))
     }
 
-    /// Takes the symbols of the file that a distribution keeps them in, if there is one and these are few.
+    /// Its debug information.
+    pub(crate) fn inlined(&self) -> Option<Inlined> {
+        Inlined::read(self.debug.as_deref()?)
+    }
+
+    /// Takes the symbols of the file that a distribution keeps them in, if there is one and these are few, and where that has its debug
+    /// information.
     pub(crate) fn complete(&mut self, root: &Path) {
-        if self.has_symtab {
+        if self.has_symtab && self.debug.is_some() {
             return;
         }
         let Some(debug) = self.build_id.as_deref().and_then(|id| debug_file(root, id)) else { return };
         let Ok(other) = Self::read(&debug) else { return };
-        if other.build_id == self.build_id && other.has_symtab {
+        if other.build_id != self.build_id {
+            return;
+        }
+        if other.has_symtab && !self.has_symtab {
             self.table = other.table;
         }
+        self.debug = self.debug.take().or(other.debug);
     }
 }
 

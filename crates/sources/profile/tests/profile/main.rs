@@ -3,7 +3,10 @@
 mod build;
 mod formats;
 mod hostile;
+mod inlined;
 mod perf_data;
 mod recorded;
+mod recording;
 mod seeds;
 mod told;
+mod works;

@@ -14,7 +14,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Input, ProfileError> {
 /// The same with a kernel of two functions, and no programs: nothing of this host is looked at.
 pub fn read_apart(bytes: &[u8]) -> Result<Input, ProfileError> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profile/data");
-    let options = Options { kallsyms: Some(data.join("kallsyms")), vmlinux: None, root: Some(data) };
+    let options = Options { kallsyms: Some(data.join("kallsyms")), root: Some(data), ..Options::default() };
     read("test", Cursor::new(bytes), &options)
 }
 

@@ -38,6 +38,9 @@ pub struct Offered {
 impl Gro {
     /// Offers a packet.
     pub fn offer(&mut self, frame: &Frame) -> Offered {
+        if frame.is_datagram {
+            return Offered { merge: Merge::Normal, flushed: None };
+        }
         let at = self.held.iter().position(|held| held.connection == frame.connection);
         let control = Flags(Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0 | Flags::URG.0);
         if frame.packet.len == 0 || frame.packet.flags.has_any(control) {
@@ -115,7 +118,7 @@ mod tests {
     use slowpath_tcp::Packet;
 
     fn frame(connection: u32, seq: i64, len: u32, flags: Flags) -> Frame {
-        Frame { connection, id: 0, packet: Packet::new(flags, StreamOffset(seq), len) }
+        Frame { connection, id: 0, is_datagram: false, packet: Packet::new(flags, StreamOffset(seq), len) }
     }
 
     #[test]

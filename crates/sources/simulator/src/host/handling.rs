@@ -91,27 +91,33 @@ impl Host {
             let packet = socket.tcp.poll_transmit()?;
             let id_on_wire = socket.next_id;
             socket.next_id = socket.next_id.wrapping_add(packet.segments() as u16);
-            let frame = Frame { connection: socket.connection, id: id_on_wire, packet };
+            let frame = Frame { connection: socket.connection, id: id_on_wire, is_datagram: false, packet };
             return Some(Outgoing { socket: id, wire: socket.wire, frame });
+        }
+        if let Some(socket) = self.sockets.datagrams_mut(id) {
+            let (wire, frame) = socket.take_outgoing()?;
+            return Some(Outgoing { socket: id, wire, frame });
         }
         let door = self.sockets.door_mut(id)?;
         let (Peer(peer), packet) = door.listener.poll_transmit()?;
         // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
-        let frame = Frame { connection: peer as u32, id: 0, packet };
+        let frame = Frame { connection: peer as u32, id: 0, is_datagram: false, packet };
         Some(Outgoing { socket: id, wire: door.wire, frame })
     }
 
     /// To the queue discipline and the card.
     fn hand_down(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.complete_sent(out);
-        if self.transmitter.hand(packet, out) == Handed::Dropped
-            && let Some(socket) = self.sockets.get_mut(packet.socket)
-        {
-            socket.counts.local_drops += 1;
-            if self.tells_of_drops {
-                socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
+        if self.transmitter.hand(packet, out) == Handed::Dropped {
+            if let Some(socket) = self.sockets.get_mut(packet.socket) {
+                socket.counts.local_drops += 1;
+                if self.tells_of_drops {
+                    socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
+                }
+                out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
+            } else if packet.frame.is_datagram {
+                self.datagram_dropped(packet, out);
             }
-            out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
         }
         self.watch_card(out);
     }
@@ -120,10 +126,11 @@ impl Host {
     /// how much of it is still down there.
     pub(super) fn complete_sent(&mut self, out: &mut Outside<'_>) {
         while let Some(departed) = self.transmitter.complete(out) {
-            if let Some(socket) = self.sockets.get_mut(departed.socket)
-                && socket.connection == departed.connection
-                && socket.tcp.handle_departed(departed.memory)
-            {
+            let Some(socket) = self.sockets.get_mut(departed.socket) else {
+                self.datagram_departed(departed.socket, departed.memory, out);
+                continue;
+            };
+            if socket.connection == departed.connection && socket.tcp.handle_departed(departed.memory) {
                 self.throttled -= usize::from(std::mem::take(&mut socket.throttled));
                 let at = self.softirqs_here();
                 self.softirqs[at].throttled.push_back(departed.socket);
@@ -305,9 +312,9 @@ impl Host {
         self.sockets.get_mut(id).map_or(Cost::ZERO, |socket| self.costs.work(socket.tcp.take_work()))
     }
 
-    /// A packet for a socket that listens.
+    /// A packet for a socket that listens, or a datagram.
     fn knock(&mut self, id: SocketId, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
-        let Some(door) = self.sockets.door_mut(id) else { return Cost::ZERO };
+        let Some(door) = self.sockets.door_mut(id) else { return self.queue_datagram(id, frame, out) };
         let known = self.remembered.recall(self.id, frame.connection, out);
         door.listener.set_settings(known.as_ref().unwrap_or(&self.settings));
         door.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);

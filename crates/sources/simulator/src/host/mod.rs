@@ -30,7 +30,7 @@ pub mod schedule;
 pub mod socket;
 pub mod softirq;
 mod spinlock;
-mod task;
+pub mod task;
 
 use crate::agenda::Slot;
 use crate::links::Links;
@@ -74,6 +74,8 @@ pub struct Stream {
     pub options: [SocketOptions; 2],
     /// For how long they poll, where they say so (`SO_BUSY_POLL`).
     pub busy_poll: [Option<Duration>; 2],
+    /// What goes over it is datagrams.
+    pub is_of_datagrams: bool,
 }
 
 /// A host.
@@ -246,7 +248,9 @@ impl Host {
     pub fn add_stream(&mut self, number: usize, stream: Stream, out: &mut Outside<'_>) {
         let serves = stream.hosts[1] == self.id;
         self.streams.insert(number, stream);
-        if serves {
+        if serves && self.streams[&number].is_of_datagrams {
+            self.bind(number, out);
+        } else if serves {
             self.listen(number, out);
         }
     }
@@ -317,7 +321,7 @@ impl Host {
         self.watch_card(out);
         if self.is_free {
             self.run_ready(out);
-        } else if self.softirqs[self.softirqs_here()].has_throttled() {
+        } else if self.kicked != 0 || self.softirqs[self.softirqs_here()].has_throttled() {
             self.run(self.here, out);
         }
     }

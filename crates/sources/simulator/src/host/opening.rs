@@ -4,6 +4,7 @@ use super::Host;
 use super::handling::Handling;
 use super::schedule::TaskId;
 use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
+use super::task::datagrams::{DatagramCounts, DatagramSocket};
 use crate::agenda::{Agenda, Slot};
 use crate::links::Link;
 use crate::outside::{Outside, Source};
@@ -29,6 +30,7 @@ enum Place {
     Free,
     Connection(Box<Socket>),
     Listener(Box<Door>),
+    Datagrams(Box<DatagramSocket>),
 }
 
 /// A socket that listens, for one stream. Until a connection is accepted its packets and timers go through here.
@@ -61,6 +63,19 @@ impl Sockets {
         }
     }
 
+    /// The socket at a place, if it is for datagrams.
+    pub fn datagrams_mut(&mut self, id: SocketId) -> Option<&mut DatagramSocket> {
+        match self.places.get_mut(id.index()) {
+            Some(Place::Datagrams(socket)) => Some(socket),
+            _ => None,
+        }
+    }
+
+    /// Whether the socket at a place is for datagrams.
+    pub fn is_of_datagrams(&self, id: SocketId) -> bool {
+        matches!(self.places.get(id.index()), Some(Place::Datagrams(_)))
+    }
+
     /// A place's slot in the agenda is due: whether a timer is. If not, the slot is armed for when one will be.
     pub fn timer_is_due(&mut self, id: SocketId, now: Instant, agenda: &mut Agenda) -> bool {
         match self.places.get_mut(id.index()) {
@@ -73,7 +88,7 @@ impl Sockets {
                 agenda.set(door.timer, None);
                 true
             }
-            Some(Place::Free) | None => false,
+            Some(Place::Free | Place::Datagrams(_)) | None => false,
         }
     }
 
@@ -89,7 +104,7 @@ impl Sockets {
     pub fn iter(&self) -> impl Iterator<Item = &Socket> {
         self.places.iter().filter_map(|place| match place {
             Place::Connection(socket) => Some(&**socket),
-            Place::Free | Place::Listener(_) => None,
+            Place::Free | Place::Listener(_) | Place::Datagrams(_) => None,
         })
     }
 
@@ -165,15 +180,47 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> SocketId {
         let plan = &self.streams[&stream];
+        if plan.is_of_datagrams {
+            return self.connect_datagrams(stream, out);
+        }
         let (hosts, wires, busy_poll) = (plan.hosts, plan.wires, plan.busy_poll[0]);
         let tcp = Connection::connect(Arc::clone(&self.settings), plan.options[0].clone(), out.now);
         let connection = out.links.next_number();
         let id = self.add_socket(tcp, connection, wires[0], busy_poll, out);
-        let read = [(0, out.now); 2];
-        let sockets = [Some(id), None];
-        out.links.push(Link { stream, hosts, wires, sockets, opened: out.now, read, told: [None; 2] });
+        out.links.push(Link::new(stream, hosts, wires, id, out.now));
         handling.begin(id);
         id
+    }
+
+    /// `connect` of a socket for datagrams, which asks nobody.
+    fn connect_datagrams(&mut self, stream: usize, out: &mut Outside<'_>) -> SocketId {
+        let (hosts, wires) = (self.streams[&stream].hosts, self.streams[&stream].wires);
+        let socket = self.datagram_socket(stream, 0).on(out.links.next_number());
+        let id = self.add_datagram_socket(socket, out);
+        let link = Link::new(stream, hosts, wires, id, out.now);
+        out.links.push(Link { datagrams: Some(DatagramCounts::default()), ..link });
+        id
+    }
+
+    /// `bind` for a stream of datagrams that this host serves.
+    pub(super) fn bind(&mut self, stream: usize, out: &mut Outside<'_>) {
+        let socket = self.datagram_socket(stream, 1);
+        let id = self.add_datagram_socket(socket, out);
+        self.doors.insert(stream, id);
+    }
+
+    /// Puts a socket for datagrams into the table.
+    fn add_datagram_socket(&mut self, socket: DatagramSocket, out: &mut Outside<'_>) -> SocketId {
+        let (id, _) = self.sockets.place(self.id, out);
+        self.sockets.places[id.index()] = Place::Datagrams(Box::new(socket));
+        id
+    }
+
+    /// A socket for the datagrams of a stream, at its client (0) or server (1).
+    fn datagram_socket(&self, stream: usize, end: usize) -> DatagramSocket {
+        let plan = &self.streams[&stream];
+        let buffers = [plan.options[end].send_buffer, plan.options[end].receive_buffer];
+        DatagramSocket::new(self.settings.choices.buffer_memory, plan.wires[end], buffers)
     }
 
     /// `accept`: takes a connection that stands, or waits for one.
@@ -184,7 +231,11 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<SocketId> {
-        let door = self.sockets.door_mut(*self.doors.get(&stream)?)?;
+        let id = *self.doors.get(&stream)?;
+        if self.sockets.is_of_datagrams(id) {
+            return Some(id);
+        }
+        let door = self.sockets.door_mut(id)?;
         let Ok((Peer(peer), tcp)) = door.listener.accept() else {
             door.acceptor = Some(task);
             return None;

@@ -1,6 +1,7 @@
 //! Tasks: what they are doing, and the system calls that they make.
 
 mod calls;
+pub mod datagrams;
 
 use super::Host;
 use super::handling::Handling;
@@ -12,6 +13,7 @@ use crate::outside::Outside;
 use crate::program::{Done, Op, Program};
 use slowpath_model::{Bytes, EventKind, Instant, Wait};
 use slowpath_scenario::{Cost, Priority};
+use std::time::Duration;
 
 /// What a task costs next.
 #[derive(Clone, Copy, Debug)]
@@ -262,7 +264,13 @@ impl Host {
         }
         match this.program.next(out.now, done, &mut self.draws) {
             Op::Compute(cost) => Some(Next::Work(cost)),
-            Op::Sleep(until) => {
+            Op::Watch(until) if !self.is_free => {
+                /// A look at the clock, and a little.
+                const LOOK: Duration = Duration::from_micros(1);
+                let left = until.since(out.now).unwrap_or_default().min(LOOK);
+                Some(Next::Work(Cost::nanos(left.as_nanos() as u64)))
+            }
+            Op::Sleep(until) | Op::Watch(until) => {
                 out.agenda.set(this.wake_slot, Some(until));
                 this.wakes_by = Waker::Interrupt;
                 Some(self.sleep(task))

@@ -3,11 +3,13 @@
 //! A program is asked for its next operation and told what came of the last one. It has no access to the host.
 
 mod compile;
+mod datagrams;
 mod exchange;
 mod load;
 mod transfer;
 
 pub use compile::Compile;
+pub use datagrams::{Counter, Generator};
 pub use exchange::{Client, Server};
 pub use load::{Hog, Job};
 pub use transfer::{Receiver, Sender};
@@ -41,6 +43,8 @@ pub enum Op {
     },
     /// Exits; its parent, which waited for that, goes on.
     Reap,
+    /// Looks at the clock until then.
+    Watch(Instant),
     /// Computes for so long, in CPU time.
     Compute(Cost),
     /// Sleeps until softirqs are left to it (`ksoftirqd`).
@@ -75,6 +79,10 @@ pub enum Program {
     Client(Client),
     /// Answers.
     Server(Server),
+    /// Sends datagrams at a rate.
+    Generator(Generator),
+    /// Reads datagrams.
+    Counter(Counter),
     /// Computes without a pause.
     Hog(Hog),
     /// One of `make`'s jobs, and those that follow it.
@@ -93,7 +101,15 @@ impl Program {
 
     /// Whether it is a flow's, and no load.
     pub fn is_of_a_flow(&self) -> bool {
-        matches!(self, Self::Sender(_) | Self::Receiver(_) | Self::Client(_) | Self::Server(_))
+        matches!(
+            self,
+            Self::Sender(_)
+                | Self::Receiver(_)
+                | Self::Client(_)
+                | Self::Server(_)
+                | Self::Generator(_)
+                | Self::Counter(_)
+        )
     }
 
     /// What it does next, given what came of the last operation.
@@ -103,6 +119,8 @@ impl Program {
             Self::Receiver(receiver) => receiver.next(now, done),
             Self::Client(client) => client.next(now, done),
             Self::Server(server) => server.next(now, done),
+            Self::Generator(generator) => generator.next(now, done),
+            Self::Counter(counter) => counter.next(now, done),
             Self::Hog(hog) => hog.next(now),
             Self::Job(job) => job.next(now, draws),
             Self::Compile(compile) => compile.next(now, draws),

@@ -3,6 +3,7 @@
 mod always;
 mod anchors;
 mod busy_poll;
+mod datagrams;
 mod drained;
 mod gives_way;
 mod in_turn;

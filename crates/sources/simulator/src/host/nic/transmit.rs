@@ -199,7 +199,8 @@ mod tests {
         let flags = Flags::ACK.with(Flags::PSH).with(Flags::CWR).with(Flags::FIN);
         let mut packet = Packet::new(flags, StreamOffset(1), 3000);
         packet.gso_size = 1448;
-        let cut: Vec<Frame> = segments(&Frame { connection: 0, id: u16::MAX, packet }).collect();
+        let cut: Vec<Frame> =
+            segments(&Frame { connection: 0, id: u16::MAX, is_datagram: false, packet }).collect();
         let lengths: Vec<_> =
             cut.iter().map(|frame| (frame.packet.seq.0, frame.packet.len, frame.id)).collect();
         assert_eq!(lengths, [(1, 1448, u16::MAX), (1449, 1448, 0), (2897, 104, 1)]);
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_no_super_packet_stays_as_it_is() {
         let packet = Packet::new(Flags::ACK.with(Flags::PSH), StreamOffset(1), 0);
-        let frame = Frame { connection: 3, id: 9, packet };
+        let frame = Frame { connection: 3, id: 9, is_datagram: false, packet };
         let cut: Vec<Frame> = segments(&frame).collect();
         assert_eq!(cut.len(), 1);
         assert_eq!(cut[0].packet, packet);

@@ -13,7 +13,12 @@ use slowpath_tcp::{Errno, State};
 
 impl Host {
     pub(super) fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
-        let state = self.sockets.get_mut(id).map_or(State::Closed, |socket| socket.tcp.state());
+        let state = match self.sockets.get(id) {
+            Some(socket) => socket.tcp.state(),
+            // For datagrams nobody is asked.
+            None if self.sockets.is_of_datagrams(id) => State::Established,
+            None => State::Closed,
+        };
         match state {
             State::SynSent | State::SynReceived => Some(self.wait(task, id, SleepsFor::Established)),
             State::Closed => {
@@ -40,7 +45,9 @@ impl Host {
         let Some(id) = self.tasks[index].socket else { return self.fail(task) };
         let piece = left.min(self.copy_piece);
         self.complete_sent(out);
-        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return self.send_datagram(task, id, left, handling, out);
+        };
         socket.locked = true;
         match socket.write(out.now, piece) {
             Ok(amount) => {
@@ -99,7 +106,9 @@ impl Host {
         let index = task.index();
         let Some(id) = self.tasks[index].socket else { return self.fail(task) };
         let piece = (wanted - copied).min(self.copy_piece);
-        let Some(socket) = self.sockets.get_mut(id) else { return self.fail(task) };
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return self.receive_datagram(task, id, wanted, out);
+        };
         socket.locked = true;
         match socket.read(out.now, piece) {
             Ok(amount) if amount > 0 => {
@@ -149,7 +158,7 @@ impl Host {
         }
     }
 
-    fn fail(&mut self, task: TaskId) -> Option<Next> {
+    pub(super) fn fail(&mut self, task: TaskId) -> Option<Next> {
         self.tasks[task.index()].call = Call::Returned(Done::Failed);
         None
     }

@@ -1,0 +1,219 @@
+//! What is kept of a measured paper's runs, to make the report again, or to compare it with another kernel's.
+//!
+//! A folder has of each case its perf.data and, beside it, what was counted; and once the kernel's symbols: under another kernel
+//! than the one that was profiled nobody else knows what is where.
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+use slowpath_cost::Profile;
+use slowpath_lab::web::Ran;
+use slowpath_papers::lavoie::{Case, compared_cases};
+use slowpath_profile::{Contents, Oddity, Options};
+use std::fs;
+use std::path::Path;
+
+/// A case that was run, with its profile.
+pub struct Done {
+    pub case: Case,
+    pub ran: Ran,
+    pub profile: Profile,
+    pub event: String,
+    pub release: String,
+    /// Its CPUs; `None` where that was not kept.
+    pub machine: Option<String>,
+    pub seconds: u64,
+}
+
+/// What is beside a profile.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Beside {
+    schema: String,
+    /// Of the kernel.
+    release: String,
+    /// The machine's CPUs; folders of before 2026-11-23 have not kept that.
+    machine: Option<String>,
+    /// By what it was sampled, and why.
+    event: String,
+    seconds: u64,
+    ran: Ran,
+}
+
+const SCHEMA: &str = "slowpath/web-run/1";
+/// A copy of `/proc/kallsyms`.
+const SYMBOLS: &str = "kallsyms";
+
+/// A case's name in a folder.
+fn name_of(case: Case) -> String {
+    case.to_string().replace(' ', "-")
+}
+
+fn beside_of(case: Case) -> String {
+    format!("{}.json", name_of(case))
+}
+
+/// A case's profile in a folder.
+pub fn file_of(case: Case) -> String {
+    format!("{}.perf.data", name_of(case))
+}
+
+fn has(folder: &Path, case: Case) -> bool {
+    folder.join(beside_of(case)).exists()
+}
+
+/// Those of the cases that a folder has.
+pub fn read_all(cases: &[Case], folder: &Path) -> anyhow::Result<Vec<Done>> {
+    let there = cases.iter().filter(|case| has(folder, **case));
+    let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<anyhow::Result<_>>()?;
+    ensure!(!done.is_empty(), "{}: has none of these cases; --keep writes such a folder", folder.display());
+    Ok(done)
+}
+
+/// Those of the cases that can be compared.
+///
+/// # Errors
+///
+/// If one folder has some that the other has not, or neither has any.
+pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> anyhow::Result<Vec<Case>> {
+    let wanted: Vec<Case> = compared_cases().into_iter().filter(|case| cases.contains(case)).collect();
+    let missing = |folder: &Path, other: &Path| {
+        let cases = wanted.iter().filter(|case| !has(folder, **case) && has(other, **case));
+        let names: Vec<String> = cases.map(Case::to_string).collect();
+        let (folder, other) = (folder.display(), other.display());
+        (!names.is_empty()).then(|| format!("{folder}: has no {}, which {other} has", names.join(", ")))
+    };
+    let missing: Vec<String> =
+        [missing(before, after), missing(after, before)].into_iter().flatten().collect();
+    ensure!(missing.is_empty(), "{}; the same cases are compared", missing.join("; "));
+    let both: Vec<Case> = wanted.into_iter().filter(|case| has(after, *case)).collect();
+    if both.is_empty() {
+        let names = compared_cases().map(|case| case.to_string()).join(", ");
+        bail!(
+            "{} and {}: have none of the cases that are compared: {names}",
+            before.display(),
+            after.display()
+        );
+    }
+    Ok(both)
+}
+
+impl Done {
+    /// Writes what was counted beside the profile.
+    pub fn keep(&self, folder: &Path) -> anyhow::Result<()> {
+        let beside = Beside {
+            schema: SCHEMA.to_owned(),
+            release: self.release.clone(),
+            machine: self.machine.clone(),
+            event: self.event.clone(),
+            seconds: self.seconds,
+            ran: self.ran.clone(),
+        };
+        let (path, text) = (folder.join(beside_of(self.case)), serde_json::to_vec_pretty(&beside)?);
+        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+    }
+
+    fn kept(case: Case, folder: &Path) -> anyhow::Result<Self> {
+        let path = folder.join(beside_of(case));
+        let shown = path.display();
+        let text = fs::read(&path).with_context(|| format!("{shown}: cannot be read"))?;
+        let beside: Beside = serde_json::from_slice(&text).with_context(|| format!("{shown}"))?;
+        ensure!(beside.schema == SCHEMA, "{shown}: is of schema {}, not {SCHEMA}", beside.schema);
+        let Beside { release, machine, event, seconds, ran, .. } = beside;
+        let symbols = folder.join(SYMBOLS);
+        let profile = read(&folder.join(file_of(case)), symbols.exists().then_some(symbols.as_path()))?;
+        Ok(Self { case, ran, profile, event, release, machine, seconds })
+    }
+}
+
+/// Keeps the kernel's symbols.
+pub fn keep_symbols(folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join(SYMBOLS);
+    let text = fs::read("/proc/kallsyms").context("/proc/kallsyms: cannot be read")?;
+    fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// A profile whose kernel functions have names, from these symbols or from this host's.
+///
+/// # Errors
+///
+/// If it cannot be read, or if what runs here is another kernel and its symbols were not kept: without names there is nothing to say.
+pub fn read(file: &Path, symbols: Option<&Path>) -> anyhow::Result<Profile> {
+    let kallsyms = symbols.map(Path::to_owned);
+    let input = slowpath_profile::open(file, &Options { kallsyms, ..Options::default() })?;
+    let nameless = |oddity: Oddity| {
+        matches!(oddity, Oddity::KernelSymbolsHidden | Oddity::OtherKernel | Oddity::NoKernelSymbols)
+    };
+    if let Some(note) = input.notes.iter().find(|note| nameless(note.oddity)) {
+        bail!("{}: {note}", file.display());
+    }
+    match input.contents {
+        Contents::Stacks(profile) => Ok(profile),
+        Contents::Calls(_) => bail!("{}: has no stacks", file.display()),
+    }
+}
+
+/// This machine's CPUs, as x86 calls them (`show_cpuinfo`); other CPUs have no name there.
+pub fn machine() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    cpus(&text)
+}
+
+fn cpus(cpuinfo: &str) -> Option<String> {
+    let of = |line: &'_ str, key: &str| -> Option<String> {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    };
+    let count = cpuinfo.lines().filter(|line| of(line, "processor").is_some()).count();
+    let model = cpuinfo.lines().find_map(|line| of(line, "model name"))?;
+    Some(format!("{count} × {model}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_known_by_its_cpus() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.50GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2.50GHz\n";
+        assert_eq!(cpus(text).as_deref(), Some("2 × Some CPU @ 2.50GHz"));
+        assert_eq!(cpus("processor\t: 0\nBogoMIPS\t: 100.00\n"), None);
+    }
+
+    /// A report of what was kept says what was said when it was measured, to the last digit.
+    #[test]
+    fn numbers_are_read_as_they_were_written() {
+        for number in (1..20_000).map(|number| 2.0 + f64::from(number) / 7.0) {
+            let text = serde_json::to_string(&number).expect("a number");
+            assert_eq!(
+                serde_json::from_str::<f64>(&text).expect("a number").to_bits(),
+                number.to_bits(),
+                "{text}"
+            );
+        }
+    }
+
+    /// What is missing is named before any profile is read, in both folders.
+    #[test]
+    fn folders_without_the_same_cases_are_not_compared() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+        let [small, middle, large] = compared_cases();
+        for path in [&before, &after] {
+            fs::create_dir(path).expect("a folder");
+        }
+        let all = compared_cases();
+        let touch = |folder: &Path, case| fs::write(folder.join(beside_of(case)), "").expect("written");
+        let refused = || in_both(&all, &before, &after).expect_err("refused").to_string();
+        assert!(refused().contains("have none of the cases that are compared: 1K one sendfile no-TSO, 8K"));
+        touch(&before, small);
+        touch(&after, small);
+        assert_eq!(in_both(&all, &before, &after).expect("one"), [small]);
+        touch(&before, middle);
+        touch(&after, large);
+        let said = refused();
+        assert!(said.contains("before: has no 64K one sendfile no-TSO, which "), "{said}");
+        assert!(said.contains("after: has no 8K one sendfile no-TSO, which "), "{said}");
+        // Those that nobody asked for are not compared.
+        assert_eq!(in_both(&[small], &before, &after).expect("one"), [small]);
+    }
+}

@@ -1,0 +1,219 @@
+//! `papers lavoie`: a web server loaded and profiled here, case by case.
+
+use super::kept::{self, Done, file_of, read};
+use crate::console::Console;
+use anyhow::{Context, bail, ensure};
+use slowpath_lab::scratch::Scratch;
+use slowpath_lab::web::{self, Bench, Times, tools};
+use slowpath_lab::{privilege, signals};
+use slowpath_papers::Report;
+use slowpath_papers::lavoie::{self, Case, Counters, FILES_KIB, Run, Side, put_beside};
+use slowpath_profile::{Recorder, What};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// What the server's processes are called.
+const SERVER: &str = "nginx";
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Samples a second: no divisor of the ticks of any kernel. Each takes some microseconds of the server's CPU.
+const FREQUENCY: u32 = 1999;
+/// A recording that nobody ends any more ends after so much more than it was to take.
+const SPARE: Duration = Duration::from_secs(10);
+
+/// Which cases, for how long, and what is kept.
+pub struct Asked<'a> {
+    /// Words that the names of cases have; none for all cases.
+    pub only: &'a [String],
+    /// How long each is profiled.
+    pub seconds: u64,
+    /// Where profiles and counters are kept.
+    pub keep: Option<&'a Path>,
+    /// Where they were kept before: nothing is run then.
+    pub from: Option<&'a Path>,
+    /// Where others were kept, to compare them with.
+    pub beside: Option<&'a Path>,
+}
+
+/// Runs the cases one after the other, or takes what was kept of them.
+pub fn report(asked: &Asked<'_>, console: &Console) -> anyhow::Result<Report> {
+    let cases = chosen(asked.only)?;
+    let comparable = match (asked.beside, asked.from) {
+        (Some(before), Some(after)) => kept::in_both(&cases, before, after)?,
+        _ => Vec::new(),
+    };
+    let done = match asked.from {
+        Some(folder) => kept::read_all(&cases, folder)?,
+        None => run_all(cases, asked, console)?,
+    };
+    let runs: Vec<Run<'_>> = done.iter().map(as_run).collect();
+    let seconds = done.first().map_or(asked.seconds, |done| done.seconds);
+    let mut report = lavoie::report(&runs, measured_on(&done), |case| {
+        format!("slowpath papers lavoie --seconds {seconds} --only '{case}'")
+    });
+    if let Some(folder) = asked.beside {
+        let before = kept::read_all(&comparable, folder)?;
+        let before_runs: Vec<Run<'_>> = before.iter().map(as_run).collect();
+        put_beside(&mut report, side(&before, &before_runs), side(&done, &runs));
+    }
+    Ok(report)
+}
+
+fn side<'a>(done: &'a [Done], runs: &'a [Run<'a>]) -> Side<'a> {
+    let first = done.first();
+    Side {
+        runs,
+        release: first.map_or("", |done| &done.release),
+        machine: first.and_then(|done| done.machine.as_deref()),
+    }
+}
+
+fn run_all(cases: Vec<Case>, asked: &Asked<'_>, console: &Console) -> anyhow::Result<Vec<Done>> {
+    all_is_there()?;
+    if let Some(folder) = asked.keep {
+        ensure!(!folder.exists(), "{}: is there already; name a folder that is not", folder.display());
+    }
+    signals::remove_namespaces_when_ended()?;
+    let scratch = Scratch::create()?;
+    let bench = Bench::build(&FILES_KIB)?;
+    if let Some(folder) = asked.keep {
+        fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    }
+    let times = Times { warm_up: WARM_UP, observed: Duration::from_secs(asked.seconds) };
+    let bar = console.steps("case", cases.len(), 0);
+    let mut done = Vec::new();
+    for case in cases {
+        let file =
+            asked.keep.map_or_else(|| scratch.file(&file_of(case)), |folder| folder.join(file_of(case)));
+        let last = run(&bench, case, times, &file).with_context(|| format!("{case}"))?;
+        if let Some(folder) = asked.keep {
+            last.keep(folder)?;
+        }
+        done.push(last);
+        bar.step();
+    }
+    if let Some(folder) = asked.keep {
+        // At the end: what was run has had its modules loaded.
+        kept::keep_symbols(folder)?;
+    }
+    Ok(done)
+}
+
+/// Before anything is made: what is missing, all of it at once.
+fn all_is_there() -> anyhow::Result<()> {
+    let missing = tools::missing();
+    if !missing.is_empty() {
+        let named = missing.iter().map(|one| {
+            if one.command == one.package {
+                one.command.to_owned()
+            } else {
+                format!("{} (in {})", one.command, one.package)
+            }
+        });
+        let packages: Vec<_> = missing.iter().map(|one| one.package).collect();
+        bail!(
+            "missing here: {}; on Debian and Ubuntu install them with `apt-get install --no-install-recommends {}` (Debian starts \
+             nginx when it installs it: `systemctl disable --now nginx` stops it again)",
+            named.collect::<Vec<_>>().join(", "),
+            packages.join(" ")
+        );
+    }
+    ensure!(
+        privilege::is_root(),
+        "lavoie loads a web server in network namespaces, has each host receive on a CPU of its own, and samples a CPU: run it as root"
+    );
+    Ok(())
+}
+
+fn chosen(only: &[String]) -> anyhow::Result<Vec<Case>> {
+    let has = |case: &Case, words: &str| {
+        let name = case.to_string();
+        words.split_whitespace().all(|word| name.split(' ').any(|part| part.eq_ignore_ascii_case(word)))
+    };
+    let all = lavoie::cases();
+    for words in only {
+        ensure!(
+            all.iter().any(|case| has(case, words)),
+            "no case has all of the words {words:?}; a case is called like {:?}",
+            all[0].to_string()
+        );
+    }
+    let wanted = |case: &Case| only.is_empty() || only.iter().any(|words| has(case, words));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn run(bench: &Bench, case: Case, times: Times, file: &Path) -> anyhow::Result<Done> {
+    let Case { file_kib, requests, sendfile, tso } = case;
+    let recorder = |cpu| Recorder {
+        frequency: FREQUENCY,
+        longest: times.observed + SPARE,
+        ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
+    };
+    let web_case = web::Case { file_kib, requests, sendfile, tso };
+    let (ran, recorded) = bench.run(
+        web_case,
+        times,
+        |cpu| anyhow::Ok(recorder(cpu).start()?),
+        |recording| anyhow::Ok(recording.stop()?),
+    )?;
+    let (event, release) = (recorded.event.to_string(), slowpath_lab::run::kernel_release());
+    let (profile, seconds) = (read(file, None)?, times.observed.as_secs());
+    Ok(Done { case, ran, profile, event, release, machine: kept::machine(), seconds })
+}
+
+fn as_run(done: &Done) -> Run<'_> {
+    let counted = &done.ran.counted;
+    Run {
+        case: done.case,
+        counters: Counters {
+            seconds: counted.seconds,
+            requests: counted.requests,
+            connections: counted.connections,
+            errors: done.ran.load.errors,
+            segments_in: counted.segments_in,
+            segments_out: counted.segments_out,
+            pure_acks_in: counted.pure_acks_in + counted.predicted_acks_in,
+            idle: counted.server.idle_share(),
+            stolen: counted.server.stolen_share(),
+        },
+        profile: &done.profile,
+        server: SERVER,
+    }
+}
+
+/// On what, and what was in the way.
+fn measured_on(done: &[Done]) -> Vec<String> {
+    let Some(first) = done.first() else { return Vec::new() };
+    let mut lines = vec![
+        format!(
+            "measured on Linux {}: nginx with one worker on CPU {}, wrk on another, {} s each",
+            first.release, first.ran.server_cpu, first.seconds
+        ),
+        first.event.clone(),
+    ];
+    let full = done.iter().filter(|done| done.ran.is_saturated()).count();
+    let idle = |done: &Done| done.ran.counted.server.idle_share();
+    if let Some(least) = done.iter().max_by(|a, b| idle(a).total_cmp(&idle(b))) {
+        let rest = if full == done.len() {
+            String::new()
+        } else {
+            format!("; least busy: {}, idle for {:.1} %", least.case, idle(least) * 100.0)
+        };
+        lines.push(format!(
+            "the server's CPU was 100 % busy (idle for less than 1 %) in {full} of {} cases{rest}",
+            done.len()
+        ));
+    }
+    let at_home = done.iter().filter_map(|done| done.ran.received_at_home()).fold(f64::INFINITY, f64::min);
+    if at_home.is_finite() {
+        lines.push(format!(
+            "of the packets to the server its own CPU received {:.1} % at least",
+            at_home.min(1.0) * 100.0
+        ));
+    }
+    let lost: u64 = done.iter().map(|done| done.profile.lost.samples).sum();
+    if lost > 0 {
+        lines.push(format!("perf lost {lost} samples"));
+    }
+    lines
+}

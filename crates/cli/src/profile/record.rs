@@ -1,0 +1,320 @@
+//! `slowpath profile record`: makes a profile, with perf underneath.
+
+use crate::Outcome;
+use crate::console::{self, Console, warn};
+use crate::interrupt::Interrupt;
+use anyhow::bail;
+use clap::{Args, ValueEnum, ValueHint};
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_cost::Work;
+use slowpath_model::Bytes;
+use slowpath_model::units::{duration_from_text, duration_text};
+use slowpath_profile::{Contents, Options, Recorded, Recorder, Recording, Unwinding, What, work};
+use slowpath_views::quantity::{count, counted};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::thread;
+use std::time::Duration;
+
+const HELP: &str = "\
+It finds out what it may before it begins, and by what to sample: by the CPU's cycles where they are to be had, else by the clock, and says \
+so. perf (linux-perf, linux-tools or perf, by the distribution) does the sampling, with call graphs. To sample all that runs takes root or \
+CAP_PERFMON, or kernel.perf_event_paranoid at 0; a command of one's own with what the kernel does for it, 1.
+
+An older FILE becomes FILE.old. Beside it FILE.work.json says what the host did meanwhile in this network namespace: packets, ACKs, bytes. \
+With it `profile compare` and `profile costs` tell what a packet costs.
+
+Ctrl-C ends the recording in order; what there is, is kept. What a command prints is its own, so that what is said of the recording goes to \
+standard error then.
+
+Exit codes: 0 if all went well, 1 if the command failed, samples were lost in part or the recording was ended early, 2 if there is none.
+
+Examples:
+  slowpath profile record --system 10s
+  slowpath profile record --system 30s --cpus 2,3 --out receive.perf.data
+  slowpath profile record -- iperf3 -c 192.0.2.1 -t 10";
+
+/// How often it is looked whether it is over.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Arguments of `profile record`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["system", "pid", "command"])))]
+pub struct Record {
+    /// Sample all that runs on this host, for so long, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    system: Option<Duration>,
+    /// Of the host, only these CPUs, such as 2,3
+    #[arg(long, value_name = "CPU", value_delimiter = ',', requires = "system", conflicts_with_all = ["pid", "command"])]
+    cpus: Vec<u32>,
+    /// Sample this process, until it ends
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+    /// End a command's or a process's recording after this time, and the command with it
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "1h", conflicts_with = "system")]
+    longest: Duration,
+    /// The file to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "perf.data")]
+    out: PathBuf,
+    /// By what to sample, as perf names it; without it, by cycles where the CPU counts them for us, else by cpu-clock
+    #[arg(long, value_name = "EVENT")]
+    event: Option<String>,
+    /// Samples a second, of each CPU
+    #[arg(long, value_name = "N", default_value_t = slowpath_profile::record::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    frequency: u32,
+    /// How callers are found: by frame pointers, which slowpath reads, or from dumps of stacks, for `perf script`
+    #[arg(long, value_name = "HOW", default_value = "fp")]
+    call_graph: CallGraphs,
+    /// Print JSON (schema slowpath/profile-record/1) instead of text; what the command prints goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// The command to run and to sample, behind --
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+/// How callers are found.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CallGraphs {
+    Fp,
+    Dwarf,
+}
+
+/// A recording that was made (schema slowpath/profile-record/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/profile-record/1")]
+pub struct Document<'a> {
+    /// `slowpath/profile-record/1`.
+    schema: &'static str,
+    /// The profile.
+    file: String,
+    /// What the host did meanwhile (schema slowpath/work/1); null if it could not be written.
+    work_file: Option<String>,
+    /// The profile's size.
+    bytes: u64,
+    /// For how long was sampled.
+    seconds: f64,
+    /// The event.
+    event: &'a str,
+    /// Why this one.
+    why: String,
+    /// Samples; null where the file cannot be read here.
+    samples: Option<u64>,
+    /// Samples that were lost.
+    lost_samples: Option<u64>,
+    /// Whether somebody ended it before its time, or before its command ended.
+    ended_early: bool,
+    /// The exit code of the command; null without one, or if a signal ended it.
+    exit_code: Option<i32>,
+    /// The signal that ended the command.
+    signal: Option<i32>,
+    /// What is missing in it, and what mends it.
+    notes: &'a [String],
+}
+
+/// What its file has.
+struct Counted {
+    samples: u64,
+    lost: u64,
+}
+
+pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
+    if args.out.as_os_str() == "-" {
+        bail!("--out -: the samples go to a file; give its name");
+    }
+    let recorder = recorder(args);
+    let interrupt = Interrupt::listen()?;
+    let starting = console.working("getting ready");
+    let mut recording = recorder.start()?;
+    drop(starting);
+    for warning in recording.warnings() {
+        warn(warning);
+    }
+    let is_early = wait(&mut recording, &recorder, &interrupt, console);
+    let finishing = console.working("writing the profile");
+    let recorded = recording.stop()?;
+    drop(finishing);
+    let work_file = match work::write(&recorded.out, &recorded.work) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            warn(&format!("{}: cannot be written: {error}", work::beside(&recorded.out).display()));
+            None
+        }
+    };
+    let counted = counted_in(&recorded.out);
+    let is_early = is_early || recorded.cut_short;
+    let document = document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
+    if args.json {
+        console::tell(true, || &document, |_| Ok(()))?;
+    } else {
+        let mut text = Vec::new();
+        print(&recorded, &document, &mut text)?;
+        if args.command.is_empty() {
+            console::print(&text)?;
+        } else {
+            // Standard output is the command's. Where standard error is gone, there is nobody to tell.
+            let _ = io::stderr().write_all(&text);
+        }
+    }
+    Ok(outcome(&recorded, counted.as_ref(), is_early))
+}
+
+fn recorder(args: &Record) -> Recorder {
+    let what = match (args.system, args.pid) {
+        (Some(_), _) => What::System { cpus: (!args.cpus.is_empty()).then(|| args.cpus.clone()) },
+        (None, Some(pid)) => What::Process(pid),
+        (None, None) => What::Command(args.command.clone()),
+    };
+    Recorder {
+        event: args.event.clone(),
+        frequency: args.frequency,
+        unwinding: match args.call_graph {
+            CallGraphs::Fp => Unwinding::FramePointers,
+            CallGraphs::Dwarf => Unwinding::Dwarf,
+        },
+        longest: args.system.unwrap_or(args.longest),
+        output_to_stderr: args.json,
+        ..Recorder::new(what, &args.out)
+    }
+}
+
+/// Until it is over; whether somebody ended it.
+fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, console: &Console) -> bool {
+    let is_timed = matches!(recorder.what, What::System { .. });
+    // A command draws on the terminal itself.
+    let bar = is_timed.then(|| console.lasting("recording", recorder.longest));
+    while !recording.is_over() {
+        if interrupt.has_come() {
+            return true;
+        }
+        if let Some(bar) = &bar {
+            bar.at(recording.lasts());
+        }
+        thread::sleep(LOOK_EVERY.min(recorder.longest.saturating_sub(recording.lasts())));
+    }
+    // Ctrl-C comes to the command as well, and perf may be told to end by somebody else.
+    interrupt.has_come() || is_timed && recording.lasts() < recorder.longest
+}
+
+/// How many samples a profile has; if it cannot be read, says why.
+fn counted_in(file: &Path) -> Option<Counted> {
+    match slowpath_profile::open(file, &Options::default()) {
+        Ok(input) => match input.contents {
+            Contents::Stacks(profile) => Some(Counted {
+                samples: profile.entries.iter().map(|entry| entry.samples).sum(),
+                lost: profile.lost.samples,
+            }),
+            Contents::Calls(_) => None,
+        },
+        Err(error) => {
+            warn(&format!("{:#}", anyhow::Error::from(error)));
+            None
+        }
+    }
+}
+
+fn document<'a>(
+    recorded: &'a Recorded,
+    work_file: Option<&Path>,
+    counted: Option<&Counted>,
+    ended_early: bool,
+) -> Document<'a> {
+    Document {
+        schema: "slowpath/profile-record/1",
+        file: recorded.out.display().to_string(),
+        work_file: work_file.map(|file| file.display().to_string()),
+        bytes: recorded.bytes,
+        seconds: recorded.lasted.as_secs_f64(),
+        event: &recorded.event.name,
+        why: recorded.event.to_string(),
+        samples: counted.map(|counted| counted.samples),
+        lost_samples: counted.map(|counted| counted.lost),
+        ended_early,
+        exit_code: recorded.command.and_then(|status| status.code()),
+        signal: recorded.command.and_then(|status| status.signal()),
+        notes: &recorded.warnings,
+    }
+}
+
+fn print(recorded: &Recorded, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+    let samples =
+        document.samples.map_or_else(|| "no samples".to_owned(), |samples| counted(samples, "sample"));
+    let lasted = Duration::from_millis(u64::try_from(recorded.lasted.as_millis()).unwrap_or(u64::MAX));
+    writeln!(
+        out,
+        "{}: {samples}, {}, in {}",
+        document.file,
+        Bytes::new(recorded.bytes),
+        duration_text(lasted)
+    )?;
+    writeln!(out, "  {}", document.why)?;
+    if let Some(lost) = document.lost_samples.filter(|lost| *lost > 0) {
+        writeln!(out, "  {} more were lost; a lower --frequency loses fewer", count(lost))?;
+    }
+    if document.ended_early {
+        writeln!(out, "  it was ended before its time")?;
+    }
+    if let Some(file) = &document.work_file {
+        writeln!(out, "{file}: {}", did(&recorded.work))?;
+    }
+    if document.samples == Some(0) {
+        return writeln!(out, "\nNothing was seen: record for longer, or with a higher --frequency.");
+    }
+    writeln!(out, "\nNext, what cost most, and for whom it was done:")?;
+    writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", document.file)
+}
+
+/// What a host did, in a line.
+fn did(work: &Work) -> String {
+    let part = |name: &str, what: &str| Some(format!("{} {what}", count(work.counter(name)?)));
+    let parts = [
+        part("Tcp.InSegs", "TCP segments in"),
+        part("Tcp.OutSegs", "out"),
+        part("Tcp.RetransSegs", "sent again"),
+    ];
+    if [work.counter("Tcp.InSegs"), work.counter("Tcp.OutSegs")] == [Some(0); 2] {
+        return "meanwhile no TCP in this network namespace".to_owned();
+    }
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() {
+        "what the host did meanwhile".to_owned()
+    } else {
+        format!("meanwhile {}", known.join(", "))
+    }
+}
+
+/// Says how the command ended, and how it went.
+fn outcome(recorded: &Recorded, counted: Option<&Counted>, is_early: bool) -> Outcome {
+    let failed = recorded.command.filter(|status| !status.success() && !is_early);
+    if let Some(status) = failed {
+        warn(&format!("the command failed: {}", how(status)));
+    }
+    let is_whole = failed.is_none() && !is_early && counted.is_some_and(|counted| counted.lost == 0);
+    if is_whole { Outcome::Whole } else { Outcome::Partial }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    #[test]
+    fn how_a_command_ended_is_a_code_or_a_signal() {
+        assert_eq!(how(ExitStatus::from_raw(7 << 8)), "exit code 7");
+        assert_eq!(how(ExitStatus::from_raw(11)), "ended by signal 11");
+    }
+}

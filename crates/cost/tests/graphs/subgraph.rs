@@ -1,0 +1,116 @@
+//! What works below a root: by hand, and against the attribution of the same profile.
+
+use crate::agree::{profiles, some_roots};
+use crate::folded::{function, profile, roots};
+use proptest::prelude::*;
+use slowpath_cost::subgraph::{Edge, Place, Way};
+use slowpath_cost::{Count, Function, Profile, Subgraph};
+
+const STACKS: &str = "
+    irq;receive;established;ack;clone 30
+    irq;receive;established;ack;small;clone 10
+    irq;receive;established 20
+    irq;receive;established;send;clone 15
+    send;clone 15
+    send 5
+    clone 5
+";
+
+fn edge(graph: &Subgraph, profile: &Profile, from: &str, to: &str) -> Option<Edge> {
+    let place = |name: &str| {
+        let wanted = Some(function(profile, name)).filter(|_| name != "receive");
+        graph.nodes.iter().position(|node| node.function == wanted)
+    };
+    let (from, to) = (place(from)?, place(to)?);
+    graph.edges.iter().copied().find(|edge| (edge.from, edge.to) == (from, to))
+}
+
+#[test]
+fn the_part_of_a_function_that_belongs_to_a_root_and_how_it_comes_there() {
+    let profile = profile(STACKS);
+    let (roots, [receive, _]) = roots(&profile, ["receive", "send"]);
+    let graph = profile.calls().below(0, &roots, receive, 11, 40);
+    let told = |name: &str| {
+        let node =
+            graph.nodes.iter().find(|node| node.function == Some(function(&profile, name))).expect(name);
+        (node.own, node.own_here, node.all, node.here)
+    };
+    // What sending costs, for whom it was called or not, is that root's; who called for it has it below itself.
+    let root = &graph.nodes[0];
+    assert_eq!((root.own, root.own_here, root.all, root.here), (0, 0, 75, 60));
+    assert_eq!(told("established"), (20, 20, 75, 75));
+    assert_eq!(told("ack"), (0, 0, 40, 40));
+    assert_eq!(told("clone"), (75, 40, 75, 40));
+    assert_eq!((graph.nodes.len(), graph.left_out), (4, 1));
+    // What is too small is bridged, and one sees how much of it is.
+    let edge = |from, to| edge(&graph, &profile, from, to).map(|edge| (edge.weight, edge.direct));
+    assert_eq!(edge("ack", "clone"), Some((40, 30)));
+    assert_eq!(edge("receive", "established"), Some((75, 75)));
+    assert_eq!((edge("receive", "clone"), graph.edges.len()), (None, 3));
+}
+
+#[test]
+fn no_more_than_are_wanted_the_greatest() {
+    let profile = profile(STACKS);
+    let (roots, [receive]) = roots(&profile, ["receive"]);
+    let graph = profile.calls().below(0, &roots, receive, 0, 2);
+    let names: Vec<_> =
+        graph.nodes[1..].iter().map(|node| profile.functions.name(node.function.unwrap())).collect();
+    assert_eq!((names, graph.left_out), (vec!["established", "clone"], 3));
+}
+
+/// Segments from the backlog are handled for TCP receive, which is not on that stack; and who belongs to whom may be decided by more
+/// than names: `f1` is the root's on one stack and on the other it is not.
+#[test]
+fn what_was_not_called_by_the_root_hangs_on_it() {
+    let place = |number: u32, is_here| Place { function: Some(Function(number)), is_here };
+    let ways = [
+        Way { places: vec![place(1, true), place(2, true), place(3, false)], weight: 10 },
+        Way { places: vec![place(1, false), place(3, false)], weight: 5 },
+        Way {
+            places: vec![place(1, true), place(2, true), Place { function: None, is_here: true }],
+            weight: 1,
+        },
+    ];
+    let graph = Subgraph::of(&ways, 0, 40);
+    let told: Vec<_> = graph.nodes.iter().map(|node| (node.function, node.all, node.here)).collect();
+    assert_eq!(told, [(None, 11, 11), (Some(Function(1)), 16, 11), (Some(Function(2)), 11, 11)]);
+    assert_eq!(graph.nodes[1].own, 16);
+    let edges: Vec<_> =
+        graph.edges.iter().map(|edge| (edge.from, edge.to, edge.weight, edge.direct)).collect();
+    assert_eq!(edges, [(0, 2, 11, 1), (2, 1, 11, 11)]);
+}
+
+proptest! {
+    /// Whole, it is the attribution; every node has a caller that is shown, and no edge has more than its callee.
+    #[test]
+    fn nothing_is_lost_below_a_root(profile in profiles(), roots in some_roots(), least in 0_u64..12) {
+        let own = profile.calls().attribute(0, &roots, Count::Own);
+        let with = profile.calls().attribute(0, &roots, Count::WithCallees);
+        for root in roots.iter() {
+            let at = usize::from(root.0);
+            let graph = profile.calls().below(0, &roots, root, 0, usize::MAX);
+            let belongs: u64 = own.iter().flatten().map(|exact| exact.innermost[at]).sum();
+            prop_assert_eq!(graph.nodes[0].here, belongs);
+            prop_assert_eq!(graph.nodes.iter().map(|node| node.own_here).sum::<u64>(), belongs);
+            prop_assert_eq!(graph.left_out, 0);
+            for node in &graph.nodes[1..] {
+                let exact = own[node.function.unwrap().0 as usize].as_ref();
+                prop_assert_eq!(node.own_here, exact.map_or(0, |exact| exact.innermost[at]));
+                prop_assert_eq!(node.own, exact.map_or(0, |exact| exact.weight));
+                let exact = with[node.function.unwrap().0 as usize].as_ref().unwrap();
+                prop_assert_eq!((node.all, node.here), (exact.weight, exact.innermost[at]));
+            }
+            let graph = profile.calls().below(0, &roots, root, least, 5);
+            prop_assert!(graph.nodes.len() <= 6);
+            for (place, node) in graph.nodes.iter().enumerate() {
+                let into: Vec<_> = graph.edges.iter().filter(|edge| edge.to == place).collect();
+                // What called the root again may have been for another that it called in turn.
+                let most = if place == 0 { node.all } else { node.here };
+                prop_assert!(into.iter().all(|edge| edge.direct <= edge.weight && edge.weight <= most));
+                prop_assert!(place == 0 || into.iter().map(|edge| edge.weight).sum::<u64>() >= node.here);
+                prop_assert!(place == 0 || node.here >= least);
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Who is where.
+
+use crate::case::Family;
+use crate::host::Host;
+use crate::namespaces::Place;
+use crate::testbed;
+use std::net::IpAddr;
+
+/// The host that serves, and the one that asks.
+pub const HOSTS: [Place; 2] = [Place::Sender, Place::Receiver];
+
+/// The server's address.
+pub fn server_address() -> IpAddr {
+    testbed::address(Family::V4, Host::Sender)
+}

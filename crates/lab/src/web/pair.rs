@@ -1,0 +1,91 @@
+//! What lies between server and client: a pair of veth devices, nothing else.
+
+use super::hosts::HOSTS;
+use super::{Case, card};
+use crate::case::Family;
+use crate::cpus;
+use crate::error::LabError;
+use crate::host::{DEVICE, Host, MAC};
+use crate::namespaces::Namespaces;
+use crate::testbed;
+use crate::workload::programs::prefer;
+
+/// Connects the two hosts, each of which receives on its own CPU.
+///
+/// # Errors
+/// If a command fails, which all do without root, or the kernel cannot have a host receive on its own CPU.
+pub fn lay(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
+    let client = namespaces.name(HOSTS[1]);
+    namespaces.ip(
+        HOSTS[0],
+        &format!(
+            "link add {DEVICE} address {} type veth peer name {DEVICE} address {} netns {client}",
+            MAC[0], MAC[1]
+        ),
+    )?;
+    for (at, place) in HOSTS.into_iter().enumerate() {
+        namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?;
+        let polled_every = [card::SERVER_POLLED_EVERY, card::CLIENT_POLLED_EVERY][at];
+        card::prepare(namespaces, place, polled_every)?;
+        namespaces.ip(place, &format!("link set {DEVICE} up"))?;
+        let own = testbed::address(Family::V4, Host::BOTH[at]);
+        let peer = testbed::address(Family::V4, Host::BOTH[1 - at]);
+        namespaces.ip(place, &format!("addr add {own}/24 dev {DEVICE}"))?;
+        namespaces
+            .ip(place, &format!("neigh replace {peer} lladdr {} dev {DEVICE} nud permanent", MAC[1 - at]))?;
+        for (name, value) in testbed::PINNED {
+            namespaces.sysctl(place, name, value)?;
+        }
+        // The nearest to the paper's BIC, and what most kernels have; BBR's pacing has a timer send what TCP sends.
+        prefer(namespaces, Host::BOTH[at], "cubic", peer)?;
+    }
+    // Super-packets do not wait to be polled.
+    cpus::steer_to(namespaces, HOSTS[1], cpus[1])?;
+    card::start(namespaces, cpus)?;
+    // Connections that the server closed keep their ports for a minute (TCP_TIMEWAIT_LEN); the more there are, the rarer one
+    // comes back into use meanwhile.
+    namespaces.sysctl(HOSTS[1], "net.ipv4.ip_local_port_range", "1024 65535")
+}
+
+/// Segments of a super-packet at most (`GSO_MAX_SEGS`).
+const MOST_SEGMENTS: u32 = 65535;
+
+/// Has the server's TCP make super-packets, which the device takes as they are, or single segments.
+///
+/// To switch the device's offloads off is not enough: since 4.17 TCP makes super-packets whatever the device can
+/// (`sk_setup_caps`), and the stack cuts them just before the device (`validate_xmit_skb`). In 2.6.14 buffers were single
+/// segments without TSO (`tcp_current_mss`); that is `gso_max_segs` of one.
+///
+/// # Errors
+/// If ethtool or the device refuses.
+pub fn segmentation(namespaces: &Namespaces, tso: bool) -> Result<(), LabError> {
+    let [server, _] = HOSTS;
+    let (switch, most) = if tso { ("on", MOST_SEGMENTS) } else { ("off", 1) };
+    namespaces.execute(server, &format!("ethtool -K {DEVICE} tso {switch} gso {switch}"))?;
+    namespaces.ip(server, &format!("link set {DEVICE} gso_max_segs {most}"))
+}
+
+/// Connections that are open at a time. Enough that the server always has one to serve; and not so many that what is on its
+/// way at once, a file in segments for each, is more than the client's backlog takes (`net.core.netdev_max_backlog`, 1000 packets
+/// for all of the machine, which is not the lab's to change).
+pub fn connections(case: Case) -> u32 {
+    const BACKLOG_PACKETS: u32 = 1000;
+    // With 1448 bytes in each; of a super-packet no more than fits in one (`GSO_LEGACY_MAX_SIZE`).
+    let packet_bytes = if case.tso { 65_536 } else { 1448 };
+    // One more for the header of the answer.
+    let packets = (case.file_kib * 1024).div_ceil(packet_bytes) + 1;
+    (BACKLOG_PACKETS * 3 / 4 / packets).clamp(8, 128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_its_way_fits_the_backlog() {
+        let of = |tso| {
+            [1, 8, 64, 1024].map(|file_kib| connections(Case { file_kib, requests: 1, sendfile: true, tso }))
+        };
+        assert_eq!((of(false), of(true)), ([128, 107, 15, 8], [128, 128, 128, 44]));
+    }
+}

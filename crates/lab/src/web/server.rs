@@ -1,0 +1,156 @@
+//! nginx with one worker, its configuration and its files in the lab's own folder.
+
+use super::Case;
+use super::hosts::{HOSTS, server_address};
+use crate::error::LabError;
+use crate::host::Host;
+use crate::namespaces::Namespaces;
+use crate::scratch::Scratch;
+use crate::task::{Class, Scheduling};
+use crate::workload::programs::{Program, ProgramRecord, READY_WITHIN, Role, Watched, child, until};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const PORT: u16 = 80;
+/// The folder below which the files are.
+const FILES: &str = "files";
+/// Where nginx tells what it has counted (`ngx_http_stub_status_module`).
+const STATUS: &str = "/status";
+const STATUS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Where a file of that size is asked for.
+pub fn url(file_kib: u32) -> String {
+    format!("http://{}:{PORT}/{file_kib}k", server_address())
+}
+
+/// Writes the files. What is in them does not matter to anybody, but that it is not all the same byte.
+///
+/// # Errors
+/// If the folder for temporary files is full.
+pub fn write_files(scratch: &Scratch, file_kib: &[u32]) -> Result<(), LabError> {
+    let folder = scratch.file(FILES);
+    fs::create_dir_all(&folder).map_err(LabError::file(&folder))?;
+    for kib in file_kib {
+        let content: Vec<u8> = (0..*kib * 1024).map(|at| (at % 251) as u8).collect();
+        let path = folder.join(format!("{kib}k"));
+        fs::write(&path, content).map_err(LabError::file(&path))?;
+    }
+    Ok(())
+}
+
+/// The configuration. Open files are kept, as the paper's server (Flash) keeps them; nothing is logged.
+fn configuration(scratch: &Scratch, case: Case) -> String {
+    let folder = scratch.file("");
+    let folder = folder.display();
+    let sendfile = if case.sendfile { "on" } else { "off" };
+    let mut text = format!(
+        "daemon off;\nuser root;\nworker_processes 1;\npid \"{folder}nginx.pid\";\nerror_log stderr;\n\
+         events {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  sendfile {sendfile};\n  keepalive_requests {};\n  \
+         open_file_cache max=16;\n",
+        case.requests
+    );
+    // Without these it would want to write below /var.
+    for module in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+        // A String takes all.
+        let _ = writeln!(text, "  {module}_temp_path \"{folder}{module}\";");
+    }
+    let _ = write!(
+        text,
+        "  server {{\n    listen {PORT} backlog=1024;\n    root \"{folder}{FILES}\";\n    \
+         location {STATUS} {{ stub_status; }}\n  }}\n}}\n"
+    );
+    text
+}
+
+/// Serves until `stop` is set. The calling thread is good for nothing else afterwards.
+///
+/// # Errors
+/// If nginx cannot be started.
+pub fn serve(
+    namespaces: &Namespaces,
+    scratch: &Scratch,
+    case: Case,
+    cpu: u32,
+    stop: &AtomicBool,
+) -> Result<ProgramRecord, LabError> {
+    let path = scratch.file("nginx.conf");
+    fs::write(&path, configuration(scratch, case)).map_err(LabError::file(&path))?;
+    let folder = scratch.file("");
+    // Debian keeps it where a user's PATH does not look.
+    let command = format!(
+        "PATH=$PATH:/usr/sbin; exec nginx -e stderr -p '{}' -c '{}'",
+        folder.display(),
+        path.display()
+    );
+    let program = program(Host::Sender, &command, cpu);
+    child::watch(namespaces, (Role::Server, &program), &command, stop)
+}
+
+/// A program of one of the hosts on its CPU.
+pub(super) fn program(host: Host, command: &str, cpu: u32) -> Program {
+    let scheduling = Scheduling { class: Class::Other, nice: 0, cpus: vec![cpu] };
+    Program { host, command: command.to_owned(), congestion_control: None, scheduling: Some(scheduling) }
+}
+
+/// Waits until it answers; whether it does. If not it has ended, or takes too long.
+pub fn is_ready(namespaces: &Namespaces, serving: &Watched<'_>) -> bool {
+    let answers = || served(namespaces).is_ok();
+    until(READY_WITHIN, || serving.is_finished() || answers()) && !serving.is_finished()
+}
+
+/// What nginx has counted since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Connections that it accepted.
+    pub connections: u64,
+    /// Requests on them.
+    pub requests: u64,
+}
+
+/// Asks it, from the client's host. The question is one connection and one request more.
+///
+/// # Errors
+/// If it does not answer in time.
+pub fn served(namespaces: &Namespaces) -> Result<Served, LabError> {
+    namespaces.inside(HOSTS[1], || {
+        let asking = || LabError::system("ask nginx what it has served");
+        let to = SocketAddr::from((server_address(), PORT));
+        let mut stream = TcpStream::connect_timeout(&to, STATUS_WITHIN).map_err(asking())?;
+        stream.set_read_timeout(Some(STATUS_WITHIN)).map_err(asking())?;
+        stream.write_all(format!("GET {STATUS} HTTP/1.0\r\n\r\n").as_bytes()).map_err(asking())?;
+        let mut answer = String::new();
+        stream.take(4096).read_to_string(&mut answer).map_err(asking())?;
+        read_status(&answer)
+            .ok_or_else(|| LabError::Unfit(format!("nginx answers to {STATUS} with {answer:?}")))
+    })
+}
+
+/// ```text
+/// server accepts handled requests
+///  16630948 16630948 31070465
+/// ```
+fn read_status(answer: &str) -> Option<Served> {
+    let (_, numbers) = answer.split_once("server accepts handled requests")?;
+    let mut numbers = numbers.split_whitespace().map_while(|word| word.parse().ok());
+    let (connections, _handled, requests) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    Some(Served { connections, requests })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_says_of_itself_is_read() {
+        let answer = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\r\nActive connections: 291 \nserver accepts handled requests\n \
+                      16630948 16630947 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n";
+        assert_eq!(read_status(answer), Some(Served { connections: 16_630_948, requests: 31_070_465 }));
+        for other in ["", "HTTP/1.1 404 Not Found\r\n\r\n", "server accepts handled requests\n 1 2 x"] {
+            assert_eq!(read_status(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The programs that it needs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// A program that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Its command.
+    pub command: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+}
+
+const NEEDED: [Missing; 5] = [
+    Missing { command: "nginx", package: "nginx" },
+    Missing { command: "wrk", package: "wrk" },
+    Missing { command: "perf", package: "linux-perf" },
+    Missing { command: "ip", package: "iproute2" },
+    Missing { command: "ethtool", package: "ethtool" },
+];
+
+/// Which of them are not there: neither where this process looks for programs nor where administrators' are.
+pub fn missing() -> Vec<Missing> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
+    NEEDED.into_iter().filter(|needed| !is_in(&folders, needed.command)).collect()
+}
+
+fn is_in(folders: &[PathBuf], command: &str) -> bool {
+    folders.iter().any(|folder| Path::is_file(&folder.join(command)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_looked_for_in_all_folders() {
+        let folders = ["/nowhere".into(), "/bin".into(), "/usr/bin".into()];
+        assert!(is_in(&folders, "sh"));
+        assert!(!is_in(&folders, "no-such-program") && !is_in(&folders[..1], "sh"));
+    }
+}

@@ -1,0 +1,67 @@
+//! A web server under load, for a short while.
+
+use slowpath_lab::namespaces::leftovers;
+use slowpath_lab::web::{Bench, Case, Ran, Times, tools};
+use slowpath_lab::{error::LabError, signals};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+const TIMES: Times = Times { warm_up: Duration::from_millis(500), observed: Duration::from_secs(1) };
+
+fn observed(bench: &Bench, case: Case) -> Ran {
+    let (ran, cpu) = bench.run(case, TIMES, Ok::<_, LabError>, Ok).expect("it is served");
+    assert_eq!((ran.case, ran.server_cpu), (case, cpu));
+    ran
+}
+
+/// Processes of these names that run with this process as their ancestor or without any.
+fn running(names: &[&str]) -> Vec<String> {
+    let of = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("comm")).ok();
+    let all = fs::read_dir("/proc").expect("proc(5)").flatten().filter_map(of);
+    all.filter(|comm| names.contains(&comm.trim())).collect()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_counters_are_of_what_was_asked_for() {
+    if let Some(missing) = tools::missing().first() {
+        println!("not judged: a web server under load: {} is not installed", missing.command);
+        return;
+    }
+    signals::remove_namespaces_when_ended().expect("signals");
+    let before = running(&["nginx", "wrk"]).len();
+    let bench = Bench::build(&[1, 64]).expect("a server and a client");
+    let one = observed(&bench, Case { file_kib: 1, requests: 1, sendfile: true, tso: true });
+    let ten = observed(&bench, Case { file_kib: 64, requests: 10, sendfile: false, tso: false });
+    for ran in [&one, &ten] {
+        let counted = &ran.counted;
+        println!("{ran:?}");
+        assert!(counted.requests > 100 && ran.load.requests >= counted.requests, "{ran:?}");
+        assert_eq!(ran.load.errors, 0, "{ran:?}");
+        assert!((0.9..3.0).contains(&counted.seconds), "{ran:?}");
+        // The answer's file is only a part of what is sent.
+        let file = f64::from(ran.case.file_kib) * 1024.0;
+        let each = counted.bytes_out as f64 / counted.requests as f64;
+        assert!((file..file * 1.6 + 1000.0).contains(&each), "{each} bytes a request: {ran:?}");
+        // What is on its way at the ends of the time counts for one and not the other.
+        let a_connection = counted.requests as f64 / counted.connections as f64;
+        let expected = f64::from(ran.case.requests);
+        assert!((a_connection / expected - 1.0).abs() < 0.2, "{a_connection} a connection: {ran:?}");
+        assert_eq!(counted.dropped, 0, "{ran:?}");
+        // Where receive softirqs run is asked for, and true of nearly all; others of the machine may receive there too.
+        let at_home = ran.received_at_home().expect("packets came");
+        assert!((0.9..1.5).contains(&at_home), "{at_home}: {ran:?}");
+    }
+    // A buffer is a segment without TSO: the client's device saw as many as TCP counted, and far fewer with it.
+    let packets = |ran: &Ran| ran.counted.packets_to_client as f64 / ran.counted.segments_out as f64;
+    assert!(packets(&ten) > 0.9 && packets(&ten) < 1.1, "{ten:?}");
+    let large = observed(&bench, Case { file_kib: 64, requests: 10, sendfile: true, tso: true });
+    assert!(packets(&large) < 0.5, "{large:?}");
+    drop(bench);
+    assert_eq!(running(&["nginx", "wrk"]).len(), before);
+    assert_eq!(leftovers(), Vec::<String>::new());
+    let own = format!("slowpath-{}-", std::process::id());
+    let names = Command::new("ip").args(["netns", "list"]).output().expect("ip").stdout;
+    assert!(!String::from_utf8_lossy(&names).contains(&own));
+}

@@ -1,0 +1,60 @@
+//! Two measurements of the same experiments beside each other, function by function.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Two measurements.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// What each was made on: before, and after.
+    pub of: [String; 2],
+    /// What there is to know before numbers are compared.
+    pub remarks: Vec<String>,
+    /// The experiments.
+    pub tables: Vec<Compared>,
+}
+
+/// An experiment in both.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Compared {
+    /// The figure in the paper.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// Samples before, and after.
+    pub samples: [u64; 2],
+    /// Microseconds of CPU for a request before, and after; null where they are not known.
+    pub us_a_request: [Option<f64>; 2],
+    /// How many functions are in the top ten of both.
+    pub in_both_top_tens: usize,
+    /// The functions of both top tens, and those with the largest differences that chance does not make: by what they cost after, the
+    /// greatest first.
+    pub functions: Vec<Difference>,
+}
+
+/// A function in both.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Difference {
+    /// Its newest name.
+    pub name: String,
+    /// Its places among the dearest before, and after, from 1 on; null where it cost nothing.
+    pub places: [Option<usize>; 2],
+    /// What it cost itself before, and after, in per cent of the CPU.
+    pub shares: [Option<f64>; 2],
+    /// The same in microseconds of CPU for a request; null where these are not known.
+    pub us_a_request: [Option<f64>; 2],
+    /// How likely chance makes such a difference of shares, 0 to 1, by itself.
+    pub by_chance: Option<f64>,
+    /// How likely it makes one as unlikely anywhere among all functions of the experiment (Holm).
+    pub among_all: Option<f64>,
+}
+
+/// Below this probability a difference is not taken for chance.
+pub const CHANCE: f64 = 0.05;
+
+impl Difference {
+    /// Whether chance hardly makes such a difference anywhere among all functions.
+    pub fn is_told(&self) -> bool {
+        self.among_all.is_some_and(|probability| probability < CHANCE)
+    }
+}

@@ -1,0 +1,115 @@
+//! What works below a high-level function, as data: a figure of who calls whom.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_cost::subgraph::{Edge, Node, Subgraph};
+use slowpath_cost::{Function, Functions};
+
+/// A graph of who calls whom.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Graph {
+    /// Its name in the paper.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// What the paper says of it, in our words.
+    pub says: &'static str,
+    /// The high-level function below which everything works.
+    pub root: &'static str,
+    /// All samples.
+    pub samples: u64,
+    /// Functions with fewer samples in them and below, for the root, are left out.
+    pub least: u64,
+    /// How many those are.
+    pub left_out: usize,
+    /// The functions: the root first, then by what was seen for it, the greatest first.
+    pub nodes: Vec<Worker>,
+    /// Who called whom, the heaviest first.
+    pub edges: Vec<Call>,
+}
+
+/// A function below the root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Worker {
+    /// The paper's name for what it does, or its own.
+    pub name: String,
+    /// Samples in which it ran itself, for whomever.
+    pub own: u64,
+    /// Those of them that belong to the root.
+    pub own_here: u64,
+    /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
+    pub all: u64,
+    /// Those of them that belong to the root; of the root, all that do.
+    pub here: u64,
+}
+
+/// A function that had another called, for the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Call {
+    /// The caller, by its place among the nodes.
+    pub from: usize,
+    /// Who was called.
+    pub to: usize,
+    /// Samples in the callee and below, on stacks with both.
+    pub samples: u64,
+    /// Those of them without a function between that is left out.
+    pub direct: u64,
+}
+
+/// What is told of a graph beside what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub says: &'static str,
+    pub root: &'static str,
+}
+
+impl Graph {
+    pub(crate) fn new(
+        about: About,
+        below: &Subgraph,
+        functions: &Functions,
+        [samples, least]: [u64; 2],
+    ) -> Self {
+        let About { name, about, says, root } = about;
+        let node = |node: &Node| Worker {
+            name: node.function.map_or(root, |function| functions.name(function)).to_owned(),
+            own: node.own,
+            own_here: node.own_here,
+            all: node.all,
+            here: node.here,
+        };
+        let edge =
+            |edge: &Edge| Call { from: edge.from, to: edge.to, samples: edge.weight, direct: edge.direct };
+        Self {
+            name,
+            about,
+            says,
+            root,
+            samples,
+            least,
+            left_out: below.left_out,
+            nodes: below.nodes.iter().map(node).collect(),
+            edges: below.edges.iter().map(edge).collect(),
+        }
+    }
+
+    /// The same as it was counted: but for the root, a function's number is its place among the nodes.
+    pub fn below(&self) -> Subgraph {
+        let node = |(at, node): (usize, &Worker)| Node {
+            function: u32::try_from(at).ok().filter(|at| *at > 0).map(Function),
+            own: node.own,
+            own_here: node.own_here,
+            all: node.all,
+            here: node.here,
+        };
+        let edge =
+            |call: &Call| Edge { from: call.from, to: call.to, weight: call.samples, direct: call.direct };
+        Subgraph {
+            nodes: self.nodes.iter().enumerate().map(node).collect(),
+            edges: self.edges.iter().map(edge).collect(),
+            left_out: self.left_out,
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! What a profile of a server's CPU has of each operation, and to whom each belongs.
+//!
+//! To whom a cost belongs is told as everywhere ([`slowpath_cost::exact`]), by whole stacks of what was called. Functions are counted by
+//! operations here, of which one may have several on a stack, and samples that are not the server's are left out: what these are, the
+//! stacks say as they were seen.
+
+use slowpath_cost::categories::Category;
+use slowpath_cost::functions::{Function, Functions, Image};
+use slowpath_cost::names::plain;
+use slowpath_cost::operations::{OPERATIONS, Operation};
+use slowpath_cost::{Calls, Frame, Profile, Root, Roots, Share, Stack};
+use std::collections::{BTreeMap, HashMap};
+
+/// To which of the paper's high-level functions a cost belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// TCP receive.
+    Receive,
+    /// TCP send message.
+    Message,
+    /// TCP send pages.
+    Pages,
+    /// An interrupt or a softirq, before TCP receive.
+    Interrupt,
+    /// None of them: other system calls, programs.
+    Nobody,
+    /// The stack was cut off in the kernel.
+    CannotTell,
+}
+
+impl Owner {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Receive, Self::Message, Self::Pages, Self::Interrupt, Self::Nobody, Self::CannotTell];
+}
+
+/// Samples that are not the server's, by why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excluded {
+    /// The CPU had nothing to do.
+    pub idle: u64,
+    /// Other programs and kernel threads.
+    pub others: u64,
+    /// What the client's buffers cost here: both hosts are one machine. What its reads give up comes back to the CPU that
+    /// allocated it (`skb_attempt_defer_free`, 5.19), and what its sockets have sent is taken off their account where it is received
+    /// (`skb_orphan` in `ip_rcv_core`).
+    pub clients: u64,
+}
+
+/// What an operation cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cost {
+    own: u64,
+    owned: [u64; Owner::ALL.len()],
+}
+
+/// What was called on a stack of the server's, the innermost first, and to whom that and all that it called belongs.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    pub places: Vec<(Function, Owner)>,
+    pub samples: u64,
+}
+
+/// What was seen of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Samples that are the server's.
+    pub total: u64,
+    /// Of these, what steering costs, which has no counterpart with a card: interrupts between CPUs, sent and taken.
+    pub steering: u64,
+    /// Samples that are not the server's.
+    pub excluded: Excluded,
+    /// Of the server's, those that the clock put on a function that turns interrupts on again.
+    pub irqs_on_again: u64,
+    owned: [u64; Owner::ALL.len()],
+    operations: HashMap<&'static str, Cost>,
+    categories: BTreeMap<Category, u64>,
+    /// The stacks.
+    pub(super) stacks: Vec<Called>,
+    /// What their functions are: those of the profile, and behind these what was put back on stacks.
+    pub(super) called: Functions,
+    /// What functions cost themselves, the greatest first; equals by name.
+    pub functions: Vec<(String, u64)>,
+    /// What is below TCP transmit sk buffer, and the part of that for ACKs.
+    acks: Share,
+    /// What is below IP output, and the part of that for ACKs, those of connections in TIME_WAIT among them.
+    acks_of_output: Share,
+}
+
+/// Innermost functions of a CPU that waits for work.
+const IDLE: &[&str] = &[
+    "acpi_idle_do_entry",
+    "acpi_safe_halt",
+    "cpu_idle_poll",
+    "default_idle",
+    "intel_idle",
+    "intel_idle_irq",
+    "mwait_idle",
+    "mwait_idle_with_hints",
+    "native_safe_halt",
+    "poll_idle",
+    "pv_native_safe_halt",
+];
+
+/// What is asked of a function, once for each.
+struct Known {
+    function: Function,
+    name: String,
+    operation: Option<&'static str>,
+    is_user: bool,
+}
+
+impl Known {
+    fn of(functions: &Functions, function: Function) -> Self {
+        let is_user = matches!(functions.image(function), Image::User(_));
+        let name = match functions.image(function) {
+            Image::User(image) => format!("{} ({image})", functions.name(function)),
+            _ => plain(functions.name(function)).to_owned(),
+        };
+        let operation = (!is_user).then(|| Operation::of_kernel(&name)).flatten();
+        Self { function, name, operation: operation.map(|operation| operation.name), is_user }
+    }
+
+    fn is_one_of(&self, names: &[&str]) -> bool {
+        !self.is_user && names.contains(&self.name.as_str())
+    }
+
+    fn is_softirq(&self) -> bool {
+        self.operation == Some("softirq")
+    }
+}
+
+/// A stack as it was seen, with what is known of its functions, the innermost first.
+struct Chain<'a> {
+    known: Vec<&'a Known>,
+}
+
+impl Chain<'_> {
+    fn has(&self, names: &[&str]) -> bool {
+        self.known.iter().any(|known| known.is_one_of(names))
+    }
+
+    /// What the client's buffers cost on the server's CPU.
+    fn is_clients(&self) -> bool {
+        let orphaned =
+            self.known.iter().position(|known| known.is_one_of(&["tcp_wfree", "__sock_wfree", "sock_wfree"]));
+        self.has(&["skb_defer_free_flush"])
+            || orphaned.is_some_and(|at| {
+                self.known[at + 1..]
+                    .iter()
+                    .take(2)
+                    .any(|known| known.is_one_of(&["ip_rcv", "ip_rcv_core", "skb_orphan"]))
+            })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.known.first().is_some_and(|known| known.is_one_of(IDLE))
+    }
+
+    /// An interrupt to or from the other CPU. The clock's own interrupt waits while one is entered, and is taken where the softirq
+    /// allows interrupts again.
+    fn is_steering(&self) -> bool {
+        let innermost = self.known.first().is_some_and(|known| known.is_softirq());
+        self.has(&["net_rps_send_ipi"])
+            || innermost && self.has(&["sysvec_call_function_single", "asm_sysvec_call_function_single"])
+    }
+
+    fn turns_interrupts_on(&self) -> bool {
+        let names =
+            ["_raw_spin_unlock_irqrestore", "_raw_spin_unlock_irq", "handle_softirqs", "finish_task_switch"];
+        self.known.first().is_some_and(|known| known.is_one_of(&names))
+    }
+}
+
+/// What a stack has of what was called, the innermost first, and whose that is.
+struct Owned<'a> {
+    known: Vec<&'a Known>,
+    on: Vec<(usize, Owner)>,
+    /// Whose it is if it is nobody's of those.
+    without: Owner,
+}
+
+impl Owned<'_> {
+    /// To whom what stands at that place belongs, and all that it called.
+    fn owner(&self, from: usize) -> Owner {
+        self.on.iter().find(|(at, _)| *at >= from).map_or(self.without, |(_, owner)| *owner)
+    }
+
+    fn has(&self, operation: &str) -> bool {
+        self.known.iter().any(|known| known.operation == Some(operation))
+    }
+}
+
+/// A profile, and what is asked of each function and root of it.
+struct Read<'a> {
+    seen: &'a Profile,
+    calls: Calls,
+    roots: Roots,
+    known: Vec<Known>,
+}
+
+impl<'a> Read<'a> {
+    fn of(seen: &'a Profile) -> Self {
+        let calls = seen.calls();
+        let functions = &calls.profile().functions;
+        let known = functions.iter().map(|function| Known::of(functions, function)).collect();
+        Self { seen, roots: Roots::high_level(functions), known, calls }
+    }
+
+    fn known(&self, frames: &[Frame]) -> Vec<&Known> {
+        frames.iter().map(|frame| &self.known[frame.function.0 as usize]).collect()
+    }
+
+    fn seen(&self, stack: Stack) -> Chain<'_> {
+        Chain { known: self.known(self.seen.stacks.frames(stack)) }
+    }
+
+    fn called(&self, stack: Stack) -> Owned<'_> {
+        let frames = self.calls.profile().stacks.frames(stack);
+        let mut on = Vec::new();
+        self.roots.on(frames, &mut on);
+        Owned {
+            known: self.known(frames),
+            on: on.into_iter().map(|(at, root)| (at, self.owner(root))).collect(),
+            without: if self.calls.hides_kernel(stack) { Owner::CannotTell } else { Owner::Nobody },
+        }
+    }
+
+    fn owner(&self, root: Root) -> Owner {
+        match self.roots.name(root) {
+            "TCP receive" => Owner::Receive,
+            "TCP send message" => Owner::Message,
+            "TCP send pages" => Owner::Pages,
+            _ => Owner::Interrupt,
+        }
+    }
+}
+
+impl Measured {
+    /// Of a profile of the server's CPU alone, in which the server's processes have this name. Of several events the first counts.
+    pub fn of(profile: &Profile, server: &str) -> Self {
+        let read = Read::of(profile);
+        let categories: Vec<Option<Category>> =
+            profile.functions.iter().map(|function| Category::of(&profile.functions, function)).collect();
+        let is_server: Vec<bool> = profile.tasks.iter().map(|task| task == server).collect();
+        let mut measured = Self { called: read.calls.profile().functions.clone(), ..Self::default() };
+        let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+        for entry in profile.entries.iter().filter(|entry| entry.event == 0) {
+            let Some(innermost) = profile.stacks.frames(entry.stack).first() else { continue };
+            let innermost = innermost.function.0 as usize;
+            let chain = read.seen(entry.stack);
+            let is_servers = is_server.get(entry.task as usize).copied().unwrap_or(false);
+            if !measured.exclude(&chain, is_servers, entry.samples) {
+                measured.add(&chain, &read.called(entry.stack), entry.samples);
+                *functions.entry(&read.known[innermost].name).or_default() += entry.samples;
+                if let Some(category) = categories[innermost] {
+                    *measured.categories.entry(category).or_default() += entry.samples;
+                }
+            }
+        }
+        measured.functions =
+            functions.into_iter().map(|(name, samples)| (name.to_owned(), samples)).collect();
+        measured.functions.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
+        measured
+    }
+
+    /// Whether these are not the server's.
+    fn exclude(&mut self, chain: &Chain<'_>, is_servers: bool, samples: u64) -> bool {
+        // Softirqs come on top of whatever runs, and all that is received here is the server's.
+        let is_ours = is_servers || chain.known.iter().any(|known| known.is_softirq());
+        let kind = if chain.is_idle() {
+            &mut self.excluded.idle
+        } else if !is_ours {
+            &mut self.excluded.others
+        } else if chain.is_clients() {
+            &mut self.excluded.clients
+        } else {
+            return false;
+        };
+        *kind += samples;
+        true
+    }
+
+    fn add(&mut self, chain: &Chain<'_>, called: &Owned<'_>, samples: u64) {
+        self.total += samples;
+        if chain.is_steering() {
+            self.steering += samples;
+        }
+        if chain.turns_interrupts_on() {
+            self.irqs_on_again += samples;
+        }
+        self.owned[called.owner(0) as usize] += samples;
+        let place = |(at, known): (usize, &&Known)| (known.function, called.owner(at));
+        self.stacks.push(Called { places: called.known.iter().enumerate().map(place).collect(), samples });
+        let mut seen: Vec<&'static str> = Vec::new();
+        for (at, known) in called.known.iter().enumerate() {
+            let Some(name) = known.operation.filter(|name| !seen.contains(name)) else { continue };
+            seen.push(name);
+            let cost = self.operations.entry(name).or_default();
+            cost.own += if at == 0 { samples } else { 0 };
+            cost.owned[called.owner(at) as usize] += samples;
+        }
+        let is_ack = called.has("TCP send ACK");
+        let count = |acks: &mut Share, operation| {
+            if called.has(operation) {
+                acks.of += samples;
+                acks.part += if is_ack { samples } else { 0 };
+            }
+        };
+        count(&mut self.acks, "TCP transmit sk buffer");
+        count(&mut self.acks_of_output, "IP output");
+    }
+
+    /// The server's samples without those of steering.
+    pub fn bare(&self) -> u64 {
+        self.total - self.steering
+    }
+
+    /// Of the CPU what belongs to an owner.
+    pub fn owned(&self, owner: Owner) -> Share {
+        Share { part: self.owned[owner as usize], of: self.total }
+    }
+
+    fn cost(&self, operation: &str) -> Cost {
+        debug_assert!(OPERATIONS.iter().any(|known| known.name == operation), "{operation}");
+        self.operations.get(operation).copied().unwrap_or_default()
+    }
+
+    /// Of the CPU what an operation's functions cost themselves.
+    pub fn own(&self, operation: &str) -> Share {
+        Share { part: self.cost(operation).own, of: self.total }
+    }
+
+    /// Of the CPU what they cost with all that they called.
+    pub fn with_callees(&self, operation: &str) -> Share {
+        Share { part: self.cost(operation).owned.iter().sum(), of: self.total }
+    }
+
+    /// Of that what belongs to an owner.
+    pub fn attributed(&self, operation: &str, owner: Owner) -> Share {
+        let cost = self.cost(operation);
+        Share { part: cost.owned[owner as usize], of: cost.owned.iter().sum() }
+    }
+
+    /// Of TCP transmit sk buffer, with all that it called, what is for ACKs.
+    pub fn acks(&self) -> Share {
+        self.acks
+    }
+
+    /// Of IP output what is for ACKs, those too that connections in TIME_WAIT answer with.
+    pub fn acks_of_output(&self) -> Share {
+        self.acks_of_output
+    }
+
+    /// All samples of the CPU, the server's and others.
+    pub fn sampled(&self) -> u64 {
+        self.total + self.excluded.idle + self.excluded.others + self.excluded.clients
+    }
+
+    /// Of the CPU what a category of functions cost.
+    pub fn category(&self, category: Category) -> Share {
+        Share { part: self.categories.get(&category).copied().unwrap_or(0), of: self.total }
+    }
+
+    /// The place of the first function of an operation among the dearest, from 1 on. `None` if none of them cost anything.
+    pub fn rank(&self, operation: &str) -> Option<usize> {
+        let is = |(name, _): &(String, u64)| {
+            Operation::of_kernel(name).is_some_and(|found| found.name == operation)
+        };
+        Some(self.functions.iter().position(is)? + 1)
+    }
+}

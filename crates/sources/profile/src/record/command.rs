@@ -1,0 +1,156 @@
+//! The command that is recorded: held before its first instruction until perf is ready.
+//!
+//! perf can start a command itself, but then its exit code is either's. So the command is ours: a process that waits in front of its
+//! execve(2) for a byte from a pipe, while perf opens its events on it.
+
+use super::error::RecordError;
+use super::perf::{PATIENCE, find};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often a process is asked whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A process that is to become the command.
+pub(super) struct Held {
+    program: String,
+    pid: u32,
+    /// A byte in it lets the process go on; its end ends the process.
+    go: PipeWriter,
+    /// Command::spawn returns when the program was found, and so not before the process goes on.
+    child: JoinHandle<io::Result<Child>>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub(super) struct Running(Child);
+
+impl Held {
+    /// Makes the process.
+    pub fn new(command: &[OsString], output_to_stderr: bool) -> Result<Self, RecordError> {
+        let Some((program, arguments)) = command.split_first() else {
+            let source = io::Error::from(io::ErrorKind::InvalidInput);
+            return Err(RecordError::Command { program: "a command without a name".to_owned(), source });
+        };
+        let name = program.to_string_lossy().into_owned();
+        let failed = |source| RecordError::Command { program: name.clone(), source };
+        // Said before perf moves an older file away.
+        is_there(program).map_err(failed)?;
+        let pipe = || io::pipe().map_err(RecordError::system("make a pipe"));
+        let ((mut pids, tell), (wait, go)) = (pipe()?, pipe()?);
+        let mut process = Command::new(program);
+        process.args(arguments);
+        if output_to_stderr {
+            process.stdout(io::stderr());
+        }
+        let (own, tell_at, wait_at) = (go.as_raw_fd(), tell.as_raw_fd(), wait.as_raw_fd());
+        // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as it has to be in a process that was forked
+        // from one with many threads. The files are open until `spawn` has returned.
+        unsafe { process.pre_exec(move || hold(own, tell_at, wait_at)) };
+        let child = thread::spawn(move || {
+            let child = process.spawn();
+            drop((tell, wait));
+            child
+        });
+        let mut pid = [0; 4];
+        match pids.read_exact(&mut pid) {
+            Ok(()) => Ok(Self { program: name, pid: u32::from_ne_bytes(pid), go, child }),
+            // It was not even forked.
+            Err(_) => Err(failed(join(child).err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))),
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets it become the command.
+    pub fn release(mut self) -> Result<Running, RecordError> {
+        let failed = |source| RecordError::Command { program: self.program.clone(), source };
+        self.go.write_all(&[1]).map_err(failed)?;
+        Ok(Running(join(self.child).map_err(failed)?))
+    }
+}
+
+fn join(child: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
+    child.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// Whether a program is where execvp(3) looks for it.
+fn is_there(program: &OsStr) -> io::Result<()> {
+    let is_path = program.as_encoded_bytes().contains(&b'/');
+    if is_path {
+        Path::new(program).metadata().map(drop)
+    } else {
+        find(program).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// In the process that is to become the command: tells its id, and waits to be let go.
+fn hold(own: RawFd, tell: RawFd, wait: RawFd) -> io::Result<()> {
+    // SAFETY: async-signal-safe calls on files that are open, with values that live as long as the call.
+    unsafe {
+        // With its own copy of the writing end it would wait for itself.
+        libc::close(own);
+        let pid = libc::getpid().cast_unsigned().to_ne_bytes();
+        if libc::write(tell, pid.as_ptr().cast(), pid.len()) != pid.len().cast_signed() {
+            return Err(io::Error::last_os_error());
+        }
+        let mut byte = 0_u8;
+        loop {
+            match libc::read(wait, (&raw mut byte).cast(), 1) {
+                1 => return Ok(()),
+                -1 if *libc::__errno_location() == libc::EINTR => {}
+                _ => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+            }
+        }
+    }
+}
+
+impl Running {
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(Some(_)) | Err(_))
+    }
+
+    /// How it ended. If it has not, it is told to, as perf does with a command of its own.
+    pub fn end(mut self) -> Result<ExitStatus, RecordError> {
+        let ended = end(&mut self.0, libc::SIGTERM, PATIENCE);
+        ended.map(|(status, _)| status).map_err(RecordError::system("wait for the command"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // That it cannot be ended nobody could be told.
+        let _ = end(&mut self.0, libc::SIGKILL, PATIENCE);
+    }
+}
+
+/// Ends a child by a signal, or after some time by force; how it ended, and whether it was forced.
+pub(super) fn end(
+    child: &mut Child,
+    signal: libc::c_int,
+    patience: Duration,
+) -> io::Result<(ExitStatus, bool)> {
+    if let Some(status) = child.try_wait()? {
+        return Ok((status, false));
+    }
+    let pid = libc::pid_t::try_from(child.id()).map_err(|_| io::ErrorKind::InvalidData)?;
+    // SAFETY: it is our child and has not been waited for, so the id is its own.
+    unsafe { libc::kill(pid, signal) };
+    let until = Instant::now() + patience;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, false));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    child.kill()?;
+    Ok((child.wait()?, true))
+}

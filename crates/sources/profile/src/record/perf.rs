@@ -1,0 +1,223 @@
+//! The process of perf: when it begins, and that it ends.
+
+use super::command::end;
+use super::error::RecordError;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::ptr;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long something may take to end once it is told to. perf reads its whole file again, for the build-ids of what was seen.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long perf may take until it samples: it reads all of /proc before.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// What is kept of what it says.
+const KEPT_BYTES: u64 = 16 << 10;
+
+/// perf, recording.
+#[derive(Debug)]
+pub(super) struct Perf {
+    child: Child,
+    /// Where it is told to begin.
+    control: PipeWriter,
+    /// Where it says that it has.
+    acknowledged: PipeReader,
+    said: Option<JoinHandle<String>>,
+}
+
+impl Perf {
+    /// Starts it; it does not sample yet.
+    pub fn start(program: &Path, arguments: &[OsString], longest: Duration) -> Result<Self, RecordError> {
+        let pipe = || io::pipe().map_err(RecordError::system("make a pipe"));
+        let ((reads, control), (acknowledged, writes)) = (pipe()?, pipe()?);
+        let (reads_at, writes_at) = (reads.as_raw_fd(), writes.as_raw_fd());
+        // Our ends as well: when the last writer goes, perf 6.1 ends without completing its file, and we may go first.
+        let inherited = [reads_at, writes_at, control.as_raw_fd(), acknowledged.as_raw_fd()];
+        let mut command = Command::new(program);
+        command.args(arguments).arg(format!("--control=fd:{reads_at},{writes_at}"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // Ctrl-C in a terminal comes to all of a group: perf is told by us.
+        command.process_group(0);
+        let seconds = (longest + 2 * PATIENCE).as_secs();
+        let seconds = libc::c_uint::try_from(seconds).unwrap_or(libc::c_uint::MAX);
+        // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as it has to be in a process that was forked
+        // from one with many threads.
+        unsafe { command.pre_exec(move || prepare(&inherited, seconds)) };
+        let failed = |source| RecordError::Command { program: program.display().to_string(), source };
+        let mut child = command.spawn().map_err(failed)?;
+        let said = child.stderr.take().map(|from| thread::spawn(move || keep(from)));
+        Ok(Self { child, control, acknowledged, said })
+    }
+
+    /// Lets it sample. It does when this returns.
+    pub fn enable(&mut self) -> Result<(), RecordError> {
+        if self.does("enable", READY_WITHIN) {
+            return Ok(());
+        }
+        let how = match end(&mut self.child, libc::SIGINT, PATIENCE) {
+            Ok((status, false)) => format!("does not start ({status})"),
+            _ => "does not become ready".to_owned(),
+        };
+        Err(RecordError::Perf { how, said: self.said() })
+    }
+
+    /// Lets it sample no more, while it is still to be ended: what is left to write may take it long. Whether it is still there
+    /// [`Perf::end`] tells.
+    pub fn disable(&mut self) {
+        self.does("disable", PATIENCE);
+    }
+
+    /// Tells it to do something, and waits until it has.
+    fn does(&mut self, command: &str, within: Duration) -> bool {
+        let told = self.control.write_all(format!("{command}\n").as_bytes());
+        let mut answer = [0; 16];
+        told.is_ok() && self.answers(within) && self.acknowledged.read(&mut answer).is_ok_and(|read| read > 0)
+    }
+
+    /// Waits for what it says over the pipe, or that it no longer can.
+    fn answers(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let wait_ms = libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX);
+            let mut polled =
+                libc::pollfd { fd: self.acknowledged.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one live pollfd is passed.
+            match unsafe { libc::poll(&raw mut polled, 1, wait_ms) } {
+                // poll(2) is not begun again after a signal.
+                -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                count => return count == 1,
+            }
+        }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    }
+
+    /// Ends it in order.
+    pub fn end(&mut self) -> Result<(), RecordError> {
+        let ended = end(&mut self.child, libc::SIGINT, PATIENCE);
+        let (status, was_forced) = ended.map_err(RecordError::system("wait for perf"))?;
+        let said = self.said();
+        if was_forced {
+            return Err(RecordError::Perf { how: "did not end and was killed".to_owned(), said });
+        }
+        if is_in_order(status) {
+            return Ok(());
+        }
+        Err(RecordError::Perf { how: format!("failed ({status})"), said })
+    }
+
+    fn said(&mut self) -> String {
+        self.said.take().and_then(|said| said.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Perf {
+    fn drop(&mut self) {
+        // That it cannot be ended nobody could be told.
+        let _ = end(&mut self.child, libc::SIGINT, PATIENCE);
+    }
+}
+
+/// perf completes its file when it is interrupted, and then dies of the same signal after all (`record__sig_exit`).
+fn is_in_order(status: ExitStatus) -> bool {
+    status.success() || matches!(status.signal(), Some(libc::SIGINT | libc::SIGTERM))
+}
+
+/// What perf says, to its end; the beginning is kept.
+fn keep(mut from: impl Read) -> String {
+    let mut kept = Vec::new();
+    // What cannot be read was not said.
+    let _ = from.by_ref().take(KEPT_BYTES).read_to_end(&mut kept);
+    let _ = io::copy(&mut from, &mut io::sink());
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// In the process that is to become perf: the ends of the pipes stay open, it ends with the thread that started it, and in any case.
+fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
+    // SAFETY: async-signal-safe calls with values that live as long as the call.
+    unsafe {
+        for fd in inherited {
+            if libc::fcntl(*fd, libc::F_SETFD, 0) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGINT, 0, 0, 0);
+        // perf does not handle SIGALRM as it is called here, so that this is the end of it.
+        libc::alarm(seconds);
+        // Who starts it may block signals in all of its threads.
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// Where perf is.
+pub fn program() -> Result<PathBuf, RecordError> {
+    find(OsStr::new("perf")).ok_or_else(|| RecordError::NoPerf {
+        package: package(&read("/etc/os-release"), &read("/proc/sys/kernel/osrelease")),
+    })
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// A program in the folders of PATH.
+pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
+}
+
+/// The package that has perf, by the distribution (os-release(5)) and the kernel that runs.
+fn package(os_release: &str, kernel: &str) -> String {
+    let field = |name: &str| {
+        let line = os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_default().trim_matches('"').to_owned()
+    };
+    let ids = format!("{} {}", field("ID"), field("ID_LIKE"));
+    // Ubuntu is like Debian, but not in this.
+    for id in ids.split_whitespace() {
+        match id {
+            "ubuntu" => return format!("linux-tools-{}", kernel.trim()),
+            "debian" => return "linux-perf".to_owned(),
+            "fedora" | "rhel" | "centos" | "suse" | "arch" | "alpine" => return "perf".to_owned(),
+            _ => {}
+        }
+    }
+    "perf, linux-perf or linux-tools, by the distribution".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package;
+
+    #[test]
+    fn the_package_of_a_distribution_is_named() {
+        let kernel = "6.8.0-45-generic\n";
+        assert_eq!(
+            package("NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n", kernel),
+            "linux-tools-6.8.0-45-generic"
+        );
+        assert_eq!(
+            package("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n", kernel),
+            "linux-tools-6.8.0-45-generic"
+        );
+        assert_eq!(package("ID=debian\n", kernel), "linux-perf");
+        assert_eq!(package("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n", kernel), "perf");
+        assert_eq!(package("", kernel), "perf, linux-perf or linux-tools, by the distribution");
+    }
+}

@@ -1,0 +1,177 @@
+//! Functions that a compiler has put into others, against what binutils' addr2line says of the same program.
+
+use crate::build::{Order, Recording, USER};
+use crate::told::{profile, told};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use slowpath_profile::{Options, read};
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = "
+static volatile int sink;
+static inline __attribute__((always_inline)) void innermost(int n) { sink = sink * n + 1; }
+static inline __attribute__((always_inline)) void middle(int n) { sink = n; innermost(n + sink); }
+__attribute__((noinline)) void outer(int n) { sink = 7; middle(n); sink = n; innermost(n); }
+int main(int argc, char **argv) { for (;; argc++) outer(argc); }
+";
+/// Where the program is mapped, from its first byte on.
+const MAPPED: u64 = 0x5000_0000;
+
+/// A program in a folder of its own, which goes when the test is through.
+struct Program(PathBuf);
+
+impl Program {
+    fn compiled(test: &str, flags: &[&str]) -> Self {
+        let folder = std::env::temp_dir().join(format!("slowpath-inlined-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("program.c"), PROGRAM).unwrap();
+        let program = Self(folder);
+        let source = program.0.join("program.c");
+        let compiled =
+            Command::new("cc").arg("-O2").args(flags).arg("-o").arg(program.file()).arg(source).output();
+        let compiled = compiled.expect("a C compiler");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        program
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("program")
+    }
+
+    /// Each address of `outer`, as the file has it, and where that is in the file.
+    fn addresses(&self) -> Vec<(u64, u64)> {
+        let bytes = std::fs::read(self.file()).unwrap();
+        let object = object::File::parse(&*bytes).unwrap();
+        let outer = object.symbols().find(|symbol| symbol.name() == Ok("outer")).expect("a symbol");
+        let in_file = |address: u64| {
+            let is_in = |segment: &object::Segment<'_, '_>| {
+                address.checked_sub(segment.address()).is_some_and(|at| at < segment.file_range().1)
+            };
+            let segment = object.segments().find(is_in).expect("it is loaded");
+            segment.file_range().0 + (address - segment.address())
+        };
+        (0..outer.size()).map(|at| outer.address() + at).map(|address| (address, in_file(address))).collect()
+    }
+
+    /// Its functions at a place of the file, the outermost first.
+    fn told(&self, in_file: u64, inlined: bool) -> String {
+        let path = self.file();
+        let mut recording = Recording::new(Order::Little);
+        recording.map(1, 7, [MAPPED, 1 << 20, 0], path.to_str().expect("a name")).sample(
+            2,
+            7,
+            1,
+            &[USER, MAPPED + in_file],
+        );
+        let options = Options { inlined, ..Options::default() };
+        let input = read("test", Cursor::new(recording.file()), &options).unwrap();
+        told(profile(&input)).into_keys().next().expect("a sample")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The functions at an address, the outermost first, as ours are told.
+fn by_binutils(program: &Path, address: u64) -> String {
+    let said =
+        Command::new("addr2line").args(["-f", "-i", "-e"]).arg(program).arg(format!("{address:#x}")).output();
+    let said = String::from_utf8(said.expect("binutils").stdout).unwrap();
+    // A name and a line number in turn, the innermost first.
+    let mut names: Vec<String> =
+        said.lines().step_by(2).map(|name| format!("{name} (program) inlined")).collect();
+    names.reverse();
+    names[0] = names[0].replace(" inlined", "");
+    format!("cpu-clock [unknown]: … {}", names.join("; "))
+}
+
+#[test]
+fn what_was_put_into_a_function_is_found_at_each_of_its_addresses() {
+    for (test, flags) in [("plain", &["-g"][..]), ("packed", &["-g", "-gz=zlib"]), ("four", &["-gdwarf-4"])] {
+        let program = Program::compiled(test, flags);
+        let mut deepest = 0;
+        for (address, in_file) in program.addresses() {
+            let found = program.told(in_file, true);
+            assert_eq!(found, by_binutils(&program.file(), address), "{test}: {address:#x}");
+            deepest = deepest.max(found.matches("inlined").count());
+            // Without being asked for they are not shown.
+            assert_eq!(program.told(in_file, false), "cpu-clock [unknown]: … outer (program)");
+        }
+        assert_eq!(deepest, 2, "{test}");
+    }
+}
+
+#[test]
+fn a_program_without_debug_information_has_its_functions() {
+    let program = Program::compiled("none", &["-g0"]);
+    let (_, in_file) = program.addresses()[0];
+    assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
+}
+
+/// Debug information is whoever's who built the program: what is damaged tells less, and ends nothing.
+#[test]
+fn damaged_debug_information_is_read_to_an_end() {
+    let program = Program::compiled("damaged", &["-g"]);
+    let bytes = std::fs::read(program.file()).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    let debug: Vec<(u64, u64)> = object
+        .sections()
+        .filter(|section| section.name().is_ok_and(|name| name.starts_with(".debug_")))
+        .filter_map(|section| section.file_range())
+        .collect();
+    assert!(debug.len() > 4, "{debug:?}");
+    let (_, in_file) = *program.addresses().last().expect("it has instructions");
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |most: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % most
+    };
+    let mut differ = 0;
+    for _ in 0..400 {
+        let mut damaged = bytes.clone();
+        for _ in 0..=below(8) {
+            let (start, length) = debug[below(debug.len() as u64) as usize];
+            damaged[(start + below(length)) as usize] = below(256) as u8;
+        }
+        std::fs::write(program.file(), &damaged).unwrap();
+        let found = program.told(in_file, true);
+        // The function itself is known by its symbol.
+        assert!(found.starts_with("cpu-clock [unknown]: … outer (program)"), "{found}");
+        differ += u32::from(found == "cpu-clock [unknown]: … outer (program)");
+    }
+    assert!(differ > 0, "nothing was damaged that matters");
+}
+
+/// What a distribution keeps apart is found by its build-id.
+#[test]
+fn debug_information_that_is_kept_apart_is_found() {
+    let program = Program::compiled("apart", &["-g", "-Wl,--build-id"]);
+    let bytes = std::fs::read(program.file()).unwrap();
+    let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();
+    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let root = &program.0;
+    let debug = root.join("usr/lib/debug/.build-id").join(&hex[..2]);
+    std::fs::create_dir_all(&debug).unwrap();
+    let ran = |args: &[&str], file: &Path| {
+        assert!(Command::new("objcopy").args(args).arg(program.file()).arg(file).status().unwrap().success());
+    };
+    let addresses = program.addresses();
+    ran(&["--only-keep-debug"], &debug.join(format!("{}.debug", &hex[2..])));
+    ran(&["--strip-all"], &root.join("stripped"));
+    let mut recording = Recording::new(Order::Little);
+    recording.map(1, 7, [MAPPED, 1 << 20, 0], "/stripped");
+    for (at, (_, in_file)) in addresses.iter().enumerate() {
+        recording.sample(2 + at as u64, 7, 1, &[USER, MAPPED + in_file]);
+    }
+    let options = Options { inlined: true, root: Some(root.clone()), ..Options::default() };
+    let input = read("test", Cursor::new(recording.file()), &options).unwrap();
+    let found = told(profile(&input));
+    let nested = "outer (stripped); middle (stripped) inlined; innermost (stripped) inlined";
+    assert!(found.keys().any(|line| line.ends_with(nested)), "{found:?}");
+}
