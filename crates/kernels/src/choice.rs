@@ -437,6 +437,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice!(
         SENDER,
+        "round-trips",
+        tcp.round_trips,
+        "what an ACK says of the round trip",
+        "net/ipv4/tcp_input.c: tcp_ack_update_rtt, echoes until 3.11, what was sent when since 3.12"
+    ),
+    choice!(
+        SENDER,
         "send-tuning",
         tcp.send_tuning,
         "what the send buffer grows to",
@@ -520,6 +527,13 @@ pub const CHOICES: &[Choice] = &[
         tcp.window_growth,
         "how the window comes from the first one to all that the buffer stands for",
         "net/ipv4/tcp_input.c: tcp_grow_window, since 2.4; twice what was received in LANL's patch (Fisk and Feng 2001)"
+    ),
+    choice!(
+        RECEIVER,
+        "window-growth-beyond-holes",
+        tcp.window_growth_beyond_holes,
+        "whether it grows with data beyond a hole too, on connections with SACK",
+        "net/ipv4/tcp_input.c: tcp_data_queue_ofo, since 3.12"
     ),
     choice!(
         RECEIVER,

@@ -7,7 +7,7 @@ use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardAlloc,
     ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold,
-    ReceiveTuning, Reneging, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
+    ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
     WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::TimerWheel;
@@ -79,6 +79,7 @@ named!(BurstModeration: "no" => Self::No, "in-flight" => Self::InFlight, "by-ack
 named!(PriorThreshold: "three-quarters" => Self::ThreeQuarters, "exact" => Self::Exact);
 named!(ForwardAlloc: "kept" => Self::Kept, "returned" => Self::Returned);
 named!(PartialUndo: "window" => Self::Window, "all" => Self::All);
+named!(RoundTrips: "echoed" => Self::Echoed, "sent" => Self::Sent);
 named!(Reneging: "as-timeout" => Self::AsTimeout, "forget" => Self::Forget, "wait" => Self::Wait);
 named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
 named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);

@@ -68,6 +68,10 @@ pub struct CongestionWindow {
     pub most: f64,
     /// The least in fast recovery; `None` if there was none.
     pub least_in_recovery: Option<f64>,
+    /// For how long it was below ssthresh, in seconds: less than what congestion left of it.
+    pub recovering: f64,
+    /// Since when it was below at the last look.
+    below_since: Option<f64>,
     sum: f64,
     seen: u64,
 }
@@ -75,7 +79,16 @@ pub struct CongestionWindow {
 impl CongestionWindow {
     fn new(span: [f64; 2]) -> Self {
         let course = || Course::new(span, Course::USUAL);
-        Self { cwnd: course(), ssthresh: course(), most: 0.0, least_in_recovery: None, sum: 0.0, seen: 0 }
+        Self {
+            cwnd: course(),
+            ssthresh: course(),
+            most: 0.0,
+            least_in_recovery: None,
+            recovering: 0.0,
+            below_since: None,
+            sum: 0.0,
+            seen: 0,
+        }
     }
 
     /// Its mean.
@@ -92,8 +105,12 @@ impl CongestionWindow {
         if sample.ca_state == Some(CaState::Recovery) {
             self.least_in_recovery = Some(self.least_in_recovery.map_or(cwnd, |least| least.min(cwnd)));
         }
+        if let Some(since) = self.below_since.take() {
+            self.recovering += at - since;
+        }
         if let Some(ssthresh) = sample.snd_ssthresh.filter(|ssthresh| *ssthresh < UNSET) {
             self.ssthresh.push(at, ssthresh.into());
+            self.below_since = (cwnd < f64::from(ssthresh)).then_some(at);
         }
     }
 }

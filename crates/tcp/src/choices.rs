@@ -64,6 +64,17 @@ pub enum PriorThreshold {
     Exact,
 }
 
+/// What an ACK says of the round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundTrips {
+    /// What its timestamp echoes, if it acknowledges something; without timestamps when that was sent, if once only
+    /// (`tcp_ack_update_rtt`, 2.4 to 3.11).
+    Echoed,
+    /// When what it acknowledges or sacks was sent, if once only; the echo where nothing was (`tcp_ack_update_rtt`, since 3.12). What
+    /// is sacked starts the timeout anew if it had been sent before the head was last.
+    Sent,
+}
+
 /// What is taken back when a hole is filled by what was only late, while others are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialUndo {
@@ -381,6 +392,8 @@ pub struct Choices {
     pub rttvar_floor: bool,
     /// Whether round trips are measured in microseconds (since 3.15) rather than in ticks.
     pub microsecond_rtt: bool,
+    /// What an ACK says of them.
+    pub round_trips: RoundTrips,
     /// Which clock stamps segments.
     pub timestamp_clock: TimestampClock,
     /// How much window a buffer stands for.
@@ -401,6 +414,9 @@ pub struct Choices {
     pub zero_window: ZeroWindow,
     /// How it grows from there.
     pub window_growth: WindowGrowth,
+    /// Whether it grows with data beyond a hole too (`tcp_data_queue_ofo`, since 3.12). To a sender before 3.3 an ACK with another window
+    /// is no duplicate.
+    pub window_growth_beyond_holes: bool,
     /// What keeps a sender from sending a burst.
     pub burst_moderation: BurstModeration,
     /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate (`tcp_cwnd_down`, 2.4
@@ -463,6 +479,7 @@ impl Choices {
         min_rto: Duration::from_millis(200),
         rttvar_floor: true,
         microsecond_rtt: true,
+        round_trips: RoundTrips::Sent,
         timestamp_clock: TimestampClock::Milliseconds,
         buffer_arithmetic: BufferArithmetic::ScalingRatio,
         receive_tuning: ReceiveTuning::Growing,
@@ -472,6 +489,7 @@ impl Choices {
         first_window: FirstWindow::Whole,
         zero_window: ZeroWindow::BelowSixteenth,
         window_growth: WindowGrowth::WithArrivals,
+        window_growth_beyond_holes: true,
         send_tuning: SendTuning::Windows(2),
         burst_moderation: BurstModeration::No,
         reduction_cap: false,
@@ -508,6 +526,7 @@ impl Choices {
         min_rto: Duration::from_millis(200),
         rttvar_floor: true,
         microsecond_rtt: false,
+        round_trips: RoundTrips::Echoed,
         timestamp_clock: TimestampClock::Jiffies,
         buffer_arithmetic: BufferArithmetic::AdvertisedScale(2),
         receive_tuning: ReceiveTuning::RightSizing,
@@ -517,6 +536,7 @@ impl Choices {
         first_window: FirstWindow::Rfc2414,
         zero_window: ZeroWindow::BelowSegment,
         window_growth: WindowGrowth::WithArrivals,
+        window_growth_beyond_holes: false,
         send_tuning: SendTuning::Windows(2),
         burst_moderation: BurstModeration::InFlight,
         reduction_cap: true,

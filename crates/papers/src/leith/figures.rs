@@ -4,6 +4,7 @@ use super::{
     ALL, CAPPED, CERN, CERN_CHANGED, CERN_FROM_DUBLIN, HOLES, LBL, MODERATED, THREE_QUARTERS, WALKED,
 };
 use crate::figure::{Axis, Drawn, Figure, Series};
+use crate::measure::{Measured, spread};
 use crate::report::Claim;
 use crate::trace::{CongestionWindow, Trace};
 
@@ -85,17 +86,43 @@ fn figure(said: &Said, traces: &[Trace]) -> Option<Figure> {
 fn told(window: &CongestionWindow) -> String {
     let least = window.least_in_recovery.map(|least| format!("down to {least:.0} in recovery"));
     let least = least.unwrap_or_else(|| "never in recovery".to_owned());
-    format!("{:.0} segments in the mean, {:.0} at most, {least}", window.mean(), window.most)
+    format!(
+        "{:.0} segments in the mean, {:.0} at most, {least}; below ssthresh for {:.1} s",
+        window.mean(),
+        window.most,
+        window.recovering
+    )
 }
 
-/// What the paper says of these figures, as far as it can be counted.
-pub fn claims(traces: &[Trace]) -> Vec<Claim> {
-    let least = |case: usize| traces.get(case)?.window.least_in_recovery;
+/// What the paper says of these figures, as far as it can be counted: of figure 2 what else its transfer did (its throttles and
+/// timeouts, and the rates of both) is in the runs.
+pub fn claims(runs: &[Vec<Measured>], traces: &[Trace]) -> Vec<Claim> {
+    let window = |case: usize| traces.get(case).map(|trace| &trace.window);
+    let least = |case: usize| window(case)?.least_in_recovery;
+    let (Some(walked), Some(changed)) = (window(CERN), window(CERN_CHANGED)) else { return Vec::new() };
     let (Some(capped), Some(free)) = (least(CAPPED), least(ALL)) else { return Vec::new() };
-    vec![Claim {
-        place: "section 1.5, figure 5",
-        says: "capping cwnd leads to a large reduction of it in recovery",
-        seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
-        holds: Some(capped < free / 2.0),
-    }]
+    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
+    let throttled = median(CERN, &|run| run.sender_backlog.throttled as f64);
+    let timeouts = median(CERN, &|run| f64::from(run.timeouts));
+    vec![
+        Claim {
+            place: "figure 2",
+            says: "from CERN to Stanford, slow recovery from timeouts that the throttle induced",
+            seen: format!(
+                "throttled: {throttled:.0}; timeouts: {timeouts:.0}; cwnd below ssthresh for {:.1} s, {:.1} s without throttle \
+                 and walk; {:.1} and {:.1} Mbit/s",
+                walked.recovering,
+                changed.recovering,
+                median(CERN, &Measured::rate),
+                median(CERN_CHANGED, &Measured::rate)
+            ),
+            holds: Some(throttled > 0.0 && timeouts > 0.0 && walked.recovering > changed.recovering),
+        },
+        Claim {
+            place: "section 1.5, figure 5",
+            says: "capping cwnd leads to a large reduction of it in recovery",
+            seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
+            holds: Some(capped < free / 2.0),
+        },
+    ]
 }

@@ -172,7 +172,7 @@ impl Connection {
         if let Some(charged) = insertion.charged {
             // Without SACK the window stays as it is: else the ACKs were no duplicates. With it, it grows before the
             // segment's own memory counts.
-            if self.negotiated.sack {
+            if self.negotiated.sack && self.settings.choices.window_growth_beyond_holes {
                 self.grow_window(packet.len, cost.truesize);
             }
             self.charge(charged);

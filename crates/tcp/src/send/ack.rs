@@ -3,7 +3,7 @@
 use super::chrono::Waiting;
 use super::recovery::Retransmit;
 use super::skb::Fate;
-use crate::choices::WindowIncrease;
+use crate::choices::{RoundTrips, WindowIncrease};
 use crate::congestion::{AckSample, RateSample};
 use crate::connection::Connection;
 use crate::packet::Packet;
@@ -33,6 +33,8 @@ impl AckFlags {
     pub const DATA_ACKED: Self = Self(0x04);
     pub const RETRANS_DATA_ACKED: Self = Self(0x08);
     pub const SYN_ACKED: Self = Self(0x10);
+    /// Something is sacked that was sent after the episode began (`FLAG_DATA_LOST`, 2.4 to 3.2).
+    pub const DATA_LOST: Self = Self(0x4000);
     pub const DATA_SACKED: Self = Self(0x20);
     pub const ECE: Self = Self(0x40);
     pub const LOST_RETRANS: Self = Self(0x80);
@@ -268,7 +270,8 @@ impl Connection {
         if head.is_some_and(|skb| skb.fate.any(Fate::SACKED)) {
             acking.flags.set(AckFlags::SACK_RENEGING);
         }
-        let sacked_rtt = acking.first_sacked.map(|at| micros_since(acking.now, at));
+        let counts_sacked = self.settings.choices.round_trips == RoundTrips::Sent;
+        let sacked_rtt = acking.first_sacked.filter(|_| counts_sacked).map(|at| micros_since(acking.now, at));
         let measured = self.measure(acking, &sent, sacked_rtt);
         if acking.flags.any(AckFlags::ACKED) {
             acking.flags.set(AckFlags::SET_XMIT_TIMER);
@@ -396,7 +399,11 @@ impl Connection {
         if sacked_rtt.is_some() {
             acking.ca_rtt_us = acking.last_sacked.map(|at| micros_since(now, at));
         }
-        sample = sample.or(sacked_rtt);
+        sample = match self.settings.choices.round_trips {
+            RoundTrips::Sent => sample.or(sacked_rtt),
+            RoundTrips::Echoed if acking.flags.any(AckFlags::ACKED) => self.echoed_rtt_us(now).or(sample),
+            RoundTrips::Echoed => None,
+        };
         if sample.is_none() && acking.flags.any(AckFlags::ACKED) {
             sample = self.echoed_rtt_us(now);
             acking.ca_rtt_us = sample;

@@ -1,8 +1,6 @@
-//! Losses by counting: duplicate ACKs without SACK (RFC 5681, RFC 6582), forward acknowledgment with it (before RACK).
+//! Losses by counting duplicate ACKs, without SACK (RFC 5681, RFC 6582).
 
-use super::queue::SkbId;
 use super::skb::Fate;
-use crate::choices::SackWalk;
 use crate::congestion::CaState;
 use crate::connection::Connection;
 
@@ -58,84 +56,5 @@ impl Connection {
             self.fragment_sent(head, skb.mss);
         }
         self.mark_lost(head);
-    }
-
-    /// Forward acknowledgment (`tcp_update_scoreboard` and `tcp_mark_head_lost` with `IsFack`, 2.4 and 2.6): what lies
-    /// more than the reordering below the highest sacked segment is lost.
-    pub(super) fn count_lost(&mut self) {
-        if self.snd.sacked_out == 0 {
-            return;
-        }
-        let mss = i64::from(self.snd.mss.max(1));
-        let forward = self.snd.highest_sack_seq().distance_from(self.snd.una).max(0) / mss;
-        let spare = i64::from(self.snd.reordering);
-        if forward <= spare && self.snd.ca_state < CaState::Recovery {
-            return;
-        }
-        // In recovery the head at least is lost when nothing says otherwise.
-        let count = (forward - spare).max(1);
-        let end = self.snd.una.0 + count * mss;
-        let hint = self.snd.hints.lost.filter(|_| self.settings.choices.sack_walk != SackWalk::FromHead);
-        let mut next = hint.or_else(|| self.snd.queue.first_open());
-        while let Some(id) = next {
-            self.work.queue_steps += 1;
-            let skb = self.snd.queue[id];
-            if skb.seq.0 >= end {
-                break;
-            }
-            let retransmitted = skb.fate.any(Fate::RETRANSMITTED);
-            if !skb.fate.any(Fate::LOST) && !retransmitted {
-                self.mark_lost(id);
-            }
-            self.snd.hints.lost = Some(id);
-            next = self.snd.queue.next_open(id);
-        }
-    }
-
-    /// What was sent again before something that is sacked was sent for the first time, and is not sacked itself, was lost
-    /// again (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
-    pub(super) fn mark_lost_retransmissions(&mut self) {
-        let received = self.snd.highest_sack_seq();
-        let may_be = self.snd.retrans_out > 0
-            && received > self.snd.resent_low
-            && self.snd.ca_state == CaState::Recovery;
-        if !may_be {
-            return;
-        }
-        let mut low = self.snd.nxt;
-        let mut still_out = 0;
-        let mut next = self.snd.queue.first_open();
-        while let Some(id) = next {
-            self.work.queue_steps += 1;
-            if still_out == self.snd.retrans_out {
-                break;
-            }
-            let skb = self.snd.queue[id];
-            next = self.snd.queue.next_open(id);
-            if !skb.fate.any(Fate::RETRANSMITTED) {
-                continue;
-            }
-            if received > skb.resent_below {
-                self.lose_retransmission(id);
-            } else {
-                low = low.min(skb.resent_below);
-                still_out += skb.segments;
-            }
-        }
-        self.snd.resent_low = low;
-    }
-
-    fn lose_retransmission(&mut self, id: SkbId) {
-        let skb = &mut self.snd.queue[id];
-        skb.fate.clear(Fate::RETRANSMITTED);
-        let segments = skb.segments;
-        let was_lost = skb.fate.any(Fate::LOST);
-        self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
-        self.snd.lost = self.snd.lost.wrapping_add(segments);
-        self.verify_retransmit_hint(id);
-        if !was_lost {
-            self.snd.queue[id].fate.set(Fate::LOST);
-            self.snd.lost_out += segments;
-        }
     }
 }

@@ -20,6 +20,7 @@ mod chrono;
 mod counting;
 mod device;
 mod fast_open;
+mod forward;
 mod hints;
 mod holes;
 mod info;
@@ -133,6 +134,8 @@ pub(crate) struct Sender {
     /// Segments by which the path reorders (`tp->reordering`), and how often it was seen to.
     pub reordering: u32,
     pub reordering_seen: u32,
+    /// Whether all that is missing below the highest segment sacked is taken for lost: until the path reorders (`IsFack`, 2.4 to 4.14).
+    pub forward_ack: bool,
     pub rack: Rack,
     pub probe: Option<Probe>,
     /// F-RTO is looking (`tp->frto`).
@@ -248,6 +251,7 @@ impl Sender {
             prr_out: 0,
             reordering: settings.sysctls.tcp_reordering,
             reordering_seen: 0,
+            forward_ack: true,
             rack: Rack::default(),
             probe: None,
             forward_rto: false,

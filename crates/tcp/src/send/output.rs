@@ -238,7 +238,7 @@ impl Connection {
     }
 
     /// `tcp_nagle_test`.
-    fn nagle_admits(&self, skb: &Skb, mss: u32, nagle: Nagle) -> bool {
+    pub(super) fn nagle_admits(&self, skb: &Skb, mss: u32, nagle: Nagle) -> bool {
         nagle.push
             || self.snd.is_urgent()
             || skb.flags.has(Flags::FIN)

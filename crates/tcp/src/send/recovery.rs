@@ -4,7 +4,7 @@
 use super::ack::{AckFlags, Acking};
 use super::skb::Fate;
 use super::{Undo, queue::SkbId};
-use crate::choices::{ForwardRto, PriorThreshold, Reneging, SackWalk};
+use crate::choices::{ForwardRto, LossDetection, PartialUndo, PriorThreshold, Reneging, SackWalk};
 use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
 use crate::timers::Pending;
@@ -69,24 +69,34 @@ impl Connection {
 
     fn alert_in_recovery(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
         let now = acking.now;
+        let mut doubtful = is_duplicate(acking.flags);
         if !acking.flags.any(AckFlags::SND_UNA_ADVANCED) {
             if self.is_reno() {
                 self.add_reno_sacks(duplicates);
             }
-        } else if self.try_undo_partial(now, acking.prior_una) {
-            return Retransmit::Nothing;
+        } else {
+            doubtful = self.is_beyond_reordering();
+            if self.try_undo_partial(now, acking.prior_una) {
+                if !self.uses_forward_ack() {
+                    return Retransmit::Nothing;
+                }
+                // What is missing is late as well, most probably.
+                doubtful = false;
+            }
         }
-        if self.try_undo_by_duplicates(now) {
+        // Until 3.2 an episode is over before duplicates are counted.
+        if self.settings.choices.partial_undo == PartialUndo::All && self.try_undo_by_duplicates(now) {
             self.try_to_open(now, acking.flags);
         }
         self.identify_loss(acking);
         if self.snd.ca_state != CaState::Recovery {
             // An undo has ended the episode; perhaps another begins.
-            if !self.is_time_to_recover() {
+            if !self.is_time_to_recover(now) {
                 return Retransmit::Nothing;
             }
             self.enter_recovery(now, acking.flags.any(AckFlags::ECE));
         }
+        self.update_scoreboard(now, doubtful);
         Retransmit::Lost
     }
 
@@ -120,7 +130,7 @@ impl Connection {
             self.try_undo_by_duplicates(now);
         }
         self.identify_loss(acking);
-        if !self.is_time_to_recover() {
+        if !self.is_time_to_recover(now) {
             self.try_to_open(now, acking.flags);
             return Retransmit::Nothing;
         }
@@ -128,12 +138,13 @@ impl Connection {
             return Retransmit::Nothing;
         }
         self.enter_recovery(now, acking.flags.any(AckFlags::ECE));
+        self.update_scoreboard(now, is_duplicate(acking.flags));
         Retransmit::Lost
     }
 
-    /// `tcp_time_to_recover`: something is marked lost.
-    const fn is_time_to_recover(&self) -> bool {
-        self.snd.lost_out > 0
+    /// `tcp_time_to_recover`: something is marked lost, or is to be.
+    fn is_time_to_recover(&self, now: Instant) -> bool {
+        self.snd.lost_out > 0 || (self.uses_forward_ack() && self.forward_ack_says_lost(now))
     }
 
     /// `tcp_identify_packet_loss`.
@@ -153,7 +164,7 @@ impl Connection {
             }
         } else {
             self.mark_lost_retransmissions();
-            self.count_lost();
+            self.mark_lost_before_episode(acking.flags);
         }
     }
 
@@ -229,7 +240,8 @@ impl Connection {
     /// `tcp_enter_loss`: a timeout.
     pub(super) fn enter_loss(&mut self, now: Instant) {
         let new_episode = self.snd.ca_state < CaState::Recovery;
-        self.mark_lost_by_timeout(now);
+        let counts = self.settings.choices.loss_detection == LossDetection::ForwardAck;
+        let sent_again = self.mark_lost_by_timeout(now);
         let first = self.snd.ca_state <= CaState::Disorder
             || self.snd.high_seq <= self.snd.una
             || (self.snd.ca_state == CaState::Loss && self.snd.retransmits == 0);
@@ -241,13 +253,18 @@ impl Connection {
             self.tell_control(now, CaEvent::Loss);
             self.init_undo();
         }
+        if counts {
+            self.init_undo();
+            // Which of the two an ACK is for could not be told (until 3.16).
+            self.snd.undo = self.snd.undo.filter(|_| !sent_again);
+        }
         let in_flight = self.snd.in_flight();
         self.snd.window.cwnd = in_flight + 1;
         self.snd.window.count = 0;
         self.snd.cwnd_stamp = now;
         // Many duplicates and yet a timeout: the reordering was overestimated.
         let usual = self.settings.sysctls.tcp_reordering;
-        if self.snd.ca_state <= CaState::Disorder && self.snd.sacked_out >= usual {
+        if counts || (self.snd.ca_state <= CaState::Disorder && self.snd.sacked_out >= usual) {
             self.snd.reordering = self.snd.reordering.min(usual);
         }
         let again = self.snd.retransmits > 0;
@@ -262,8 +279,8 @@ impl Connection {
     }
 
     /// `tcp_timeout_mark_lost`: everything, but what RACK says was sent too recently; a receiver that reneged loses
-    /// its SACKs.
-    fn mark_lost_by_timeout(&mut self, now: Instant) {
+    /// its SACKs. Whether any of it had been sent again.
+    fn mark_lost_by_timeout(&mut self, now: Instant) -> bool {
         let head = self.snd.queue.head();
         let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
         if reneged {
@@ -274,9 +291,11 @@ impl Connection {
             self.snd.sacked_out = 0;
         }
         let mut next = head;
+        let mut sent_again = false;
         while let Some(id) = next {
             self.work.queue_steps += 1;
             next = self.snd.queue.next(id);
+            sent_again |= self.snd.queue[id].fate.any(Fate::ANY_RETRANSMISSION);
             if reneged {
                 self.snd.queue[id].fate.clear(Fate::SACKED);
             } else if Some(id) != head && self.rack_spares(now, &self.snd.queue[id]) {
@@ -288,6 +307,7 @@ impl Connection {
         if reneged && self.settings.choices.sack_walk == SackWalk::Holes {
             self.snd.queue.list_holes();
         }
+        sent_again
     }
 
     /// `tcp_check_sack_reneging`: the head was sacked and yet is not acknowledged.
@@ -405,4 +425,9 @@ impl Connection {
         self.snd.retrans_out > 0
             || self.snd.queue.head().is_some_and(|id| self.snd.queue[id].fate.any(Fate::EVER_RETRANSMITTED))
     }
+}
+
+/// Whether an ACK says nothing but that something has arrived.
+fn is_duplicate(flags: AckFlags) -> bool {
+    !flags.any(AckFlags::SND_UNA_ADVANCED) && !flags.any(AckFlags::NOT_DUP)
 }

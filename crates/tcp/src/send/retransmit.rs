@@ -207,9 +207,15 @@ impl Connection {
             next = self.snd.queue.next_open(id);
         }
         if rearm {
-            let rto = self.snd.rtt.rto;
-            self.set_retransmit_timer(now, Pending::Retransmit, rto);
+            self.restart_retransmit_timer(now);
         }
+        self.retransmit_forward(now);
+    }
+
+    /// The whole timeout from here on.
+    pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
+        let rto = self.snd.rtt.rto;
+        self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
     /// `tcp_xmit_recovery`: what an ACK told to send.

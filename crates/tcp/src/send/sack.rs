@@ -25,6 +25,9 @@ impl Connection {
             if block.end <= acking.prior_una {
                 continue;
             }
+            if block.end > self.snd.high_seq {
+                acking.flags.set(AckFlags::DATA_LOST);
+            }
             if duplicate {
                 self.walk_duplicate(block, acking);
             } else {
@@ -399,6 +402,7 @@ impl Connection {
         if metric > i64::from(self.snd.reordering) * mss {
             let segments = u32::try_from((metric + mss - 1) / mss).unwrap_or(u32::MAX);
             self.snd.reordering = segments.min(self.settings.sysctls.tcp_max_reordering);
+            self.snd.forward_ack = false;
         }
         self.snd.reordering_seen += 1;
     }
