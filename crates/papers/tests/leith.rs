@@ -2,29 +2,29 @@
 
 use slowpath_papers::{Measured, Report, Trace, leith, measure};
 use std::sync::LazyLock;
+use std::thread;
 
-/// One run of each experiment, cut short: what is asked here shows in the first half of it.
+/// One run of each experiment, as long as the paper's command has it: its timeouts are several losses apart.
 static FOUND: LazyLock<(Vec<Vec<Measured>>, Vec<Trace>)> = LazyLock::new(|| {
-    let run = |mut case: slowpath_papers::Case| {
-        case.sets.push("duration=25s".to_owned());
-        measure::traced(&case, 1).unwrap_or_else(|error| panic!("{error}"))
-    };
-    let (runs, traces): (Vec<_>, Vec<_>) = leith::cases().into_iter().map(run).unzip();
+    let cases = leith::cases();
+    let (runs, traces): (Vec<_>, Vec<_>) = thread::scope(|scope| {
+        let runs: Vec<_> = cases.iter().map(|case| scope.spawn(|| measure::traced(case, 1))).collect();
+        runs.into_iter().map(|run| run.join().expect("no panic").expect("a scenario")).unzip()
+    });
     (runs.into_iter().map(|run| vec![run]).collect(), traces)
 });
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| leith::report(&FOUND.0, &FOUND.1));
 
-/// What is claimed here and in the handbook to come out.
+/// The handbook says that all but one come out, and which one does not.
 #[test]
 fn what_the_handbook_says_to_hold_holds() {
     let handbook = include_str!("../../../docs/src/leith.md");
     let failing: Vec<&str> =
         REPORT.claims.iter().filter(|claim| claim.holds != Some(true)).map(|claim| claim.place).collect();
-    for place in &failing {
-        assert!(handbook.contains(place), "{place} does not hold, and the handbook does not say so");
-    }
-    assert!(failing.len() <= 4, "{failing:?}");
+    assert_eq!(failing, ["section 1.5, figures 6 and 7"]);
+    let (_, differs) = handbook.split_once("## What does not hold").expect("a section");
+    assert!(differs.contains(failing[0]), "the handbook does not say so");
 }
 
 #[test]
@@ -56,5 +56,5 @@ fn each_change_leaves_more_window() {
     for without in ["Dublin to SLAC, htcp_undo=0", "Dublin to SLAC, htcp_cap=0"] {
         assert!(mean(without) < all, "{without}: {} and {all}", mean(without));
     }
-    assert!(mean("SACK of 2.4.23") < mean("SACK over holes") / 2.0);
+    assert!(mean("SACK of 2.4.23") < 0.75 * mean("SACK over holes"));
 }
