@@ -206,12 +206,13 @@ fn the_handbook_says_what_the_figures_show() {
         let mean = format!("{:.0} of 80 MB in the mean", trace.queues.receive.mean() / 1e6);
         assert!(handbook.contains(&mean), "{mean}");
     }
+    let timeouts = u64::from(FOUND.0[1][0].timeouts);
     let again = [
-        format!("none, and {}", old.sequence.sent_again),
+        format!("none, and {}, of which {timeouts} at a timeout", old.sequence.sent_again),
         format!("{} are sent again", new.sequence.sent_again),
     ];
     again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
     let closes = format!("the window closes {} times", new.sequence.zero_windows);
     assert!(handbook.contains(&closes), "{closes}");
-    assert_eq!(u64::from(FOUND.0[1][0].timeouts), old.sequence.sent_again, "one for each timeout");
+    assert!(timeouts <= old.sequence.sent_again, "one for each timeout");
 }
