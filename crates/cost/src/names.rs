@@ -74,6 +74,9 @@ pub const RENAMES: &[Rename] = &[
     rename("kmem_cache_alloc", "kmem_cache_alloc_noprof", Release(6, 10, 0)),
     rename("kmem_cache_alloc_node", "kmem_cache_alloc_node_noprof", Release(6, 10, 0)),
     rename("__kmalloc", "__kmalloc_noprof", Release(6, 10, 0)),
+    rename("__kmalloc_node_track_caller", "__kmalloc_node_track_caller_noprof", Release(6, 10, 0)),
+    rename("kmem_cache_alloc_lru", "kmem_cache_alloc_lru_noprof", Release(6, 10, 0)),
+    some_time("cmpxchg_double_slab", "slab_update_freelist"),
     rename("__alloc_pages", "__alloc_pages_noprof", Release(6, 10, 0)),
     rename("__alloc_pages_nodemask", "__alloc_pages", Release(5, 13, 0)),
     some_time("kmalloc", "__kmalloc"),
@@ -91,7 +94,19 @@ pub const RENAMES: &[Rename] = &[
     some_time("handle_IRQ_event", "handle_irq_event"),
     rename("__do_softirq", "handle_softirqs", Release(6, 10, 0)),
     some_time("system_call", "entry_SYSCALL_64"),
+    // Of several functions a kernel took the one that suits the CPU, until one was left of each.
     rename("copy_user_generic_string", "rep_movs_alternative", Release(6, 4, 0)),
+    rename("copy_user_generic_unrolled", "rep_movs_alternative", Release(6, 4, 0)),
+    rename("copy_user_enhanced_fast_string", "rep_movs_alternative", Release(6, 4, 0)),
+    rename("memset_erms", "memset_orig", Release(6, 4, 0)),
+    rename("memcpy_erms", "memcpy_orig", Release(6, 4, 0)),
+    rename("call_rcu", "__call_rcu_common", Release(6, 2, 0)),
+    rename("__list_add_valid", "__list_add_valid_or_report", Release(6, 6, 0)),
+    rename("__list_del_entry_valid", "__list_del_entry_valid_or_report", Release(6, 6, 0)),
+    // They are a part of their caller since.
+    some_time("syscall_enter_from_user_mode", "do_syscall_64"),
+    some_time("exit_to_user_mode_prepare", "syscall_exit_to_user_mode"),
+    some_time("__fget_light", "fdget"),
 ];
 
 /// The newest name of a kernel function, without what the compiler added.

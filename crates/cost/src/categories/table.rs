@@ -47,7 +47,8 @@ pub const PATTERNS: &[(Category, &str)] = &[
             __alloc_pages* alloc_pages* alloc_percpu* allocate_slab __anon_vma_* anon_vma_* arch_vma_name
             asm_exc_page_fault balance_pgdat brk buffered_rmqueue build_detached_freelist bulk_move_* __cache_*
             cache_alloc_* cache_flusharray cache_free_* cache_grow* change_protection* charge_memcg clear_huge_*
-            clear_page* clear_subpage compact_* copy_page_range __count_memcg_* count_memcg_* cpa_* __damon_*
+            clear_page* clear_subpage __cmpxchg_double_* cmpxchg_double_* compact_* copy_page_range __count_memcg_*
+            count_memcg_* cpa_* __damon_*
             damon_* deactivate_slab destroy_inode* dma_pool_* do_anonymous_page do_brk* do_fault*
             do_generic_file_read do_generic_mapping_read do_mmap* do_munmap __do_page_fault do_page_fault
             do_swap_page do_user_addr_fault do_vmi_* do_wp_page drain_array* drain_obj_* drain_stock* dup_mm*
@@ -67,7 +68,7 @@ pub const PATTERNS: &[(Category, &str)] = &[
             __page_frag_* __page_pool_* pcpu_* __pcs_* percpu_counter_* pfn_* pmd_* policy_nodemask
             prep_new_page ___pte_* __pte_* pte_* put_cpu_partial* __put_page put_page put_page_* rb_free_*
             __refill_* refill_* __remove_mapping rmap_* __rmqueue* rmqueue* set_pte_* set_ptes shrink_*
-            ___slab_* __slab_* slab_* __tlb_* tlb_* truncate_* try_charge* try_to_unmap* uncharge_*
+            ___slab_* __slab_* slab_* this_cpu_cmpxchg* __tlb_* tlb_* truncate_* try_charge* try_to_unmap* uncharge_*
             __unfreeze_partials unmap_* vfree* __virt_addr_valid vm_area_* vm_normal_page* __vma_* vma_*
             vmalloc* __vmf_* zap_* __zone_watermark* zone_watermark*
         ",
