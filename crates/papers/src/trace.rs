@@ -66,12 +66,14 @@ pub struct CongestionWindow {
     pub ssthresh: Course,
     /// The largest cwnd that was seen.
     pub most: f64,
-    /// The least in fast recovery; `None` if there was none.
-    pub least_in_recovery: Option<f64>,
+    /// The least that a fast recovery left of the cwnd that it began with, as a part of that; `None` if there was none.
+    pub least_left: Option<f64>,
     /// For how long it was below ssthresh, in seconds: less than what congestion left of it.
     pub recovering: f64,
     /// Since when it was below at the last look.
     below_since: Option<f64>,
+    /// The last that was seen outside of a fast recovery.
+    before: f64,
     sum: f64,
     seen: u64,
 }
@@ -83,9 +85,10 @@ impl CongestionWindow {
             cwnd: course(),
             ssthresh: course(),
             most: 0.0,
-            least_in_recovery: None,
+            least_left: None,
             recovering: 0.0,
             below_since: None,
+            before: 0.0,
             sum: 0.0,
             seen: 0,
         }
@@ -102,8 +105,11 @@ impl CongestionWindow {
         self.most = self.most.max(cwnd);
         self.sum += cwnd;
         self.seen += 1;
-        if sample.ca_state == Some(CaState::Recovery) {
-            self.least_in_recovery = Some(self.least_in_recovery.map_or(cwnd, |least| least.min(cwnd)));
+        if sample.ca_state != Some(CaState::Recovery) {
+            self.before = cwnd;
+        } else if self.before > 0.0 {
+            let left = cwnd / self.before;
+            self.least_left = Some(self.least_left.map_or(left, |least| least.min(left)));
         }
         if let Some(since) = self.below_since.take() {
             self.recovering += at - since;

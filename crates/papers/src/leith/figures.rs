@@ -84,7 +84,8 @@ fn figure(said: &Said, traces: &[Trace]) -> Option<Figure> {
 }
 
 fn told(window: &CongestionWindow) -> String {
-    let least = window.least_in_recovery.map(|least| format!("down to {least:.0} in recovery"));
+    let least =
+        window.least_left.map(|left| format!("down to {:.0} % of itself in a recovery", left * 100.0));
     let least = least.unwrap_or_else(|| "never in recovery".to_owned());
     format!(
         "{:.0} segments in the mean, {:.0} at most, {least}; below ssthresh for {:.1} s",
@@ -98,9 +99,10 @@ fn told(window: &CongestionWindow) -> String {
 /// timeouts, and the rates of both) is in the runs.
 pub fn claims(runs: &[Vec<Measured>], traces: &[Trace]) -> Vec<Claim> {
     let window = |case: usize| traces.get(case).map(|trace| &trace.window);
-    let least = |case: usize| window(case)?.least_in_recovery;
     let (Some(walked), Some(changed)) = (window(CERN), window(CERN_CHANGED)) else { return Vec::new() };
-    let (Some(capped), Some(free)) = (least(CAPPED), least(ALL)) else { return Vec::new() };
+    let (Some(capped), Some(free)) = (window(CAPPED), window(ALL)) else { return Vec::new() };
+    // Without a recovery nothing is taken.
+    let [left, left_free] = [capped, free].map(|window| window.least_left.unwrap_or(1.0));
     let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
     let throttled = median(CERN, &|run| run.sender_backlog.throttled as f64);
     let timeouts = median(CERN, &|run| f64::from(run.timeouts));
@@ -120,9 +122,16 @@ pub fn claims(runs: &[Vec<Measured>], traces: &[Trace]) -> Vec<Claim> {
         },
         Claim {
             place: "section 1.5, figure 5",
-            says: "capping cwnd leads to a large reduction of it in recovery",
-            seen: format!("down to {capped:.0} segments, {free:.0} without the cap"),
-            holds: Some(capped < free / 2.0),
+            says: "capping cwnd leads to a large reduction of it in recovery, and back to ssthresh by slow start",
+            seen: format!(
+                "down to {:.0} % of itself in a recovery, below ssthresh for {:.1} s; {:.0} % and {:.1} s without the cap",
+                left * 100.0,
+                capped.recovering,
+                left_free * 100.0,
+                free.recovering
+            ),
+            // A loss by itself halves the window at most (H-TCP's beta).
+            holds: Some(left < 0.5 && left_free >= 0.5 && capped.recovering > free.recovering),
         },
     ]
 }
