@@ -206,7 +206,7 @@ fn print(
     head.extend(has_stacks.then(|| "estimate off by".to_owned()));
     let mut rows = vec![head];
     for of in attribution.functions.iter().take(args.top) {
-        let mut row = vec![loaded.spelt(of.function), percent(of.weight as f64 / all)];
+        let mut row = vec![loaded.in_table(of.function), percent(of.weight as f64 / all)];
         row.extend(roots.iter().map(|root: Root| of.share(root).map_or_else(|| "-".to_owned(), percent)));
         let cut =
             of.exact.as_ref().map_or(0.0, |exact| exact.cannot_tell as f64 / (exact.weight as f64).max(1.0));

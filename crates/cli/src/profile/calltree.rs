@@ -102,8 +102,7 @@ struct Climbed<'a> {
 pub fn run(args: &Calltree, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let all = |names: &[String]| -> anyhow::Result<Vec<Function>> {
-        let found = names.iter().map(|name| loaded.named(name)).collect::<Result<Vec<_>, _>>()?;
-        Ok(found.concat())
+        Ok(loaded.named(names)?.into_iter().flat_map(|(_, found)| found).collect())
     };
     let (functions, until) = (all(&args.functions)?, all(&args.until)?);
     if functions.iter().all(|function| loaded.edges.ways(*function).total() == 0) {

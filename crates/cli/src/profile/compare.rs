@@ -1,7 +1,7 @@
 //! `slowpath profile compare`: two profiles beside each other.
 
 use super::Names;
-use super::load::{About, Loaded, percent, spelt, work_beside};
+use super::load::{About, Loaded, percent, shortened, spelt, work_beside};
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::transfers::align;
@@ -180,7 +180,7 @@ fn table(what: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
     let dash = || "-".to_owned();
     for line in lines {
         let name = line.name.clone().unwrap_or_else(|| "in no category".to_owned());
-        let mut row = vec![name];
+        let mut row = vec![shortened(name)];
         row.extend([line.before, line.after].map(|part| part.map_or_else(dash, percent)));
         row.push(line.among_all.map_or_else(dash, share));
         if has_work {

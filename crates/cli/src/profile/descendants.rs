@@ -78,10 +78,7 @@ pub fn run(args: &Descendants, console: &Console) -> anyhow::Result<Outcome> {
     let families = if args.of.is_empty() {
         loaded.edges.greatest_descendants(args.top, args.greatest)
     } else {
-        let mut functions = Vec::new();
-        for name in &args.of {
-            functions.extend(loaded.named(name)?);
-        }
+        let functions: Vec<_> = loaded.named(&args.of)?.into_iter().flat_map(|(_, found)| found).collect();
         loaded.edges.greatest_descendants_of(&functions, args.greatest)
     };
     console::tell(args.json, || document(&loaded, &families), |out| print(&loaded, &families, out))?;

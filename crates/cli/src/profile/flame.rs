@@ -44,9 +44,9 @@ pub fn run(args: &Flame, console: &Console) -> anyhow::Result<Outcome> {
     refuse_input(&args.out, slice::from_ref(&args.source.file))?;
     let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let (profile, event) = loaded.whole_stacks()?;
-    let of = args.of.iter().map(|name| loaded.named(name)).collect::<Result<Vec<_>, _>>()?.concat();
-    let tree = profile.tree(event, &of);
-    let about = if of.is_empty() { String::new() } else { format!(", of {}", args.of.join(", ")) };
+    let (named, of): (Vec<&str>, Vec<_>) = loaded.named(&args.of)?.into_iter().unzip();
+    let tree = profile.tree(event, &of.concat());
+    let about = if named.is_empty() { String::new() } else { format!(", of {}", named.join(", ")) };
     let whole = loaded.weight() as f64;
     let part = percent(tree[0].weight as f64 / whole);
     let picture = flame::Flame {

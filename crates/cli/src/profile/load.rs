@@ -9,6 +9,7 @@ use serde::Serialize;
 use slowpath_cost::{Calls, Edges, Function, Functions, Image, Lost, Operation, Profile, Roots, Run, Work};
 use slowpath_profile::{Contents, Input, Options, work};
 use slowpath_views::quantity::{count, counted};
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -21,6 +22,8 @@ pub struct Loaded {
     /// Who called whom.
     pub edges: Edges,
     samples: u64,
+    /// Whether something that was named is not in it.
+    is_missing: Cell<bool>,
 }
 
 /// The profile that a document is about.
@@ -92,7 +95,7 @@ impl Loaded {
         if samples == 0 {
             bail!("{}: no samples; record while the host is busy, and for longer", input.name);
         }
-        Ok(Self { input, event, calls, edges, samples })
+        Ok(Self { input, event, calls, edges, samples, is_missing: Cell::new(false) })
     }
 
     /// Its file's name.
@@ -167,17 +170,34 @@ impl Loaded {
         }
     }
 
-    /// Of a function's name, all functions of that name; of an operation's, all that do it.
-    pub fn named(&self, name: &str) -> anyhow::Result<Vec<Function>> {
-        let functions = self.functions();
-        let found = match Operation::named(name) {
-            Some(operation) => operation.found(functions),
-            None => functions.named(name).collect(),
-        };
-        if found.is_empty() {
-            bail!("{}: no function {name} in this profile{}", self.input.name, self.alike(name));
+    /// Of functions' names, all functions of those names; of operations', all that do them. A name that is not there is told, and
+    /// the others go on; it is an error if none is.
+    pub fn named<'a>(&self, names: &'a [String]) -> anyhow::Result<Vec<(&'a str, Vec<Function>)>> {
+        let mut found = Vec::new();
+        let mut missing = Vec::new();
+        for name in names {
+            match self.of_name(name) {
+                functions if functions.is_empty() => missing.push(self.lacks(name)),
+                functions => found.push((name.as_str(), functions)),
+            }
         }
+        if found.is_empty() && !missing.is_empty() {
+            bail!(missing.join("\n"));
+        }
+        missing.iter().for_each(|name| warn(name));
+        self.is_missing.set(self.is_missing.get() || !missing.is_empty());
         Ok(found)
+    }
+
+    fn of_name(&self, name: &str) -> Vec<Function> {
+        match Operation::named(name) {
+            Some(operation) => operation.found(self.functions()),
+            None => self.functions().named(name).collect(),
+        }
+    }
+
+    fn lacks(&self, name: &str) -> String {
+        format!("{}: no function {name} in this profile{}", self.input.name, self.alike(name))
     }
 
     /// Names with this one in them, to go on with.
@@ -207,8 +227,8 @@ impl Loaded {
             return Ok(roots);
         }
         let mut roots = Roots::new();
-        for name in names {
-            roots.add(name, self.named(name)?);
+        for (name, functions) in self.named(names)? {
+            roots.add(name, functions);
         }
         roots.complete(self.functions());
         Ok(roots)
@@ -240,6 +260,11 @@ impl Loaded {
             Image::Unknown => None,
         };
         Named { name: self.functions().name(function), image }
+    }
+
+    /// A function, in a table: a name that would fill a screen loses its middle, and is whole in JSON.
+    pub fn in_table(&self, function: Function) -> String {
+        shortened(self.spelt(function))
     }
 
     /// A function, in text.
@@ -281,7 +306,7 @@ impl Loaded {
         if let Some(stop) = &self.input.stopped {
             warn(&format!("{}: {stop}; what came before was read", self.input.name));
         }
-        if self.input.stopped.is_some() || self.lost().unreadable > 0 {
+        if self.input.stopped.is_some() || self.lost().unreadable > 0 || self.is_missing.get() {
             Outcome::Partial
         } else {
             Outcome::Whole
@@ -295,6 +320,20 @@ pub fn spelt(name: &str, image: &Image) -> String {
         Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
         Image::Kernel(None) | Image::Unknown => name.to_owned(),
     }
+}
+
+/// As many columns as leave room for numbers beside them.
+const NAME_COLUMNS: usize = 64;
+
+/// A name, without its middle if it is too long: both what it begins with and what it is part of tell it from others.
+pub fn shortened(name: String) -> String {
+    let length = name.chars().count();
+    if length <= NAME_COLUMNS {
+        return name;
+    }
+    let end = NAME_COLUMNS / 2;
+    let begin = NAME_COLUMNS - 1 - end;
+    name.chars().take(begin).chain(['…']).chain(name.chars().skip(length - end)).collect()
 }
 
 /// A part of 1 in tenths of a per cent: of a profile, small parts matter.

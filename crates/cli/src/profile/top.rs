@@ -122,7 +122,7 @@ fn print(loaded: &Loaded, document: &Document<'_>, out: &mut impl Write) -> io::
     rows.extend(loaded.edges.top(document.functions.len()).into_iter().zip(&document.functions).map(
         |(function, line)| {
             let category = line.category.clone().unwrap_or_else(|| "-".to_owned());
-            vec![loaded.spelt(function), percent(line.share), category]
+            vec![loaded.in_table(function), percent(line.share), category]
         },
     ));
     align(&rows, out)

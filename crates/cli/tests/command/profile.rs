@@ -196,6 +196,32 @@ fn what_is_wrong_is_said_with_its_mend() {
     }
 }
 
+#[test]
+fn of_several_names_those_that_are_there_are_shown() {
+    let folder = ready();
+    for args in [
+        &["attribute", "perf.data", "--to", "tcp_sendmsg_locked,no_such"][..],
+        &["calltree", "perf.data", "--functions", "skb_clone,no_such"],
+        &["descendants", "perf.data", "--of", "tcp_v4_rcv,no_such"],
+    ] {
+        let (code, out, err) = told(&run(&folder, &[&["profile"], args].concat()));
+        assert_eq!(code, 1, "{args:?}: {err}");
+        assert!(err.contains("no function no_such") && out.contains("skb_clone"), "{args:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
+    let folder = Captures::new();
+    let long = format!("std::{}::run", "vector<int>".repeat(20));
+    folder.write("perf.data", format!("a;{long} 5\na;b 1\n").as_bytes());
+    let (_, out, _) = told(&run(&folder, &["profile", "top", "perf.data"]));
+    let line = out.lines().find(|line| line.starts_with("std::vector")).expect("its line");
+    assert!(line.contains('…') && line.contains("::run ") && line.chars().count() < 100, "{line}");
+    let document = json(&folder, &["top", "perf.data"]);
+    assert_eq!(function(&document, &long)["share"].as_f64().expect("a share"), 5.0 / 6.0);
+}
+
 /// What `profile record` writes beside a profile is the work of a comparison, unless other work is given.
 #[test]
 fn the_work_beside_profiles_makes_costs_for_each_segment() {
