@@ -25,6 +25,11 @@ const LEAST_PACKETS: u32 = 100;
 /// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
 /// bursts of others are short beside it.
 const STREAM_NS: u64 = 20_000_000;
+/// Packets that a stream has where that many come in [`WANTED_NS`]: of fewer, chance makes too much of how many of others' are
+/// among them.
+const WANTED_PACKETS: u32 = 250;
+/// A slow stream lasts no longer for more than [`LEAST_PACKETS`].
+const WANTED_NS: u64 = 50_000_000;
 /// A fleet's rate is on average at most a tenth of its streams' (section 3): after each, nine times as long nothing.
 const REST: u64 = 9;
 /// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
@@ -248,8 +253,9 @@ fn within<C: Channel>(train: Train, channel: &C) -> Train {
 /// A stream of this rate.
 fn stream<C: Channel>(channel: &C, setting: &Setting, rate: u64) -> Train {
     let train = Train::stream(setting.direction, LEAST_PACKETS, setting.packet_bytes, rate);
-    let lasting = u32::try_from(STREAM_NS / train.gap_ns.max(1)).unwrap_or(u32::MAX);
-    within(Train { packets: LEAST_PACKETS.max(lasting), ..train }, channel)
+    let lasting = |ns: u64| u32::try_from(ns / train.gap_ns.max(1)).unwrap_or(u32::MAX);
+    let packets = lasting(STREAM_NS).max(lasting(WANTED_NS).min(WANTED_PACKETS)).max(LEAST_PACKETS);
+    within(Train { packets, ..train }, channel)
 }
 
 fn fleet<C: Channel>(
