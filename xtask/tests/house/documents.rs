@@ -64,6 +64,24 @@ fn the_handbook_lists_all_of_its_pages() {
 }
 
 #[test]
+fn the_readme_tells_what_each_crate_is() {
+    let all = texts();
+    let readme = all.iter().find(|file| file.path == "README.md").expect("README.md");
+    let folders: Vec<&str> = all
+        .iter()
+        .filter_map(|file| file.path.strip_suffix("/Cargo.toml"))
+        .filter(|folder| folder.starts_with("crates/"))
+        .collect();
+    assert!(folders.len() > 15, "only {folders:?} were found");
+    let missing: Vec<String> = folders
+        .into_iter()
+        .filter(|folder| !readme.text.contains(&format!("(`{folder}`)")))
+        .map(str::to_owned)
+        .collect();
+    expect_none(&missing, "README.md says nothing of");
+}
+
+#[test]
 fn links_are_found_outside_code() {
     let text = "see [a](b.md#c) and `x[0](y)` and ![p](q.svg)\n```sh\n[not](this)\n```\n[z](w)".to_owned();
     let file = Text { path: "x.md".to_owned(), text };
