@@ -22,17 +22,16 @@ use crate::workload::programs::until;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-/// From one look into the server's ring to the next. Intel's driver for the paper's cards, e1000 in Linux 2.6.14, allowed 8000
-/// interrupts a second (`InterruptThrottleRate`).
-pub const SERVER_POLLED_EVERY: Duration = Duration::from_micros(125);
-/// Into the client's, of which the CPU is to be the limit of nothing.
-pub const CLIENT_POLLED_EVERY: Duration = Duration::from_micros(500);
+/// From one look into a ring to the next. Intel's driver for the cards that the paper's server and its clients had, e1000 in Linux
+/// 2.6.14, allowed 8000 interrupts a second (`InterruptThrottleRate`). More rarely, and what is on its way to the client is more
+/// than a ring has room for; more often, and timers take the client's CPU.
+const POLLED_EVERY: Duration = Duration::from_micros(125);
 
 /// Prepares a host's device, before it is up.
 ///
 /// # Errors
 /// If ethtool, `ip` or the kernel refuses.
-pub fn prepare(namespaces: &Namespaces, place: Place, polled_every: Duration) -> Result<(), LabError> {
+pub fn prepare(namespaces: &Namespaces, place: Place) -> Result<(), LabError> {
     namespaces.execute(place, &format!("ethtool -K {DEVICE} gro on tso off"))?;
     namespaces.ip(place, &format!("link set {DEVICE} gro_max_size 1"))?;
     let set = |file: &str, value: u128| {
@@ -40,7 +39,7 @@ pub fn prepare(namespaces: &Namespaces, place: Place, polled_every: Duration) ->
     };
     // The timer ends after so many polls that find nothing.
     set("napi_defer_hard_irqs", i32::MAX as u128)?;
-    set("gro_flush_timeout", polled_every.as_nanos())
+    set("gro_flush_timeout", POLLED_EVERY.as_nanos())
 }
 
 /// Begins to poll the devices, each on its CPU, and checks that this is where they receive.

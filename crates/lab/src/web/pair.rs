@@ -25,8 +25,7 @@ pub fn lay(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
     )?;
     for (at, place) in HOSTS.into_iter().enumerate() {
         namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?;
-        let polled_every = [card::SERVER_POLLED_EVERY, card::CLIENT_POLLED_EVERY][at];
-        card::prepare(namespaces, place, polled_every)?;
+        card::prepare(namespaces, place)?;
         namespaces.ip(place, &format!("link set {DEVICE} up"))?;
         let own = testbed::address(Family::V4, Host::BOTH[at]);
         let peer = testbed::address(Family::V4, Host::BOTH[1 - at]);
