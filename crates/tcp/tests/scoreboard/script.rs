@@ -12,8 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub const MSS: u32 = 1460;
-/// Between two ACKs: 1500 bytes at 1 Gbit/s.
+/// Between two ACKs at most: 1500 bytes at 1 Gbit/s.
 const APART: Duration = Duration::from_micros(12);
+/// How long a window is on its way, as the sender knows it.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// A sender of one kernel or another, by how it walks.
 pub fn choices(walk: SackWalk) -> Choices {
@@ -59,6 +61,8 @@ pub struct Script {
     pub sender: Connection,
     pub receiver: Receiver,
     pub now: Instant,
+    /// Between two ACKs: a window arrives within its round trip, or the sender would time out in the middle of it.
+    apart: Duration,
     /// Segments sent, in order, that have not arrived.
     pub wire: VecDeque<u32>,
 }
@@ -85,7 +89,8 @@ impl Script {
         let mut script = Self {
             sender: Connection::connect(Arc::new(settings), SocketOptions::default(), start),
             receiver: Receiver { next: 0, blocks: VecDeque::new(), duplicate: None },
-            now: start + Duration::from_millis(100),
+            now: start + ROUND_TRIP,
+            apart: APART.min(ROUND_TRIP / window),
             wire: VecDeque::new(),
         };
         script.open();
@@ -125,13 +130,13 @@ impl Script {
         loop {
             let cwnd = self.sender.info(self.now).snd_cwnd;
             let goal = if cwnd >= window { window } else { cwnd };
-            self.now = self.now + Duration::from_millis(100);
+            self.now = self.now + ROUND_TRIP;
             self.write(self.receiver.next + goal - asked);
             asked = self.receiver.next + goal;
             if cwnd >= window {
                 return;
             }
-            self.now = self.now + Duration::from_millis(100);
+            self.now = self.now + ROUND_TRIP;
             while let Some(segment) = self.wire.pop_front() {
                 self.receiver.take(segment);
                 let ack = self.ack(0);
@@ -166,7 +171,7 @@ impl Script {
     /// The next segment on the wire arrives; the ACK for it.
     pub fn arrive(&mut self) -> Option<Packet> {
         let segment = self.wire.pop_front()?;
-        self.now = self.now + APART;
+        self.now = self.now + self.apart;
         self.receiver.take(segment);
         Some(self.ack(3))
     }
