@@ -119,7 +119,7 @@ pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
     if let Some(svg) = &args.svg {
         refuse_input(svg, slice::from_ref(&args.source.file))?;
     }
-    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
+    let mut loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let roots = loaded.roots(&args.to)?;
     let count = if args.with_callees { Count::WithCallees } else { Count::Own };
     // What was called cannot be counted without stacks, functions themselves can be estimated.

@@ -100,11 +100,8 @@ struct Climbed<'a> {
 }
 
 pub fn run(args: &Calltree, console: &Console) -> anyhow::Result<Outcome> {
-    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
-    let all = |names: &[String]| -> anyhow::Result<Vec<Function>> {
-        Ok(loaded.named(names)?.into_iter().flat_map(|(_, found)| found).collect())
-    };
-    let (functions, until) = (all(&args.functions)?, all(&args.until)?);
+    let mut loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
+    let (functions, until) = (loaded.all_named(&args.functions)?, loaded.all_named(&args.until)?);
     if functions.iter().all(|function| loaded.edges.ways(*function).total() == 0) {
         bail!("{}: no call graph; record with -g", args.source.file.display());
     }

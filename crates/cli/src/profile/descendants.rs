@@ -74,11 +74,11 @@ struct Child<'a> {
 }
 
 pub fn run(args: &Descendants, console: &Console) -> anyhow::Result<Outcome> {
-    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
+    let mut loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let families = if args.of.is_empty() {
         loaded.edges.greatest_descendants(args.top, args.greatest)
     } else {
-        let functions: Vec<_> = loaded.named(&args.of)?.into_iter().flat_map(|(_, found)| found).collect();
+        let functions = loaded.all_named(&args.of)?;
         loaded.edges.greatest_descendants_of(&functions, args.greatest)
     };
     console::tell(args.json, || document(&loaded, &families), |out| print(&loaded, &families, out))?;

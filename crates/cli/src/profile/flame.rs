@@ -42,9 +42,9 @@ pub struct Flame {
 
 pub fn run(args: &Flame, console: &Console) -> anyhow::Result<Outcome> {
     refuse_input(&args.out, slice::from_ref(&args.source.file))?;
-    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
-    let (profile, event) = loaded.whole_stacks()?;
+    let mut loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
     let (named, of): (Vec<&str>, Vec<_>) = loaded.named(&args.of)?.into_iter().unzip();
+    let (profile, event) = loaded.whole_stacks()?;
     let tree = profile.tree(event, &of.concat());
     let about = if named.is_empty() { String::new() } else { format!(", of {}", named.join(", ")) };
     let whole = loaded.weight() as f64;

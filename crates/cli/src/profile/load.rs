@@ -9,7 +9,6 @@ use serde::Serialize;
 use slowpath_cost::{Calls, Edges, Function, Functions, Image, Lost, Operation, Profile, Roots, Run, Work};
 use slowpath_profile::{Contents, Input, Options, work};
 use slowpath_views::quantity::{count, counted};
-use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -23,7 +22,7 @@ pub struct Loaded {
     pub edges: Edges,
     samples: u64,
     /// Whether something that was named is not in it.
-    is_missing: Cell<bool>,
+    is_missing: bool,
 }
 
 /// The profile that a document is about.
@@ -95,7 +94,7 @@ impl Loaded {
         if samples == 0 {
             bail!("{}: no samples; record while the host is busy, and for longer", input.name);
         }
-        Ok(Self { input, event, calls, edges, samples, is_missing: Cell::new(false) })
+        Ok(Self { input, event, calls, edges, samples, is_missing: false })
     }
 
     /// Its file's name.
@@ -172,7 +171,7 @@ impl Loaded {
 
     /// Of functions' names, all functions of those names; of operations', all that do them. A name that is not there is told, and
     /// the others go on; it is an error if none is.
-    pub fn named<'a>(&self, names: &'a [String]) -> anyhow::Result<Vec<(&'a str, Vec<Function>)>> {
+    pub fn named<'a>(&mut self, names: &'a [String]) -> anyhow::Result<Vec<(&'a str, Vec<Function>)>> {
         let mut found = Vec::new();
         let mut missing = Vec::new();
         for name in names {
@@ -185,8 +184,13 @@ impl Loaded {
             bail!(missing.join("\n"));
         }
         missing.iter().for_each(|name| warn(name));
-        self.is_missing.set(self.is_missing.get() || !missing.is_empty());
+        self.is_missing |= !missing.is_empty();
         Ok(found)
+    }
+
+    /// The functions of all of these names, as [`Self::named`] has them.
+    pub fn all_named(&mut self, names: &[String]) -> anyhow::Result<Vec<Function>> {
+        Ok(self.named(names)?.into_iter().flat_map(|(_, found)| found).collect())
     }
 
     fn of_name(&self, name: &str) -> Vec<Function> {
@@ -218,7 +222,7 @@ impl Loaded {
     }
 
     /// The roots to divide among; without names, the paper's high-level operations that are in the profile.
-    pub fn roots(&self, names: &[String]) -> anyhow::Result<Roots> {
+    pub fn roots(&mut self, names: &[String]) -> anyhow::Result<Roots> {
         if names.is_empty() {
             let roots = Roots::high_level(self.functions());
             if roots.is_empty() {
@@ -306,7 +310,7 @@ impl Loaded {
         if let Some(stop) = &self.input.stopped {
             warn(&format!("{}: {stop}; what came before was read", self.input.name));
         }
-        if self.input.stopped.is_some() || self.lost().unreadable > 0 || self.is_missing.get() {
+        if self.input.stopped.is_some() || self.lost().unreadable > 0 || self.is_missing {
             Outcome::Partial
         } else {
             Outcome::Whole
