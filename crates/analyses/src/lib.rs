@@ -2,6 +2,15 @@
 //!
 //! Nothing here names a source, reads a clock or does I/O. An analysis is a [`slowpath_model::Sink`] whose memory
 //! per flow is bounded, so that a 100 GB capture and an endless live watch are the same to it.
+//!
+//! # Decisions
+//!
+//! **Most segments take a short way.** Nearly every segment is the next data or a plain ACK (`Outstanding::is_next`,
+//! `is_plain`), as in Linux's header prediction (`tcp_rcv_established`). The steps that follow are the same functions
+//! for all segments, compiled once more for these, with most conditions known. Nothing is allocated per packet, and
+//! the storage of a closed flow is reused.
+//!
+//! **Evidence is made late**, and only for flows that are shown.
 
 pub mod analysis;
 pub mod cause;

@@ -1,4 +1,10 @@
 //! In which order one end sent its segments, as far as its IP identifications tell.
+//!
+//! Linux increments the IPv4 identification once per packet of a connection. It therefore tells a retransmission from
+//! a reordered segment, tells a captured copy from both, and shows what was lost before the tap. This module learns
+//! whether an end counts that way, and trusts it no further. Connections that share a counter are ordered by it, but
+//! gaps mean nothing there. Load balancers that reuse an identification are recognised by time. IPv6 has no
+//! identification: there timestamps decide, and after them time.
 
 /// Learns whether an end counts its IP identifications up, and then tells the order of any two of its packets.
 ///

@@ -18,6 +18,17 @@
 //! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
 //! - [`each`]: what a packet, a byte and an ACK cost.
 //! - [`work`]: what the host did meanwhile.
+//!
+//! # Decisions
+//!
+//! **A cost belongs to the innermost named function above it.** Each sample belongs to one function at most, so that
+//! parts add up to the whole. How many samples each function stands above at all is reported next to that. With whole
+//! stacks this is counted. With only a call graph, which is what lavoie had, it is the probability that a walk from
+//! caller to caller reaches a named function first. A profile with stacks has both, which shows what a call graph
+//! loses.
+//!
+//! **Only calls can be divided.** [`calls`] removes what an interrupt came upon and restores callers that a jump
+//! removed. Its result is a type of its own, so that raw stacks cannot be attributed by mistake.
 
 pub mod attribution;
 pub mod callgraph;

@@ -9,6 +9,13 @@
 //!   each rule is tested on hosts written by hand.
 //!
 //! Nothing is changed on the host, and nothing is sent but questions to its own kernel.
+//!
+//! # Decisions
+//!
+//! A rule says nothing where it does not know, and names a rate only where one follows. The kernel decides whether a
+//! rule is right: in a namespace each wrong setting gives its own finding and no other, the command fixes it, and its
+//! undo restores it (`tests/namespace.rs`). A count since boot is never more than a hint. It is reported only above
+//! the loss that CUBIC tolerates at the goal.
 
 pub mod finding;
 pub mod goal;

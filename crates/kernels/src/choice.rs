@@ -1,4 +1,8 @@
 //! The choices one by one: their names, what they mean, where they are in the kernel, and how to change one.
+//!
+//! A choice has a name, its values as text, and its source. A scheduler or a sysctl is a choice like any other.
+//! Setting a choice in a scenario, comparing kernels and the reference page all use this list. A test fails if a
+//! field of TCP's choices has no entry.
 
 use crate::profile::KernelProfile;
 use crate::value::Value;

@@ -18,6 +18,20 @@
 //!
 //! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
 //! changed but the namespaces it makes; sysctls are set inside those only.
+//!
+//! # Decisions
+//!
+//! **The path carries packets, whatever the hosts offload.** A frame is stored once, in a ring of memory. A packet is
+//! a 32-byte description of a part of it until it is delivered with a header of its own. A super-packet costs one
+//! system call and one copy, but each of its packets has its own place in the queue, its own loss and its own order.
+//! A property test compares cutting and joining with a NIC that builds each packet byte by byte.
+//!
+//! **It costs the hosts as little CPU time as it can.** No thread is woken up for a captured packet: captures and the
+//! relay read rings that the kernel fills ([`watch`], `slots`). Whatever wakes up on a loaded CPU ends time slices
+//! early, so that the watch for late CPUs does not run next to load, and load programs add up their own CPU time.
+//!
+//! **A run keeps the probe's output** (`probe.raw.zst`, of the run's own namespaces). `slowpath lab` replays it for
+//! waits. `cargo xtask score` replays it for verdicts, against the same truth as the captures.
 
 pub mod background;
 pub mod case;

@@ -12,6 +12,13 @@
 //! - [`histogram`]: how times are spread, in bounded memory.
 //! - [`event`]: what a source can say, and who listens.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
+//!
+//! # Decisions
+//!
+//! A captured segment is one event, [`EventKind::Seen`]. A capture does not know whether a packet was being sent or
+//! received where it passed: the [`Vantage`] says that, and it is inferred from the whole flow. A source that knows
+//! more says so in its vantage. What only a host can report (a call, a wait, a drop, a sample) names the end that it
+//! concerns.
 
 pub mod event;
 pub mod flow;

@@ -8,6 +8,13 @@
 //! - `measured`: what a profile has of each operation, and who each belongs to.
 //! - `claims`, `judge`: what the paper says, and whether it is still so; `tables`, `figures`, `graphs`.
 //! - `beside`: two kernels compared.
+//!
+//! # Decisions
+//!
+//! Each host receives on a CPU of its own. A timer polls its veth device there, as a NIC of the paper's time
+//! interrupted (`web/card.rs` in the lab). Super-packets cannot wait in that ring and are steered between CPUs by
+//! interrupts that no NIC needs, so that CPU shares are judged with these interrupts and without. A share that
+//! depends on them is not reported, nor one that chance can explain (`judge`).
 
 mod beside;
 mod claims;

@@ -10,6 +10,19 @@
 //! - [`leith`]: Leith 2004, Linux TCP implementation issues in high-speed networks.
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
+//!
+//! # Decisions
+//!
+//! **An experiment is a scenario with some keys set**, in the form that `--set` takes. The crate is pure; the command
+//! line runs the cases on all CPUs. Figures are numbers in the report, bounded however long the run is, and the views
+//! draw them: the JSON and the page have the same values.
+//!
+//! **One factor of one cost table is fitted, to one marked cell.** A test fails when that cell is no longer
+//! reproduced (`tests/wu.rs`).
+//!
+//! **Processes that ran before the measurement run in the simulation too.** The O(1) scheduler remembers for seconds
+//! who slept. Only one process of a make job runs at a time, so that a chain of them is one task, for which the
+//! scheduler keeps the parents that wait for a child (`O1::begin_child`, `reap`).
 
 pub mod comparison;
 pub mod figure;

@@ -2,6 +2,11 @@
 //! it cost in memory.
 //!
 //! All techniques run on the same kernel, today's, which differs in nothing but what the technique is about.
+//!
+//! What weigle compares are not kernels but three choices of the receiver: how a buffer finds its size
+//! (`receive-tuning`), how the window is advertised from it (`window-growth`), and for which buffer the window scale
+//! is chosen (`window-scale`). `papers weigle` runs the kernels that were measured; `compare-tunings` runs today's
+//! kernel with only these choices changed.
 
 use crate::Case;
 use schemars::JsonSchema;

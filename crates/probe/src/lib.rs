@@ -9,6 +9,19 @@
 //! - [`simulated`]: a channel over the emulated path of `slowpath-path`, in no time.
 //! - [`protocol`]: what the two programs of a real measurement say to each other.
 //! - [`real`]: a channel of UDP packets between two hosts, the far end that answers it, and a bulk transfer by TCP.
+//!
+//! # Decisions
+//!
+//! **A procedure knows no path.** It asks a [`Channel`](measure::Channel) for a train of packets and judges when each
+//! was sent and received, in integers and without a clock. Over the emulated path the result is compared with the
+//! truth (`tests/simulated.rs`). Between two hosts the kernel stamps arrivals, so that a reader that waits for a CPU
+//! is late but not wrong.
+//!
+//! **The spacing of single packets is never trusted alone.** NICs and the lab's relay deliver packets in groups.
+//!
+//! **The far end is no amplifier.** The state of a session holds that rule in one place (`real/session.rs`): UDP goes
+//! only to the address of its TCP connection, only after a datagram from there with the session's token, and only out
+//! of a budget that shrinks. (`tests/loopback.rs`)
 
 pub mod measure;
 pub mod protocol;

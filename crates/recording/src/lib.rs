@@ -17,6 +17,11 @@
 //! - `guard`: panics of the library over damaged files.
 //! - `table`, `column`: rows to Parquet and back.
 //! - `rows`: events to rows and back.
+//!
+//! # Decisions
+//!
+//! A table per kind of event is dense; one table for all would be mostly empty. Renaming complete segments needs no
+//! signal handler and no repair.
 
 pub mod about;
 mod column;

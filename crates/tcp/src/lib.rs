@@ -19,6 +19,22 @@
 //! - `socket`: states, listening, opening and closing, options and errors.
 //! - `congestion`: congestion controls.
 //! - [`info`], `vitals`: what can be asked of a socket.
+//!
+//! # Decisions
+//!
+//! **It follows the kernel function by function.** What is to be reproduced is not the RFC but what Linux makes of
+//! it. So the division of work, the names and the place of each piece of state are the kernel's, and a function's
+//! comment names the kernel function that it stands for.
+//!
+//! **Only kernels that walk the queue pay for a walk.** No step except the index lookup depends on how much is in
+//! flight. Kernels that walk the queue do walk it here: from the head, from where the last ACK's walk ended, or over
+//! a list of what is not SACKed (`send/sack.rs`, `holes.rs`, `hints.rs`, `batch.rs`). All of them find the same
+//! segments (`tests/scoreboard`). Their steps are counted, and hosts charge CPU time for them.
+//!
+//! **Loss marking is a choice.** Today's kernels use RACK (`send/rack.rs`). Kernels up to 2.6 use the forward
+//! acknowledgment (FACK) scoreboard of 2.4 (`send/forward.rs`).
+//!
+//! **Sequence numbers are 64-bit offsets.** Only `slowpath-drill` and the capture writer wrap them.
 
 pub mod buffers;
 pub mod choices;

@@ -5,6 +5,11 @@
 //! - `path`, `elements`: `[path]` and its directions.
 //! - `flow`, `workload`, `process`: `[flows]`.
 //! - `sweep`: `[[vary]]` and `[[try]]`.
+//!
+//! A key is declared once, with its type, range, default and source, next to the code that reads it. The error
+//! messages, `scenario explain` and the handbook's reference page are generated from that declaration. Reading does
+//! not stop at an error: the wrong value is replaced by its default so that the rest is checked too, and no scenario
+//! is returned.
 
 mod costs;
 mod cpu;

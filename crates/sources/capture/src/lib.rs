@@ -35,6 +35,11 @@
 //! connection whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one
 //! only after FIN or RST and with another number. Beyond [`Capture::max_live_flows`] the flow silent for longest
 //! is closed as evicted; if it speaks again, it is a new flow whose occurrence number starts at 0.
+//!
+//! # Decisions
+//!
+//! Sequence numbers are unwrapped in one place, the flow table. They become signed 64-bit offsets, because a capture
+//! may start in the middle of a connection. Nothing behind the flow table wraps.
 
 pub mod addresses;
 mod bytes;

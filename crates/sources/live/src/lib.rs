@@ -3,6 +3,38 @@
 //! The probe (`bpf/`) adds up beside each socket how long packets waited for TCP, data for its reader and the reader
 //! for a CPU, and what held the sender. [`Probe`] loads and reads it; [`Live`] makes events of the differences, and keeps
 //! what was told in a file, of which [`replay`] makes them again.
+//!
+//! # Decisions
+//!
+//! **The kernel adds up; this crate reads differences.** The probe keeps one record per socket, in socket storage,
+//! ordered by the socket's lock. A segment therefore costs no table lookup, no atomic operation and no message. Ten
+//! times a second an iterator reads all records, and `Decoder` turns the differences into events. The end of a flow
+//! is reported through a ring buffer, so that short flows are complete.
+//!
+//! **What held the sender is sampled when an ACK arrives**, before TCP processes it. The socket is then still in the
+//! state in which it waited.
+//!
+//! **Arrival times are the kernel's own stamps.** A packet carries one as long as some socket asks for stamps. For
+//! tests, `exact.h` finds each segment by its sequence numbers instead.
+//!
+//! **Hooks that run in process and in softirq context have two programs, one for each.** A BPF program does not run
+//! on top of itself, so with one program the nested event would be lost: one segment in a thousand, when measured.
+//!
+//! **No program runs on a context switch**, which is the most frequent event of all. When a task got its CPU is read
+//! from its own `sched_info`. The offset of the scheduler's clock from the time of day is learned from tasks that
+//! were just woken up (`clocks.h`).
+//!
+//! **The kernel's types decide, not its version.** BTF tells which hooks a kernel has. Missing hooks are left out and
+//! named; fields and constants are found by CO-RE when the object is loaded, so that `bpf/kernel.h` needs names only
+//! and no layout. `tools/kernels` runs the tests under Debian's 6.1 and 6.12 in qemu. The values read from a socket
+//! are compared with `inet_diag` number by number (`tests/live/attached.rs`).
+//!
+//! **Decoding is tested without root.** `Decoder` does not touch the kernel. The probe's output can be stored
+//! (`raw.rs`) and decoded again (`tests/live/raw.rs`).
+//!
+//! **The compiled object is shipped**, so that a build needs no clang. It contains a hash of its sources. `build.rs`
+//! compares the hash and compiles when it differs; `SLOWPATH_UPDATE=1 cargo test -p slowpath-live --test live
+//! shipped` updates the object.
 
 mod address;
 mod counters;

@@ -13,6 +13,9 @@
 //! The crate `linux-perf-data` (0.13) reads the format too. It takes as much memory as a file's length fields ask for,
 //! gives nothing of a recording that was not completed, and puts all records in order, samples too, which costs
 //! more than counting them.
+//!
+//! Mappings of other CPUs may stand behind their samples in the file; reading twice makes that no special case.
+//! Inlined functions are looked up in DWARF once per distinct address, and only on request (`symbols/inlined.rs`).
 
 mod attr;
 mod chains;

@@ -20,6 +20,11 @@
 //! perf is told over a pipe when to begin and when to sample no more (`perf record --control`, since 5.9), so that what it samples
 //! begins where [`Recorder::start`] returns and ends where [`Recording::stop`] is called. perf ends in order with [`Recording::stop`], when the [`Recording`] is dropped, and when the thread that started it ends
 //! (`PR_SET_PDEATHSIG`): a recording is started and stopped by the same thread. If all that fails the kernel ends it (alarm(2)).
+//!
+//! What the host allows to be sampled is asked of `perf_event_open`, with the call that perf makes; the sysctl and
+//! the capabilities are read only to explain a refusal. A command that is profiled is a process of ours that waits
+//! before execve(2) until perf has opened its events, so that its exit code is its own. Counters are read in the
+//! network namespace of the thread, since `/proc/net` is that of the process's first thread.
 
 mod command;
 mod error;

@@ -4,6 +4,13 @@
 //! (`TARGET_CPUS` and `dest_LowestPrio`, arch/i386/kernel/io_apic.c, 2.2 to 2.6). The APIC bus of the P6 family decides
 //! between equals by arbitration, in which who has won comes last: the interrupts go round. The xAPIC of the Pentium 4 has
 //! no such bus, and there the first CPU has them all until a program (`irqbalance`) says otherwise.
+//!
+//! Each CPU that takes interrupts has softirqs of its own (`softnet_data`). In 2.2 (`NET_BH`) they are one for the
+//! host, run by one CPU at a time. No second CPU enters a NIC's handler: what is raised meanwhile is handled when the
+//! first is through. That two CPUs reorder the packets of a connection follows from this and is not modelled
+//! separately. Not modelled: a process that waits for the spinlock of a socket that a softirq holds; the locks of the
+//! queue discipline and the NIC, which are held for less than sending costs; and `start_bh_atomic` of 2.2. A timer
+//! runs where the last interrupt of the NIC went; in later kernels, where it was set.
 
 use super::Host;
 use super::cpu::Cpu;
