@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const SECTIONS: [&str; 5] = [
+/// The sections of a cause's page, in this order.
+const SECTIONS: [&str; 6] = [
     "## What it is",
     "## How slowpath recognises it",
-    "## What it looks like",
+    "## What else looks like it",
     "## What to change",
+    "## What it looks like",
     "## Sources",
 ];
 
