@@ -48,7 +48,7 @@ export interface Finding {
 
 export interface Advice {
   text: string;
-  commands: { host: string; line: string; changes: string; needs: string | null; reverts: string | null }[];
+  fixes: { host: string; command: string; effect: string; needs: string | null; undo: string | null }[];
   caution: string | null;
 }
 

@@ -148,19 +148,19 @@ function adviceBlock(advice: Advice): HTMLElement {
     "div",
     { class: "advice" },
     el("p", {}, advice.text),
-    ...advice.commands.map((command) =>
+    ...advice.fixes.map((fix) =>
       el(
         "div",
         { class: "command" },
         el(
           "p",
           { class: "faint" },
-          `${hosts[command.host] ?? command.host}${command.needs === null ? "" : `, as ${command.needs}`}: ${command.changes}`,
+          `${hosts[fix.host] ?? fix.host}${fix.needs === null ? "" : `, as ${fix.needs}`}: ${fix.effect}`,
         ),
-        commandLine(command.line),
-        command.reverts === null
+        commandLine(fix.command),
+        fix.undo === null
           ? null
-          : el("p", { class: "faint" }, "Undo: ", el("code", {}, command.reverts)),
+          : el("p", { class: "faint" }, "Undo: ", el("code", {}, fix.undo)),
       ),
     ),
     advice.caution === null ? null : el("p", { class: "caution" }, advice.caution),

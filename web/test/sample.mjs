@@ -50,7 +50,7 @@ function flow(number, segments) {
       cause: 1, share: 0.9, amount: "90 %, 1.8 s", confidence: "high", evidence: [HOSTILE], instants_ns: [200_000_000],
       advice: [{
         text: "Let it grow.", caution: "Not too far.",
-        commands: [{ host: "receiver", line: "sysctl -w x=1", changes: "how far", needs: "root", reverts: "sysctl -w x=0" }],
+        fixes: [{ host: "receiver", command: "sysctl -w x=1", effect: "how far", needs: "root", undo: "sysctl -w x=0" }],
       }],
     }],
     repetition: "2 sent again", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],

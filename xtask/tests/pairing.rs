@@ -3,7 +3,7 @@
 
 use slowpath_analyses::pairing::report::{Pairing, Tally};
 use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
-use slowpath_analyses::{Analysis, Cause, Options};
+use slowpath_analyses::{Analysis, Cause, Evidence, Options};
 use slowpath_capture::Capture;
 use slowpath_lab::case::Set;
 use slowpath_lab::host::Host;
@@ -290,7 +290,7 @@ fn what_was_overtaken_and_not_lost_was_not_repaired() {
     let reordering =
         merged.main().findings.iter().find(|finding| finding.cause == Cause::Reordering).unwrap();
     assert!(
-        reordering.evidence.iter().any(|text| text.contains("no packet lost")),
+        reordering.evidence.iter().any(|one| matches!(one, Evidence::ReorderedBetween { lost: 0, .. })),
         "{:?}",
         reordering.evidence
     );

@@ -126,12 +126,10 @@ impl<L: Labels> Analysis<L> {
         self.flows.get_mut(index)
     }
 
-    /// Takes an event that says nothing here, or of a flow for which there was no room.
+    /// Counts a segment of a flow for which there was no room.
     #[cold]
-    fn accept_other(&mut self, flow: FlowId) {
-        if !self.has(flow) {
-            self.not_kept.segments += 1;
-        }
+    fn not_kept(&mut self) {
+        self.not_kept.segments += 1;
     }
 
     /// Sums up a flow that closed and of which nothing more is to be expected at `at`.
@@ -190,7 +188,7 @@ impl<L: Labels> Sink for Analysis<L> {
 
     #[inline(always)]
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        let EventKind::Seen(segment) = &event.kind else { return self.accept_other(flow) };
+        let EventKind::Seen(segment) = &event.kind else { return };
         let index = flow.0.wrapping_sub(1) as usize;
         let judged = match self.flows.get_mut(index) {
             Some(Some(Watched::Live(live))) => {
@@ -208,7 +206,7 @@ impl<L: Labels> Sink for Analysis<L> {
             Some(Some(Watched::Over(report))) => {
                 Judged { label: summary::late(report, event.at, segment), spurious: 0 }
             }
-            _ => return self.accept_other(flow),
+            _ => return self.not_kept(),
         };
         self.labels.judged(flow, event, judged);
         if !self.closed.is_empty() {

@@ -1,4 +1,8 @@
 //! What can bind a transfer: the limits, and the causes told apart inside each.
+//!
+//! [`catalogue!`](crate::catalogue) is the one list of causes, for every source: captures, the live kernel and `doctor`. A new
+//! cause is one entry there. The compiler then asks for its advice (`remedies::advise`) and its page (`docs/src`), and
+//! tests ask that each source listed can report it.
 
 use std::fmt;
 
@@ -11,6 +15,8 @@ pub enum Limit {
     Application,
     /// The sender's socket buffer was full, so the application could not hand over more.
     SendBuffer,
+    /// The sending host itself was the bottleneck: its queue, its shaper or its CPU.
+    SendingHost,
     /// The receiver's advertised window was used up.
     ReceiveWindow,
     /// The receiver had the data and was late to answer.
@@ -27,10 +33,11 @@ pub enum Limit {
 
 impl Limit {
     /// All limits, in the order of the tables.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Connection,
         Self::Application,
         Self::SendBuffer,
+        Self::SendingHost,
         Self::ReceiveWindow,
         Self::ReceiverProcessing,
         Self::CongestionWindow,
@@ -45,6 +52,7 @@ impl Limit {
             Self::Connection => "connection",
             Self::Application => "application",
             Self::SendBuffer => "send-buffer",
+            Self::SendingHost => "sending-host",
             Self::ReceiveWindow => "receive-window",
             Self::ReceiverProcessing => "receiver-processing",
             Self::CongestionWindow => "congestion-window",
@@ -60,6 +68,7 @@ impl Limit {
             Self::Connection => "connection set-up",
             Self::Application => "application",
             Self::SendBuffer => "send buffer",
+            Self::SendingHost => "sending host",
             Self::ReceiveWindow => "receive window",
             Self::ReceiverProcessing => "receiver processing",
             Self::CongestionWindow => "congestion window",
@@ -76,9 +85,168 @@ impl fmt::Display for Limit {
     }
 }
 
-macro_rules! causes {
-    ($($(#[$doc:meta])* $name:ident = $limit:ident / $slug:literal: $title:literal;)*) => {
-        /// Why a limit bound: what `diagnose` names, and what the handbook has a page for.
+/// Which part of slowpath can report a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportedBy {
+    /// `slowpath diagnose`, from packets.
+    Capture,
+    /// `slowpath diagnose --live`, from what the kernel of an end shows.
+    Live,
+    /// `slowpath doctor`, from the settings and counters of a host, before a transfer.
+    Doctor,
+}
+
+impl ReportedBy {
+    /// `capture`, `live`, `doctor`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            Self::Live => "live",
+            Self::Doctor => "doctor",
+        }
+    }
+}
+
+/// The catalogue of causes, handed to the macro `$then`: in the order of the limits, for each its documentation, name, limit,
+/// slug, title, page below `docs/src`, and what can report it.
+#[macro_export]
+macro_rules! catalogue {
+    ($then:ident) => {
+        $then! {
+            /// The round trip of SYN and SYN-ACK.
+            Handshake = Connection / "handshake": "TCP handshake",
+                "connection/handshake.md", [Capture];
+            /// A SYN or SYN-ACK was lost and its timer had to expire (RFC 6298, section 2: 1 s).
+            SynLost = Connection / "syn-lost": "lost SYN or SYN-ACK",
+                "connection/syn-lost.md", [Capture];
+
+            /// All data was acknowledged, or all that was written was sent, and the application wrote no more.
+            SenderIdle = Application / "sender-idle": "the sending application had nothing to send",
+                "application/sender-idle.md", [Capture, Live];
+            /// One end waited for the other's request or response.
+            ThinkTime = Application / "think-time": "request/response turns",
+                "application/think-time.md", [Capture];
+            /// A small write waited for the ACK that the receiver delayed (RFC 896 against RFC 1122, 4.2.3.2).
+            NagleDelayedAck = Application / "nagle-delayed-ack": "Nagle's algorithm waiting for a delayed ACK",
+                "application/nagle-delayed-ack.md", [Capture];
+
+            /// Each ACK let the application write as much as it freed: the data outstanding stays at the buffer's size.
+            SendBufferFull = SendBuffer / "full": "send buffer full",
+                "send-buffer/full.md", [Capture, Live, Doctor];
+
+            /// The queue in front of the network card dropped packets, or holds too few.
+            LocalQueue = SendingHost / "queue": "queue of the sending host's interface too short",
+                "sending-host/queue.md", [Doctor];
+            /// A shaper, a pacing limit or a limit on queued bytes holds the sender below the path's rate.
+            LocalRateLimit = SendingHost / "rate-limit": "shaper or pacing limit on the sending host",
+                "sending-host/rate-limit.md", [Doctor];
+            /// Offloads that are off make the CPU handle each packet by itself.
+            SenderBusy = SendingHost / "sender-cpu": "CPU of the sending host busy with packets",
+                "sending-host/sender-cpu.md", [Doctor];
+
+            /// The window stayed at its maximum and was used up every RTT.
+            ReceiveBufferTooSmall = ReceiveWindow / "buffer-too-small": "receive buffer smaller than the bandwidth-delay product",
+                "receive-window/buffer-too-small.md", [Capture, Live, Doctor];
+            /// No window scaling was negotiated, so no window exceeds 65,535 bytes (RFC 7323, section 2.2).
+            NoWindowScaling = ReceiveWindow / "no-window-scaling": "no window scaling: at most 65,535 bytes in flight",
+                "receive-window/no-window-scaling.md", [Capture, Doctor];
+            /// The window field stood at its maximum under the negotiated scale.
+            WindowScaleTooSmall = ReceiveWindow / "scale-too-small": "window scale too small for the path",
+                "receive-window/scale-too-small.md", [Capture];
+            /// The window was used up while it grew.
+            AutotuningLag = ReceiveWindow / "autotuning-lag": "receive buffer autotuning lagged behind",
+                "receive-window/autotuning-lag.md", [Capture, Live, Doctor];
+            /// The window shrank because the application read more slowly than data arrived.
+            SlowReader = ReceiveWindow / "slow-reader": "the receiving application read too slowly",
+                "receive-window/slow-reader.md", [Capture, Live, Doctor];
+            /// Unread data closed the window while the reader was runnable and waited for a CPU (`wu`, section 3).
+            ReaderOffCpu = ReceiveWindow / "reader-off-cpu": "the receiving application waited for a CPU",
+                "receive-window/reader-off-cpu.md", [Live];
+            /// The window stayed at zero: the application did not read at all.
+            ReaderStopped = ReceiveWindow / "reader-stopped": "the receiving application stopped reading",
+                "receive-window/reader-stopped.md", [Capture];
+
+            /// ACKs for data that had arrived came far later than a delayed ACK may.
+            AcksHeldBack = ReceiverProcessing / "acks-held-back": "late ACKs from a busy receiver",
+                "receiver-processing/acks-held-back.md", [Capture, Live];
+            /// The process that had locked the socket was off the CPU, so packets waited in the backlog (`wu`, section 3).
+            LockHolderOffCpu = ReceiverProcessing / "lock-holder-off-cpu": "the process holding the socket lock was off the CPU",
+                "receiver-processing/lock-holder-off-cpu.md", [Live];
+            /// The receiving host dropped packets: in the ring, a CPU's backlog, or at the socket.
+            ReceiverDrops = ReceiverProcessing / "drops": "packets dropped inside the receiving host",
+                "receiver-processing/drops.md", [Doctor];
+            /// One CPU takes all interrupts, GRO is off, or the softirq budget runs out.
+            ReceiverBusy = ReceiverProcessing / "receiver-cpu": "CPU of the receiving host busy with packets",
+                "receiver-processing/receiver-cpu.md", [Doctor];
+
+            /// The window doubled each RTT and had not reached the path's rate.
+            SlowStart = CongestionWindow / "slow-start": "slow start",
+                "congestion-window/slow-start.md", [Capture, Live, Doctor];
+            /// The window grew from where a loss had put it.
+            AfterLoss = CongestionWindow / "after-loss": "congestion window reduced after loss",
+                "congestion-window/after-loss.md", [Capture, Live, Doctor];
+            /// Slow start ended with neither loss nor queue, as a cached ssthresh or a clamp makes it.
+            EarlyExit = CongestionWindow / "early-exit": "congestion window stuck below the path rate",
+                "congestion-window/early-exit.md", [Capture, Live, Doctor];
+
+            /// Losses repaired from duplicate ACKs or SACK within about an RTT.
+            FastRecovery = LossRecovery / "fast-recovery": "loss repaired by fast retransmit",
+                "loss-recovery/fast-recovery.md", [Capture, Live, Doctor];
+            /// Losses that waited for the retransmission timer.
+            Timeout = LossRecovery / "rto": "retransmission timeouts",
+                "loss-recovery/rto.md", [Capture, Live, Doctor];
+            /// The timer expired though nothing was lost.
+            SpuriousTimeout = LossRecovery / "spurious-rto": "spurious retransmission timeouts",
+                "loss-recovery/spurious-rto.md", [Capture, Live, Doctor];
+            /// The last segments were lost, with nothing behind them to cause duplicate ACKs.
+            TailLoss = LossRecovery / "tail-loss": "tail loss",
+                "loss-recovery/tail-loss.md", [Capture, Live, Doctor];
+            /// A retransmission was lost too.
+            LostRetransmission = LossRecovery / "lost-retransmission": "lost retransmissions",
+                "loss-recovery/lost-retransmission.md", [Capture, Doctor];
+            /// The receiver discarded data that it had selectively acknowledged (RFC 2018, section 8).
+            SackReneging = LossRecovery / "sack-reneging": "SACK reneging by the receiver",
+                "loss-recovery/sack-reneging.md", [Capture];
+            /// Segments were reordered and the sender took that for loss.
+            Reordering = LossRecovery / "reordering": "reordering mistaken for loss",
+                "loss-recovery/reordering.md", [Capture, Doctor];
+
+            /// The bottleneck was busy and its queue moderate: the path gave what it has.
+            BottleneckFull = Path / "bottleneck-full": "bottleneck link fully used",
+                "path/bottleneck-full.md", [Capture, Live, Doctor];
+            /// The bottleneck was busy behind a queue longer than the path itself.
+            StandingQueue = Path / "standing-queue": "bottleneck fully used, behind a standing queue",
+                "path/standing-queue.md", [Capture];
+            /// Data or its ACKs were in flight for far longer than usual, and arrived.
+            DelaySpike = Path / "delay-spike": "delay spike on the path",
+                "path/delay-spike.md", [Capture, Live];
+            /// Losses without queueing whenever a fixed rate was exceeded.
+            Policer = Path / "policer": "policer dropping above its rate",
+                "path/policer.md", [Capture];
+            /// A link that is down, half duplex, or damages frames.
+            FaultyLink = Path / "faulty-link": "faulty link",
+                "path/faulty-link.md", [Doctor];
+            /// Packets are smaller than the links carry, so there are more of them.
+            SmallPackets = Path / "small-packets": "packets smaller than the path can carry",
+                "path/small-packets.md", [Doctor];
+
+            /// The capture itself missed packets here.
+            CaptureGap = Unknown / "capture-gap": "packets missing from the capture",
+                "unknown/capture-gap.md", [Capture];
+            /// Only one direction was captured.
+            OneDirection = Unknown / "one-direction": "only one direction was captured",
+                "unknown/one-direction.md", [Capture];
+            /// Several limits fit what was seen.
+            Undetermined = Unknown / "undetermined": "not determined from this capture",
+                "unknown/undetermined.md", [Capture, Live, Doctor];
+        }
+    };
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $name:ident = $limit:ident / $slug:literal: $title:literal,
+        $page:literal, [$($by:ident),*];)*) => {
+        /// Why a limit bound: what a verdict names, and what the handbook has a page for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Cause {
             $($(#[$doc])* $name,)*
@@ -98,83 +266,31 @@ macro_rules! causes {
                 match self { $(Self::$name => $slug,)* }
             }
 
-            /// One line for people, as the end of "the transfer was bound by …".
+            /// One line for people: `the receiving application read too slowly`.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
+            }
+
+            /// The handbook's page, below `docs/src`: `receive-window/slow-reader.md`.
+            pub const fn page(self) -> &'static str {
+                match self { $(Self::$name => $page,)* }
+            }
+
+            /// What can report it.
+            pub const fn reported_by(self) -> &'static [ReportedBy] {
+                match self { $(Self::$name => &[$(ReportedBy::$by),*],)* }
             }
         }
     };
 }
 
-causes! {
-    /// The round trip of SYN and SYN-ACK.
-    Handshake = Connection / "handshake": "the handshake's round trip";
-    /// A SYN or SYN-ACK was lost and its timer had to run out (RFC 6298, section 2: 1 s).
-    SynLost = Connection / "syn-lost": "a lost SYN or SYN-ACK";
+catalogue!(define);
 
-    /// All data was acknowledged, or all that was written was sent, and no more came.
-    SenderIdle = Application / "sender-idle": "an application that wrote too little";
-    /// One end waited for the other to ask or to answer.
-    ThinkTime = Application / "think-time": "requests and answers that take turns";
-    /// A small write waited for the ACK that the receiver delayed (RFC 896 against RFC 1122, 4.2.3.2).
-    NagleDelayedAck = Application / "nagle-delayed-ack": "Nagle's algorithm waiting for a delayed ACK";
-
-    /// Each ACK let the writer in for as much as it freed: the data outstanding stands at the buffer's size.
-    SendBufferFull = SendBuffer / "full": "a full send buffer";
-
-    /// The window stood at its largest and was used up every round trip.
-    ReceiveBufferTooSmall = ReceiveWindow / "buffer-too-small": "a receive buffer smaller than the path holds";
-    /// No window scaling was agreed, so no window exceeds 65,535 bytes (RFC 7323, section 2.2).
-    NoWindowScaling = ReceiveWindow / "no-window-scaling": "a window without scaling, 65,535 bytes at most";
-    /// The window field stood at its maximum under the agreed scale.
-    WindowScaleTooSmall = ReceiveWindow / "scale-too-small": "a window scale too small for the path";
-    /// The window was used up while it grew.
-    AutotuningLag = ReceiveWindow / "autotuning-lag": "a receive window that grew too late";
-    /// The window shrank because the reader took data more slowly than it came.
-    SlowReader = ReceiveWindow / "slow-reader": "an application that reads too slowly";
-    /// The window stood at zero for long: the reader did not read at all.
-    ReaderStopped = ReceiveWindow / "reader-stopped": "an application that stopped reading";
-
-    /// ACKs for data that had arrived came far later than a delayed ACK may.
-    AcksHeldBack = ReceiverProcessing / "acks-held-back": "a receiver that answered late";
-
-    /// The window doubled each round trip and had not reached the path's rate.
-    SlowStart = CongestionWindow / "slow-start": "slow start";
-    /// The window grew from where a loss had put it.
-    AfterLoss = CongestionWindow / "after-loss": "a congestion window cut by loss";
-    /// Slow start ended with neither loss nor queue, as a cached ssthresh or a clamp makes it.
-    EarlyExit = CongestionWindow / "early-exit": "a congestion window that stopped growing early";
-
-    /// Losses repaired from duplicate ACKs or SACK within about a round trip.
-    FastRecovery = LossRecovery / "fast-recovery": "loss repaired by fast retransmit";
-    /// Losses that waited for the retransmission timer.
-    Timeout = LossRecovery / "rto": "retransmission timeouts";
-    /// The timer ran out though nothing was lost.
-    SpuriousTimeout = LossRecovery / "spurious-rto": "spurious retransmission timeouts";
-    /// The last segments were lost, with nothing behind them to raise duplicate ACKs.
-    TailLoss = LossRecovery / "tail-loss": "losses at the tail of a burst";
-    /// A retransmission was lost too.
-    LostRetransmission = LossRecovery / "lost-retransmission": "retransmissions that were lost again";
-    /// The receiver took back data it had selectively acknowledged (RFC 2018, section 8).
-    SackReneging = LossRecovery / "sack-reneging": "a receiver that took back SACKed data";
-    /// Segments overtook each other and the sender took that for loss.
-    Reordering = LossRecovery / "reordering": "reordering taken for loss";
-
-    /// The bottleneck was busy and its queue moderate: the path gave what it has.
-    BottleneckFull = Path / "bottleneck-full": "the path's capacity, which it used";
-    /// The bottleneck was busy behind a queue longer than the path itself.
-    StandingQueue = Path / "standing-queue": "the path's capacity, behind a standing queue";
-    /// Data or its ACKs were under way for far longer than usual, and arrived.
-    DelaySpike = Path / "delay-spike": "packets that were late, not lost";
-    /// Losses without queueing whenever a fixed rate was exceeded.
-    Policer = Path / "policer": "a policer that drops above its rate";
-
-    /// The capture itself lost packets here.
-    CaptureGap = Unknown / "capture-gap": "packets the capture lost";
-    /// Only one direction was captured.
-    OneDirection = Unknown / "one-direction": "a capture of one direction only";
-    /// Several limits fit what was seen.
-    Undetermined = Unknown / "undetermined": "nothing that shows from here";
+impl Cause {
+    /// Whether `by` can report it.
+    pub fn is_reported_by(self, by: ReportedBy) -> bool {
+        self.reported_by().contains(&by)
+    }
 }
 
 impl fmt::Display for Cause {
@@ -187,7 +303,7 @@ impl fmt::Display for Cause {
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// It fits, and so may something else.
+    /// It fits, and so do other causes.
     Low,
     /// The usual explanation of what was seen.
     Medium,
@@ -215,7 +331,11 @@ mod tests {
     fn names_are_unique_and_ordered_by_limit() {
         let names: BTreeSet<_> = Cause::ALL.iter().map(ToString::to_string).collect();
         assert_eq!(names.len(), Cause::ALL.len());
+        let slugs: BTreeSet<_> = Cause::ALL.iter().map(|cause| cause.slug()).collect();
+        assert_eq!(slugs.len(), Cause::ALL.len(), "a slug alone names its cause");
         assert!(Cause::ALL.is_sorted_by_key(|cause| cause.limit()));
         assert!(Limit::ALL.is_sorted());
+        assert!(Cause::ALL.iter().all(|cause| cause.page() == format!("{cause}.md")));
+        assert!(Cause::ALL.iter().all(|cause| !cause.reported_by().is_empty()));
     }
 }

@@ -3,6 +3,7 @@
 use crate::copies::Copies;
 use crate::label::{Judged, Label};
 use crate::limits::stretch::Marks;
+use crate::limits::thresholds;
 use crate::limits::track::{Answer, Track};
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
@@ -391,13 +392,12 @@ impl EndState {
             marks.set(Marks::GAP);
         }
         let mut late_since = None;
-        // Beside the receiver, an ACK later than any delayed ACK of several segments was held back there.
-        const LATE: i64 = 10_000_000;
+        // Next to the receiver, an ACK of several segments that is later than any delayed ACK was held back there.
         if me.distance.answering().is_here()
             && acked.unseen == 0
             && acked.round_trip.is_some()
-            && acked.waited.is_some_and(|waited| waited > LATE)
-            && acked.advanced > 4 * i64::from(self.mss_seen.max(1))
+            && acked.waited.is_some_and(|waited| waited > thresholds::LATE_ACK_NS)
+            && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(self.mss_seen.max(1))
         {
             marks.set(Marks::HELD_BACK);
             late_since = acked.waited.map(|waited| now - waited);

@@ -1,23 +1,28 @@
-//! What the spells come to, with the numbers that show it.
+//! What the spells sum up to, with the evidence for each cause.
 
 use crate::cause::{Cause, Confidence, Limit};
+use crate::evidence::Evidence;
+use crate::limits::thresholds;
 use crate::report::{Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
-use slowpath_model::units::duration_text as short;
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
-/// Everything a sentence of evidence may draw on.
+/// Everything that evidence may draw on.
 struct Material<'a> {
+    from: End,
+    first: Instant,
+    last: Instant,
     spells: &'a [Spell],
-    measures: &'a Measures,
-    /// How the receiver's window is scaled.
-    scale: ScaleKnown,
+    /// Of the sender.
+    sent: &'a Measures,
+    /// Of the receiver.
+    answered: &'a Measures,
     opening: &'a Opening,
     overview: &'a Overview,
     vantage: Vantage,
 }
 
-/// Sums the spells of each direction up by cause, most time first; [`FlowReport::explain`] adds what shows it.
+/// Sums the spells of each direction up by cause, most time first; [`FlowReport::explain`] adds the evidence.
 pub fn complete(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
@@ -89,9 +94,12 @@ impl<'a> Material<'a> {
     fn of(report: &'a FlowReport, from: End) -> Self {
         let direction = &report.directions[from.index()];
         Self {
+            from,
+            first: report.first,
+            last: report.last,
             spells: &direction.spells,
-            measures: &direction.measures,
-            scale: report.directions[(!from).index()].measures.window_scale,
+            sent: &direction.measures,
+            answered: &report.directions[(!from).index()].measures,
             opening: &report.opening,
             overview: &direction.overview,
             vantage: report.vantage.vantage,
@@ -107,7 +115,7 @@ impl<'a> Material<'a> {
 
     fn confidence(&self, cause: Cause) -> Confidence {
         match cause.limit() {
-            Limit::ReceiveWindow => match self.scale {
+            Limit::ReceiveWindow => match self.answered.window_scale {
                 ScaleKnown::Agreed(_) => Confidence::High,
                 ScaleKnown::AtLeast(_) => Confidence::Medium,
                 ScaleKnown::Unknown => Confidence::Low,
@@ -121,145 +129,150 @@ impl<'a> Material<'a> {
         }
     }
 
-    fn evidence(&self, cause: Cause) -> Vec<String> {
-        let measures = self.measures;
-        let mut told = Vec::new();
+    fn evidence(&self, cause: Cause) -> Vec<Evidence> {
+        let mut found = Vec::new();
         match cause.limit() {
-            Limit::Connection => told.extend(self.opening()),
-            Limit::Application => told.push(format!(
-                "nothing was sent for up to {}, while the receiver's window was open",
-                short(measures.idle_longest)
-            )),
-            Limit::SendBuffer => told.push(format!(
-                "the data outstanding never exceeded {}, and more came only when an ACK made room",
-                measures.flight_max
-            )),
-            Limit::ReceiveWindow => self.window(cause, &mut told),
+            Limit::Connection => found.extend(self.opening()),
+            Limit::Application => found.extend(self.silence(cause)),
+            Limit::SendBuffer => found.push(Evidence::FlightPlateau { flight_max: self.sent.flight_max }),
+            Limit::ReceiveWindow => self.window(cause, &mut found),
             Limit::ReceiverProcessing => {
-                told.push("ACKs for several segments came more than 10 ms after them".into())
+                found.push(Evidence::LateAcks {
+                    beyond: Duration::from_nanos(thresholds::LATE_ACK_NS as u64),
+                });
             }
-            Limit::CongestionWindow => self.congestion(&mut told),
-            Limit::LossRecovery => self.losses(&mut told),
-            Limit::Path => self.path(cause, &mut told),
-            Limit::Unknown => self.unknown(cause, &mut told),
+            Limit::CongestionWindow => self.congestion(&mut found),
+            Limit::LossRecovery => self.losses(&mut found),
+            Limit::Path => self.path(cause, &mut found),
+            Limit::Unknown => found.extend(self.unknown(cause)),
+            // No capture shows the inside of the sending host.
+            Limit::SendingHost => {}
         }
-        told
+        found
     }
 
-    fn opening(&self) -> Option<String> {
-        let opening = self.opening;
-        if opening.retransmitted > 0 {
-            let times = count(opening.retransmitted.into(), "time");
-            return Some(format!("SYN or SYN-ACK was sent again {times}"));
+    fn opening(&self) -> Option<Evidence> {
+        match self.opening.retransmitted {
+            0 => self.opening.round_trip.map(|rtt| Evidence::Handshake { rtt }),
+            times => Some(Evidence::SynRetransmitted { times: times.into() }),
         }
-        opening.round_trip.map(|took| format!("the handshake took {}", short(took)))
     }
 
-    fn window(&self, cause: Cause, told: &mut Vec<String>) {
+    /// The longest time without data within a spell of `cause`: between two segments with data, before the first, or after the
+    /// last.
+    fn silence(&self, cause: Cause) -> Option<Evidence> {
+        let since = |from: Option<Instant>, to: Option<Instant>| to?.since(from?);
+        let before = since(Some(self.first), self.sent.first_data);
+        let after = since(self.sent.last_data, Some(self.last));
+        let silent = [Some(self.sent.idle_longest), before, after].into_iter().flatten().max()?;
+        let longest = silent.min(self.longest_spell(cause));
+        (longest >= thresholds::SHORTEST_SILENCE).then_some(Evidence::Silence { longest })
+    }
+
+    fn longest_spell(&self, cause: Cause) -> Duration {
+        let own = self.spells.iter().filter(|spell| spell.cause == cause);
+        own.map(Spell::lasted).max().unwrap_or_default()
+    }
+
+    fn window(&self, cause: Cause, found: &mut Vec<Evidence>) {
         let largest = Bytes::new(self.overview.window_max.into());
-        let full = self.measures.window_full;
-        told.push(format!(
-            "{full} segments used up the receiver's window, which was {largest} at its largest"
-        ));
-        if let Some(base) = self.base_rtt()
-            && let Some(most) = Rate::of(largest, base)
-        {
-            told.push(format!("over a round trip of {} such a window allows at most {most}", short(base)));
+        let segments = self.sent.window_full;
+        if segments > 0 {
+            found.push(Evidence::WindowFilled { segments, largest });
+            found.extend(self.window_allows(largest));
         }
+        let window = &self.answered.window;
         match cause {
-            Cause::NoWindowScaling => told.push("the two SYNs did not both offer window scaling".into()),
+            Cause::NoWindowScaling => found.push(Evidence::ScalingNotOffered {}),
+            Cause::SlowReader | Cause::ReaderStopped if window.zero_count > 0 => {
+                found.push(Evidence::WindowClosed { times: window.zero_count, total: window.zero_time });
+            }
             Cause::SlowReader | Cause::ReaderStopped => {
-                told.push("the window closed while data was under way: it waited to be read".into());
+                let range = window.max.zip(window.min).filter(|(largest, smallest)| smallest < largest);
+                found.extend(range.map(|(largest, smallest)| Evidence::WindowShrank { largest, smallest }));
             }
             _ => {}
         }
-        if let ScaleKnown::AtLeast(shift) = self.scale {
-            told.push(format!(
-                "the handshake was not captured; a window scale of {shift} is the least that fits"
-            ));
+        if let ScaleKnown::AtLeast(shift) = self.answered.window_scale {
+            found.push(Evidence::ScaleInferred { shift: shift.into() });
         }
     }
 
-    fn congestion(&self, told: &mut Vec<String>) {
-        told.push(format!(
-            "up to {} were outstanding, with more to send and room to receive it",
-            self.measures.flight_max
-        ));
-        if let Some(base) = self.base_rtt() {
-            told.push(format!(
-                "round trips were near their shortest, {}: no queue stood in the way",
-                short(base)
-            ));
-        }
-        self.count_losses(told);
+    /// What the window allows, where that is near enough to what was reached to explain it.
+    fn window_allows(&self, largest: Bytes) -> Option<Evidence> {
+        let rtt = self.base_rtt()?;
+        let rate = Rate::of(largest, rtt)?;
+        let reached = self.overview.peak_rate.max(self.sent.goodput.map_or(0.0, |rate| rate.get() as f64));
+        (rate.get() as f64 <= thresholds::EXPLAINS_WITHIN * reached)
+            .then_some(Evidence::WindowAllows { rtt, rate })
     }
 
-    fn losses(&self, told: &mut Vec<String>) {
-        self.count_losses(told);
-        let longest = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());
-        told.push(format!("the longest recovery took {}", short(longest)));
+    fn congestion(&self, found: &mut Vec<Evidence>) {
+        found.push(Evidence::FlightBound { flight_max: self.sent.flight_max });
+        found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
+        found.extend(self.retransmitted());
     }
 
-    fn count_losses(&self, told: &mut Vec<String>) {
-        let labels = &self.measures.labels;
-        let again = labels.retransmission + labels.spurious;
-        if again == 0 {
-            return;
-        }
-        let share = again as f64 * 100.0 / self.measures.data_packets.max(1) as f64;
-        let were = if again == 1 { "was" } else { "were" };
-        let mut text = format!("{} {were} sent again ({share:.2} %)", count(again, "segment"));
-        if labels.spurious > 0 {
-            text += &format!(", {} of them needlessly", labels.spurious);
-        }
-        text += &format!(", in {}", count(self.measures.recoveries, "episode"));
-        if self.measures.timeouts > 0 {
-            text += &format!(" with {}", count(self.measures.timeouts, "timeout"));
-        }
-        told.push(text);
-    }
-
-    fn path(&self, cause: Cause, told: &mut Vec<String>) {
-        let peak = Rate::bits_per_second(self.overview.peak_rate as u64);
-        if cause == Cause::DelaySpike {
-            told.push("answers came far later than a round trip, and nothing was lost".into());
-            return;
-        }
-        if let (Cause::Policer, Some(rate)) = (cause, self.overview.policed) {
-            let rate = Rate::bits_per_second(rate as u64);
-            told.push(format!(
-                "losses came at about the same rate each time, {rate}, and without a longer round trip"
-            ));
-            self.count_losses(told);
-            return;
-        }
-        told.push(format!("data was delivered at up to {peak}, round trip after round trip"));
-        if let (Some(base), Some(mean)) = (self.base_rtt(), self.measures.rtt_by_ack.mean) {
-            told.push(format!("the shortest round trip was {}, the mean {}", short(base), short(mean)));
+    fn losses(&self, found: &mut Vec<Evidence>) {
+        found.extend(self.retransmitted());
+        let lasted = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());
+        if !lasted.is_zero() {
+            found.push(Evidence::LongestRecovery { lasted });
         }
     }
 
-    fn unknown(&self, cause: Cause, told: &mut Vec<String>) {
-        match cause {
-            Cause::OneDirection => {
-                let silent = if self.measures.packets == 0 { "sender" } else { "receiver" };
-                told.push(format!("no segment of the {silent} was captured"));
+    fn retransmitted(&self) -> Option<Evidence> {
+        let labels = &self.sent.labels;
+        let segments = labels.retransmission + labels.spurious;
+        (segments > 0).then(|| Evidence::Retransmitted {
+            segments,
+            spurious: labels.spurious,
+            lost_share: self.sent.lost_share().unwrap_or_default(),
+            recoveries: self.sent.recoveries,
+            timeouts: self.sent.timeouts,
+        })
+    }
+
+    fn path(&self, cause: Cause, found: &mut Vec<Evidence>) {
+        match (cause, self.overview.policed) {
+            (Cause::DelaySpike, _) => {
+                found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
             }
-            Cause::CaptureGap => told.push(format!(
-                "{} were acknowledged that the capture does not hold",
-                self.measures.unseen_bytes
-            )),
-            _ => told
-                .push("no round trip could be measured, so a full path and a small window look alike".into()),
+            (Cause::Policer, Some(rate)) => {
+                found.push(Evidence::SameRateAtLoss { rate: Rate::bits_per_second(rate as u64) });
+                found.extend(self.retransmitted());
+            }
+            _ => {
+                let peak = Rate::bits_per_second(self.overview.peak_rate as u64);
+                if peak.get() > 0 {
+                    found.push(Evidence::DeliveryRate { peak });
+                }
+                found.extend(self.rtt_spread());
+            }
+        }
+    }
+
+    /// Only next to the sender does the time from data to ACK span the whole path.
+    fn rtt_spread(&self) -> Option<Evidence> {
+        let (shortest, mean) = self.base_rtt().zip(self.sent.rtt_by_ack.mean)?;
+        (self.vantage == Vantage::At(self.from) && mean >= shortest)
+            .then_some(Evidence::RttSpread { shortest, mean })
+    }
+
+    fn unknown(&self, cause: Cause) -> Option<Evidence> {
+        match cause {
+            Cause::OneDirection if self.sent.packets == 0 => Some(Evidence::SenderNotCaptured {}),
+            Cause::OneDirection => Some(Evidence::ReceiverNotCaptured {}),
+            Cause::CaptureGap => {
+                let data = self.sent.unseen_bytes;
+                (data > Bytes::ZERO).then_some(Evidence::DataNotCaptured { data })
+            }
+            _ if self.overview.base_rtt.is_none() => Some(Evidence::NoRtt {}),
+            _ => Some(Evidence::SenderDistanceUnknown {}),
         }
     }
 
     fn base_rtt(&self) -> Option<Duration> {
         self.overview.base_rtt.map(|micros| Duration::from_micros(micros.into()))
     }
-}
-
-/// `1 segment`, `2 segments`.
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

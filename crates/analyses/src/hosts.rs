@@ -4,7 +4,7 @@ mod receiving;
 mod sending;
 mod windows;
 
-pub use receiving::{Receiver, Receiving};
+pub use receiving::Receiving;
 pub use sending::{Sending, Why, shows_queue};
 
 use crate::cause::Cause;
@@ -73,14 +73,14 @@ pub struct EndAccount {
     pub samples: Option<[SocketSample; 2]>,
 }
 
-/// What bound a sender for a share of its time.
+/// What bound an end for a share of its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// What it was.
     pub cause: Cause,
     /// For how long.
     pub lasted: Duration,
-    /// Of all the time that was told.
+    /// Of the time that its host reported, 0 to 1.
     pub share: f64,
 }
 
@@ -260,8 +260,8 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
 /// Whether the process that had locked the peer's socket was off the CPU for a good part of the
 /// time in which the congestion window held the sender. That needs a round trip more than the answers were late.
 fn answered_late(own: &EndAccount, peer: &EndAccount) -> bool {
-    let held = peer.receiving.bounds().into_iter().find(|(what, ..)| *what == Receiver::HolderOffCpu);
-    held.is_some_and(|(_, lasted, _)| lasted * 2 >= own.sending.holds()[Hold::CongestionWindow as usize])
+    let held = peer.receiving.bounds().into_iter().find(|bound| bound.cause == Cause::LockHolderOffCpu);
+    held.is_some_and(|held| held.lasted * 2 >= own.sending.holds()[Hold::CongestionWindow as usize])
 }
 
 /// A reader lets the window close that leaves data waiting, most of it for longer than a round trip, or some for as long

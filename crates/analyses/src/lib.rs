@@ -16,6 +16,7 @@ pub mod analysis;
 pub mod cause;
 mod copies;
 mod end;
+pub mod evidence;
 mod findings;
 mod flow;
 pub mod hosts;
@@ -36,7 +37,8 @@ mod vantage;
 pub mod waits;
 
 pub use analysis::{Analysis, Labels, Report};
-pub use cause::{Cause, Confidence, Limit};
+pub use cause::{Cause, Confidence, Limit, ReportedBy};
+pub use evidence::Evidence;
 pub use label::{Judged, Label};
 pub use options::{Options, VantageOverride};
 pub use outstanding::Needless;

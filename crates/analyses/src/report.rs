@@ -3,6 +3,7 @@
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
 use crate::cause::{Cause, Confidence};
+use crate::evidence::Evidence;
 pub use crate::overview::Overview;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;
@@ -55,8 +56,47 @@ pub struct VantageReport {
     pub to_a: Option<Duration>,
     /// From the tap to B and back, at its shortest.
     pub to_b: Option<Duration>,
-    /// A sentence: what it was inferred from.
-    pub evidence: String,
+    /// What it was inferred from.
+    pub evidence: VantageEvidence,
+}
+
+/// What the place of the tap was inferred from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VantageEvidence {
+    /// The user named it.
+    Given,
+    /// Only one end's answers can be timed.
+    OneEndAnswered {
+        /// That end.
+        end: End,
+        /// Its shortest answer.
+        within: Duration,
+    },
+    /// Neither end's distance can be measured.
+    TooFewAnswers,
+    /// The shortest answers of both ends differ, or are both long.
+    Distances {
+        /// A's shortest answer.
+        a: Duration,
+        /// B's shortest answer.
+        b: Duration,
+    },
+    /// Both ends are near, and one sends segments longer than the MSS, as offload on its host makes them.
+    Offload {
+        /// A's shortest answer.
+        a: Duration,
+        /// B's shortest answer.
+        b: Duration,
+        /// The end whose segments these are.
+        end: End,
+    },
+    /// Both ends are too near to tell which is nearer.
+    TooNear {
+        /// A's shortest answer.
+        a: Duration,
+        /// B's shortest answer.
+        b: Duration,
+    },
 }
 
 /// How a connection opened.
@@ -142,7 +182,7 @@ pub struct Measures {
     pub unseen_bytes: Bytes,
     /// How often such a gap was noticed.
     pub unseen_gaps: u64,
-    /// Payload of this direction found missing at the tap and filled in later.
+    /// Holes: how often data was seen beyond data that was missing at the tap, whether or not that came later.
     pub holes: u64,
 
     /// Duplicate ACKs this end sent (RFC 5681, section 2).
@@ -171,6 +211,20 @@ pub struct Measures {
     pub timeouts: u64,
     /// Episodes of loss recovery.
     pub recoveries: u64,
+}
+
+impl Measures {
+    /// Segments with data, a super-packet counted as the segments of [`Self::mss_seen`] that it holds: an estimate.
+    pub fn data_segments(&self) -> u64 {
+        self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
+    }
+
+    /// The share of these that was retransmitted and not spuriously, 0 to 1: every report's loss. `None` where nothing was
+    /// lost.
+    pub fn lost_share(&self) -> Option<f64> {
+        let (lost, all) = (self.labels.retransmission, self.data_segments());
+        (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
+    }
 }
 
 /// Options of a SYN or SYN-ACK.
@@ -236,7 +290,7 @@ pub struct WindowMeasures {
     pub max: Option<Bytes>,
     /// Mean over segments.
     pub mean: Option<Bytes>,
-    /// How often it closed.
+    /// How often it closed to zero: intervals, not segments.
     pub zero_count: u64,
     /// How long it was closed.
     pub zero_time: Duration,
@@ -288,8 +342,8 @@ pub struct Finding {
     pub spells: u64,
     /// How sure.
     pub confidence: Confidence,
-    /// Sentences with numbers: what shows it.
-    pub evidence: Vec<String>,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
     /// Where to look: the start and frame of its longest spells, at most three.
     pub instants: Vec<Instant>,
 }

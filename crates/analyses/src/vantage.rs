@@ -2,7 +2,7 @@
 
 use crate::cause::Confidence;
 use crate::flow::Flow;
-use crate::report::VantageReport;
+use crate::report::{VantageEvidence, VantageReport};
 use slowpath_model::{End, Vantage};
 use std::time::Duration;
 
@@ -12,49 +12,40 @@ pub fn infer(flow: &Flow, given: Option<Vantage>) -> VantageReport {
     let far = [a.distance.min(), b.distance.min()];
     let duration = |nanos: Option<i64>| nanos.map(|nanos| Duration::from_nanos(nanos.unsigned_abs()));
     let (vantage, confidence, evidence) = match given {
-        Some(vantage) => (vantage, Confidence::High, "given on the command line".to_owned()),
+        Some(vantage) => (vantage, Confidence::High, VantageEvidence::Given),
         None => judge(flow, far),
     };
     VantageReport { vantage, confidence, to_a: duration(far[0]), to_b: duration(far[1]), evidence }
 }
 
-fn judge(flow: &Flow, far: [Option<i64>; 2]) -> (Vantage, Confidence, String) {
+fn judge(flow: &Flow, far: [Option<i64>; 2]) -> (Vantage, Confidence, VantageEvidence) {
     // Offload makes segments longer than the MSS, and only on the host whose stack or NIC makes them.
     let supers = flow.ends.iter().map(|end| end.super_packets).collect::<Vec<_>>();
+    let time = |nanos: i64| Duration::from_nanos(nanos.unsigned_abs());
     let [Some(a), Some(b)] = far else {
         return match far {
             [Some(near), None] | [None, Some(near)] if near < 300_000 && flow.mss().is_some() => {
                 let end = if far[0].is_some() { End::A } else { End::B };
-                let text =
-                    format!("{end} answered within {} µs; the other end's answers do not show", near / 1000);
-                (Vantage::At(end), Confidence::Low, text)
+                let evidence = VantageEvidence::OneEndAnswered { end, within: time(near) };
+                (Vantage::At(end), Confidence::Low, evidence)
             }
-            _ => (
-                Vantage::Unknown,
-                Confidence::Low,
-                "too few answers to measure either end's distance".to_owned(),
-            ),
+            _ => (Vantage::Unknown, Confidence::Low, VantageEvidence::TooFewAnswers),
         };
     };
-    let text = format!("A answered within {}, B within {}", millis(a), millis(b));
     let (near, (short, long)) = if a <= b { (End::A, (a, b)) } else { (End::B, (b, a)) };
+    let (a, b) = (time(a), time(b));
+    let distances = VantageEvidence::Distances { a, b };
     // A host answers its own tap within its scheduling latency, whatever the path adds on the other side.
     if short * 5 < long && (short < 2_000_000 || short * 50 < long) {
         let sure = if short * 20 < long { Confidence::High } else { Confidence::Medium };
-        return (Vantage::At(near), sure, text);
+        return (Vantage::At(near), sure, distances);
     }
     if long < 1_000_000 {
         if let Some(end) = End::BOTH.into_iter().find(|end| supers[end.index()] > 0) {
-            let text = format!("{text}; {end}'s segments longer than the MSS show its offload");
-            return (Vantage::At(end), Confidence::Low, text);
+            return (Vantage::At(end), Confidence::Low, VantageEvidence::Offload { a, b, end });
         }
-        let text = format!("{text}: too near each other to tell");
-        return (Vantage::Unknown, Confidence::Low, text);
+        return (Vantage::Unknown, Confidence::Low, VantageEvidence::TooNear { a, b });
     }
     let sure = if short * 3 > long { Confidence::High } else { Confidence::Medium };
-    (Vantage::Between, sure, text)
-}
-
-fn millis(nanos: i64) -> String {
-    format!("{:.3} ms", nanos as f64 / 1e6)
+    (Vantage::Between, sure, distances)
 }

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::Causes;
 use crate::console::{self, Console};
 use slowpath_analyses::Cause;
-use slowpath_remedies::{handbook_page, handbook_text};
+use slowpath_remedies::handbook_text;
 use slowpath_views::{json, terminal};
 use std::io::Write;
 
@@ -13,7 +13,7 @@ pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
     let mut out = console::stdout();
     match args.cause {
         _ if args.json => {
-            serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_page, handbook_text))?;
+            serde_json::to_writer_pretty(&mut out, &json::Causes::of(&asked, handbook_text))?;
             writeln!(out)?;
         }
         Some(cause) => terminal::cause_page(cause, handbook_text(cause), &console.look(), &mut out)?,

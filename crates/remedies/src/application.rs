@@ -1,10 +1,10 @@
 //! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
 
 use crate::arithmetic;
-use crate::command::{route, socket};
 use crate::congestion_window::keep_over_pauses;
 use crate::facts::{Facts, time, times};
-use crate::{Advice, Command, Host};
+use crate::fix::{route, socket};
+use crate::{Advice, Fix, Host};
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     let gain = facts.rate_without().zip(facts.reached()).map_or_else(String::new, |(without, reached)| {
@@ -24,7 +24,7 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
             "shows the process, and app_limited where TCP waits for it",
         ))
         .with(
-            Command::look(
+            Fix::look(
                 Host::Sender,
                 "strace -f -T -e \
                  trace=read,pread64,write,writev,sendto,sendmsg,sendfile,splice,futex,poll,epoll_wait -p PID",
@@ -33,7 +33,7 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
             )
             .by_owner(),
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Sender,
             "cat /proc/pressure/io /proc/pressure/cpu",
             "shows how much of the last 10, 60 and 300 s some process waited for the disk, and for a CPU",
@@ -111,7 +111,7 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
              socket: setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sender's program. No sysctl does it."
         ))
         .with(
-            Command::look(
+            Fix::look(
                 Host::Sender,
                 "strace -f -e trace=write,writev,sendto,sendmsg,setsockopt -p PID",
                 "shows the small writes, and whether TCP_NODELAY is set",

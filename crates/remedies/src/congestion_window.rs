@@ -1,12 +1,12 @@
 //! The sender's congestion window.
 
 use crate::arithmetic;
-use crate::command::{counters, route, socket, switch, sysctl};
 use crate::facts::{Facts, percent, time};
-use crate::{Advice, Command, Host};
+use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl};
+use crate::{Advice, Fix, Host};
 
 /// Has Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
-pub(crate) fn keep_over_pauses() -> Command {
+pub(crate) fn keep_over_pauses() -> Fix {
     switch(
         Host::Sender,
         "net.ipv4.tcp_slow_start_after_idle",
@@ -99,18 +99,14 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
              the loss first: look for it at both hosts' interfaces and at the devices on the way (dirty \
              optics, a duplex mismatch, a shallow buffer in front of a slower link)."
         ))
-        .with(crate::command::way_to(Host::Either, facts.receiver().address))
-        .with(Command::look(
+        .with(crate::fix::way_to(Host::Either, facts.receiver().address))
+        .with(Fix::look(
             Host::Either,
             "ip -s link show dev IFACE",
             "shows errors, drops and overruns of an interface",
         ))
-        .with(Command::look(
-            Host::Either,
-            "ethtool -S IFACE",
-            "shows the NIC's own counters, such as CRC errors",
-        ))
-        .with(Command::look(
+        .with(Fix::look(Host::Either, "ethtool -S IFACE", "shows the NIC's own counters, such as CRC errors"))
+        .with(Fix::look(
             Host::Sender,
             "tc -s qdisc show dev IFACE",
             "shows whether the sender's own queue drops",
@@ -122,7 +118,7 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
              frames of 9000 bytes give six times the rate at the same loss, if every device on the way \
              takes them.",
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             format!("tracepath -n {}", facts.receiver().address),
             "shows the largest packet that the path takes (pmtu)",
@@ -134,7 +130,7 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn bbr(why: &str) -> Advice {
     Advice::new(why)
         .with(
-            Command::look(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
+            Fix::look(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
                 .needs("root (CAP_SYS_MODULE)")
                 .undone_by("modprobe -r tcp_bbr"),
         )
@@ -158,18 +154,18 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
              remembered from an earlier connection to the same peer (ubik IV-E and V). Since 5.6 Linux no \
              longer remembers ssthresh unless told to (tcp_no_ssthresh_metrics_save = 1).",
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Sender,
             format!("ip tcp_metrics show {peer}"),
             "shows what is remembered of this peer: an entry with ssthresh or cwnd is the reason",
         ))
         .with(
-            Command::look(
+            Fix::look(
                 Host::Sender,
                 format!("ip tcp_metrics delete {peer}"),
                 "forgets this peer's values; they are learned again, so there is nothing to put back",
             )
-            .by_root(),
+            .needs(NET_ADMIN),
         )
         .with(switch(
             Host::Sender,
@@ -189,7 +185,7 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
             "shows how often HyStart ended slow start, and the sum of the windows at which it did",
         ))
         .with(
-            Command::look(
+            Fix::look(
                 Host::Sender,
                 "echo 0 > /sys/module/tcp_cubic/parameters/hystart",
                 "switches HyStart off for all of this host's CUBIC connections",
@@ -205,7 +201,7 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
             "A third is a limit that someone set: cwnd or ssthresh on the route, or a program with \
              SO_MAX_PACING_RATE.",
         )
-        .with(Command::look(Host::Sender, format!("ip route get {peer}"), "shows the route's attributes"))
+        .with(Fix::look(Host::Sender, format!("ip route get {peer}"), "shows the route's attributes"))
         .with(socket(
             Host::Sender,
             facts.receiver(),

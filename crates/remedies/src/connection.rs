@@ -1,8 +1,8 @@
 //! Opening the connection.
 
-use crate::command::{counters, switch, sysctl};
 use crate::facts::{Facts, time, times};
-use crate::{Advice, Command, Host};
+use crate::fix::{counters, switch, sysctl};
+use crate::{Advice, Fix, Host};
 use slowpath_model::End;
 
 pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
@@ -58,7 +58,7 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             "TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop TcpExtTCPReqQFullDoCookies",
             "shows whether a listening socket's queue was full since boot: these should stand still",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             server,
             format!("ss -ltn sport = :{}", facts.report.key.b.port),
             "shows connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
@@ -82,7 +82,7 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
              table that is full, a rate limit for SYNs, or plain loss, which the data of other flows shows \
              too.",
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
             "shows how full the connection-tracking table is, where it is in use",

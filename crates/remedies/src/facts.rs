@@ -132,13 +132,9 @@ impl<'a> Facts<'a> {
         self.answered().options.and_then(|options| options.mss).map_or(1448, u32::from)
     }
 
-    /// Segments retransmitted over segments sent. Super-packets are counted by their payload over the MSS,
-    /// so it is an estimate.
+    /// Segments lost over segments sent, as in the evidence.
     pub(crate) fn loss(&self) -> Option<f64> {
-        let sent = self.sent();
-        let segments = sent.bytes.get().div_ceil(u64::from(self.mss().max(1))).max(sent.data_packets);
-        (sent.labels.retransmission > 0 && segments > 0)
-            .then(|| (sent.labels.retransmission as f64 / segments as f64).min(1.0))
+        self.sent().lost_share()
     }
 
     /// The options of both SYNs, sender's first, each with its host; only those seen.
@@ -150,7 +146,7 @@ impl<'a> Facts<'a> {
 }
 
 /// A probability for people: `0.6 %`, `0.0012 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent <= 0.0 {
         return "0 %".to_owned();

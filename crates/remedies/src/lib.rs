@@ -16,11 +16,13 @@ use slowpath_analyses::report::{Finding, FlowReport};
 
 mod application;
 pub mod arithmetic;
-mod command;
 mod congestion_window;
 mod connection;
+mod drops;
 mod facts;
+mod fix;
 mod handbook;
+mod hosts;
 mod loss_recovery;
 mod path;
 mod receive_window;
@@ -28,7 +30,11 @@ mod receiver_processing;
 mod send_buffer;
 mod unknown;
 
-pub use handbook::{handbook_page, handbook_text};
+pub use drops::drop_meaning;
+pub use facts::percent;
+pub use fix::{Fix, Host, NET_ADMIN, NET_RAW, OWNER, SYS_NICE};
+pub use handbook::handbook_text;
+pub use hosts::advise_on_host;
 
 use facts::Facts;
 
@@ -38,53 +44,9 @@ pub struct Advice {
     /// What is wrong, with its numbers, and what would help.
     pub text: String,
     /// How, in the order in which they are to be given; those that only look come first.
-    pub commands: Vec<Command>,
+    pub fixes: Vec<Fix>,
     /// What it costs, or when not to do it.
     pub caution: Option<String>,
-}
-
-/// A line for a shell.
-///
-/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the
-/// way to the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p`
-/// prints.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Where to give it.
-    pub host: Host,
-    /// The line.
-    pub line: String,
-    /// What it shows or changes.
-    pub changes: String,
-    /// The right it needs; `None` where any user may.
-    pub needs: Option<&'static str>,
-    /// The line that puts back what it changed; `None` where it changes nothing.
-    pub reverts: Option<String>,
-}
-
-/// Where a remedy applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
-    /// The host that sent the data the verdict is about.
-    Sender,
-    /// The host that received it.
-    Receiver,
-    /// A device on the way: the one in front of the bottleneck, unless the text says another.
-    Path,
-    /// Either end, or each.
-    Either,
-}
-
-impl Host {
-    /// The name in JSON: `sender`.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Self::Sender => "sender",
-            Self::Receiver => "receiver",
-            Self::Path => "path",
-            Self::Either => "either",
-        }
-    }
 }
 
 /// What would give back the time that `finding` took from the main direction of `report`, what helps most
@@ -124,21 +86,30 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::CaptureGap => unknown::capture_gap(&facts),
         Cause::OneDirection => unknown::one_direction(&facts),
         Cause::Undetermined => unknown::undetermined(&facts),
+        Cause::ReaderOffCpu
+        | Cause::LockHolderOffCpu
+        | Cause::ReceiverDrops
+        | Cause::ReceiverBusy
+        | Cause::LocalQueue
+        | Cause::LocalRateLimit
+        | Cause::SenderBusy
+        | Cause::FaultyLink
+        | Cause::SmallPackets => advise_on_host(finding.cause).into_iter().collect(),
     }
 }
 
 impl Advice {
     fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), commands: Vec::new(), caution: None }
+        Self { text: text.into(), fixes: Vec::new(), caution: None }
     }
 
-    fn with(mut self, command: Command) -> Self {
-        self.commands.push(command);
+    fn with(mut self, fix: Fix) -> Self {
+        self.fixes.push(fix);
         self
     }
 
-    fn with_all(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
-        self.commands.extend(commands);
+    fn with_all(mut self, fixes: impl IntoIterator<Item = Fix>) -> Self {
+        self.fixes.extend(fixes);
         self
     }
 

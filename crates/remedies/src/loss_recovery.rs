@@ -1,10 +1,10 @@
 //! Loss, or what was taken for it, and its repair.
 
 use crate::arithmetic;
-use crate::command::{counters, route, socket, switch, sysctl, way_to};
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, time, times};
-use crate::{Advice, Command, Host};
+use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl, way_to};
+use crate::{Advice, Fix, Host};
 use std::time::Duration;
 
 /// What the loss comes to, as a sentence; empty where nothing was retransmitted.
@@ -41,12 +41,12 @@ fn sack(facts: &Facts<'_>) -> Option<Advice> {
 fn look_for_loss(facts: &Facts<'_>, advice: Advice) -> Advice {
     advice
         .with(way_to(Host::Either, facts.receiver().address))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Sender,
             "tc -s qdisc show dev IFACE",
             "shows whether the sender's own queue drops (dropped)",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             "ip -s link show dev IFACE; ethtool -S IFACE",
             "shows errors, drops and overruns of the interface, and the NIC's own counters",
@@ -59,18 +59,14 @@ fn pace() -> Advice {
         "Losses in bursts come from bursts: a queueing discipline that paces spreads each window over the \
          round trip. It is the sender's interface that needs it.",
     )
-    .with(Command::look(
-        Host::Sender,
-        "tc qdisc show dev IFACE",
-        "shows the queueing discipline to go back to",
-    ))
+    .with(Fix::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"))
     .with(
-        Command::look(
+        Fix::look(
             Host::Sender,
             "tc qdisc replace dev IFACE root fq",
             "paces every TCP flow that leaves there",
         )
-        .by_root()
+        .needs(NET_ADMIN)
         .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     )
     .caution(
@@ -113,7 +109,7 @@ pub(crate) fn timeout(facts: &Facts<'_>) -> Vec<Advice> {
 
 fn rack_and_probes(text: &str) -> Advice {
     Advice::new(text)
-        .with(Command::look(
+        .with(Fix::look(
             Host::Sender,
             "sysctl net.ipv4.tcp_early_retrans net.ipv4.tcp_recovery net.ipv4.tcp_sack \
              net.ipv4.tcp_timestamps",
@@ -179,7 +175,7 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
             "TcpExtTCPSpuriousRTOs TcpExtTCPLossUndo TcpExtTCPDSACKUndo TcpExtTCPTimeouts",
             "shows timeouts found spurious by F-RTO, undone by timestamps and by DSACK, and all",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "cat /proc/net/softnet_stat",
             "shows per CPU, in hexadecimal, in the third column the rounds that ran out of budget",
@@ -284,7 +280,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
         "shows out-of-order data thrown away, and memory pressure",
     ))
     .with(counters(Host::Sender, "TcpExtTCPSACKReneging", "shows how often the sender noticed"))
-    .with(Command::look(
+    .with(Fix::look(
         Host::Receiver,
         "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem",
         "shows pages that all TCP sockets take (mem), against the limits",
@@ -318,7 +314,7 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
              over two ways: a bond in mode balance-rr, a link group or ECMP that spreads packet by packet, \
              a router with several engines (leith 1.4), or a sender whose flow moves between NIC queues.",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             "cat /proc/net/bonding/bond0",
             "shows the mode and hash policy of a bond; it should be 802.3ad or balance-xor with a layer3+4 \

@@ -1,10 +1,10 @@
 //! The path was the limit. Settings of a host do not make it wider.
 
 use crate::arithmetic;
-use crate::command::{socket, sysctl, way_to};
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::{Advice, Command, Host};
+use crate::fix::{NET_ADMIN, socket, sysctl, way_to};
+use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ fn tc_rate(rate: Rate) -> String {
 }
 
 /// Holds every flow that leaves an interface to a rate.
-fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Command; 3] {
+fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
     [
         way_to(Host::Sender, facts.receiver().address),
-        Command::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"),
-        Command::look(
+        Fix::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"),
+        Fix::look(
             Host::Sender,
             format!("tc qdisc replace dev IFACE root fq maxrate {}", tc_rate(rate)),
             format!("lets no single flow that leaves there exceed {rate}"),
         )
-        .by_root()
+        .needs(NET_ADMIN)
         .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     ]
 }
@@ -44,11 +44,7 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
              believed are a common reason."
         ))
         .with(way_to(Host::Either, facts.receiver().address))
-        .with(Command::look(
-            Host::Either,
-            "ethtool IFACE",
-            "shows the speed that the NIC agreed on",
-        )),
+        .with(Fix::look(Host::Either, "ethtool IFACE", "shows the speed that the NIC agreed on")),
     ]
 }
 
@@ -79,7 +75,7 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
 fn shaped(managed: Advice, limit: Rate) -> Advice {
     managed
         .with(
-            Command::look(
+            Fix::look(
                 Host::Path,
                 format!("tc qdisc replace dev IFACE root cake bandwidth {}", tc_rate(limit)),
                 format!(
@@ -87,7 +83,7 @@ fn shaped(managed: Advice, limit: Rate) -> Advice {
                      routes there)"
                 ),
             )
-            .by_root()
+            .needs(NET_ADMIN)
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
         )
         .caution(format!(
@@ -141,12 +137,8 @@ pub(crate) fn delay_spike(facts: &Facts<'_>) -> Vec<Advice> {
             "On the hosts, look for a CPU that was taken away (the column st) or softirqs that ran late \
              (third column of softnet_stat, time_squeeze).",
         )
-        .with(Command::look(
-            Host::Either,
-            "vmstat 1 10",
-            "shows the CPU time that a hypervisor took, under st",
-        ))
-        .with(Command::look(
+        .with(Fix::look(Host::Either, "vmstat 1 10", "shows the CPU time that a hypervisor took, under st"))
+        .with(Fix::look(
             Host::Either,
             "cat /proc/net/softnet_stat",
             "counts softirqs that ran out of time",

@@ -2,9 +2,9 @@
 
 use crate::application::{allows, connections_for};
 use crate::arithmetic;
-use crate::command::{counters, socket, switch, sysctl};
 use crate::facts::{Facts, percent, time, times};
-use crate::{Advice, Command, Host};
+use crate::fix::{counters, socket, switch, sysctl};
+use crate::{Advice, Fix, Host};
 use slowpath_analyses::report::ScaleKnown;
 use slowpath_model::{Bytes, End, Rate};
 use std::ops::Range;
@@ -168,13 +168,13 @@ fn fixed_buffer(facts: &Facts<'_>) -> Advice {
         facts.sender(),
         "shows rb in skmem: a number below the third of tcp_rmem that does not change is a fixed buffer",
     ))
-    .with(Command::look(
+    .with(Fix::look(
         Host::Receiver,
         "sysctl net.ipv4.tcp_rmem net.core.rmem_max net.ipv4.tcp_moderate_rcvbuf",
         "shows the limits: the third number of tcp_rmem for buffers that are tuned, twice rmem_max for \
          fixed ones",
     ))
-    .with(Command::look(
+    .with(Fix::look(
         Host::Receiver,
         format!("ip route get {}", facts.sender().address),
         "shows whether the route carries a window attribute",
@@ -233,7 +233,7 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
             "TcpExtSyncookiesSent TcpExtSyncookiesRecv",
             "shows whether SYN cookies are in use",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             "sysctl net.ipv4.tcp_window_scaling net.ipv4.tcp_timestamps",
             "shows both settings",
@@ -271,7 +271,7 @@ pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
             ),
             "makes new connections offer a larger scale, and lets their buffers grow",
         )),
-        _ => Advice::new(text).with(Command::look(
+        _ => Advice::new(text).with(Fix::look(
             Host::Receiver,
             "sysctl net.ipv4.tcp_rmem net.core.rmem_max",
             "shows what the scale is chosen from",
@@ -333,14 +333,14 @@ pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
         ))
         .with(socket(Host::Receiver, facts.sender(), "shows the process, and what waits for it as Recv-Q"))
         .with(
-            Command::look(
+            Fix::look(
                 Host::Receiver,
                 "strace -f -T -e trace=read,recvfrom,recvmsg,write,pwrite64,fsync,fdatasync,futex -p PID",
                 "shows which system calls take the time between two reads; slows the process while it runs",
             )
             .by_owner(),
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "cat /proc/pressure/io /proc/pressure/cpu",
             "shows how much of the last 10, 60 and 300 s some process waited for the disk, and for a CPU",
@@ -356,25 +356,21 @@ pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
 /// The reader does not get a CPU.
 pub(crate) fn off_cpu(text: &str) -> Advice {
     Advice::new(text)
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "cat /proc/PID/schedstat",
             "shows nanoseconds on a CPU, nanoseconds ready but waiting for one, and time slices: the second \
              should not grow like the first",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "cat /sys/fs/cgroup$(sed -n 's/^0:://p' /proc/PID/cgroup)/cpu.stat",
             "shows nr_throttled and throttled_usec where the process runs under a CPU limit (a container)",
         ))
         .with(
-            Command::look(
-                Host::Receiver,
-                "renice -n -5 -p PID",
-                "gives the process a larger share of the CPUs",
-            )
-            .needs("root (CAP_SYS_NICE)")
-            .undone_by("renice -n 0 -p PID"),
+            Fix::look(Host::Receiver, "renice -n -5 -p PID", "gives the process a larger share of the CPUs")
+                .needs(crate::fix::SYS_NICE)
+                .undone_by("renice -n 0 -p PID"),
         )
         .caution("A larger share for one process is a smaller one for all others.")
 }
@@ -392,13 +388,13 @@ pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
             percent(facts.finding.share),
         ))
         .with(socket(Host::Receiver, facts.sender(), "shows the process, and what waits for it as Recv-Q"))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "grep -E '^(State|voluntary_ctxt|nonvoluntary_ctxt)' /proc/PID/status; cat /proc/PID/wchan",
             "shows the state of the process and where in the kernel it waits",
         ))
         .with(
-            Command::look(Host::Receiver, "kill -CONT PID", "lets a stopped process run on")
+            Fix::look(Host::Receiver, "kill -CONT PID", "lets a stopped process run on")
                 .by_owner()
                 .undone_by("kill -STOP PID"),
         )

@@ -1,9 +1,9 @@
 //! The receiver had the data and was late to answer.
 
-use crate::command::{counters, sysctl};
 use crate::facts::{Facts, time, times};
+use crate::fix::{NET_ADMIN, counters, sysctl};
 use crate::receive_window::off_cpu;
-use crate::{Advice, Command, Host};
+use crate::{Advice, Fix, Host};
 
 pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
     let late = facts.spell().map_or_else(String::new, |spell| {
@@ -21,7 +21,7 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
              the socket's backlog while the reader holds the socket and is off the CPU (wu 3). See which \
              queue it is."
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "cat /proc/net/softnet_stat",
             "shows per CPU, in hexadecimal: packets, dropped because the backlog was full, and rounds that \
@@ -33,8 +33,8 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
             "shows packets dropped on a socket's backlog or queue, and delayed ACKs put off because the \
              socket was in use",
         ))
-        .with(crate::command::way_to(Host::Receiver, facts.sender().address))
-        .with(Command::look(
+        .with(crate::fix::way_to(Host::Receiver, facts.sender().address))
+        .with(Fix::look(
             Host::Receiver,
             "ethtool -S IFACE",
             "shows the NIC's counters; those with miss, drop, no_buf or discard in their name mean a full \
@@ -61,15 +61,15 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
             "lets one softirq round take 16 ms; the default is two ticks, 8 ms where the kernel has 250 a \
              second",
         ))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Receiver,
             "ethtool -g IFACE; ethtool -c IFACE",
             "shows size and largest size of the ring, and for how long the NIC gathers packets before it \
              interrupts",
         ))
         .with(
-            Command::look(Host::Receiver, "ethtool -G IFACE rx 4096", "gives the ring this many entries")
-                .by_root()
+            Fix::look(Host::Receiver, "ethtool -G IFACE rx 4096", "gives the ring this many entries")
+                .needs(NET_ADMIN)
                 .undone_by("ethtool -G IFACE rx N, with the N that ethtool -g showed as current"),
         )
         .caution(

@@ -2,9 +2,9 @@
 
 use crate::application::allows;
 use crate::arithmetic;
-use crate::command::{socket, sysctl};
 use crate::facts::Facts;
-use crate::{Advice, Command, Host};
+use crate::fix::{socket, sysctl};
+use crate::{Advice, Fix, Host};
 
 pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
     let flight = facts.outstanding();
@@ -44,7 +44,7 @@ pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
             "lets send buffers grow this far, also those of connections that are open; not less than the \
              default, which is 4 MiB",
         )),
-        None => limit.with(Command::look(
+        None => limit.with(Fix::look(
             Host::Sender,
             "sysctl net.ipv4.tcp_wmem",
             "shows smallest, first and largest size of a send buffer",

@@ -1,8 +1,8 @@
 //! What to capture to know more.
 
-use crate::command::{record, way_to};
 use crate::facts::Facts;
-use crate::{Advice, Command, Host};
+use crate::fix::{record, way_to};
+use crate::{Advice, Fix, Host};
 
 /// A recording at both hosts.
 fn both_ends(facts: &Facts<'_>, advice: Advice) -> Advice {
@@ -12,7 +12,7 @@ fn both_ends(facts: &Facts<'_>, advice: Advice) -> Advice {
         .with(record(Host::Sender, facts.peer_of(Host::Sender), port, "sender.pcap"))
         .with(way_to(Host::Receiver, facts.peer_of(Host::Receiver).address))
         .with(record(Host::Receiver, facts.peer_of(Host::Receiver), port, "receiver.pcap"))
-        .with(Command::look(
+        .with(Fix::look(
             Host::Either,
             "slowpath diagnose sender.pcap receiver.pcap",
             "matches the two recordings, aligns their clocks and says where packets were lost or waited",
@@ -67,7 +67,7 @@ pub(crate) fn undetermined(facts: &Facts<'_>) -> Vec<Advice> {
             "The sending kernel itself counts for how long it was held back, and by what; ask it during the \
              transfer.",
         )
-        .with(Command::look(
+        .with(Fix::look(
             Host::Sender,
             format!("ss -tin dst {}", facts.receiver()),
             "shows busy, rwnd_limited and sndbuf_limited: time with data to send, and of it that spent on a \

@@ -6,7 +6,7 @@ use sample::{finding, report, report_of};
 use slowpath_analyses::report::{FlowReport, Measures};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Rate, Vantage};
-use slowpath_remedies::{Advice, Command, advise};
+use slowpath_remedies::{Advice, Fix, advise};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -101,14 +101,14 @@ fn shown(advice: &[Advice]) -> String {
     let mut text = String::new();
     for piece in advice {
         writeln!(text, "- {}", piece.text).expect("written");
-        for Command { host, line, changes, needs, reverts } in &piece.commands {
-            writeln!(text, "    [{}] $ {line}", host.slug()).expect("written");
-            writeln!(text, "        {changes}").expect("written");
+        for Fix { host, command, effect, needs, undo, .. } in &piece.fixes {
+            writeln!(text, "    [{}] $ {command}", host.slug()).expect("written");
+            writeln!(text, "        {effect}").expect("written");
             if let Some(needs) = needs {
                 writeln!(text, "        needs {needs}").expect("written");
             }
-            if let Some(reverts) = reverts {
-                writeln!(text, "        undo: {reverts}").expect("written");
+            if let Some(undo) = undo {
+                writeln!(text, "        undo: {undo}").expect("written");
             }
         }
         if let Some(caution) = &piece.caution {
@@ -165,7 +165,7 @@ fn only_sysctls_and_counters_that_exist() {
 
 #[test]
 fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
-    const SETTERS: [&str; 9] = [
+    const SETTERS: [&str; 12] = [
         "sysctl -w",
         "route add",
         "tc qdisc replace",
@@ -173,17 +173,20 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
         "modprobe",
         "renice",
         "kill",
+        "chrt -",
+        "ethtool -K",
+        "ip link set",
         "echo",
         "tcp_metrics delete",
     ];
     for (cause, _, advice) in everything() {
         assert!(!advice.is_empty(), "{cause}");
-        for command in advice.iter().flat_map(|piece| &piece.commands) {
-            let sets = SETTERS.iter().any(|setter| command.line.contains(setter));
-            let deletes = command.line.contains("tcp_metrics delete");
-            assert!(!sets || command.needs.is_some(), "{cause}: {}", command.line);
-            assert_eq!(sets && !deletes, command.reverts.is_some(), "{cause}: {}", command.line);
-            assert!(!command.changes.is_empty(), "{cause}: {}", command.line);
+        for command in advice.iter().flat_map(|piece| &piece.fixes) {
+            let sets = SETTERS.iter().any(|setter| command.command.contains(setter));
+            let deletes = command.command.contains("tcp_metrics delete");
+            assert!(!sets || command.needs.is_some(), "{cause}: {}", command.command);
+            assert_eq!(sets && !deletes, command.undo.is_some(), "{cause}: {}", command.command);
+            assert!(!command.effect.is_empty(), "{cause}: {}", command.command);
         }
     }
 }
@@ -192,12 +195,12 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
 fn a_set_sysctl_is_noted_before_unless_its_other_value_is_known() {
     for (cause, _, advice) in everything() {
         for piece in &advice {
-            for (index, command) in piece.commands.iter().enumerate() {
-                let Some(file) = command.reverts.as_deref().and_then(|line| line.strip_prefix("sysctl -p "))
+            for (index, command) in piece.fixes.iter().enumerate() {
+                let Some(file) = command.undo.as_deref().and_then(|line| line.strip_prefix("sysctl -p "))
                 else {
                     continue;
                 };
-                let noted = index.checked_sub(1).map(|before| piece.commands[before].line.as_str());
+                let noted = index.checked_sub(1).map(|before| piece.fixes[before].command.as_str());
                 assert!(
                     noted.is_some_and(|line| line.ends_with(&format!("| tee {file}"))),
                     "{cause}: {command:?}"
@@ -262,12 +265,12 @@ fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
 #[test]
 fn limits_are_not_lowered() {
     for (cause, _, advice) in everything().filter(|(cause, ..)| *cause != Cause::StandingQueue) {
-        for command in advice.iter().flat_map(|piece| &piece.commands) {
+        for command in advice.iter().flat_map(|piece| &piece.fixes) {
             for (key, default) in [("tcp_rmem", 32 << 20), ("tcp_wmem", 4 << 20), ("mem_max", 4 << 20)] {
-                if command.line.contains("sysctl -w") && command.line.contains(key) {
-                    let value = command.line.rsplit(['=', ' ']).next().unwrap_or_default();
+                if command.command.contains("sysctl -w") && command.command.contains(key) {
+                    let value = command.command.rsplit(['=', ' ']).next().unwrap_or_default();
                     let value: u64 = value.trim_matches('"').parse().expect("a number");
-                    assert!(value >= default, "{cause}: {}", command.line);
+                    assert!(value >= default, "{cause}: {}", command.command);
                 }
             }
         }

@@ -8,7 +8,6 @@
 use slowpath_analyses::Cause;
 use slowpath_capture::Capture;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
-use slowpath_remedies::handbook_page;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +87,7 @@ fn excerpts_are_what_the_captures_hold() {
     let update = std::env::var_os("SLOWPATH_UPDATE_EXCERPTS").is_some();
     let mut commands = 0;
     for cause in Cause::ALL {
-        let path = repository().join("docs/src").join(handbook_page(*cause));
+        let path = repository().join("docs/src").join(cause.page());
         let page = fs::read_to_string(&path).expect("a page");
         let (fresh, count) = refreshed(&page);
         commands += count;

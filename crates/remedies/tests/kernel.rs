@@ -5,7 +5,7 @@ mod sample;
 
 use sample::{finding, report_of};
 use slowpath_analyses::Cause;
-use slowpath_remedies::{Command, advise};
+use slowpath_remedies::{Fix, advise};
 use std::collections::BTreeSet;
 use std::process;
 
@@ -15,14 +15,14 @@ const GLOBAL: [&str; 4] =
 
 /// The lines to run for `command`: itself and its undoing, where it concerns network settings of a
 /// namespace.
-fn lines(command: &Command) -> Vec<String> {
-    let line = &command.line;
+fn lines(command: &Fix) -> Vec<String> {
+    let line = &command.command;
     let concerns =
         ["sysctl ", "ip route ", "tc qdisc ", "nstat ", "ss "].iter().any(|start| line.starts_with(start));
     if !concerns || GLOBAL.iter().any(|key| line.contains(key)) || line.contains("conntrack") {
         return Vec::new();
     }
-    let undo = command.reverts.iter().map(|line| line.split(", which").next().unwrap_or(line).to_owned());
+    let undo = command.undo.iter().map(|line| line.split(", which").next().unwrap_or(line).to_owned());
     std::iter::once(line.clone())
         .chain(undo)
         .map(|line| line.replace("IFACE", "slow0").replace("GATEWAY", "203.0.113.2"))
@@ -41,7 +41,7 @@ fn takes_and_gives_back_every_setting() {
     );
     for cause in Cause::ALL {
         for piece in advise(&finding(*cause), &report_of(*cause)) {
-            for line in piece.commands.iter().flat_map(lines) {
+            for line in piece.fixes.iter().flat_map(lines) {
                 // Two causes may give the same advice, but a note and what it puts back belong together.
                 if seen.insert((piece.text.clone(), line.clone())) {
                     // tc has understood the line where the kernel answers that it lacks the discipline.

@@ -11,7 +11,7 @@ use super::right::{Group, column};
 use super::run::{Place, Run};
 use anyhow::{Context, Result};
 use slowpath_analyses::Cause;
-use slowpath_analyses::hosts::{Account, Hosts, Receiver, Why};
+use slowpath_analyses::hosts::{Account, Hosts, Why};
 use slowpath_lab::run::PROBE;
 use slowpath_lab::truth::Connection;
 use slowpath_live::Replayed;
@@ -53,7 +53,7 @@ enum Told {
     /// For how long what held the sender.
     Sender(Vec<(Why, Duration)>),
     /// For how long the receiver was held up, and by what.
-    Receiver(Vec<(Receiver, Duration)>),
+    Receiver(Vec<(Cause, Duration)>),
 }
 
 /// What one host told, or both.
@@ -100,7 +100,7 @@ fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Whole> {
         for (flow, [from, to]) in received {
             let own = &accounts[&flow].ends[(!ends[&flow]).index()];
             let bounds = own.as_ref().map(|own| own.receiving.bounds()).unwrap_or_default();
-            let told = bounds.into_iter().map(|(what, lasted, _)| (what, lasted)).collect();
+            let told = bounds.into_iter().map(|bound| (bound.cause, bound.lasted)).collect();
             looks.push(Look { flow, from, to, told: Told::Receiver(told) });
         }
     }
@@ -152,12 +152,11 @@ impl Sink for Records {
 }
 
 /// The cause that a receiver's means for the transfer.
-const fn cause_of(what: Receiver) -> Cause {
+const fn cause_of(what: Cause) -> Cause {
     match what {
-        Receiver::HolderOffCpu => Cause::AcksHeldBack,
-        Receiver::ReaderOffCpu | Receiver::SlowReader => Cause::SlowReader,
-        Receiver::SmallBuffer => Cause::ReceiveBufferTooSmall,
-        Receiver::LateGrowth => Cause::AutotuningLag,
+        Cause::LockHolderOffCpu => Cause::AcksHeldBack,
+        Cause::ReaderOffCpu => Cause::SlowReader,
+        cause => cause,
     }
 }
 

@@ -155,8 +155,9 @@ pub fn named(label: &Label) -> Result<Vec<Cause>> {
 }
 
 /// The columns of the confusion matrix: the limits, and the slow reader apart.
-pub const COLUMNS: [&str; 10] =
-    ["appl", "sndbuf", "rcvwnd", "reader", "rcvproc", "cwnd", "loss", "path", "connect", "unknown"];
+pub const COLUMNS: [&str; 11] = [
+    "appl", "sndbuf", "rcvwnd", "reader", "rcvproc", "cwnd", "loss", "path", "connect", "unknown", "sendhost",
+];
 
 /// The column that a cause is counted in.
 pub const fn column(cause: Cause) -> usize {
@@ -171,6 +172,7 @@ pub const fn column(cause: Cause) -> usize {
         Limit::Path => 7,
         Limit::Connection => 8,
         Limit::Unknown => 9,
+        Limit::SendingHost => 10,
     }
 }
 

@@ -4,34 +4,35 @@
 //! whether by data that nobody reads or for want of room, and for how long it gave no answer. Time is judged from one
 //! sample of the socket to the next.
 
+use super::Bound;
+use crate::cause::Cause;
 use slowpath_model::{Bytes, Instant, SocketSample, Wait};
 use std::time::Duration;
 
-/// What a receiver was held by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Receiver {
-    /// The process that had locked the socket was off the CPU: nothing was answered (`wu`, section 3).
-    HolderOffCpu,
-    /// More lay unread than there was window left, and the reader was ready and had no CPU.
-    ReaderOffCpu,
-    /// More lay unread than there was window left, and the reader did something else.
-    SlowReader,
-    /// What came in a round trip is all that the window allows, and it is read.
-    SmallBuffer,
-    /// The same, until the window had grown to twice of that.
-    LateGrowth,
-}
+/// What can hold a receiver, in the order in which time is added up.
+const CAUSES: [Cause; 4] =
+    [Cause::LockHolderOffCpu, Cause::ReaderOffCpu, Cause::SlowReader, Cause::ReceiveBufferTooSmall];
 
-impl Receiver {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::HolderOffCpu, Self::ReaderOffCpu, Self::SlowReader, Self::SmallBuffer, Self::LateGrowth];
+/// Time for each of [`CAUSES`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Held([Duration; CAUSES.len()]);
+
+impl Held {
+    fn add(&mut self, cause: Cause, lasted: Duration) {
+        if let Some(at) = CAUSES.iter().position(|other| *other == cause) {
+            self.0[at] += lasted;
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = (Cause, Duration)> {
+        CAUSES.into_iter().zip(self.0)
+    }
 }
 
 /// Adds up what held a receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Receiving {
-    held: [Duration; Receiver::ALL.len()],
+    held: Held,
     judged: Duration,
     last: Option<Instant>,
     /// Since the last sample.
@@ -100,7 +101,7 @@ impl Receiving {
         let since = since + std::mem::take(&mut self.silent).min(unanswered.saturating_sub(since));
         let unanswered = unanswered.min(since);
         self.judged += unanswered;
-        self.held[Receiver::HolderOffCpu as usize] += unanswered;
+        self.held.add(Cause::LockHolderOffCpu, unanswered);
         let rest = since - unanswered;
         if is_locked {
             self.locked = rest;
@@ -110,8 +111,8 @@ impl Receiving {
         let (read, without_cpu) = (std::mem::take(&mut self.read), std::mem::take(&mut self.without_cpu));
         if unread > window {
             let off = without_cpu.min(rest);
-            self.held[Receiver::ReaderOffCpu as usize] += off;
-            self.held[Receiver::SlowReader as usize] += rest - off;
+            self.held.add(Cause::ReaderOffCpu, off);
+            self.held.add(Cause::SlowReader, rest - off);
             return;
         }
         let Some(round_trip) = sample.rcv_rtt.map(|us| Duration::from_micros(us.into())) else { return };
@@ -144,25 +145,26 @@ impl Receiving {
 
     fn settle(&mut self, roomy: Roomy) {
         if roomy.is_filled() {
-            self.held[Receiver::SmallBuffer as usize] += roomy.lasted;
+            self.held.add(Cause::ReceiveBufferTooSmall, roomy.lasted);
             self.filled = self.filled.max(roomy.window);
         }
     }
 
     /// What held it, the longest first, and for what share of the time in which data came or lay there.
-    pub fn bounds(&self) -> Vec<(Receiver, Duration, f64)> {
+    pub fn bounds(&self) -> Vec<Bound> {
         let mut settled = self.clone();
         if let Some(roomy) = self.roomy.filter(|roomy| roomy.lasted >= roomy.round_trip * (ROUND_TRIPS / 2)) {
             settled.settle(roomy);
         }
-        let Self { mut held, filled, window, .. } = settled;
-        if window >= filled.saturating_mul(2) {
-            held.swap(Receiver::SmallBuffer as usize, Receiver::LateGrowth as usize);
-        }
-        let held = Receiver::ALL.into_iter().zip(held).filter(|(_, lasted)| !lasted.is_zero());
-        let share = |lasted: Duration| lasted.as_secs_f64() / self.judged.as_secs_f64();
-        let mut bounds: Vec<_> = held.map(|(what, lasted)| (what, lasted, share(lasted))).collect();
-        bounds.sort_by_key(|(what, lasted, _)| (std::cmp::Reverse(*lasted), *what));
+        let Self { held, filled, window, .. } = settled;
+        let grew = window >= filled.saturating_mul(2);
+        let held = held.iter().filter(|(_, lasted)| !lasted.is_zero()).map(|(cause, lasted)| {
+            let cause =
+                if grew && cause == Cause::ReceiveBufferTooSmall { Cause::AutotuningLag } else { cause };
+            Bound { cause, lasted, share: lasted.as_secs_f64() / self.judged.as_secs_f64() }
+        });
+        let mut bounds: Vec<_> = held.collect();
+        bounds.sort_by_key(|bound| (std::cmp::Reverse(bound.lasted), bound.cause));
         bounds
     }
 }
@@ -193,7 +195,7 @@ mod tests {
         unread: u32,
         round_trip_us: u32,
         waits: &[(Wait, u64)],
-    ) -> Vec<(Receiver, u64)> {
+    ) -> Vec<(Cause, u64)> {
         let mut receiving = Receiving::default();
         let sample = SocketSample {
             rcv_wnd: Some(window),
@@ -207,14 +209,14 @@ mod tests {
             receiving.sample(Instant::START + LOOK * look, &sample);
         }
         let bounds = receiving.bounds();
-        let shares: f64 = bounds.iter().map(|(.., share)| share).sum();
+        let shares: f64 = bounds.iter().map(|bound| bound.share).sum();
         assert!(shares <= 1.0 + 1e-9, "{bounds:?}");
-        bounds.into_iter().map(|(what, lasted, _)| (what, lasted.as_millis() as u64)).collect()
+        bounds.into_iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
     }
 
     /// What is said of looks as the kernel told them of transfers whose cause was put there: bytes read, window, bytes on the
     /// backlog, milliseconds for which a packet waited there.
-    fn told(round_trip_us: u32, looks: &[(u64, u32, u32, u64)]) -> Vec<(Receiver, u64)> {
+    fn told(round_trip_us: u32, looks: &[(u64, u32, u32, u64)]) -> Vec<(Cause, u64)> {
         let mut receiving = Receiving::default();
         for (n, (read, window, backlog, waited)) in (0..).zip(looks) {
             receiving.read(Bytes::new(*read));
@@ -228,7 +230,7 @@ mod tests {
             };
             receiving.sample(Instant::START + LOOK * n, &sample);
         }
-        receiving.bounds().into_iter().map(|(what, lasted, _)| (what, lasted.as_millis() as u64)).collect()
+        receiving.bounds().into_iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
     }
 
     /// Two transfers over a path of 150 ms: one whose window was used up until it had grown, and one in slow start, which the
@@ -246,7 +248,7 @@ mod tests {
         ];
         assert_eq!(
             told(150_000, &late.map(|(read, window)| (read, window, 0, 0))),
-            [(Receiver::LateGrowth, 300)]
+            [(Cause::AutotuningLag, 300)]
         );
         let in_time = [
             (14_480, 80_896),
@@ -264,13 +266,13 @@ mod tests {
     fn a_locked_socket_is_judged_when_its_backlog_is_taken() {
         let period = [(40_544, 346_112, 124_416, 0), (0, 346_112, 154_368, 0), (153_488, 346_112, 0, 180)];
         let looks = [&[(40_000, 346_112, 0, 0)], &period[..], &period, &period].concat();
-        assert_eq!(told(41_000, &looks), [(Receiver::HolderOffCpu, 540)]);
+        assert_eq!(told(41_000, &looks), [(Cause::LockHolderOffCpu, 540)]);
     }
 
     /// 64 KiB every 20 ms through a window of that size: it is all that fits; through one of twice the size it is not.
     #[test]
     fn a_window_that_is_used_up_each_round_trip_is_too_small() {
-        assert_eq!(held(5 * 65_536, 65_536, 0, 20_000, &[]), [(Receiver::SmallBuffer, 1000)]);
+        assert_eq!(held(5 * 65_536, 65_536, 0, 20_000, &[]), [(Cause::ReceiveBufferTooSmall, 1000)]);
         assert_eq!(held(5 * 65_536, 131_072, 0, 20_000, &[]), []);
         assert_eq!(held(0, 65_536, 0, 20_000, &[]), [], "nothing came");
     }
@@ -278,9 +280,9 @@ mod tests {
     /// Unread data closes the window: while the reader waits for a CPU it is that, and for the rest the reader.
     #[test]
     fn a_reader_is_told_from_one_without_a_cpu() {
-        assert_eq!(held(1000, 1000, 60_000, 20_000, &[]), [(Receiver::SlowReader, 1000)]);
+        assert_eq!(held(1000, 1000, 60_000, 20_000, &[]), [(Cause::SlowReader, 1000)]);
         let off = [(Wait::RunQueue, 40), (Wait::RunQueue, 30)];
-        let expected = [(Receiver::ReaderOffCpu, 700), (Receiver::SlowReader, 300)];
+        let expected = [(Cause::ReaderOffCpu, 700), (Cause::SlowReader, 300)];
         assert_eq!(held(1000, 1000, 60_000, 20_000, &off), expected);
         assert_eq!(held(1000, 60_000, 1000, 20_000, &off), [], "there is room: nothing is held up");
     }
@@ -289,6 +291,6 @@ mod tests {
     #[test]
     fn a_lock_holder_without_a_cpu_lets_nothing_be_answered() {
         let waits = [(Wait::HolderOffCpu, 40), (Wait::HolderOffCpu, 60)];
-        assert_eq!(held(1000, 60_000, 0, 100, &waits), [(Receiver::HolderOffCpu, 600)]);
+        assert_eq!(held(1000, 60_000, 0, 100, &waits), [(Cause::LockHolderOffCpu, 600)]);
     }
 }

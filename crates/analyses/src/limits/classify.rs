@@ -2,6 +2,7 @@
 
 use super::episodes::Episodes;
 use super::stretch::{Hold, Marks, Stretch};
+use super::thresholds;
 use super::track::Finished;
 use crate::cause::Cause;
 use crate::report::{Opening, Overview, ScaleKnown, Spell};
@@ -96,16 +97,18 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let shortest = i64::from(base_rtt.unwrap_or(0)) * 500;
     let mut rates: Vec<(f64, i64)> = stretches
         .iter()
-        .filter(|s| s.lasted() >= shortest.max(1_000_000) && s.delivered > 4 * i64::from(context.mss))
+        .filter(|s| {
+            s.lasted() >= shortest.max(thresholds::LEAST_RATE_NS)
+                && s.delivered > thresholds::LEAST_RATE_SEGMENTS * i64::from(context.mss)
+        })
         .filter_map(|s| s.rate().map(|rate| (rate, s.lasted())))
         .collect();
     rates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    // The rate that is exceeded a twentieth of the sending time: one burst of ACKs is no rate.
     let sending: i64 = rates.iter().map(|(_, lasted)| lasted).sum();
     let mut above = 0;
     let peak = rates.iter().find(|(_, lasted)| {
         above += lasted;
-        above >= sending / 20
+        above >= sending / thresholds::PEAK_TIME_PART
     });
     let mut overview = Overview {
         base_rtt,
@@ -123,7 +126,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
 fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
-    stretch.rtt_min != u32::MAX && stretch.rtt_min > base + (base / 8).max(300)
+    stretch.rtt_min != u32::MAX
+        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
 }
 
 fn cause(
@@ -174,26 +178,33 @@ fn cause(
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
-    if zero && stretch.lasted() >= 400_000_000 && stretch.under(Hold::Window) >= stretch.lasted() / 10 * 9 {
+    let closed = stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
+    if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
         return Cause::ReaderStopped;
     }
     let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
     let before = largest(&stretches[..at]);
-    let shrunk = stretch.window_max < before / 4 * 3;
-    let outgrown = stretch.window_max < largest(&stretches[at..]) / 4 * 3;
+    let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
+    let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
+    let outgrown = stretch.window_max < part(largest(&stretches[at..]), thresholds::SHRUNK);
     // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
     // first burst's own queue looks the same.)
     let held = !outgrown
         && queueing(overview, stretch)
-        && stretch.rate().is_some_and(|rate| rate < 0.8 * overview.peak_rate);
-    // A window that grew by half since the stretch before was small then because it was young.
-    let earliest = if before < stretch.window_max / 3 * 2 { at + 1 } else { at.saturating_sub(2) };
+        && stretch.rate().is_some_and(|rate| rate < thresholds::BELOW_PEAK * overview.peak_rate);
+    let young = before < part(stretch.window_max, thresholds::YOUNG);
+    let earliest = if young { at + 1 } else { at.saturating_sub(2) };
     let around = stretches.get(earliest..(at + 3).min(stretches.len())).unwrap_or_default();
-    let closing = around.iter().any(|s| s.under(Hold::Window) > 0 && s.window_min < stretch.window_max / 4);
+    let closing = around
+        .iter()
+        .any(|s| s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING));
     if zero || shrunk || held || closing {
         return Cause::SlowReader;
     }
-    if context.scaling == Some(false) && stretch.window_max > 32_000 && stretch.marks.has(Marks::FIELD_FULL) {
+    if context.scaling == Some(false)
+        && stretch.window_max > thresholds::LARGE_UNSCALED
+        && stretch.marks.has(Marks::FIELD_FULL)
+    {
         return Cause::NoWindowScaling;
     }
     if stretch.marks.has(Marks::FIELD_FULL) && matches!(context.scale, ScaleKnown::Agreed(_)) {
@@ -217,9 +228,9 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
             _ => Cause::SenderIdle,
         };
     }
-    // What a full buffer holds is the same each time; what an application writes is not tied to ACKs.
-    // No buffer is so small that it holds less than two segments (SOCK_MIN_SNDBUF, 6.18).
-    if f64::from(stretch.dry_clocked) >= 0.7 * f64::from(waits) && stretch.peak_max >= 2 * context.mss {
+    // What a full buffer holds is the same each time.
+    let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
+    if clocked && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * context.mss {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
@@ -233,7 +244,9 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     let rate = stretch.rate().unwrap_or(0.0);
     if queueing(overview, stretch) {
         let queue = stretch.rtt_min - base;
-        if queue > base + base / 2 && queue > 10_000 {
+        if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
+            && queue > thresholds::STANDING_LEAST_US
+        {
             return Cause::StandingQueue;
         }
         return Cause::BottleneckFull;
@@ -243,7 +256,10 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         return Cause::SenderIdle;
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
-        let grows = |earlier: &Stretch, later: &Stretch| later.flight_max / 6 >= earlier.flight_max / 5;
+        let grows = |earlier: &Stretch, later: &Stretch| {
+            let (more, than) = thresholds::GROWS;
+            later.flight_max / more >= earlier.flight_max / than
+        };
         let earlier = at.checked_sub(1).map(|at| &stretches[at]);
         let later = stretches.get(at + 1);
         let growing = earlier.is_none_or(|s| grows(s, stretch)) || later.is_some_and(|s| grows(stretch, s));
@@ -253,8 +269,12 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         if paced_at_the_peak(overview, stretch, rate) {
             return Cause::BottleneckFull;
         }
-        // RFC 6928: the congestion window starts at ten segments. Fewer, and no more each round, is all there was.
-        return if stretch.flight_max < 10 * context.mss { Cause::SenderIdle } else { Cause::EarlyExit };
+        // Fewer than the initial window, and no more each RTT, is all there was.
+        return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
+            Cause::SenderIdle
+        } else {
+            Cause::EarlyExit
+        };
     }
     if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::AfterLoss }
 }
@@ -262,8 +282,8 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
 /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
 /// BBR means to.
 fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
-    let even = stretch.gap_max < overview.base_rtt.unwrap_or(0) / 4;
-    even && rate >= 0.9 * overview.peak_rate && overview.queued > 0
+    let even = stretch.gap_max < overview.base_rtt.unwrap_or(0) / thresholds::EVEN_GAP_PART;
+    even && rate >= thresholds::AT_PEAK * overview.peak_rate && overview.queued > 0
 }
 
 /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
@@ -272,7 +292,8 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
     let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
     let mut on_path = None;
     for (stretch, cause) in stretches.iter().zip(causes) {
-        let at_rate = stretch.rate().is_some_and(|rate| rate >= 0.8 * overview.peak_rate);
+        let at_rate =
+            stretch.rate().is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * overview.peak_rate);
         match (*cause, on_path) {
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
                 *cause = path
@@ -287,12 +308,8 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
 /// The rate of a policer, where losses look like one's (Flach et al., *An Internet-wide analysis of traffic
 /// policing*, SIGCOMM 2016): they come without a queue, and at the same rate each time. Chance strikes at any.
 fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    /// As many losses as make a coincidence unlikely; the first is slow start's.
-    const FEWEST: usize = 4;
-    /// How alike the amounts outstanding before each loss must be: standard deviation by mean.
-    const ALIKE: f64 = 0.12;
     let life = stretches.last()?.to - stretches.first()?.from;
-    if overview.queued > life / 5 {
+    if overview.queued > life / thresholds::POLICER_QUEUED_PART {
         return None;
     }
     let mut before = Vec::new();
@@ -302,9 +319,9 @@ fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
             before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
         }
     }
-    let later = before.get(1..).filter(|later| later.len() >= FEWEST)?;
+    let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
     let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
     let flight = mean(|(flight, _)| *flight);
     let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
-    (variance.sqrt() < ALIKE * flight).then(|| mean(|(_, rate)| *rate))
+    (variance.sqrt() < thresholds::POLICER_SPREAD * flight).then(|| mean(|(_, rate)| *rate))
 }

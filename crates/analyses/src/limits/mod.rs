@@ -9,7 +9,8 @@
 //! **Holds first, causes later.** Packet by packet, [`track`] records only which of six things held the sender: idle,
 //! window, recovery, dry queue, open, or delayed. These are facts; their only thresholds are the MSS and an RTT or
 //! two. [`classify`] names causes when the flow has ended. Only then is it known whether the window ever grew,
-//! whether a queue ever stood, and what the best rate was. Every threshold is in [`classify`], with its reason.
+//! whether a queue ever stood, and what the best rate was. Every threshold is in [`thresholds`], with its
+//! reason.
 //!
 //! **The sender's view, from any vantage.** Limits are about the sender. A tap at the receiver sees an ACK before the
 //! sender does, so [`track`] delays each ACK until the sender has it. Without that, captures at the receiver would
@@ -21,4 +22,5 @@
 pub mod classify;
 pub mod episodes;
 pub mod stretch;
+pub mod thresholds;
 pub mod track;

@@ -7,6 +7,7 @@
 
 use super::report::{DirectionPair, FlowPair, Pairing, Tally};
 use crate::cause::{Cause, Limit};
+use crate::evidence::Evidence;
 use crate::findings;
 use crate::report::{DirectionReport, FlowReport, Spell};
 use slowpath_model::{End, Instant};
@@ -37,7 +38,7 @@ pub fn merge(
     }
     findings::complete(&mut report);
     for end in End::BOTH {
-        view.tell(&mut report.directions[end.index()]);
+        view.add_evidence(&mut report.directions[end.index()]);
     }
     report
 }
@@ -159,8 +160,8 @@ impl View<'_> {
         join_alike(&mut direction.spells);
     }
 
-    /// What both recordings together show for each finding.
-    fn tell(&self, direction: &mut DirectionReport) {
+    /// Adds to each finding what both recordings together show.
+    fn add_evidence(&self, direction: &mut DirectionReport) {
         let (forth, back) = (self.direction(direction.from), self.direction(!direction.from));
         let before = lookback(direction);
         let spells = &direction.spells;
@@ -170,51 +171,41 @@ impl View<'_> {
             let own: Vec<_> = spells.iter().filter(|spell| spell.cause == finding.cause).collect();
             let of_own = |instants: &[Instant]| {
                 let within = |at: &&Instant| own.iter().any(|s| **at >= s.from - before && **at <= s.to);
-                instants.iter().filter(within).count()
+                instants.iter().filter(within).count() as u64
             };
+            let lost = of_own(&lost);
             match finding.cause {
                 Cause::FastRecovery | Cause::Timeout | Cause::TailLoss | Cause::LostRetransmission => {
-                    let mut text = format!(
-                        "the two recordings show {} lost on the way in these times or just before",
-                        packets(of_own(&lost))
-                    );
-                    match of_own(&ignored) {
-                        0 => {}
-                        n => text += &format!(", and {} that the receiving host had and did not take", packets(n)),
+                    finding.evidence.push(Evidence::LostBetween { packets: lost });
+                    let packets = of_own(&ignored);
+                    if packets > 0 {
+                        finding.evidence.push(Evidence::NotAccepted { packets });
                     }
-                    finding.evidence.push(text);
-                    if forth.ignored_stale > 0 && of_own(&ignored) > 0 {
-                        finding.evidence.push(
-                            "what the host did not take had an older timestamp than packets before it, as after \
-                             reordering: PAWS drops these (RFC 7323, section 5)"
-                                .to_owned(),
-                        );
+                    if packets > 0 && forth.ignored_stale > 0 {
+                        finding.evidence.push(Evidence::StaleTimestamps {});
                     }
                 }
-                Cause::Reordering | Cause::SpuriousTimeout => finding.evidence.push(format!(
-                    "the two recordings show {} lost in these times or just before; in all, {} overtaken on the way, \
-                     by up to {}",
-                    packets(of_own(&lost)),
-                    packets(forth.overtaken.count as usize),
-                    millis(forth.overtaken_by)
-                )),
+                Cause::Reordering | Cause::SpuriousTimeout => {
+                    finding.evidence.push(Evidence::ReorderedBetween {
+                        lost,
+                        reordered: forth.overtaken.count,
+                        latest: forth.overtaken_by,
+                    });
+                }
                 cause if cause.limit() == Limit::ReceiverProcessing => {
-                    finding.evidence.extend(forth.answer.map(|answer| {
-                        format!(
-                            "beside the receiver, 95 of 100 ACKs left within {} of the data, the latest after {}",
-                            millis(Duration::from_nanos(answer.p95_ns.max(0).unsigned_abs())),
-                            millis(Duration::from_nanos(answer.max_ns.max(0).unsigned_abs()))
-                        )
+                    let time = |nanos: i64| Duration::from_nanos(nanos.max(0).unsigned_abs());
+                    finding.evidence.extend(forth.answer.map(|answer| Evidence::AckDelay {
+                        p95: time(answer.p95_ns),
+                        longest: time(answer.max_ns),
                     }));
                 }
                 cause if cause.limit() == Limit::Path => {
-                    if let (Some(there), Some(here)) = (&forth.delay, &back.delay) {
-                        finding.evidence.push(format!(
-                            "queues held 95 of 100 packets for up to {} on the way there and {} on the way back",
-                            millis(there.queueing_p95),
-                            millis(here.queueing_p95)
-                        ));
-                    }
+                    finding.evidence.extend(forth.delay.as_ref().zip(back.delay.as_ref()).map(
+                        |(forward, backward)| Evidence::QueueingBetween {
+                            forward_p95: forward.queueing_p95,
+                            backward_p95: backward.queueing_p95,
+                        },
+                    ));
                 }
                 _ => {}
             }
@@ -227,19 +218,6 @@ fn lookback(direction: &DirectionReport) -> Duration {
     let rtt = &direction.measures.rtt_by_ack;
     let longest = rtt.max.unwrap_or(Duration::from_secs(1));
     longest.max(rtt.min.unwrap_or_default() * 3)
-}
-
-fn packets(count: usize) -> String {
-    match count {
-        0 => "no packet".to_owned(),
-        1 => "1 packet".to_owned(),
-        n => format!("{n} packets"),
-    }
-}
-
-fn millis(lasted: Duration) -> String {
-    let millis = lasted.as_secs_f64() * 1e3;
-    if millis < 9.995 { format!("{millis:.2} ms") } else { format!("{millis:.1} ms") }
 }
 
 /// Puts `spell` over those parts of `spells` whose cause gives way to it.

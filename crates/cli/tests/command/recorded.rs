@@ -120,7 +120,7 @@ fn a_run_that_is_killed_leaves_its_complete_segments() {
         code == 1 && out.contains("Read only up to") && out.contains("was begun and never finished"),
         "{out}"
     );
-    assert!(out.contains("it was bound by"), "{out}");
+    assert!(out.contains(" of that time: "), "{out}");
 }
 
 #[test]

@@ -18,9 +18,7 @@ fn a_run_tells_its_tables_and_its_verdict() {
     folder.write("short.toml", SCENARIO);
     let (code, out, err) = told(&run(&folder, &["run", "short.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    for part in
-        ["4 s simulated, seed 1", "flow-1", "host sender: CPU 0", "it was bound by the path's capacity"]
-    {
+    for part in ["4 s simulated, seed 1", "flow-1", "host sender: CPU 0", "of that time: bottleneck"] {
         assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{part}: {out}");
     }
     let (code, changed, _) =

@@ -2,7 +2,7 @@
 
 use slowpath_analyses::report::{
     Closing, DirectionReport, Finding, FlowReport, LabelCounts, Measures, Opening, Overview, RttMeasures,
-    ScaleKnown, SynOptions, VantageReport, WindowMeasures,
+    ScaleKnown, SynOptions, VantageEvidence, VantageReport, WindowMeasures,
 };
 use slowpath_analyses::{Cause, Confidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
@@ -82,7 +82,7 @@ pub fn report() -> FlowReport {
             confidence: Confidence::High,
             to_a: Some(ms(40)),
             to_b: Some(Duration::ZERO),
-            evidence: String::new(),
+            evidence: VantageEvidence::TooFewAnswers,
         },
         opening: Opening { round_trip: Some(ms(40)), ..Opening::default() },
         closing: Closing::default(),

@@ -25,6 +25,8 @@ pub struct CauseEntry {
     title: &'static str,
     /// Whether time under it could be had back.
     is_loss: bool,
+    /// What can report it: `capture`, `live`, `doctor`.
+    reported_by: Vec<&'static str>,
     /// Its page in the handbook, below `docs/src`.
     page: &'static str,
     /// What that page says, as Markdown.
@@ -33,17 +35,14 @@ pub struct CauseEntry {
 
 impl Causes {
     /// Those of `causes`, with what the handbook says of each.
-    pub fn of(
-        causes: &[Cause],
-        page: impl Fn(Cause) -> &'static str,
-        text: impl Fn(Cause) -> &'static str,
-    ) -> Self {
+    pub fn of(causes: &[Cause], text: impl Fn(Cause) -> &'static str) -> Self {
         let entry = |cause: &Cause| CauseEntry {
             cause: cause.to_string(),
             limit: cause.limit().slug(),
             title: cause.title(),
             is_loss: crate::rank::is_loss(*cause),
-            page: page(*cause),
+            page: cause.page(),
+            reported_by: cause.reported_by().iter().map(|by| by.slug()).collect(),
             text: text(*cause),
         };
         Self { schema: "slowpath/causes/1", causes: causes.iter().map(entry).collect() }

@@ -1,11 +1,15 @@
 //! What bound a flow, and what would help.
 
 use crate::diagnosis::Advise;
+use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_analyses as analyses;
+use slowpath_analyses::evidence::Value;
 use slowpath_analyses::report::{self, FlowReport};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::nanos;
+use std::collections::BTreeMap;
 
 /// One cause, over the life of a direction.
 #[derive(Serialize, JsonSchema)]
@@ -26,12 +30,34 @@ pub struct Finding {
     spell_count: u64,
     /// How sure it is: `low`, `medium` or `high`.
     confidence: &'static str,
-    /// Sentences with numbers: what shows it.
-    evidence: Vec<String>,
+    /// What shows it.
+    evidence: Vec<Evidence>,
     /// Where to look: when its longest spells start, at most three.
     instants_ns: Vec<i64>,
     /// What would give the time back.
     advice: Vec<Advice>,
+}
+
+/// One fact that supports a cause.
+#[derive(Serialize, JsonSchema)]
+pub struct Evidence {
+    /// What kind of fact.
+    #[schemars(extend("enum" = analyses::Evidence::SLUGS))]
+    kind: &'static str,
+    /// Its numbers. A name ends in its unit: `_ns`, `_bytes`, `_bit_per_s`; a share is 0 to 1, all else is a count.
+    values: BTreeMap<String, Number>,
+    /// The fact as a sentence.
+    text: String,
+}
+
+/// A number of evidence.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Number {
+    /// A count, or an amount in the unit of its name.
+    Whole(u64),
+    /// A share, 0 to 1.
+    Share(f64),
 }
 
 /// What would give the time of a finding back.
@@ -40,24 +66,29 @@ pub struct Advice {
     /// What is wrong and what would help.
     text: String,
     /// How, in the order in which they are to be given.
-    commands: Vec<Command>,
+    fixes: Vec<Fix>,
     /// What it costs, or when not to do it.
     caution: Option<String>,
 }
 
-/// A line for a shell.
+/// A command that looks at or changes something.
 #[derive(Serialize, JsonSchema)]
-pub struct Command {
+pub struct Fix {
     /// Where to give it: `sender`, `receiver`, `path` or `either`.
     host: &'static str,
-    /// The line.
-    line: String,
-    /// What it shows or changes.
-    changes: String,
+    /// The line for a shell.
+    command: String,
+    /// What it shows or changes; empty where the finding says it already.
+    effect: String,
     /// The right it needs; `null` where any user may.
     needs: Option<String>,
-    /// The line that puts back what it changed; `null` where it changes nothing.
-    reverts: Option<String>,
+    /// The line that puts back what it changed; `null` where it changes nothing that can be put back.
+    undo: Option<String>,
+    /// What makes it last over a restart: a file and its line; `null` where it changes nothing, or that depends on the
+    /// distribution.
+    persists: Option<String>,
+    /// Where it is documented; `null` where the advice around it says so.
+    source: Option<&'static str>,
 }
 
 /// A time during which one cause bound.
@@ -106,7 +137,7 @@ impl Finding {
             share: finding.share,
             spell_count: finding.spells,
             confidence: finding.confidence.slug(),
-            evidence: finding.evidence.clone(),
+            evidence: finding.evidence.iter().map(Evidence::of).collect(),
             instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
             advice: advice.into_iter().map(Advice::of).collect(),
         }
@@ -115,18 +146,46 @@ impl Finding {
 
 impl Advice {
     /// From what the remedies say.
-    pub(crate) fn of(advice: slowpath_remedies::Advice) -> Self {
-        let command = |command: slowpath_remedies::Command| Command {
-            host: command.host.slug(),
-            line: command.line,
-            changes: command.changes,
-            needs: command.needs.map(str::to_owned),
-            reverts: command.reverts,
-        };
+    pub fn of(advice: slowpath_remedies::Advice) -> Self {
         Self {
             text: advice.text,
-            commands: advice.commands.into_iter().map(command).collect(),
+            fixes: advice.fixes.into_iter().map(Fix::of).collect(),
             caution: advice.caution,
+        }
+    }
+}
+
+impl Fix {
+    /// From what the remedies, or the doctor, advise.
+    pub fn of(fix: slowpath_remedies::Fix) -> Self {
+        Self {
+            host: fix.host.slug(),
+            command: fix.command,
+            effect: fix.effect,
+            needs: fix.needs.map(str::to_owned),
+            undo: fix.undo,
+            persists: fix.persists,
+            source: fix.source,
+        }
+    }
+}
+
+impl Evidence {
+    fn of(evidence: &analyses::Evidence) -> Self {
+        let number = |value: Value| match value {
+            Value::Count(count) => Number::Whole(count),
+            Value::Bytes(bytes) => Number::Whole(bytes.get()),
+            Value::Rate(rate) => Number::Whole(rate.get()),
+            Value::Time(time) => Number::Whole(nanos(time)),
+            Value::Share(share) => Number::Share(share),
+        };
+        let values = evidence.values().into_iter();
+        Self {
+            kind: evidence.slug(),
+            values: values
+                .map(|(name, value)| (format!("{name}{}", value.suffix()), number(value)))
+                .collect(),
+            text: words::sentence(&words::evidence(evidence)),
         }
     }
 }

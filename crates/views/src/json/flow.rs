@@ -164,7 +164,7 @@ impl Vantage {
             confidence: vantage.confidence.slug(),
             to_a_ns: vantage.to_a.map(nanos),
             to_b_ns: vantage.to_b.map(nanos),
-            evidence: vantage.evidence.clone(),
+            evidence: words::sentence(&words::vantage_evidence(&vantage.evidence)),
         }
     }
 }

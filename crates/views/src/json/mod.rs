@@ -16,7 +16,7 @@ mod recording;
 
 pub use catalogue::{CauseEntry, Causes};
 pub use event::EventLine;
-pub use finding::{Advice, Command, Finding, Spell, Stall};
+pub use finding::{Advice, Evidence, Finding, Fix, Spell, Stall};
 pub use flow::{Closing, Direction, Flow, Opening, Vantage};
 pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale};
 pub use pairing::{Clocks, Pair, Spread, Way};

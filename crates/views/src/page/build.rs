@@ -124,7 +124,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
         share: finding.share,
         amount: format!("{}, {}", share(finding.share), duration(finding.lasted)),
         confidence: finding.confidence.slug(),
-        evidence: finding.evidence.iter().map(|text| words::sentence(text)).collect(),
+        evidence: finding.evidence.iter().map(|one| words::sentence(&words::evidence(one))).collect(),
         instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
         advice: (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect(),
     }

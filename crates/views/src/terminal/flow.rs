@@ -74,8 +74,8 @@ fn findings(
         all.iter().partition(|finding| finding.share >= WORTH_A_ROW || all.len() == 1);
     for finding in rows {
         row(finding, look, out)?;
-        for sentence in &finding.evidence {
-            look.paragraph(out, EVIDENCE, &words::sentence(sentence))?;
+        for evidence in &finding.evidence {
+            look.paragraph(out, EVIDENCE, &words::sentence(&words::evidence(evidence)))?;
         }
         let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK);
         if let (Some(command), Some(at)) = (look_up, finding.instants.first()) {
@@ -115,7 +115,7 @@ fn on_the_way(
     look: &Look,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    points("On the way between the two recordings", &words::on_the_way(diagnosis, flow), look, out)
+    points("Between the two captures", &words::on_the_way(diagnosis, flow), look, out)
 }
 
 /// Findings that get advice, at most.
@@ -139,7 +139,7 @@ fn advice(
         advices.truncate(if place == 0 { advices.len() } else { 1 });
         if place == 0 {
             writeln!(out)?;
-            let title = if is_loss(finding.cause) { "What would give it back" } else { "What to do" };
+            let title = if is_loss(finding.cause) { "What would help" } else { "What to do" };
             writeln!(out, "{}", look.strong(title))?;
         }
         if advices.is_empty() {
@@ -169,22 +169,22 @@ fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Writ
         return Ok(());
     }
     let mut before = None;
-    for command in &advice.commands {
-        let place = (command.host, command.needs);
+    for fix in &advice.fixes {
+        let place = (fix.host, fix.needs);
         if before.replace(place) != Some(place) {
-            let whose = match command.host {
+            let whose = match fix.host {
                 Host::Sender => "on the sender",
                 Host::Receiver => "on the receiver",
                 Host::Path => "on the device in front of the bottleneck",
                 Host::Either => "on either end",
             };
-            let needs = command.needs.map_or_else(String::new, |needs| format!(", as {needs}"));
+            let needs = fix.needs.map_or_else(String::new, |needs| format!(", as {needs}"));
             look.styled_paragraph(out, "    ", &format!("{whose}{needs}:"), Style::new().dimmed())?;
         }
-        writeln!(out, "      {}", look.paint(AnsiColor::Cyan.on_default(), &command.line))?;
-        look.styled_paragraph(out, "        # ", &command.changes, Style::new().dimmed())?;
-        if let Some(reverts) = &command.reverts {
-            writeln!(out, "        {}", look.faint(&format!("# undo: {reverts}")))?;
+        writeln!(out, "      {}", look.paint(AnsiColor::Cyan.on_default(), &fix.command))?;
+        look.styled_paragraph(out, "        # ", &fix.effect, Style::new().dimmed())?;
+        if let Some(undo) = &fix.undo {
+            writeln!(out, "        {}", look.faint(&format!("# undo: {undo}")))?;
         }
     }
     match &advice.caution {
@@ -196,7 +196,7 @@ fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Writ
 fn blind_spots(flow: &FlowReport, both_ends: bool, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out)?;
     look.paragraph(out, "", &words::vantage_sentence(flow))?;
-    points("What cannot be told from here", &words::blind_spots(flow, both_ends), look, out)
+    points("What this capture cannot show", &words::blind_spots(flow, both_ends), look, out)
 }
 
 /// A heading with a point for each sentence; nothing where there is none.

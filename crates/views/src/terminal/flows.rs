@@ -182,7 +182,7 @@ const ROWS: [Row; 51] = [
     ("duplicate frames", |d| count(d.measures.labels.duplicate)),
     ("keep-alives", |d| count(d.measures.labels.keep_alive)),
     ("window probes", |d| count(d.measures.labels.window_probe)),
-    ("holes filled in later", |d| count(d.measures.holes)),
+    ("holes in the sequence", |d| count(d.measures.holes)),
     ("segments that filled the window", |d| count(d.measures.window_full)),
     ("acknowledged but not recorded", |d| exact(d.measures.unseen_bytes)),
     ("gaps in the recording", |d| count(d.measures.unseen_gaps)),

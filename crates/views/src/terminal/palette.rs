@@ -12,6 +12,7 @@ pub(crate) fn colour(limit: Limit) -> Color {
         Limit::Connection => 81,          // sky blue
         Limit::Application => 246,        // grey: not the transport's time
         Limit::SendBuffer => 175,         // reddish purple
+        Limit::SendingHost => 137,        // brown
         Limit::ReceiveWindow => 214,      // orange
         Limit::ReceiverProcessing => 227, // yellow
         Limit::CongestionWindow => 32,    // blue
@@ -28,6 +29,7 @@ pub(crate) fn letter(limit: Limit) -> char {
         Limit::Connection => 'o',
         Limit::Application => 'a',
         Limit::SendBuffer => 'S',
+        Limit::SendingHost => 'H',
         Limit::ReceiveWindow => 'R',
         Limit::ReceiverProcessing => 'P',
         Limit::CongestionWindow => 'C',

@@ -1,8 +1,10 @@
 //! The sentences of the verdict, which all views share.
 
+mod evidence;
 mod recording;
 mod way;
 
+pub use evidence::{evidence, vantage_evidence};
 pub use recording::{recording_facts, show_command, skipped};
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
@@ -48,17 +50,26 @@ pub fn verdict(flow: &FlowReport) -> String {
     let Some(first) = findings.first() else {
         return nothing_found(flow);
     };
-    let mut text = format!("{} of that time {}.", capital_share(first.share), bound(first.cause));
+    let mut text = format!("{} of that time: {}.", capital_share(first.share), named(first.cause));
     if first.cause == Cause::BottleneckFull {
-        text.push_str(" That is the good case: the path was used.");
+        text.push_str(" This is the good case: the path was used.");
     }
     if let Some(second) = findings.get(1).filter(|finding| finding.share >= WORTH_A_SENTENCE) {
-        text.push_str(&format!(" Another {} {}.", share(second.share), bound(second.cause)));
+        text.push_str(&format!(" Another {}: {}.", share(second.share), named(second.cause)));
     }
     text
 }
 
-/// The same in few words, for a list.
+/// A cause after its limit, where the cause does not name the limit itself: `receive window, the receiving application read
+/// too slowly`.
+pub fn named(cause: Cause) -> String {
+    let (limit, title) = (cause.limit().title(), cause.title());
+    let says_so =
+        matches!(cause.limit(), Limit::Connection | Limit::Application | Limit::Path | Limit::Unknown);
+    if says_so || title.contains(limit) { title.to_owned() } else { format!("{limit}, {title}") }
+}
+
+/// The verdict in few words, for a list.
 pub fn verdict_in_short(flow: &FlowReport) -> String {
     match main_finding(flow) {
         Some(finding) => format!("{} {}", share(finding.share), finding.cause.title()),
@@ -77,39 +88,14 @@ fn capital_share(part: f64) -> String {
     }
 }
 
-/// What the time went to, as the end of "91 % of that time …".
-fn bound(cause: Cause) -> String {
-    let title = cause.title();
-    match cause.limit() {
-        Limit::Connection => format!("went to opening the connection: {title}"),
-        Limit::Application => format!("it waited for the application: {title}"),
-        Limit::SendBuffer => format!("it was bound by the send buffer: {title}"),
-        Limit::ReceiveWindow => format!("it was bound by the receive window: {title}"),
-        Limit::ReceiverProcessing => format!("it waited for the receiver: {title}"),
-        Limit::CongestionWindow => format!("it was bound by the congestion window: {title}"),
-        Limit::LossRecovery => format!("went to repairing loss: {title}"),
-        Limit::Path => format!("it was bound by {title}"),
-        Limit::Unknown => format!("what bound it cannot be told: {}", untold(cause)),
-    }
-}
-
-/// Why it cannot be told what bound.
-const fn untold(cause: Cause) -> &'static str {
-    match cause {
-        Cause::CaptureGap => "the capture lost packets",
-        Cause::OneDirection => "one direction only was captured",
-        _ => "nothing shows it from here",
-    }
-}
-
 fn nothing_found(flow: &FlowReport) -> String {
     let opening = &flow.opening;
     if flow.closing.rst[End::B.index()] && opening.syn_ack.is_none() && opening.syn.is_some() {
         "The other end refused the connection.".to_owned()
     } else if opening.syn.is_some() && opening.syn_ack.is_none() {
-        format!("Nobody answered: the SYN was sent {}.", times(u64::from(opening.retransmitted) + 1))
+        format!("No answer: the SYN was sent {}.", times(u64::from(opening.retransmitted) + 1))
     } else {
-        "There was nothing to be slow.".to_owned()
+        "It carried no data that could be slow.".to_owned()
     }
 }
 
@@ -136,7 +122,7 @@ pub fn ending(flow: &FlowReport) -> Option<String> {
         FlowEnd::EndOfRecording => Some("It was still open when the recording ended.".to_owned()),
         FlowEnd::Replaced | FlowEnd::Gone => None,
         FlowEnd::Evicted => Some(
-            "It was silent for long and let go of to save memory; what came later counts as another flow."
+            "It was idle for long and dropped to save memory; later packets count as another flow."
                 .to_owned(),
         ),
     }
@@ -148,13 +134,13 @@ pub fn vantage(flow: &FlowReport) -> &'static str {
         Vantage::At(end) if end == flow.sender => "at the sender",
         Vantage::At(_) => "at the receiver",
         Vantage::Between => "between the two ends",
-        Vantage::Unknown => "from a place that does not show",
+        Vantage::Unknown => "at an unknown place",
     }
 }
 
 /// Where it was watched, how sure that is and what shows it.
 pub fn vantage_sentence(flow: &FlowReport) -> String {
-    let evidence = sentence(&flow.vantage.evidence);
+    let evidence = sentence(&vantage_evidence(&flow.vantage.evidence));
     let text =
         format!("Recorded {} ({} confidence). {evidence}", vantage(flow), flow.vantage.confidence.slug());
     text.trim_end().to_owned()
@@ -190,7 +176,7 @@ pub fn group(group: &Group) -> String {
         return group.first.clone();
     }
     let cause = match group.cause {
-        Some(cause) => format!("mostly bound by {}", cause.title()),
+        Some(cause) => format!("mostly {}", cause.title()),
         None => "without data".to_owned(),
     };
     let ids: Vec<_> = group.examples.iter().map(ToString::to_string).collect();
@@ -213,40 +199,40 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     match flow.vantage.vantage {
         _ if both_ends => {}
         Vantage::At(end) if end == flow.sender => spots.push(
-            "What happened inside the receiver, and where on the way packets were lost: record at the receiver at the \
-             same time and give both files."
+            "What happened inside the receiver, and where packets were lost: capture at the receiver at the same time \
+             and give both files."
                 .to_owned(),
         ),
         Vantage::At(_) => spots.push(
             "Why the sender paused: its application, its send buffer and its congestion window can look alike from the \
-             receiver. Record at the sender at the same time and give both files."
+             receiver. Capture at the sender at the same time and give both files."
                 .to_owned(),
         ),
         Vantage::Between => spots.push(
-            "Which of the two ends was late, where a wait is shorter than the way to that end: record at both ends and \
+            "Which of the two ends was late, where a wait is shorter than the RTT to that end: capture at both ends and \
              give both files."
                 .to_owned(),
         ),
         Vantage::Unknown => spots.push(
-            "Which end is near: if you know where this was recorded, say so with --vantage sender, receiver or between."
+            "Which end is near. If you know where this was captured, add --vantage sender, receiver or between."
                 .to_owned(),
         ),
     }
     match flow.directions[(!flow.sender).index()].measures.window_scale {
         ScaleKnown::Agreed(_) => {}
         ScaleKnown::AtLeast(shift) => spots.push(format!(
-            "The exact receive window: the handshake was not recorded, and its scale is at least {shift}. Start the \
-             recording before the transfer."
+            "The exact receive window: the handshake was not captured, and its scale is at least {shift}. Start the \
+             capture before the transfer."
         )),
         ScaleKnown::Unknown => spots.push(
-            "The receive window: the handshake was not recorded, so its scale is unknown. Start the recording before \
+            "The receive window: the handshake was not captured, so its scale is unknown. Start the capture before \
              the transfer."
                 .to_owned(),
         ),
     }
     if main.measures.unseen_gaps > 0 {
         spots.push(format!(
-            "{} of data that arrived and was not recorded ({}): the recording itself lost packets. Give tcpdump a \
+            "{} that arrived and are not in the capture ({}): the capture itself missed packets. Give tcpdump a \
              larger buffer (-B 65536) and a shorter snap length (-s 128).",
             main.measures.unseen_bytes,
             counted(main.measures.unseen_gaps, "gap")
@@ -255,15 +241,15 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     spots
 }
 
-/// What was sent again and why, in one line; `None` where nothing was.
+/// What was retransmitted, reordered or probed, in one line; `None` where nothing was.
 pub fn repetition(flow: &FlowReport) -> Option<String> {
     let measures = &flow.main().measures;
     let labels = &measures.labels;
     let parts: Vec<_> = [
-        (labels.retransmission + labels.spurious, "sent again"),
-        (labels.spurious, "of them needlessly"),
+        (labels.retransmission + labels.spurious, "retransmitted"),
+        (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
-        (labels.duplicate, "recorded twice"),
+        (labels.duplicate, "captured twice"),
         (labels.window_probe, "window probes"),
         (labels.keep_alive, "keep-alives"),
     ]

@@ -2,9 +2,9 @@
 //! refused connection and many short ones.
 
 use slowpath_analyses::report::*;
-use slowpath_analyses::{Cause, Confidence};
+use slowpath_analyses::{Cause, Confidence, Evidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
-use slowpath_remedies::{Advice, Command, Host};
+use slowpath_remedies::{Advice, Fix, Host};
 use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::{Diagnosis, Recording, Skipped};
 use std::time::Duration;
@@ -45,7 +45,10 @@ fn flow(id: u32, key: FlowKey, from: i64, to: i64) -> FlowReport {
             confidence: Confidence::High,
             to_a: Some(Duration::from_micros(12)),
             to_b: Some(Duration::from_millis(20)),
-            evidence: "A answers within 12 µs, B after 20 ms.".to_owned(),
+            evidence: VantageEvidence::Distances {
+                a: Duration::from_micros(12),
+                b: Duration::from_millis(20),
+            },
         },
         opening: Opening {
             syn: Some(at(from)),
@@ -148,8 +151,11 @@ pub fn small_window() -> FlowReport {
         ],
     );
     flow.directions[0].findings[0].evidence = vec![
-        "The window stood at 64 KiB, its largest, and was used up in 612 of 614 round trips.".to_owned(),
-        "At a round trip of 20.1 ms that allows 26.1 Mbit/s.".to_owned(),
+        Evidence::WindowFilled { segments: 612, largest: Bytes::kib(64) },
+        Evidence::WindowAllows {
+            rtt: Duration::from_micros(20_113),
+            rate: Rate::bits_per_second(26_067_000),
+        },
     ];
     flow
 }
@@ -163,7 +169,8 @@ pub fn lossy_download() -> FlowReport {
     flow.closing = Closing { fin: [false; 2], rst: [false, true] };
     flow.vantage.vantage = Vantage::Between;
     flow.vantage.confidence = Confidence::Medium;
-    flow.vantage.evidence = "Both ends answer after more than 1 ms.".to_owned();
+    flow.vantage.evidence =
+        VantageEvidence::Distances { a: Duration::from_millis(8), b: Duration::from_millis(12) };
     flow.directions[1].measures = Measures {
         packets: 7000,
         data_packets: 6990,
@@ -221,12 +228,14 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
             text:
                 "Let the receive buffer grow to twice what the path holds: 6 MiB for 1 Gbit/s over 20.1 ms."
                     .to_owned(),
-            commands: vec![Command {
+            fixes: vec![Fix {
                 host: Host::Receiver,
-                line: "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'".to_owned(),
-                changes: "how far the kernel lets a receive buffer grow".to_owned(),
+                command: "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'".to_owned(),
+                effect: "how far the kernel lets a receive buffer grow".to_owned(),
                 needs: Some("root"),
-                reverts: Some("sysctl -w net.ipv4.tcp_rmem='4096 131072 4194304'".to_owned()),
+                persists: None,
+                source: None,
+                undo: Some("sysctl -w net.ipv4.tcp_rmem='4096 131072 4194304'".to_owned()),
             }],
             caution: Some(
                 "An application that sets SO_RCVBUF switches this off; it must stop doing so.".to_owned(),
@@ -234,12 +243,14 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
         }],
         Cause::AfterLoss => vec![Advice {
             text: "Use a congestion control that does not take every loss for a full queue.".to_owned(),
-            commands: vec![Command {
+            fixes: vec![Fix {
                 host: Host::Sender,
-                line: "sysctl -w net.ipv4.tcp_congestion_control=bbr".to_owned(),
-                changes: "the congestion control of new connections".to_owned(),
+                command: "sysctl -w net.ipv4.tcp_congestion_control=bbr".to_owned(),
+                effect: "the congestion control of new connections".to_owned(),
                 needs: None,
-                reverts: None,
+                persists: None,
+                source: None,
+                undo: None,
             }],
             caution: None,
         }],

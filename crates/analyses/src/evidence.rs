@@ -1,0 +1,180 @@
+//! What shows a cause, as values with units. `views` puts them into words.
+//!
+//! A new kind of evidence is one entry of `evidence!`: the compiler then asks `views::words` for its sentence, and
+//! `--json` carries its values without more.
+
+use slowpath_model::{Bytes, Rate};
+use std::time::Duration;
+
+/// A number with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// How many.
+    Count(u64),
+    /// An amount of data.
+    Bytes(Bytes),
+    /// A rate.
+    Rate(Rate),
+    /// A time.
+    Time(Duration),
+    /// A part of a whole, 0 to 1.
+    Share(f64),
+}
+
+macro_rules! from {
+    ($($type:ty => $name:ident),*) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Self { Self::$name(value) }
+        })*
+    };
+}
+
+from!(u64 => Count, Bytes => Bytes, Rate => Rate, Duration => Time, f64 => Share);
+
+impl Value {
+    /// What a name of this value ends in where there are no types: `_bytes`; empty for a count or a share.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Count(_) | Self::Share(_) => "",
+            Self::Bytes(_) => "_bytes",
+            Self::Rate(_) => "_bit_per_s",
+            Self::Time(_) => "_ns",
+        }
+    }
+}
+
+macro_rules! evidence {
+    ($($(#[$doc:meta])* $name:ident = $slug:literal { $($field:ident: $type:ty = $field_doc:literal),* $(,)? })*) => {
+        /// One fact that supports a cause.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Evidence {
+            $($(#[$doc])* $name { $(#[doc = $field_doc] $field: $type,)* },)*
+        }
+
+        impl Evidence {
+            /// The names of all kinds.
+            pub const SLUGS: &[&str] = &[$($slug,)*];
+
+            /// Its name in JSON: `window-filled`.
+            pub const fn slug(&self) -> &'static str {
+                match self { $(Self::$name { .. } => $slug,)* }
+            }
+
+            /// Its numbers, each with the name of what it is.
+            pub fn values(&self) -> Vec<(&'static str, Value)> {
+                match *self { $(Self::$name { $($field),* } => vec![$((stringify!($field), $field.into()),)*],)* }
+            }
+        }
+    };
+}
+
+evidence! {
+    /// The handshake, without a retransmission.
+    Handshake = "handshake" { rtt: Duration = "From SYN to the handshake's last ACK." }
+    /// SYNs and SYN-ACKs that were retransmitted.
+    SynRetransmitted = "syn-retransmitted" { times: u64 = "How many." }
+    /// No data was sent although the receiver's window was open.
+    Silence = "silence" { longest: Duration = "The longest such time." }
+    /// The data outstanding stays at one amount, and more is sent only when an ACK makes room.
+    FlightPlateau = "flight-plateau" { flight_max: Bytes = "The most data outstanding." }
+    /// Segments that used up the receiver's window.
+    WindowFilled = "window-filled" {
+        segments: u64 = "How many.",
+        largest: Bytes = "The largest window.",
+    }
+    /// What a window allows over an RTT.
+    WindowAllows = "window-allows" {
+        rtt: Duration = "The shortest RTT of the path.",
+        rate: Rate = "Window by RTT.",
+    }
+    /// The two SYNs did not both carry the window scale option.
+    ScalingNotOffered = "scaling-not-offered" {}
+    /// The receiver's window closed to zero.
+    WindowClosed = "window-closed" {
+        times: u64 = "How often.",
+        total: Duration = "For how long, all together.",
+    }
+    /// The receiver's window shrank while data was in flight.
+    WindowShrank = "window-shrank" {
+        largest: Bytes = "The largest window.",
+        smallest: Bytes = "The smallest window above zero.",
+    }
+    /// The handshake was not captured, so the window scale is the least that fits.
+    ScaleInferred = "scale-inferred" { shift: u64 = "The least shift count." }
+    /// ACKs for several segments came late after them.
+    LateAcks = "late-acks" { beyond: Duration = "Later than this." }
+    /// The data outstanding was below the receiver's window, and more was there to send.
+    FlightBound = "flight-bound" { flight_max: Bytes = "The most data outstanding." }
+    /// RTTs stayed near their shortest: no queue stood in the way.
+    NoQueue = "no-queue" { shortest: Duration = "The shortest RTT of the path." }
+    /// What was retransmitted in the whole direction.
+    Retransmitted = "retransmitted" {
+        segments: u64 = "Segments retransmitted, spurious ones included.",
+        spurious: u64 = "Segments of these that had arrived.",
+        lost_share: f64 = "Retransmitted and not spurious, of all segments sent.",
+        recoveries: u64 = "Episodes of recovery.",
+        timeouts: u64 = "Retransmission timeouts.",
+    }
+    /// An episode of loss recovery.
+    LongestRecovery = "longest-recovery" { lasted: Duration = "The longest." }
+    /// The rate of delivery that was held RTT after RTT.
+    DeliveryRate = "delivery-rate" { peak: Rate = "The highest that was held." }
+    /// RTTs of the whole path.
+    RttSpread = "rtt-spread" {
+        shortest: Duration = "The shortest.",
+        mean: Duration = "The mean over ACKs.",
+    }
+    /// Losses came at the same rate each time, and without a longer RTT.
+    SameRateAtLoss = "same-rate-at-loss" { rate: Rate = "The mean of these rates." }
+    /// ACKs came far later than an RTT, and nothing was lost.
+    LateButNotLost = "late-but-not-lost" { longest: Duration = "The longest such time." }
+    /// No segment of the sender is in the capture.
+    SenderNotCaptured = "sender-not-captured" {}
+    /// No segment of the receiver is in the capture.
+    ReceiverNotCaptured = "receiver-not-captured" {}
+    /// Data that was acknowledged and is not in the capture.
+    DataNotCaptured = "data-not-captured" { data: Bytes = "How much." }
+    /// No RTT could be measured, so a full path and a small window look alike.
+    NoRtt = "no-rtt" {}
+    /// How far the sender is from the tap is not known, so what it knew when is not either.
+    SenderDistanceUnknown = "sender-distance-unknown" {}
+
+    /// Two captures show packets lost between them, in these times or within an RTT before.
+    LostBetween = "lost-between" { packets: u64 = "How many." }
+    /// The receiving host's capture has packets that its TCP did not accept.
+    NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
+    /// What was not accepted had an older timestamp than packets before it: PAWS (RFC 7323, section 5).
+    StaleTimestamps = "stale-timestamps" {}
+    /// Two captures show what was reordered between them.
+    ReorderedBetween = "reordered-between" {
+        lost: u64 = "Packets lost in these times or within an RTT before.",
+        reordered: u64 = "Packets reordered, in the whole direction.",
+        latest: Duration = "By how much the latest was late.",
+    }
+    /// How long after the data ACKs left the receiver, seen next to it.
+    AckDelay = "ack-delay" {
+        p95: Duration = "95th percentile.",
+        longest: Duration = "The longest.",
+    }
+    /// Queueing delay between two captures.
+    QueueingBetween = "queueing-between" {
+        forward_p95: Duration = "95th percentile on the way of the data.",
+        backward_p95: Duration = "95th percentile on the way of the ACKs.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_values_have_their_units() {
+        assert_eq!(Evidence::SLUGS.iter().collect::<BTreeSet<_>>().len(), Evidence::SLUGS.len());
+        let evidence = Evidence::WindowFilled { segments: 3, largest: Bytes::kib(64) };
+        assert_eq!(evidence.slug(), "window-filled");
+        let values = evidence.values();
+        assert_eq!(values, [("segments", Value::Count(3)), ("largest", Value::Bytes(Bytes::kib(64)))]);
+        assert_eq!(values.iter().map(|(_, value)| value.suffix()).collect::<Vec<_>>(), ["", "_bytes"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The thresholds by which causes are told apart, each with its reason or source.
+//!
+//! Facts come from [`super::track`] without thresholds but the MSS and an RTT; every number that decides between two
+//! causes is here.
+
+use std::time::Duration;
+
+/// An ACK of several segments that leaves the receiver this late, in nanoseconds, is no delayed ACK: a delayed ACK answers
+/// every second full segment at once (RFC 5681, section 4.2), and a scheduler's latency is below it.
+pub const LATE_ACK_NS: i64 = 10_000_000;
+
+/// So many segments at least has an ACK to cover before it counts as late: fewer may be a delayed ACK's.
+pub const LATE_ACK_SEGMENTS: i64 = 4;
+
+/// A zero window for less than this, in nanoseconds, is a reader that is slow, not one that stopped: twice Linux's least
+/// interval between window probes (`TCP_RTO_MIN`, 200 ms).
+pub const STOPPED_NS: i64 = 400_000_000;
+
+/// The part of a stretch that a closed window has to fill for the reader to have stopped.
+pub const STOPPED_SHARE: f64 = 0.9;
+
+/// A window below this part of the largest one, before or after, has shrunk, or will grow.
+pub const SHRUNK: f64 = 0.75;
+
+/// A window that closes below this part of its largest is being filled by unread data.
+pub const CLOSING: f64 = 0.25;
+
+/// A window that grew by half since the stretch before was small then because it was young.
+pub const YOUNG: f64 = 2.0 / 3.0;
+
+/// Below this part of the peak rate, a queue and a used-up window together mean that the reader sets the pace.
+pub const BELOW_PEAK: f64 = 0.8;
+
+/// A window larger than this, in bytes, may be one that ran into the 65,535 of an unscaled field.
+pub const LARGE_UNSCALED: u32 = 32_000;
+
+/// The part of waits that an ACK ended, from which on a full send buffer lets the writer in. What an application writes is not
+/// tied to ACKs.
+pub const CLOCKED_BY_ACKS: f64 = 0.7;
+
+/// No send buffer holds less than two segments (`SOCK_MIN_SNDBUF`, 6.18).
+pub const LEAST_BUFFERED_SEGMENTS: u32 = 2;
+
+/// The RTT is longer than the shortest by a queue from an eighth of it on, and by 0.3 ms at least: less is a scheduler's.
+pub const QUEUE_RTT_PART: u32 = 8;
+
+/// See [`QUEUE_RTT_PART`]; in microseconds.
+pub const QUEUE_LEAST_US: u32 = 300;
+
+/// A queue of more than 10 ms is one that a user notices; with one and a half times the base RTT it stands
+/// ([`STANDING_RTTS`]). In microseconds.
+pub const STANDING_LEAST_US: u32 = 10_000;
+
+/// A standing queue holds more than this many base RTTs.
+pub const STANDING_RTTS: f64 = 1.5;
+
+/// The flight grows, as in slow start, from a fifth per stretch on: slow start doubles it per RTT, congestion avoidance adds
+/// a segment.
+pub const GROWS: (u32, u32) = (6, 5);
+
+/// The initial window (RFC 6928). A flight that stays below it was never limited by a congestion window that grew.
+pub const INITIAL_WINDOW_SEGMENTS: u32 = 10;
+
+/// Deliveries without a pause of a quarter of an RTT are paced evenly.
+pub const EVEN_GAP_PART: u32 = 4;
+
+/// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR means to.
+pub const AT_PEAK: f64 = 0.9;
+
+/// From this part of the peak rate on, no time is lost to the repair of losses.
+pub const REPAIRED_AT_FULL_RATE: f64 = 0.8;
+
+/// The rate that is exceeded for this part of the sending time is the peak: one burst of ACKs is no rate.
+pub const PEAK_TIME_PART: i64 = 20;
+
+/// A rate over less time than this, in nanoseconds, is a burst.
+pub const LEAST_RATE_NS: i64 = 1_000_000;
+
+/// A rate over no more than this many segments is a burst.
+pub const LEAST_RATE_SEGMENTS: i64 = 4;
+
+/// As many losses as make a coincidence of their rates unlikely; the first is slow start's, and not counted (Flach et al.,
+/// SIGCOMM 2016).
+pub const POLICER_LOSSES: usize = 4;
+
+/// How alike the amounts in flight before each of a policer's losses are: standard deviation by mean.
+pub const POLICER_SPREAD: f64 = 0.12;
+
+/// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
+pub const POLICER_QUEUED_PART: i64 = 5;
+
+/// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
+pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
+
+/// What a window allows explains a rate that is no more than this much lower; a higher bound explains nothing.
+pub const EXPLAINS_WITHIN: f64 = 4.0;

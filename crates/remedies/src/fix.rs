@@ -1,0 +1,199 @@
+//! A fix: one command that looks at or changes something, with all that one has to know to give it.
+//!
+//! Captures, the live kernel and `doctor` all advise with this type; what each kind of command needs and how it is
+//! undone is said here once.
+
+use slowpath_model::Endpoint;
+use std::net::IpAddr;
+
+/// The right to configure the network.
+pub const NET_ADMIN: &str = "root (CAP_NET_ADMIN)";
+/// The right to capture packets.
+pub const NET_RAW: &str = "root (CAP_NET_RAW)";
+/// The right to trace or signal a process.
+pub const OWNER: &str = "root, or the owner of the process (CAP_SYS_PTRACE)";
+/// The right to change how a process is scheduled.
+pub const SYS_NICE: &str = "root (CAP_SYS_NICE)";
+
+/// A command that looks at or changes something.
+///
+/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the
+/// way to the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p`
+/// prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// Where to give it.
+    pub host: Host,
+    /// The line for a shell.
+    pub command: String,
+    /// What it shows or changes; empty where a finding says it already.
+    pub effect: String,
+    /// The right it needs; `None` where any user may.
+    pub needs: Option<&'static str>,
+    /// The line that puts back what it changed; `None` where it changes nothing that can be put back.
+    pub undo: Option<String>,
+    /// What makes it last over a restart: a file and its line; `None` where it changes nothing, or that depends on the
+    /// distribution.
+    pub persists: Option<String>,
+    /// Where this is documented, where the advice around it does not say so.
+    pub source: Option<&'static str>,
+}
+
+/// Where a fix applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// The host that sent the data the verdict is about.
+    Sender,
+    /// The host that received it.
+    Receiver,
+    /// A device on the way: the one in front of the bottleneck, unless the text says another.
+    Path,
+    /// Either end, or each.
+    Either,
+}
+
+impl Host {
+    /// The name in JSON: `sender`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Path => "path",
+            Self::Either => "either",
+        }
+    }
+}
+
+impl Fix {
+    /// A command that only looks.
+    pub fn look(host: Host, command: impl Into<String>, shows: impl Into<String>) -> Self {
+        Self {
+            host,
+            command: command.into(),
+            effect: shows.into(),
+            needs: None,
+            undo: None,
+            persists: None,
+            source: None,
+        }
+    }
+
+    /// A command that changes something, as root.
+    pub fn change(host: Host, command: impl Into<String>, changes: impl Into<String>) -> Self {
+        Self::look(host, command, changes).needs(NET_ADMIN)
+    }
+
+    /// A sysctl of a host whose present value is known.
+    pub fn sysctl_known(host: Host, name: &str, value: &str, before: &str) -> Self {
+        let [now, before] = [value, before].map(quoted);
+        Self::change(host, format!("sysctl -w {name}={now}"), "")
+            .undone_by(format!("sysctl -w {name}={before}"))
+            .persists(format!("/etc/sysctl.d/90-slowpath.conf: {name} = {value}"))
+    }
+
+    /// The same command with the right that it needs.
+    #[must_use]
+    pub const fn needs(mut self, right: &'static str) -> Self {
+        self.needs = Some(right);
+        self
+    }
+
+    /// The same command, to be given by the owner of the process.
+    #[must_use]
+    pub(crate) const fn by_owner(self) -> Self {
+        self.needs(OWNER)
+    }
+
+    /// The same command with the line that undoes it.
+    #[must_use]
+    pub fn undone_by(mut self, line: impl Into<String>) -> Self {
+        self.undo = Some(line.into());
+        self
+    }
+
+    /// The same command with what makes it last over a restart.
+    #[must_use]
+    pub fn persists(mut self, line: impl Into<String>) -> Self {
+        self.persists = Some(line.into());
+        self
+    }
+}
+
+/// A sysctl's value as a shell takes it: in quotes where it has several numbers.
+fn quoted(value: &str) -> String {
+    let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    if value.contains(' ') { format!("\"{value}\"") } else { value }
+}
+
+/// Saves the value of a sysctl to a file, then sets it; the file restores it.
+///
+/// A capture does not show how a host is configured, so the old value has to be read there.
+pub(crate) fn sysctl(host: Host, key: &str, value: &str, changes: &str) -> [Fix; 2] {
+    let note = format!("{}.before", key.rsplit('.').next().unwrap_or(key));
+    [
+        Fix::look(host, format!("sysctl {key} | tee {note}"), format!("shows {key} and saves it to {note}")),
+        Fix::change(host, format!("sysctl -w {key}={}", quoted(value)), changes)
+            .undone_by(format!("sysctl -p {note}"))
+            .persists(format!("/etc/sysctl.d/90-slowpath.conf: {key} = {value}")),
+    ]
+}
+
+/// Sets a sysctl that has two values of interest, so that it was `other` if setting it changed anything.
+pub(crate) fn switch(host: Host, key: &str, value: &str, other: &str, changes: &str) -> Fix {
+    Fix { effect: changes.to_owned(), ..Fix::sysctl_known(host, key, value, other) }
+}
+
+/// Shows the socket of the flow with its buffers, window, RTT and what limited it.
+pub(crate) fn socket(host: Host, peer: &Endpoint, shows: &str) -> Fix {
+    Fix::look(host, format!("ss -tinmp dst {peer}"), shows)
+}
+
+/// Shows counters of the kernel's TCP since boot.
+pub(crate) fn counters(host: Host, names: &str, shows: &str) -> Fix {
+    Fix::look(host, format!("nstat -az {names}"), shows)
+}
+
+/// Shows interface and next hop towards `peer`.
+pub(crate) fn way_to(host: Host, peer: IpAddr) -> Fix {
+    Fix::look(
+        host,
+        format!("ip route get {peer}"),
+        "shows the interface (dev) and the next hop (via) to put in place of IFACE and GATEWAY",
+    )
+}
+
+/// A route to this peer alone with an attribute, which new connections to it take; undone by deleting the
+/// route.
+pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) -> [Fix; 2] {
+    let (family, prefix) = match peer {
+        IpAddr::V4(_) => ("", 32),
+        IpAddr::V6(_) => (" -6", 128),
+    };
+    [
+        way_to(host, peer),
+        Fix::change(
+            host,
+            format!("ip{family} route add {peer}/{prefix} via GATEWAY dev IFACE {attribute}"),
+            format!(
+                "{changes} (for new connections to this peer; leave out \"via GATEWAY\" where none was \
+                 shown)"
+            ),
+        )
+        .undone_by(format!("ip{family} route del {peer}/{prefix} via GATEWAY dev IFACE")),
+    ]
+}
+
+/// Records the headers of the conversation between two hosts, as a diagnosis wants it.
+pub(crate) fn record(host: Host, peer: &Endpoint, port: u16, file: &str) -> Fix {
+    Fix::look(
+        host,
+        format!(
+            "tcpdump -i IFACE -s 128 -B 65536 --time-stamp-precision=nano -w {file} 'host {} and tcp port \
+             {port}'",
+            peer.address
+        ),
+        "records the headers of both directions, with 64 MiB of room in the kernel; at its end it prints how \
+         many packets the kernel dropped, which should be 0",
+    )
+    .needs(NET_RAW)
+}

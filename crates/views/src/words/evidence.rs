@@ -1,0 +1,183 @@
+//! Evidence in words: one sentence for each kind, here alone.
+
+use super::times;
+use crate::quantity::{counted, duration};
+use slowpath_analyses::Evidence;
+use slowpath_analyses::report::VantageEvidence;
+use std::time::Duration;
+
+/// What shows a cause, as a sentence without capital and stop.
+pub fn evidence(evidence: &Evidence) -> String {
+    match *evidence {
+        Evidence::Handshake { rtt } => format!("the handshake took {}", duration(rtt)),
+        Evidence::SynRetransmitted { times: n } => format!("SYN or SYN-ACK was retransmitted {}", times(n)),
+        Evidence::Silence { longest } => {
+            format!("nothing was sent for up to {}, while the receiver's window was open", duration(longest))
+        }
+        Evidence::FlightPlateau { flight_max } => format!(
+            "the data in flight never exceeded {flight_max}, and more was sent only when an ACK made room"
+        ),
+        Evidence::WindowFilled { segments, largest } => format!(
+            "{} used up the receiver's window, which was {largest} at its largest",
+            counted(segments, "segment")
+        ),
+        Evidence::WindowAllows { rtt, rate } => {
+            format!("over an RTT of {} such a window allows at most {rate}", duration(rtt))
+        }
+        Evidence::ScalingNotOffered {} => "the two SYNs did not both offer window scaling".to_owned(),
+        Evidence::WindowClosed { times: n, total } => {
+            format!("the window closed {}, for {} in all", times(n), duration(total))
+        }
+        Evidence::WindowShrank { largest, smallest } => {
+            format!("the window shrank from {largest} to {smallest} while data waited to be read")
+        }
+        Evidence::ScaleInferred { shift } => {
+            format!("the handshake was not captured; a window scale of {shift} is the least that fits")
+        }
+        Evidence::LateAcks { beyond } => {
+            format!("ACKs for several segments came more than {} after them", duration(beyond))
+        }
+        Evidence::FlightBound { flight_max } => {
+            format!("up to {flight_max} were in flight, with more to send and room in the receiver's window")
+        }
+        Evidence::NoQueue { shortest } => {
+            format!("RTTs were near their shortest, {}, so no queue was in the way", duration(shortest))
+        }
+        Evidence::Retransmitted { segments, spurious, lost_share, recoveries, timeouts } => {
+            retransmitted(segments, spurious, lost_share, recoveries, timeouts)
+        }
+        Evidence::LongestRecovery { lasted } => format!("the longest recovery took {}", duration(lasted)),
+        Evidence::DeliveryRate { peak } => format!("data was delivered at up to {peak}, RTT after RTT"),
+        Evidence::RttSpread { shortest, mean } => {
+            format!("the shortest RTT was {}, the mean {}", duration(shortest), duration(mean))
+        }
+        Evidence::SameRateAtLoss { rate } => {
+            format!("losses came at about the same rate each time, {rate}, and without a longer RTT")
+        }
+        Evidence::LateButNotLost { longest } => format!(
+            "ACKs came far later than an RTT, after up to {}, and nothing was lost",
+            duration(longest)
+        ),
+        Evidence::SenderNotCaptured {} => "no segment of the sender was captured".to_owned(),
+        Evidence::ReceiverNotCaptured {} => "no segment of the receiver was captured".to_owned(),
+        Evidence::DataNotCaptured { data } => {
+            format!("{data} were acknowledged that the capture does not hold")
+        }
+        Evidence::NoRtt {} => {
+            "no RTT could be measured, so a full path and a small window look alike".to_owned()
+        }
+        Evidence::SenderDistanceUnknown {} => {
+            "how far the sender is from the tap is unknown, so what it knew and when is unknown too"
+                .to_owned()
+        }
+        Evidence::LostBetween { packets } => format!(
+            "the two captures show {} lost between them in these times or within an RTT before",
+            packets_or_none(packets)
+        ),
+        Evidence::NotAccepted { packets } => {
+            format!(
+                "{} reached the receiving host and its TCP did not accept them",
+                counted(packets, "packet")
+            )
+        }
+        Evidence::StaleTimestamps {} => {
+            "what was not accepted had an older timestamp than packets before it, as after reordering: PAWS \
+             drops these (RFC 7323, section 5)"
+                .to_owned()
+        }
+        Evidence::ReorderedBetween { lost, reordered, latest } => reordered_between(lost, reordered, latest),
+        Evidence::AckDelay { p95, longest } => format!(
+            "next to the receiver, ACKs left {} after the data at the 95th percentile, the latest after {}",
+            millis(p95),
+            millis(longest)
+        ),
+        Evidence::QueueingBetween { forward_p95, backward_p95 } => format!(
+            "at the 95th percentile, queues held packets for {} on the way of the data and {} on the way back",
+            millis(forward_p95),
+            millis(backward_p95)
+        ),
+    }
+}
+
+fn retransmitted(segments: u64, spurious: u64, lost_share: f64, recoveries: u64, timeouts: u64) -> String {
+    let were = if segments == 1 { "was" } else { "were" };
+    let mut text = format!("{} {were} retransmitted", counted(segments, "segment"));
+    if spurious > 0 {
+        text += &format!(", {spurious} of them spuriously");
+    }
+    if lost_share > 0.0 {
+        text += &format!(" ({} of segments lost)", slowpath_remedies::percent(lost_share));
+    }
+    if recoveries > 0 {
+        text += &format!(", in {}", counted(recoveries, "episode"));
+    }
+    if timeouts > 0 {
+        text += &format!(" with {}", counted(timeouts, "timeout"));
+    }
+    text
+}
+
+fn reordered_between(lost: u64, reordered: u64, latest: Duration) -> String {
+    let mut text = format!(
+        "the two captures show {} lost in these times or within an RTT before",
+        packets_or_none(lost)
+    );
+    if reordered > 0 {
+        let late = millis(latest);
+        text += &format!("; in all, {} reordered, by up to {late}", counted(reordered, "packet"));
+    }
+    text
+}
+
+fn packets_or_none(packets: u64) -> String {
+    if packets == 0 { "no packet".to_owned() } else { counted(packets, "packet") }
+}
+
+/// What the tap's place was inferred from, as a sentence without capital and stop.
+pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
+    let both = |a: Duration, b: Duration| format!("A answered within {}, B within {}", millis(a), millis(b));
+    match *evidence {
+        VantageEvidence::Given => "given on the command line".to_owned(),
+        VantageEvidence::OneEndAnswered { end, within } => {
+            format!(
+                "{end} answered within {}; the other end's answers are not in the capture",
+                duration(within)
+            )
+        }
+        VantageEvidence::TooFewAnswers => "too few answers to measure either end's distance".to_owned(),
+        VantageEvidence::Distances { a, b } => both(a, b),
+        VantageEvidence::Offload { a, b, end } => {
+            format!("{}; {end}'s segments longer than the MSS are made by offload on its host", both(a, b))
+        }
+        VantageEvidence::TooNear { a, b } => format!("{}: both too near to tell which is nearer", both(a, b)),
+    }
+}
+
+/// Milliseconds, to the microsecond where there are few.
+fn millis(lasted: Duration) -> String {
+    let millis = lasted.as_secs_f64() * 1e3;
+    if millis < 9.995 { format!("{millis:.3} ms") } else { format!("{millis:.1} ms") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_none_is_left_out() {
+        let text =
+            |segments, spurious, share, timeouts| retransmitted(segments, spurious, share, 1, timeouts);
+        assert_eq!(
+            text(1, 0, 0.0007, 0),
+            "1 segment was retransmitted (0.07 % of segments lost), in 1 episode"
+        );
+        assert_eq!(
+            text(46, 5, 0.012, 2),
+            "46 segments were retransmitted, 5 of them spuriously (1.2 % of segments lost), in 1 episode with 2 timeouts"
+        );
+        assert_eq!(
+            evidence(&Evidence::LostBetween { packets: 0 }),
+            "the two captures show no packet lost between them in these times or within an RTT before"
+        );
+    }
+}
