@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{doctor, explain, lab, live, probe, profile, run, sweep, tunings};
+use crate::{explain, lab, live, probe, profile, run, sweep, tunings};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -13,7 +13,6 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
         ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
         ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),
-        ("doctor-1", schemars::schema_for!(doctor::Document<'static>)),
         ("probe-1", schemars::schema_for!(probe::Document<'static>)),
         ("profile-record-1", schemars::schema_for!(profile::record::Document<'static>)),
         ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),

@@ -45,7 +45,7 @@ impl<'a> Facts<'a> {
     /// The peer of the host at `host`: whom its sockets and routes lead to.
     pub(crate) const fn peer_of(&self, host: Host) -> &'a Endpoint {
         match host {
-            Host::Sender | Host::Path | Host::Either => self.receiver(),
+            Host::Sender | Host::Path | Host::Either | Host::This => self.receiver(),
             Host::Receiver => self.sender(),
         }
     }

@@ -4,6 +4,7 @@
 //!
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
+//! - [`doctor`]: which settings of a host would limit a transfer.
 //! - [`chart`]: lines over numbers, as an SVG file.
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
@@ -15,6 +16,7 @@
 
 pub mod chart;
 pub mod diagnosis;
+pub mod doctor;
 pub mod flame;
 pub mod json;
 pub mod layers;

@@ -58,13 +58,13 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
+    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES, DOCTOR], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
-    // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
-    allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
+    // It examines one host, with the causes, fixes and arithmetic of the advice; its test makes hosts in namespaces.
+    allowed(DOCTOR, &[MODEL, ANALYSES, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.
     allowed(PROBE, &[MODEL, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.

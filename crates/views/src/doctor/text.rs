@@ -1,13 +1,16 @@
-//! What `slowpath doctor` prints for people: the verdict, the findings, what could not be seen.
+//! What `slowpath doctor` prints for people: the verdict, the findings, what could not be read.
 
-use super::Aim;
+use crate::terminal::Look;
 use slowpath_doctor::host::Unseen;
-use slowpath_doctor::{Finding, Host, Severity, Taken, bound};
+use slowpath_doctor::{Aim, Finding, Host, Origin, Severity, bound};
 use slowpath_model::units::duration_text;
-use slowpath_views::terminal::Look;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// Prints the verdict, each failed check with its fixes, and what could not be read.
+///
+/// # Errors
+/// What writing to `out` gives.
 pub fn print(
     host: &Host,
     aim: &Aim,
@@ -34,16 +37,16 @@ fn verdict(aim: &Aim, findings: &[Finding], look: &Look, out: &mut impl Write) -
             let all = findings.iter().filter(|finding| finding.severity.limit().is_some()).count();
             let more = match all {
                 1 => String::new(),
-                2 => ", and behind that by another limit".to_owned(),
-                _ => format!(", and behind that by {} more", all - 1),
+                2 => " One more setting would limit it to a higher rate.".to_owned(),
+                _ => format!(" {} more settings would limit it to higher rates.", all - 1),
             };
-            format!("{transfer} would be limited to about {rate} by this host: {}{more}.", finding.title)
+            format!("{transfer} would be limited to about {rate} by this host: {}.{more}", finding.title)
         }
         None if costs > 0 => {
-            format!("{transfer} would not be limited by this host, but something would cost it.")
+            format!("{transfer} would not be limited by this host, but some settings would slow it down.")
         }
         None if hints > 0 => {
-            format!("{transfer} would not be limited by this host; there is something to know.")
+            format!("{transfer} would not be limited by this host; see the hints.")
         }
         None => format!("{transfer} would not be limited by this host."),
     };
@@ -59,18 +62,18 @@ fn looked_at(host: &Host, aim: &Aim) -> String {
     let streams =
         if goal.streams == 1 { "one connection".to_owned() } else { format!("{} connections", goal.streams) };
     let rate = match aim.rate_from {
-        Taken::FromLink => " The rate is that of the link.",
-        Taken::Assumed => " The rate is assumed, since the driver knows none: --rate says another.",
-        Taken::Given | Taken::FromMetrics => "",
+        Origin::FromLink => " The rate is the speed of the link.",
+        Origin::Assumed => " The rate is assumed, because the driver reports none; set it with --rate.",
+        Origin::Given | Origin::FromMetrics => "",
     };
     let rtt = match aim.rtt_from {
-        Taken::FromMetrics => " The round trip is what the kernel remembers of that host.",
-        Taken::Assumed => " The round trip is assumed: --rtt says another.",
-        Taken::Given | Taken::FromLink => "",
+        Origin::FromMetrics => " The RTT is what the kernel remembers of that host.",
+        Origin::Assumed => " The RTT is assumed; set it with --rtt.",
+        Origin::Given | Origin::FromLink => "",
     };
     let kernel = host.release.as_deref().unwrap_or("of unknown release");
     format!(
-        "Looked at: Linux {kernel}, the way{to} by {}, {streams}; rate times round trip is {}.{rate}{rtt}",
+        "Examined: Linux {kernel}, the route{to} through {}, {streams}; the bandwidth-delay product is {}.{rate}{rtt}",
         names.join(" on "),
         goal.window()
     )
@@ -82,17 +85,17 @@ fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Re
         Severity::Costs => look.strong("costs"),
         Severity::Hint => look.faint("hint"),
     };
-    writeln!(out, "{severity}  {}", look.faint(finding.name))?;
+    writeln!(out, "{severity}  {}", look.faint(finding.name()))?;
     look.paragraph(out, "  ", &format!("{}.", capital(&finding.title)))?;
     writeln!(out, "  {} {}", look.faint("seen"), finding.seen)?;
     look.paragraph(out, "  ", &finding.why)?;
     for fix in &finding.fixes {
         writeln!(out, "    $ {}", fix.command)?;
-        if let Some(line) = &fix.reverts {
+        if let Some(line) = &fix.undo {
             writeln!(out, "      {} {line}", look.faint("undo:"))?;
         }
-        if let Some(line) = &fix.lasting {
-            writeln!(out, "      {} {line}", look.faint("to last:"))?;
+        if let Some(line) = &fix.persists {
+            writeln!(out, "      {} {line}", look.faint("to persist:"))?;
         }
     }
     look.faint_paragraph(out, "  ", &format!("({})", finding.source))
@@ -113,7 +116,7 @@ fn not_seen(host: &Host, look: &Look, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     let mut by_right: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    writeln!(out, "\nNot looked at")?;
+    writeln!(out, "\nNot examined")?;
     for Unseen { what, why, needs } in &host.unseen {
         look.paragraph(out, "  ", &format!("{what}: {why}"))?;
         if let Some(right) = needs {
@@ -121,7 +124,7 @@ fn not_seen(host: &Host, look: &Look, out: &mut impl Write) -> io::Result<()> {
         }
     }
     for (right, what) in by_right {
-        look.paragraph(out, "", &format!("As root ({right}) it would show: {}.", what.join("; ")))?;
+        look.paragraph(out, "", &format!("Root ({right}) can read: {}.", what.join("; ")))?;
     }
     Ok(())
 }
