@@ -87,6 +87,7 @@ fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Re
     };
     writeln!(out, "{severity}  {}", look.faint(finding.name()))?;
     look.paragraph(out, "  ", &format!("{}.", capital(&finding.title)))?;
+    writeln!(out, "  {} {}", look.faint("cause"), finding.check.cause())?;
     writeln!(out, "  {} {}", look.faint("seen"), finding.seen)?;
     look.paragraph(out, "  ", &finding.why)?;
     for fix in &finding.fixes {
