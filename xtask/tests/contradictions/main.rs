@@ -4,10 +4,12 @@
 mod statements;
 
 use proptest::prelude::*;
+use slowpath_analyses::cause::ReportedBy;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options};
+use slowpath_analyses::{Analysis, Cause, Options};
 use slowpath_capture::Capture;
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -79,6 +81,23 @@ fn reports_of_all_captures_are_free_of_contradictions() {
         }
     }
     assert!(found.is_empty(), "{} contradictions:\n{}", found.len(), found.join("\n"));
+}
+
+/// Nothing else is reported than the catalogue allows; each cause of captures shows in one of ours. Nagle's wait is in
+/// none: `analyses/tests/invariants.rs` has it as written packets.
+#[test]
+fn captures_show_every_cause_that_the_catalogue_gives_them() {
+    let mut found = BTreeSet::from([Cause::NagleDelayedAck]);
+    for path in captures() {
+        let Kept { flows, events } = kept(&path);
+        for report in analyse(&flows, events) {
+            found.extend(
+                report.directions.iter().flat_map(|direction| &direction.findings).map(|found| found.cause),
+            );
+        }
+    }
+    let of_captures = |cause: &&Cause| cause.is_reported_by(ReportedBy::Capture);
+    assert_eq!(found, Cause::ALL.iter().filter(of_captures).copied().collect());
 }
 
 /// How a recording is damaged.
