@@ -10,7 +10,6 @@ use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::parallel;
-use crate::transfers::align;
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use measured::Asked;
@@ -18,6 +17,7 @@ use page::Folder;
 use slowpath_papers::{
     Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, leith, measure, ubik, weigle, wu,
 };
+use slowpath_views::columns::align;
 use slowpath_views::quantity::{count, counted};
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{explain, lab, live, probe, profile, run, sweep, tunings};
+use crate::{explain, lab, probe, profile, run, sweep, tunings};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -9,7 +9,6 @@ fn checked_in_schemas_are_those_of_the_code() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
     for (name, schema) in [
         ("run-1", schemars::schema_for!(run::Document<'static>)),
-        ("live-1", schemars::schema_for!(live::Document<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
         ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
         ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),

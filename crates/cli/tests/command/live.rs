@@ -49,7 +49,7 @@ fn what_a_probe_told_before_is_read_again() {
     fs::write(&part, &whole[..9449]).expect("the folder is there");
     let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
     assert!(
-        code == 1 && out.contains("Told only in part: part.raw: the file ends at byte 9449"),
+        code == 1 && out.contains("Incomplete: part.raw: the file ends at byte 9449"),
         "{code} {out}"
     );
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");

@@ -106,6 +106,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("flows-1", schemars::schema_for!(FlowList<'static>)),
         ("event-1", schemars::schema_for!(EventLine)),
         ("causes-1", schemars::schema_for!(Causes)),
+        ("live-1", schemars::schema_for!(crate::live::Document<'static>)),
         ("doctor-1", schemars::schema_for!(crate::doctor::Document<'static>)),
         ("page-1", schemars::schema_for!(crate::page::Page)),
     ]

@@ -1,7 +1,6 @@
-//! Whose the sockets are: /proc/PID/fd says which process has which open.
+//! Which process owns a socket: /proc/PID/fd lists the sockets that a process has open.
 
-use anyhow::Context;
-use slowpath_live::{Owner, Process};
+use crate::table::{Owner, Process};
 use slowpath_model::{End, FlowId};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -39,13 +38,6 @@ enum Sought {
 }
 
 impl Owners {
-    /// What was known of the sockets of a recording.
-    pub fn known(processes: HashMap<(FlowId, End), Process>) -> Self {
-        let socket = |process| Socket { owner: Owner::default(), process: Sought::Found(process) };
-        let sockets = processes.into_iter().map(|(key, process)| (key, socket(process))).collect();
-        Self { sockets, ..Self::default() }
-    }
-
     /// Notes the sockets that live, and finds the processes of those that are new: these, by the sockets' numbers.
     pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) -> Vec<(u64, Process)> {
         for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
@@ -82,6 +74,15 @@ impl Owners {
         }
     }
 
+    /// The processes that were found, by the ends of flows.
+    pub fn processes(&self) -> HashMap<(FlowId, End), Process> {
+        let found = |(key, socket): (&(FlowId, End), &Socket)| match &socket.process {
+            Sought::Found(process) => Some((*key, process.clone())),
+            Sought::NotYet | Sought::InVain => None,
+        };
+        self.sockets.iter().filter_map(found).collect()
+    }
+
     /// Whether either end is this process's.
     pub fn has_process(&self, flow: FlowId, pid: u32) -> bool {
         End::BOTH.into_iter().any(|end| self.process(flow, end).is_some_and(|process| process.pid == pid))
@@ -116,18 +117,18 @@ fn inode(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// The numbers of a control group and of all below it.
-pub fn cgroups_below(folder: &Path) -> anyhow::Result<HashSet<u64>> {
-    let no_group = || format!("{}: is no control group; they are below /sys/fs/cgroup", folder.display());
-    anyhow::ensure!(folder.join("cgroup.procs").exists(), no_group());
+/// The numbers of a control group and of all below it; `None` where `folder` is not one.
+pub fn cgroups_below(folder: &Path) -> Option<HashSet<u64>> {
+    folder.join("cgroup.procs").exists().then_some(())?;
     let mut found = HashSet::new();
     let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {
-        found.insert(fs::metadata(&folder).with_context(no_group)?.st_ino());
+        // One that is removed meanwhile has no sockets.
+        found.extend(fs::metadata(&folder).map(|about| about.st_ino()));
         let below = fs::read_dir(&folder).into_iter().flatten().flatten();
         left.extend(below.map(|entry| entry.path()).filter(|path| path.is_dir()));
     }
-    Ok(found)
+    Some(found)
 }
 
 #[cfg(test)]

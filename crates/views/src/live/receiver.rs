@@ -1,11 +1,11 @@
 //! What held a transfer back at its receiver, and what would help.
 
+use crate::json::Advice;
+use crate::quantity::share;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::hosts::EndAccount;
 use slowpath_remedies::advise_on_host;
-use slowpath_views::json::Advice;
-use slowpath_views::quantity::share;
 use std::io::{self, Write};
 
 /// What held a transfer back at its receiver.

@@ -169,6 +169,7 @@ impl CountedResult {
 }
 
 impl<'a> Document<'a> {
+    /// The document of what was seen.
     pub fn of(watched: &'a Watched) -> Self {
         Self {
             schema: "slowpath/live/1",
@@ -200,8 +201,8 @@ impl<'a> FlowResult<'a> {
         let end = |end: End| EndResult {
             endpoint: account.key.endpoint(end).to_string(),
             process: watched
-                .owners
-                .process(account.id, end)
+                .processes
+                .get(&(account.id, end))
                 .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
             host: account.ends[end.index()]
                 .as_deref()

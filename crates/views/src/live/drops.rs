@@ -1,10 +1,10 @@
 //! What the kernel dropped, and what that means for a transfer.
 
+use crate::quantity::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_live::Dropped;
 use slowpath_remedies::drop_meaning;
-use slowpath_views::quantity::counted;
 use std::io::{self, Write};
 
 /// Packets that the kernel dropped for a reason.

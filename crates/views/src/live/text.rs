@@ -1,18 +1,22 @@
 //! What the host's connections did, as text.
 
 use super::{Watched, drops, receiver};
-use crate::transfers::align;
+use crate::columns::align;
+use crate::quantity::{count, counted, duration, share};
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};
 use slowpath_model::{End, Rate};
-use slowpath_views::quantity::{count, counted, duration, share};
 use std::io::{self, Write};
 use std::time::Duration;
 
 /// Less than this share of the time is not worth a line.
 const LEAST_SHARE: f64 = 0.005;
 
+/// Prints each connection, at most `top`, then what was dropped elsewhere and whether all was seen.
+///
+/// # Errors
+/// What writing to `out` gives.
 pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<()> {
     let flows = watched.accounts.len();
     writeln!(out, "This host, {}: {}", duration(watched.lasted), counted(flows as u64, "connection"))?;
@@ -32,7 +36,7 @@ pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<
 fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Result<()> {
     let sender = account.sender();
     let place = |end: End| {
-        let process = watched.owners.process(account.id, end);
+        let process = watched.processes.get(&(account.id, end));
         let process =
             process.map_or(String::new(), |process| format!(" ({}, {})", process.name, process.pid));
         format!("{}{process}", account.key.endpoint(end))
@@ -43,7 +47,7 @@ fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Resul
     writeln!(out, "   {} in {}, {rate}", account.carried(), duration(account.lasted()))?;
     match &account.ends[sender.index()] {
         Some(own) => sending(account, own, out)?,
-        None => writeln!(out, "   Its sender is on another host: what held it back cannot be seen here.")?,
+        None => writeln!(out, "   The sender is on another host, so its limits cannot be seen here.")?,
     }
     waits(account, out)?;
     End::BOTH.into_iter().try_for_each(|end| {
@@ -61,13 +65,13 @@ fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Res
         let time = |us: Option<u32>| {
             us.map_or_else(|| "-".to_owned(), |us| duration(Duration::from_micros(us.into())))
         };
-        let queueing = own.queueing().map(|time| format!(": {} of it are queues", duration(time)));
+        let queueing = own.queueing().map(|time| format!(", {} of it in queues", duration(time)));
         let queueing = queueing.unwrap_or_default();
-        write!(out, "   round trip {} (least {}{queueing})", time(last.srtt), time(last.min_rtt))?;
+        write!(out, "   RTT {} (shortest {}{queueing})", time(last.srtt), time(last.min_rtt))?;
         write!(out, ", cwnd {}", count(last.snd_cwnd.unwrap_or(0).into()))?;
-        write!(out, ", sent again {}", count(last.total_retrans.unwrap_or(0).into()))?;
+        write!(out, ", retransmitted {}", count(last.total_retrans.unwrap_or(0).into()))?;
         let [timeouts, spurious] = own.timeouts;
-        let needless = if spurious > 0 { format!(" ({spurious} of them needless)") } else { String::new() };
+        let needless = if spurious > 0 { format!(" ({spurious} of them spurious)") } else { String::new() };
         writeln!(out, ", timeouts {timeouts}{needless}")?;
     }
     let bounds = account.bounds();
@@ -75,9 +79,7 @@ fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Res
     for bound in worth() {
         writeln!(out, "{:>10}  {}: {}", share(bound.share), bound.cause, bound.cause.title())?;
     }
-    worth().next().map_or(Ok(()), |most| {
-        writeln!(out, "            what it means and what would help: slowpath causes {}", most.cause)
-    })
+    worth().next().map_or(Ok(()), |most| writeln!(out, "            more: slowpath causes {}", most.cause))
 }
 
 /// What waited, at both ends.
@@ -118,7 +120,7 @@ fn softirqs(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     watched.softirqs.spreads().try_for_each(|spread| {
         writeln!(
             out,
-            "Receive softirqs ran {} after they were raised, 99 of 100 within {}, the last after {} ({}).",
+            "Receive softirqs ran {} after they were raised (median), {} at the 99th percentile, {} at most ({}).",
             duration(spread.median),
             duration(spread.p99),
             duration(spread.longest),
@@ -133,10 +135,10 @@ fn check(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
         counted_beside(check, out)?;
     }
     if let Some(why) = &watched.incomplete {
-        writeln!(out, "Told only in part: {why}")?;
+        writeln!(out, "Incomplete: {why}")?;
     }
     if watched.not_kept > 0 {
-        writeln!(out, "{} flows were too many and are left out", count(watched.not_kept))?;
+        writeln!(out, "{} connections exceeded the limit and are not shown.", count(watched.not_kept))?;
     }
     watched.unseen.iter().try_for_each(|what| writeln!(out, "Not seen here: {what}."))
 }
@@ -145,31 +147,34 @@ fn counted_beside(check: &Check, out: &mut impl Write) -> io::Result<()> {
     let missing = check.kernel_segments.abs_diff(check.segments);
     write!(
         out,
-        "Check: the kernel counted {} of data in, the probe {}",
+        "Check: the kernel counted {} with data received, the probe {}",
         counted(check.kernel_segments, "segment"),
         count(check.segments)
     )?;
     writeln!(out, "{}.", if missing == 0 { ", all of them" } else { "" })?;
     for (number, what) in [
-        (missing, "segments are unaccounted for: they came before or after the connection was established"),
-        (check.unstamped, "segments had no stamp of their arrival, and are in no wait"),
-        (check.untold, "events found no room and are missing"),
+        (
+            missing,
+            "segments are not accounted for: they arrived before or after the connection was established",
+        ),
+        (check.unstamped, "segments had no arrival time stamp, and are in no wait"),
+        (check.untold, "events were lost for lack of room"),
         (
             check.skipped,
-            "times a program was to run on top of itself and did not: what happened then is not seen",
+            "times a BPF program was to run on top of itself and did not: those events are missing",
         ),
-        (check.unwatched, "sockets could not be watched: the kernel had no memory for them"),
+        (check.unwatched, "sockets were not watched: the kernel had no memory for them"),
     ] {
         if number > 0 {
             writeln!(out, "  {} {what}", count(number))?;
         }
     }
     for (counted, what) in [
-        (check.undone, "timeouts were taken back here (TCPLossUndo)"),
+        (check.undone, "timeouts were undone here (TCPLossUndo)"),
         (check.zero_windows, "windows were closed here (TCPToZeroWindowAdv)"),
     ] {
         if let Some(Counted { kernel, probe }) = counted.filter(|counted| !counted.agrees()) {
-            writeln!(out, "  {} {what}, and {} are told of", count(kernel), count(probe))?;
+            writeln!(out, "  {} {what}, and {} were reported", count(kernel), count(probe))?;
         }
     }
     Ok(())
