@@ -58,7 +58,11 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES, LIVE, DOCTOR], &[]),
+    allowed(
+        VIEWS,
+        &[MODEL, KERNELS, SCENARIO, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, PAPERS, COST, PROFILE],
+        &[],
+    ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.

@@ -1,9 +1,9 @@
 //! Two measurements of a paper's experiments beside each other: as text, and on its page.
 
-use crate::profile::percent;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use slowpath_views::chart::escaped;
 use slowpath_views::columns::align;
+use slowpath_views::profile::percent;
 use slowpath_views::quantity::share;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};

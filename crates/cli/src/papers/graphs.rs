@@ -1,11 +1,11 @@
 //! A paper's graphs of who calls whom, on its page.
 
-use crate::profile::{Drawn, graph};
 use slowpath_cost::Function;
 use slowpath_papers::Graph;
 use slowpath_views::chart::escaped;
 use slowpath_views::flame::Kind;
 use slowpath_views::layers::inline;
+use slowpath_views::profile::graph::{Drawn, graph};
 use slowpath_views::quantity::count;
 use std::fmt::{self, Write};
 

@@ -1,11 +1,12 @@
 //! What works below high-level functions, as a picture: figures 14 to 19 of the paper.
 
-use super::load::{Loaded, percent};
+use super::{percent, spelt_in};
+use crate::flame::Kind;
+use crate::layers::{Box, Graph, Line, Picture, svg};
+use crate::quantity::counted;
 use slowpath_cost::subgraph::{Edge, Node};
 use slowpath_cost::{Function, Image, Root, Roots, Subgraph};
-use slowpath_views::flame::Kind;
-use slowpath_views::layers::{Box, Graph, Line, Picture, svg};
-use slowpath_views::quantity::counted;
+use slowpath_profile::{LoadError, Loaded};
 
 /// More than these in one graph nobody reads.
 const MOST_BOXES: usize = 40;
@@ -13,7 +14,15 @@ const MOST_BOXES: usize = 40;
 const LEAST_LINE: f64 = 0.25;
 
 /// The picture as a file: of each root that was named, or of those of TCP.
-pub fn picture(loaded: &Loaded, roots: &Roots, named: &[String], threshold: f64) -> anyhow::Result<String> {
+///
+/// # Errors
+/// If the profile has no stacks.
+pub fn picture(
+    loaded: &Loaded,
+    roots: &Roots,
+    named: &[String],
+    threshold: f64,
+) -> Result<String, LoadError> {
     let (calls, event) = loaded.whole_calls()?;
     let all = loaded.weight() as f64;
     let least = (threshold * all).ceil() as u64;
@@ -24,7 +33,7 @@ pub fn picture(loaded: &Loaded, roots: &Roots, named: &[String], threshold: f64)
         .filter(is_drawn)
         .map(|root| {
             let below = calls.below(event, roots, root, least.max(1), MOST_BOXES);
-            let name = |function| (loaded.spelt(function), kind(loaded.functions().image(function)));
+            let name = |function| (spelt_in(loaded, function), kind(loaded.functions().image(function)));
             graph(&Drawn { root: roots.name(root), all: loaded.weight(), least, below: &below, name: &name })
         })
         .collect();

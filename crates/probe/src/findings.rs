@@ -1,26 +1,29 @@
 //! The procedures in their order: what one finds the next begins with.
 
-use super::is_cap;
-use crate::console::Console;
-use slowpath_model::{Bytes, Rate};
-use slowpath_probe::measure::ramp::Rates;
-use slowpath_probe::measure::{
+use crate::measure::ramp::Rates;
+use crate::measure::{
     Available, Capacity, Channel, Direction, Limits, Progress, Ramp, RoundTrip, Setting, available, capacity,
     ramp, round_trip,
 };
-use slowpath_probe::real::bulk::Transfer;
+use crate::real::bulk::Transfer;
+use slowpath_model::{Bytes, Rate};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What is to be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
+    /// The way that capacity, available bandwidth and ramp are of.
     pub direction: Direction,
+    /// Whether the capacity is to be measured.
     pub capacity: bool,
+    /// Whether the available bandwidth is.
     pub available: bool,
+    /// Whether UDP is sent at one rate after the other.
     pub ramp: bool,
     /// The ramp's rates, if they do not follow from the capacity.
     pub rates: Option<Rates>,
+    /// How many rates the ramp has.
     pub steps: u32,
 }
 
@@ -31,20 +34,30 @@ const RAMP_FROM: u64 = 10;
 
 /// What was measured.
 pub struct Found {
+    /// What was to be measured.
     pub wanted: Wanted,
+    /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
+    /// The far end; `None` of a scenario.
     pub far_end: Option<SocketAddr>,
+    /// What the channel allows.
     pub limits: Option<Limits>,
+    /// Echoes.
     pub round_trip: Option<RoundTrip>,
+    /// What the narrowest link carries.
     pub capacity: Option<Capacity>,
+    /// What others leave of it.
     pub available: Option<Available>,
+    /// UDP at one rate after the other.
     pub ramp: Option<Ramp>,
+    /// Transfers by TCP.
     pub transfers: Vec<Transfer>,
     /// Whether all procedures came to their end.
     pub is_done: bool,
 }
 
 impl Found {
+    /// Nothing yet.
     pub fn new(wanted: Wanted, packet_bytes: u32) -> Self {
         Self {
             wanted,
@@ -60,20 +73,18 @@ impl Found {
         }
     }
 
-    /// Measures.
+    /// Measures what is wanted, and tells `told` of each step.
     ///
     /// # Errors
     /// If the channel cannot go on; what was found by then is there.
-    pub fn fill<C: Channel>(&mut self, channel: &mut C, console: &Console) -> Result<(), C::Error> {
+    pub fn fill<C: Channel>(
+        &mut self,
+        channel: &mut C,
+        mut told: &mut dyn FnMut(Progress),
+    ) -> Result<(), C::Error> {
         let wanted = self.wanted;
         let limits = channel.limits();
         self.limits = Some(limits);
-        let mut shown = None;
-        let mut told = |progress: Progress| {
-            // The one before it is wiped away first.
-            drop(shown.take());
-            shown = Some(console.working(&says(progress)));
-        };
         let round_trip = round_trip::measure(channel, &mut told)?;
         let setting = Setting {
             direction: wanted.direction,
@@ -144,11 +155,7 @@ impl Found {
     }
 }
 
-fn says(progress: Progress) -> String {
-    match progress {
-        Progress::Echoes => "echoes".to_owned(),
-        Progress::Trains => "trains of packets".to_owned(),
-        Progress::Available(rate) => format!("is {} available", Rate::bits_per_second(rate)),
-        Progress::Ramp(rate) => format!("UDP at {}", Rate::bits_per_second(rate)),
-    }
+/// Whether a rate is as high as is served.
+fn is_cap(rate: u64, limits: &Limits) -> bool {
+    rate >= limits.rate_bit_per_s / 100 * 97
 }

@@ -1,6 +1,5 @@
-//! The answer as a document.
+//! `slowpath explain buffer`: what becomes of a buffer's size, kernel by kernel (ubik IV-A and B), as JSON.
 
-use super::Buffer;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_kernels::KernelProfile;
@@ -10,7 +9,8 @@ use std::time::Duration;
 
 /// What becomes of a buffer's size, kernel by kernel.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct Buffer {
+    /// `slowpath/explain-buffer/1`.
     schema: &'static str,
     /// What was asked for by `SO_RCVBUF` and `SO_SNDBUF`; absent for buffers that nobody asks for.
     pub asked_bytes: Option<u32>,
@@ -104,8 +104,24 @@ struct Path {
     holds: Option<u64>,
 }
 
-impl Document {
-    pub fn of(args: &Buffer, kernels: &[KernelProfile]) -> Self {
+/// What is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferQuestion {
+    /// What a program asks for by `SO_RCVBUF` and `SO_SNDBUF`; `None` where it asks for nothing.
+    pub size: Option<u32>,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Memory that a full segment is charged with at the receiver, where it is known.
+    pub truesize: Option<u32>,
+    /// The path's RTT.
+    pub rtt: Option<Duration>,
+    /// The path's rate.
+    pub rate: Option<Rate>,
+}
+
+impl Buffer {
+    /// The arithmetic of each of these kernels.
+    pub fn of(args: &BufferQuestion, kernels: &[KernelProfile]) -> Self {
         let holds = args.rate.zip(args.rtt).map(|(rate, rtt)| rate.amount_in(rtt).get());
         let path = Path { rtt: args.rtt, holds };
         let explained = kernels.iter().map(|kernel| {

@@ -1,8 +1,8 @@
 //! The JSON of `slowpath probe`.
 
-use super::measure::Found;
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_probe::findings::Found;
 use slowpath_probe::measure::{Available, Capacity, Direction, Ramp, RoundTrip};
 use slowpath_probe::real::bulk::Transfer;
 
@@ -40,6 +40,7 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// What is printed of what was found.
     pub fn new(target: &'a str, found: &'a Found) -> Self {
         Self {
             schema: "slowpath/probe/1",

@@ -1,13 +1,17 @@
-//! The answer as text.
+//! `slowpath explain buffer` as text.
 
-use super::document::{Document, Kernel, Needed, OneStep, Way};
+use super::buffer::{Buffer, Kernel, Needed, OneStep, Way};
+use crate::quantity::count;
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate};
-use slowpath_views::quantity::count;
 use std::io::{self, Write};
 use std::time::Duration;
 
-impl Document {
+impl Buffer {
+    /// Prints each kernel's steps.
+    ///
+    /// # Errors
+    /// What writing to `out` gives.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         for (at, kernel) in self.kernels.iter().enumerate() {
             if at > 0 {

@@ -1,16 +1,20 @@
 //! What `slowpath probe` prints for people: what was found and what it means, and how to go on.
 
-use super::measure::Found;
+use crate::terminal::Look;
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate};
+use slowpath_probe::findings::Found;
 use slowpath_probe::measure::{
     Available, Bound, Capacity, Direction, Method, Ramp, RoundTrip, Step, Weakest,
 };
 use slowpath_probe::real::bulk::Transfer;
-use slowpath_views::terminal::Look;
 use std::io::{self, Write};
 use std::time::Duration;
 
+/// Prints the headline, each measurement and how to go on.
+///
+/// # Errors
+/// What writing to `out` gives.
 pub fn print(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
     look.strong_paragraph(out, &headline(target, found))?;
     if let Some(round_trip) = &found.round_trip {
