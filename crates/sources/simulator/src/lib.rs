@@ -39,6 +39,7 @@ pub mod program;
 pub mod report;
 pub mod simulation;
 pub mod tap;
+pub mod transfer;
 pub mod wire;
 
 pub use outside::{Nobody, Observer, Occurrence, Sight, Wants};

@@ -1,9 +1,9 @@
 //! The connections of a run, by number. Those that are long over are summed up and forgotten, so that memory does not
 //! grow with every short connection that ever was.
 
+use crate::host::datagram_socket::DatagramCounts;
 use crate::host::socket::SocketId;
-use crate::host::task::datagrams::DatagramCounts;
-use crate::report::{Told, Total, Transfer};
+use crate::transfer::{Told, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
 /// A connection, as both of its hosts know it.
@@ -96,7 +96,7 @@ impl Links {
         self.chunks.get(number / CHUNK)?.as_ref()?.links.get(number % CHUNK)
     }
 
-    /// The same, to be changed.
+    /// The connection of that number, to be changed; `None` if it is forgotten or was never there.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
         let number = number as usize;
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_summed_up_and_the_last_are_kept() {
+    fn closed_connections_are_summed_up_and_the_last_are_kept() {
         let mut links = Links::default();
         for number in 0..10_000 {
             assert_eq!(links.next_number(), number);

@@ -1,7 +1,10 @@
 //! A run: hosts, wires and an agenda, from a scenario.
 
+mod results;
+
 use crate::agenda::Agenda;
-use crate::host::{Host, Stream};
+use crate::host::Host;
+use crate::host::connections::Stream;
 use crate::links::Links;
 use crate::outside::{Nobody, Observer, Outside, Source, Wants};
 use crate::program::{Client, Counter, Generator, Program, Receiver, Sender, Server};

@@ -40,7 +40,7 @@ impl<S: Sink> Tap<S> {
         Self { sink, host, flows: Vec::new(), opened: 0, frames: 0, packets: true, wants: Wants::default() }
     }
 
-    /// The same, that tells what is wanted, and packets or not. With packets, a flow begins with its first.
+    /// Makes it report what is wanted, with packets or without. With packets, a flow begins with its first.
     pub fn telling(self, packets: bool, wants: Wants) -> Self {
         Self { packets, wants, ..self }
     }

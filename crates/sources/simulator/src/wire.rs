@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_is_overtaken_and_arrives_all_the_same() {
+    fn a_delayed_packet_is_reordered_and_arrives() {
         let reorder = Some(ReorderConfig { probability_ppm: 100_000, extra_ns: 3_500_000 });
         let (mut arrived, wire) = run(&PathConfig { delay_ns: 10_000_000, reorder, ..PathConfig::default() });
         assert!(wire.totals().held_back_packets > 50);

@@ -12,7 +12,6 @@
 //! queue discipline and the NIC, which are held for less than sending costs; and `start_bh_atomic` of 2.2. A timer
 //! runs where the last interrupt of the NIC went; in later kernels, where it was set.
 
-use super::Host;
 use super::cpu::Cpu;
 use super::softirq::Softirq;
 use slowpath_kernels::BottomHalves;
@@ -125,13 +124,6 @@ impl Index<usize> for Softirqs {
 impl IndexMut<usize> for Softirqs {
     fn index_mut(&mut self, at: usize) -> &mut Softirq {
         if at == 0 { &mut self.first } else { &mut self.others[at - 1] }
-    }
-}
-
-impl Host {
-    /// The softirqs of the CPU that works now; those of the one that takes interrupts, if this one takes none.
-    pub(super) fn softirqs_here(&self) -> usize {
-        self.cpus[self.here].softirqs.unwrap_or(0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lock of the whole kernel, which a system call on a socket holds until 2.2 (`lock_kernel`): a process on another CPU
 //! that makes one spins until the first sleeps (`schedule` gives it up) or returns. Softirqs do not ask for it.
 
-use super::Host;
+use super::cpus::Cpus;
 use super::schedule::TaskId;
 use slowpath_scenario::Cost;
 
@@ -16,7 +16,7 @@ pub struct KernelLock {
 /// Who spins looks again when the lock is given up, and after this at the latest.
 pub const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 
-impl Host {
+impl Cpus {
     /// Whether a task can go on: it has the lock, gets it, or does not need it.
     pub(super) fn has_kernel(&mut self, task: TaskId) -> bool {
         let Some(lock) = &mut self.kernel_lock else { return true };
@@ -37,7 +37,7 @@ impl Host {
         lock.holder = None;
         while let Some(spinner) = lock.spinning.pop() {
             let waits = &mut self.tasks[spinner.index()];
-            let cpu = &mut self.cpus[waits.cpu];
+            let cpu = &mut self.all[waits.cpu];
             if cpu.current == Some(spinner) {
                 cpu.drop_task_piece();
                 self.kicked |= 1 << waits.cpu;

@@ -6,28 +6,13 @@
 
 use super::Host;
 use super::handling::Handling;
-use super::socket::SocketId;
 use crate::outside::Outside;
 use slowpath_scenario::Cost;
-
-/// A CPU's waits for sockets' locks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Spins {
-    /// It spins now.
-    now: bool,
-    /// How often it began to.
-    pub(super) count: u64,
-}
 
 /// It spins until [`Host::end_spins`]; then and after this at the latest it looks again.
 const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 
 impl Host {
-    /// Whether softirqs of several CPUs can want one socket.
-    pub(super) fn shares_sockets(&self) -> bool {
-        self.softirqs.are_several()
-    }
-
     /// Asks for the lock of the socket that these softirqs want next: the piece of spinning if another CPU's have it; else,
     /// if it is for a packet that IP is through with, what TCP makes of that. `None` if nothing is in the way.
     pub(super) fn lock_socket(
@@ -36,28 +21,23 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Cost> {
-        let softirq = &self.softirqs[at];
+        let softirq = &self.receive.softirqs[at];
         let Some(frame) = softirq.above_ip else {
             let wanted = softirq.next_socket()?;
-            return self.has_another(wanted).then(|| self.begin_spin(at));
+            return self.receive.has_another(wanted).then(|| self.begin_spin(at));
         };
-        if self.socket_for(&frame, out).is_some_and(|id| self.has_another(id)) {
+        if self.connections.socket_for(&frame, out).is_some_and(|id| self.receive.has_another(id)) {
             return Some(self.begin_spin(at));
         }
-        self.softirqs[at].above_ip = None;
+        self.receive.softirqs[at].above_ip = None;
         Some(self.receive_frame(&frame, handling, out))
     }
 
-    /// Whether another CPU's softirqs have a socket's lock: the context of those that ask is not in its place.
-    fn has_another(&self, socket: SocketId) -> bool {
-        self.softirqs.iter().any(|softirq| softirq.has(socket))
-    }
-
     fn begin_spin(&mut self, at: usize) -> Cost {
-        let spins = &mut self.softirqs[at].spins;
+        let spins = &mut self.receive.softirqs[at].spins;
         if !std::mem::replace(&mut spins.now, true) {
             spins.count += 1;
-            self.spinning += 1;
+            self.receive.spinning += 1;
         }
         LOOKS_AGAIN
     }
@@ -65,11 +45,11 @@ impl Host {
     /// A lock is given up: whoever spins looks again.
     #[cold]
     pub(super) fn end_spins(&mut self) {
-        for softirq in self.softirqs.iter_mut().filter(|softirq| softirq.spins.now) {
+        for softirq in self.receive.softirqs.iter_mut().filter(|softirq| softirq.spins.now) {
             softirq.spins.now = false;
-            self.cpus[softirq.cpu].drop_softirq_piece();
-            self.kicked |= 1 << softirq.cpu;
+            self.cpus.all[softirq.cpu].drop_softirq_piece();
+            self.cpus.kicked |= 1 << softirq.cpu;
         }
-        self.spinning = 0;
+        self.receive.spinning = 0;
     }
 }

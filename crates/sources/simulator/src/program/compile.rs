@@ -16,7 +16,7 @@ use std::time::Duration;
 enum Step {
     /// A child begins, and its parent waits for it.
     Fork,
-    /// The same, by a parent that uses `vfork`: make (`start_job_command`), and the compiler's driver (`pexecute`).
+    /// A child begins by `vfork`, and its parent waits for it: make (`start_job_command`), and the compiler's driver (`pexecute`).
     Vfork,
     /// A small process does all that it does, from `exec` on.
     Tool,

@@ -324,7 +324,7 @@ fn waiting_for_a_disk_makes_a_task_just_interactive() {
 }
 
 #[test]
-fn who_has_packets_waiting_goes_on_and_yields_when_it_is_through() {
+fn a_task_with_packets_waiting_keeps_the_cpu_until_drained() {
     const WU: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: true };
     let reader = TaskId(2);
     for (kind, waits, goes_on) in [(O1, true, false), (WU, false, false), (WU, true, true)] {

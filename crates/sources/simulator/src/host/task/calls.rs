@@ -13,20 +13,20 @@ use slowpath_tcp::{Errno, State};
 
 impl Host {
     pub(super) fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
-        let state = match self.sockets.get(id) {
+        let state = match self.connections.sockets.get(id) {
             Some(socket) => socket.tcp.state(),
             // For datagrams nobody is asked.
-            None if self.sockets.is_of_datagrams(id) => State::Established,
+            None if self.connections.sockets.is_of_datagrams(id) => State::Established,
             None => State::Closed,
         };
         match state {
             State::SynSent | State::SynReceived => Some(self.wait(task, id, SleepsFor::Established)),
             State::Closed => {
-                self.tasks[task.index()].call = Call::Returned(Done::Failed);
+                self.cpus.tasks[task.index()].call = Call::Returned(Done::Failed);
                 None
             }
             _ => {
-                self.tasks[task.index()].call = Call::Returned(Done::Connected);
+                self.cpus.tasks[task.index()].call = Call::Returned(Done::Connected);
                 None
             }
         }
@@ -42,10 +42,10 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> Option<Next> {
         let index = task.index();
-        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
-        let piece = left.min(self.copy_piece);
+        let Some(id) = self.cpus.tasks[index].socket else { return self.fail(task) };
+        let piece = left.min(self.connections.copy_piece);
         self.complete_sent(out);
-        let Some(socket) = self.sockets.get_mut(id) else {
+        let Some(socket) = self.connections.sockets.get_mut(id) else {
             return self.send_datagram(task, id, left, handling, out);
         };
         socket.locked = true;
@@ -53,7 +53,7 @@ impl Host {
             Ok(amount) => {
                 handling.begin(id);
                 let (left, written) = (left - amount.min(left), written + amount);
-                let this = &mut self.tasks[index];
+                let this = &mut self.cpus.tasks[index];
                 this.call = if left == 0 {
                     Call::Releasing(Done::Wrote(written))
                 } else {
@@ -66,7 +66,7 @@ impl Host {
                 .process_waiting(task, id, handling, out)
                 .or_else(|| Some(self.wait(task, id, SleepsFor::Writable))),
             Err(_) => {
-                self.tasks[index].call = Call::Releasing(Done::Failed);
+                self.cpus.tasks[index].call = Call::Releasing(Done::Failed);
                 None
             }
         }
@@ -81,15 +81,15 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Next> {
-        let socket = self.tasks[task.index()].socket;
-        let until = until.or_else(|| self.polls_until(socket?, out.now));
+        let socket = self.cpus.tasks[task.index()].socket;
+        let until = until.or_else(|| self.connections.polls_until(socket?, out.now));
         if let (Some(socket), Some(until)) = (socket, until)
             && let Some(cost) = self.poll_busily(task, socket, until, handling, out)
         {
-            self.tasks[task.index()].call = Call::Polling { wanted, until: Some(until) };
+            self.cpus.tasks[task.index()].call = Call::Polling { wanted, until: Some(until) };
             return Some(Next::Work(cost));
         }
-        let this = &mut self.tasks[task.index()];
+        let this = &mut self.cpus.tasks[task.index()];
         (this.mode, this.call) = (Mode::Kernel, Call::Reading { wanted, copied: 0 });
         None
     }
@@ -104,9 +104,9 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> Option<Next> {
         let index = task.index();
-        let Some(id) = self.tasks[index].socket else { return self.fail(task) };
-        let piece = (wanted - copied).min(self.copy_piece);
-        let Some(socket) = self.sockets.get_mut(id) else {
+        let Some(id) = self.cpus.tasks[index].socket else { return self.fail(task) };
+        let piece = (wanted - copied).min(self.connections.copy_piece);
+        let Some(socket) = self.connections.sockets.get_mut(id) else {
             return self.receive_datagram(task, id, wanted, out);
         };
         socket.locked = true;
@@ -131,7 +131,7 @@ impl Host {
                     (*read, *last) = (*read + amount, out.now);
                 }
                 let copied = copied + amount;
-                let this = &mut self.tasks[index];
+                let this = &mut self.cpus.tasks[index];
                 this.call = if copied == wanted || (is_empty && !has_waiting) {
                     Call::Releasing(Done::Read(copied))
                 } else {
@@ -141,25 +141,25 @@ impl Host {
                 Some(Next::Work(self.costs.copy(amount)))
             }
             Ok(_) => {
-                self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                self.cpus.tasks[index].call = Call::Releasing(Done::Read(copied));
                 None
             }
             Err(Errno::EAGAIN) => self.process_waiting(task, id, handling, out).or_else(|| {
                 if copied > 0 {
-                    self.tasks[index].call = Call::Releasing(Done::Read(copied));
+                    self.cpus.tasks[index].call = Call::Releasing(Done::Read(copied));
                     return None;
                 }
                 Some(self.wait(task, id, SleepsFor::Readable))
             }),
             Err(_) => {
-                self.tasks[index].call = Call::Releasing(Done::Failed);
+                self.cpus.tasks[index].call = Call::Releasing(Done::Failed);
                 None
             }
         }
     }
 
     pub(super) fn fail(&mut self, task: TaskId) -> Option<Next> {
-        self.tasks[task.index()].call = Call::Returned(Done::Failed);
+        self.cpus.tasks[task.index()].call = Call::Returned(Done::Failed);
         None
     }
 
@@ -172,8 +172,10 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Next> {
-        let socket = self.sockets.get_mut(id)?;
-        if self.tasks[task.index()].mode == Mode::Draining(Drained::Prequeue) && socket.prequeue.is_empty() {
+        let socket = self.connections.sockets.get_mut(id)?;
+        if self.cpus.tasks[task.index()].mode == Mode::Draining(Drained::Prequeue)
+            && socket.prequeue.is_empty()
+        {
             return self.let_softirqs_in(task);
         }
         let from_prequeue = socket.prequeue.pop_front();
@@ -193,8 +195,8 @@ impl Host {
             return Some(Next::Work(self.work_of(id)));
         };
         out.waited(self.id, socket.connection, on, [came, out.now], packet.len);
-        let softirqs_run = self.is_free || self.receive_path.drain_softirqs == DrainSoftirqs::On;
-        self.tasks[task.index()].mode =
+        let softirqs_run = self.cpus.is_free || self.receive.path.drain_softirqs == DrainSoftirqs::On;
+        self.cpus.tasks[task.index()].mode =
             if softirqs_run { Mode::KernelOffers } else { Mode::Draining(drained) };
         Some(Next::Work(self.process(id, &packet, handling, out)))
     }
@@ -202,11 +204,11 @@ impl Host {
     /// No packets wait for the process any more. If softirqs were off for them, those that were put off run now: after the
     /// backlog with the socket's lock given up (`release_sock`), after the prequeue with the lock (`tcp_prequeue_process`).
     fn let_softirqs_in(&mut self, task: TaskId) -> Option<Next> {
-        let this = &mut self.tasks[task.index()];
+        let this = &mut self.cpus.tasks[task.index()];
         let Mode::Draining(drained) = this.mode else { return None };
         this.mode = Mode::Kernel;
         if drained == Drained::Backlog
-            && let Some(socket) = this.socket.and_then(|id| self.sockets.get_mut(id))
+            && let Some(socket) = this.socket.and_then(|id| self.connections.sockets.get_mut(id))
         {
             socket.locked = false;
         }
@@ -221,22 +223,22 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Next> {
-        let id = self.tasks[task.index()].socket;
+        let id = self.cpus.tasks[task.index()].socket;
         if let Some(id) = id
             && let Some(next) = self.process_waiting(task, id, handling, out)
         {
             return Some(next);
         }
-        if let Some(socket) = id.and_then(|id| self.sockets.get_mut(id)) {
+        if let Some(socket) = id.and_then(|id| self.connections.sockets.get_mut(id)) {
             socket.locked = false;
         }
-        let this = &mut self.tasks[task.index()];
-        if let Some(at) = self.cpus[this.cpu].softirqs {
-            self.softirqs[at].run_again();
+        let this = &mut self.cpus.tasks[task.index()];
+        if let Some(at) = self.cpus.all[this.cpu].softirqs {
+            self.receive.softirqs[at].run_again();
         }
         this.call = Call::Returned(done);
-        if matches!(done, Done::Read(_)) && !self.is_free {
-            self.cpus[this.cpu].need_resched |= self.scheduler.has_drained(this.cpu);
+        if matches!(done, Done::Read(_)) && !self.cpus.is_free {
+            self.cpus.all[this.cpu].need_resched |= self.cpus.scheduler.has_drained(this.cpu);
         }
         None
     }

@@ -1,126 +1,65 @@
-//! Opening and closing connections: the table of sockets, and those that listen.
+//! A host's connections: opening and closing them, and what they share.
 
-use super::Host;
+use super::datagram_socket::{DatagramCounts, DatagramSocket};
 use super::handling::Handling;
+use super::metrics::Remembered;
+use super::polling::end_of;
 use super::schedule::TaskId;
 use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
-use super::task::datagrams::{DatagramCounts, DatagramSocket};
-use crate::agenda::{Agenda, Slot};
+use super::sockets::{Door, Place, Sockets};
 use crate::links::Link;
-use crate::outside::{Outside, Source};
-use crate::report::Told;
+use crate::outside::Outside;
+use crate::transfer::Told;
 use crate::wire::Frame;
 use slowpath_model::{End, Instant};
-use slowpath_tcp::Connection;
-use slowpath_tcp::socket::{Listener, Peer};
-use std::collections::VecDeque;
+use slowpath_path::chance::Draws;
+use slowpath_tcp::socket::{Listener, PacketMemory, Peer, SocketOptions};
+use slowpath_tcp::{Connection, Settings, State};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The sockets of a host. Places of sockets that are gone are used again, with their slots in the agenda.
-#[derive(Debug, Default)]
-pub struct Sockets {
-    places: Vec<Place>,
-    free: Vec<(SocketId, Slot)>,
+/// A stream of a flow, as its hosts know it.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The client's and the server's host.
+    pub hosts: [usize; 2],
+    /// The wires away from the client and away from the server.
+    pub wires: [usize; 2],
+    /// What the client and the server set on their sockets.
+    pub options: [SocketOptions; 2],
+    /// For how long they poll, where they say so (`SO_BUSY_POLL`).
+    pub busy_poll: [Option<Duration>; 2],
+    /// What goes over it is datagrams.
+    pub is_of_datagrams: bool,
 }
 
-/// A place of the table.
+/// Sockets, those that listen, and what the kernel remembers of other hosts.
 #[derive(Debug)]
-enum Place {
-    Free,
-    Connection(Box<Socket>),
-    Listener(Box<Door>),
-    Datagrams(Box<DatagramSocket>),
+pub struct Connections {
+    /// The host's number.
+    pub(super) host: usize,
+    pub(super) settings: Arc<Settings>,
+    pub(super) packet_memory: PacketMemory,
+    /// What one piece of copying moves, in bytes.
+    pub(super) copy_piece: u64,
+    /// For how long a reader polls that was not told otherwise (`net.core.busy_read`). `None` if readers cannot: the NIC
+    /// must have a NAPI, and on a host on which nothing takes time nobody waits for anything.
+    pub(super) busy_read: Option<Duration>,
+    pub(super) sockets: Sockets,
+    /// What happened to the sockets that are gone.
+    pub(super) past: SocketCounts,
+    /// The socket that listens for each stream.
+    pub(super) doors: BTreeMap<usize, SocketId>,
+    pub(super) streams: BTreeMap<usize, Stream>,
+    /// What connections learned of other hosts.
+    pub(super) remembered: Remembered,
+    pub(super) draws: Draws,
 }
 
-/// A socket that listens, for one stream. Until a connection is accepted its packets and timers go through here.
-#[derive(Debug)]
-pub struct Door {
-    /// Its TCP.
-    pub listener: Listener,
-    /// The wire that leads to the clients.
-    pub wire: usize,
-    /// When its next timer is due.
-    pub timer: Slot,
-    /// The process that sleeps in `accept`.
-    pub acceptor: Option<TaskId>,
-}
-
-impl Sockets {
-    /// The socket at a place, unless it listens or is gone.
-    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
-        match self.places.get_mut(id.index()) {
-            Some(Place::Connection(socket)) => Some(socket),
-            _ => None,
-        }
-    }
-
-    /// The socket at a place, if it listens.
-    pub fn door_mut(&mut self, id: SocketId) -> Option<&mut Door> {
-        match self.places.get_mut(id.index()) {
-            Some(Place::Listener(door)) => Some(door),
-            _ => None,
-        }
-    }
-
-    /// The socket at a place, if it is for datagrams.
-    pub fn datagrams_mut(&mut self, id: SocketId) -> Option<&mut DatagramSocket> {
-        match self.places.get_mut(id.index()) {
-            Some(Place::Datagrams(socket)) => Some(socket),
-            _ => None,
-        }
-    }
-
-    /// Whether the socket at a place is for datagrams.
-    pub fn is_of_datagrams(&self, id: SocketId) -> bool {
-        matches!(self.places.get(id.index()), Some(Place::Datagrams(_)))
-    }
-
-    /// A place's slot in the agenda is due: whether a timer is. If not, the slot is armed for when one will be.
-    pub fn timer_is_due(&mut self, id: SocketId, now: Instant, agenda: &mut Agenda) -> bool {
-        match self.places.get_mut(id.index()) {
-            Some(Place::Connection(socket)) => {
-                socket.timer_armed = socket.timer_due.filter(|due| *due > now);
-                agenda.set(socket.timer, socket.timer_armed);
-                socket.timer_due.is_some_and(|due| due <= now)
-            }
-            Some(Place::Listener(door)) => {
-                agenda.set(door.timer, None);
-                true
-            }
-            Some(Place::Free | Place::Datagrams(_)) | None => false,
-        }
-    }
-
-    /// The socket at a place, unless it listens or is gone.
-    pub fn get(&self, id: SocketId) -> Option<&Socket> {
-        match self.places.get(id.index()) {
-            Some(Place::Connection(socket)) => Some(socket),
-            _ => None,
-        }
-    }
-
-    /// All sockets there are but those that listen.
-    pub fn iter(&self) -> impl Iterator<Item = &Socket> {
-        self.places.iter().filter_map(|place| match place {
-            Place::Connection(socket) => Some(&**socket),
-            Place::Free | Place::Listener(_) | Place::Datagrams(_) => None,
-        })
-    }
-
-    /// A place that is free, and its slot.
-    fn place(&mut self, host: usize, out: &mut Outside<'_>) -> (SocketId, Slot) {
-        self.free.pop().unwrap_or_else(|| {
-            let id = SocketId(self.places.len() as u32);
-            self.places.push(Place::Free);
-            (id, out.add(Source::Timer(host, id)))
-        })
-    }
-}
-
-impl Host {
+impl Connections {
     /// Puts a connection's end into the table.
-    fn add_socket(
+    pub(super) fn add_socket(
         &mut self,
         mut tcp: Connection,
         connection: u32,
@@ -131,7 +70,7 @@ impl Host {
         tcp.set_packet_memory(self.packet_memory);
         tcp.expect_departures();
         let (vitals, waiting) = (tcp.vitals(), tcp.receive_queue());
-        let (id, timer) = self.sockets.place(self.id, out);
+        let (id, timer) = self.sockets.place(self.host, out);
         let socket = Socket {
             tcp,
             connection,
@@ -150,7 +89,7 @@ impl Host {
             throttled: false,
             room_deferred: false,
             next_id: self.draws.bits() as u16,
-            busy_poll: self.busy_poll_of(busy_poll),
+            busy_poll: self.busy_read.map_or(Duration::ZERO, |usual| busy_poll.unwrap_or(usual)),
             counts: SocketCounts::default(),
             arrivals: Arrivals::after(waiting.end.distance_from(waiting.start)),
             vitals,
@@ -166,7 +105,7 @@ impl Host {
         let plan = &self.streams[&stream];
         let (options, wire) = (plan.options[1].clone(), plan.wires[1]);
         let listener = Listener::listen(Arc::clone(&self.settings), options, BACKLOG);
-        let (id, timer) = self.sockets.place(self.id, out);
+        let (id, timer) = self.sockets.place(self.host, out);
         let door = Door { listener, wire, timer, acceptor: None };
         self.sockets.places[id.index()] = Place::Listener(Box::new(door));
         self.doors.insert(stream, id);
@@ -193,7 +132,7 @@ impl Host {
     }
 
     /// `connect` of a socket for datagrams, which asks nobody.
-    fn connect_datagrams(&mut self, stream: usize, out: &mut Outside<'_>) -> SocketId {
+    pub(super) fn connect_datagrams(&mut self, stream: usize, out: &mut Outside<'_>) -> SocketId {
         let (hosts, wires) = (self.streams[&stream].hosts, self.streams[&stream].wires);
         let socket = self.datagram_socket(stream, 0).on(out.links.next_number());
         let id = self.add_datagram_socket(socket, out);
@@ -210,14 +149,14 @@ impl Host {
     }
 
     /// Puts a socket for datagrams into the table.
-    fn add_datagram_socket(&mut self, socket: DatagramSocket, out: &mut Outside<'_>) -> SocketId {
-        let (id, _) = self.sockets.place(self.id, out);
+    pub(super) fn add_datagram_socket(&mut self, socket: DatagramSocket, out: &mut Outside<'_>) -> SocketId {
+        let (id, _) = self.sockets.place(self.host, out);
         self.sockets.places[id.index()] = Place::Datagrams(Box::new(socket));
         id
     }
 
     /// A socket for the datagrams of a stream, at its client (0) or server (1).
-    fn datagram_socket(&self, stream: usize, end: usize) -> DatagramSocket {
+    pub(super) fn datagram_socket(&self, stream: usize, end: usize) -> DatagramSocket {
         let plan = &self.streams[&stream];
         let buffers = [plan.options[end].send_buffer, plan.options[end].receive_buffer];
         DatagramSocket::new(self.settings.choices.buffer_memory, plan.wires[end], buffers)
@@ -253,7 +192,7 @@ impl Host {
     /// The socket that a packet is for.
     pub(super) fn socket_for(&self, frame: &Frame, out: &Outside<'_>) -> Option<SocketId> {
         let link = out.links.get(frame.connection)?;
-        let end = link.end_at(self.id);
+        let end = link.end_at(self.host);
         let door = || self.doors.get(&link.stream).copied().filter(|_| end == End::B);
         link.sockets[end.index()].or_else(door)
     }
@@ -265,24 +204,44 @@ impl Host {
         handling.begin(id);
     }
 
-    /// Lets go of a socket of which nothing is left.
-    pub(super) fn reap(&mut self, id: SocketId, out: &mut Outside<'_>) {
+    /// Until when a process that enters `read` now polls, if its socket asks for that. There must be nothing to read.
+    pub(super) fn polls_until(&self, socket: SocketId, now: Instant) -> Option<Instant> {
+        let lasts = self.sockets.get(socket)?.busy_poll;
+        let polls = !lasts.is_zero() && !self.has_something(socket);
+        polls.then(|| end_of(now, lasts))
+    }
+
+    /// Whether a reader need not wait: there is data, or there will be none (`sk_receive_queue`, in which a FIN is too).
+    pub(super) fn has_something(&self, socket: SocketId) -> bool {
+        self.sockets.get(socket).is_none_or(|socket| {
+            let queue = socket.tcp.receive_queue();
+            socket.tcp.state() != State::Established || queue.end.distance_from(queue.start) > 0
+        })
+    }
+
+    /// Whether a process's socket asks for polling.
+    pub(super) fn asks_for_polling(&self, socket: Option<SocketId>) -> bool {
+        socket.and_then(|id| self.sockets.get(id)).is_some_and(|socket| !socket.busy_poll.is_zero())
+    }
+
+    /// Lets go of a socket of which nothing is left. Says whether it waited for the NIC to send something.
+    pub(super) fn reap(&mut self, id: SocketId, out: &mut Outside<'_>) -> bool {
         if !self.sockets.get_mut(id).is_some_and(|socket| socket.tcp.is_gone()) {
-            return;
+            return false;
         }
         let place = std::mem::replace(&mut self.sockets.places[id.index()], Place::Free);
-        let Place::Connection(socket) = place else { return };
-        self.throttled -= usize::from(socket.throttled);
+        let Place::Connection(socket) = place else { return false };
         if let Some(link) = out.links.get_mut(socket.connection) {
-            let end = link.end_at(self.id);
+            let end = link.end_at(self.host);
             link.sockets[end.index()] = None;
             link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
             if link.told.iter().all(Option::is_some) {
                 out.links.is_over(socket.connection);
             }
         }
-        self.past_sockets = self.past_sockets.plus(socket.counts());
+        self.past = self.past.plus(socket.counts());
         out.agenda.set(socket.timer, None);
         self.sockets.free.push((id, socket.timer));
+        socket.throttled
     }
 }

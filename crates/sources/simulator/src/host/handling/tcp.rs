@@ -1,0 +1,319 @@
+//! What TCP is given (packets, timers, room below) and what it gives (packets, wake-ups).
+
+use super::Handling;
+use crate::host::Host;
+use crate::host::nic::transmit::{Handed, Outgoing};
+use crate::host::schedule::{TaskId, Waker};
+use crate::host::socket::{SleepsFor, SocketId};
+use crate::outside::Outside;
+use crate::wire::Frame;
+use slowpath_kernels::SocketBacklogLimit;
+use slowpath_model::{DropReason, Wait};
+use slowpath_scenario::Cost;
+use slowpath_tcp::choices::Prequeue;
+use slowpath_tcp::socket::Peer;
+use slowpath_tcp::{Packet, State};
+
+impl Host {
+    /// Goes on with what the context is in the middle of: what the next piece of it costs, or `None` when it is
+    /// done.
+    pub(in crate::host) fn proceed(
+        &mut self,
+        handling: &mut Handling,
+        waker: Waker,
+        out: &mut Outside<'_>,
+    ) -> Option<Cost> {
+        if let Some(place) = handling.sending.take() {
+            let packet = self.transmit.made.packets[place];
+            self.transmit.made.free.push(place);
+            self.hand_down(&packet, out);
+        }
+        let id = handling.socket?;
+        if self.cpus.is_free {
+            while let Some(packet) = self.next_output(id) {
+                self.hand_down(&packet, out);
+            }
+        } else if let Some(packet) = self.next_output(id) {
+            let cost = self.costs.send(&packet.frame.packet);
+            handling.sending = Some(self.transmit.made.put(packet));
+            return Some(cost);
+        }
+        handling.socket = None;
+        if self.receive.spinning > 0 {
+            self.end_spins();
+        }
+        self.settle(id, waker, out).filter(|cost| *cost != Cost::ZERO)
+    }
+
+    /// The next packet that a socket's TCP wants to send.
+    fn next_output(&mut self, id: SocketId) -> Option<Outgoing> {
+        if let Some(socket) = self.connections.sockets.get_mut(id) {
+            let packet = socket.tcp.poll_transmit()?;
+            let id_on_wire = socket.next_id;
+            socket.next_id = socket.next_id.wrapping_add(packet.segments() as u16);
+            let frame = Frame { connection: socket.connection, id: id_on_wire, is_datagram: false, packet };
+            return Some(Outgoing { socket: id, wire: socket.wire, frame });
+        }
+        if let Some(socket) = self.connections.sockets.datagrams_mut(id) {
+            let (wire, frame) = socket.take_outgoing()?;
+            return Some(Outgoing { socket: id, wire, frame });
+        }
+        let door = self.connections.sockets.door_mut(id)?;
+        let (Peer(peer), packet) = door.listener.poll_transmit()?;
+        // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
+        let frame = Frame { connection: peer as u32, id: 0, is_datagram: false, packet };
+        Some(Outgoing { socket: id, wire: door.wire, frame })
+    }
+
+    /// To the queue discipline and the card.
+    fn hand_down(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
+        self.complete_sent(out);
+        if self.transmit.transmitter.hand(packet, out) == Handed::Dropped {
+            if let Some(socket) = self.connections.sockets.get_mut(packet.socket) {
+                socket.counts.local_drops += 1;
+                if self.transmit.tells_of_drops {
+                    socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
+                }
+                out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
+            } else if packet.frame.is_datagram {
+                self.datagram_dropped(packet, out);
+            }
+        }
+        self.transmit.watch(out);
+    }
+
+    /// Frees what the card has sent (`tcp_wfree`). Whoever works with a socket's TCP calls this first, for TCP looks at
+    /// how much of it is still down there.
+    pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
+        while let Some(departed) = self.transmit.transmitter.complete(out) {
+            let Some(socket) = self.connections.sockets.get_mut(departed.socket) else {
+                self.datagram_departed(departed.socket, departed.memory, out);
+                continue;
+            };
+            if socket.connection == departed.connection && socket.tcp.handle_departed(departed.memory) {
+                self.transmit.throttled -= usize::from(std::mem::take(&mut socket.throttled));
+                let at = self.cpus.softirqs_here();
+                self.receive.softirqs[at].throttled.push_back(departed.socket);
+                self.cpus.kicked |= 1 << self.receive.softirqs[at].cpu;
+            }
+        }
+    }
+
+    /// There is room for a socket below: handled now, or by the process that has it (`tcp_tsq_handler`).
+    pub(in crate::host) fn make_use_of_room(
+        &mut self,
+        id: SocketId,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(socket) = self.connections.sockets.get_mut(id) else { return Cost::ZERO };
+        if socket.is_locked() {
+            socket.room_deferred = true;
+            return Cost::ZERO;
+        }
+        socket.tcp.handle_room(out.now);
+        handling.begin(id);
+        self.work_of(id)
+    }
+
+    /// Wakes who waits for what has come about, and sets the socket's timer.
+    fn settle(&mut self, id: SocketId, waker: Waker, out: &mut Outside<'_>) -> Option<Cost> {
+        let woken = match self.connections.sockets.get_mut(id) {
+            Some(socket) => {
+                if out.wants.marks {
+                    let connection = socket.connection;
+                    for mark in socket.take_marks() {
+                        out.marked(self.id, connection, mark);
+                    }
+                }
+                if socket.tcp.has_learned() {
+                    self.connections.remembered.learn(self.id, socket, &self.connections.settings, out);
+                }
+                let wakeups = socket.tcp.poll_wakeups();
+                let due = socket.tcp.poll_timeout();
+                socket.timer_due = due;
+                if let Some(due) = due
+                    && socket.timer_armed.is_none_or(|armed| due < armed)
+                {
+                    socket.timer_armed = Some(due);
+                    out.agenda.set(socket.timer, Some(due));
+                }
+                if socket.tcp.waits_for_departure() && !std::mem::replace(&mut socket.throttled, true) {
+                    self.transmit.throttled += 1;
+                    out.agenda.set(self.transmit.sent_slot, self.transmit.transmitter.next_completion(true));
+                }
+                let woken = socket.sleeper.filter(|(_, wait)| match wait {
+                    SleepsFor::Readable => wakeups.readable || wakeups.state,
+                    SleepsFor::Writable => wakeups.writable || wakeups.state,
+                    SleepsFor::Established => wakeups.state,
+                });
+                if woken.is_some() {
+                    socket.sleeper = None;
+                }
+                woken.map(|(task, _)| task)
+            }
+            None => {
+                let door = self.connections.sockets.door_mut(id)?;
+                out.agenda.set(door.timer, door.listener.poll_timeout());
+                if door.listener.poll_wakeups() { door.acceptor.take() } else { None }
+            }
+        };
+        self.transmit.throttled -= usize::from(self.connections.reap(id, out));
+        let task = woken?;
+        self.cpus.wake(task, waker, out.now);
+        Some(self.costs.wake_up)
+    }
+
+    /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket. What that costs
+    /// beside IP's part.
+    pub(in crate::host) fn receive_frame(
+        &mut self,
+        frame: &Frame,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(id) = self.connections.socket_for(frame, out) else { return Cost::ZERO };
+        let Some(socket) = self.connections.sockets.get_mut(id) else {
+            return self.knock(id, frame, handling, out);
+        };
+        socket.counts.arrived += 1;
+        let truesize = truesize(&frame.packet);
+        if socket.is_locked() {
+            let room = match self.receive.path.socket_backlog {
+                SocketBacklogLimit::Unlimited => u64::MAX,
+                // The send buffer's half is small beside the rest, and tuning moves it.
+                SocketBacklogLimit::TwiceReceiveBuffer => {
+                    2 * u64::from(socket.tcp.receive_buffer()) + (64 << 10)
+                }
+            };
+            if socket.backlog_bytes + truesize > room {
+                socket.counts.backlog_dropped += 1;
+                out.dropped(self.id, false, frame, DropReason::SocketBacklog);
+                return Cost::ZERO;
+            }
+            socket.counts.backlogged += 1;
+            socket.backlog_bytes += truesize;
+            socket.backlog.push_back((out.now, frame.packet));
+            socket.note_waiting();
+            return Cost::ZERO;
+        }
+        if self.receive.prequeue == Prequeue::Yes
+            && let Some((task, SleepsFor::Readable)) = socket.sleeper
+        {
+            return self.put_on_prequeue(id, task, frame, truesize, handling, out);
+        }
+        self.process(id, &frame.packet, handling, out)
+    }
+
+    /// The reader sleeps and is to process the packet itself (`tcp_prequeue`, include/net/tcp.h, 2.6.14). Only the
+    /// first of a batch wakes it; if it does not come before its buffer is full, all of them are processed here.
+    fn put_on_prequeue(
+        &mut self,
+        id: SocketId,
+        reader: TaskId,
+        frame: &Frame,
+        truesize: u64,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(socket) = self.connections.sockets.get_mut(id) else { return Cost::ZERO };
+        socket.counts.prequeued += 1;
+        socket.prequeue.push_back((out.now, frame.packet));
+        socket.prequeue_bytes += truesize;
+        socket.note_waiting();
+        if socket.prequeue_bytes > u64::from(socket.tcp.receive_buffer()) {
+            let mut cost = Cost::ZERO;
+            let next = |this: &mut Self| this.connections.sockets.get_mut(id)?.prequeue.pop_front();
+            while let Some((came, packet)) = next(self) {
+                let waited = [came, out.now];
+                out.waited(self.id, frame.connection, Wait::Prequeue, waited, packet.len);
+                cost = cost.plus(self.process(id, &packet, handling, out));
+            }
+            if let Some(socket) = self.connections.sockets.get_mut(id) {
+                socket.prequeue_bytes = 0;
+            }
+            return cost;
+        }
+        if socket.prequeue.len() == 1 {
+            self.cpus.wake(reader, Waker::Interrupt, out.now);
+            return self.costs.wake_up;
+        }
+        Cost::ZERO
+    }
+
+    /// TCP processes a packet (`tcp_v4_do_rcv`).
+    pub(in crate::host) fn process(
+        &mut self,
+        id: SocketId,
+        packet: &Packet,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        self.complete_sent(out);
+        let Some(socket) = self.connections.sockets.get_mut(id) else { return Cost::ZERO };
+        socket.counts.processed += 1;
+        if socket.tcp.state() == State::SynSent
+            && let Some(settings) = self.connections.remembered.recall(self.id, socket.connection, out)
+        {
+            socket.tcp.set_settings(settings);
+        }
+        let expected = socket.tcp.receive_queue().end;
+        socket.tcp.handle_packet(out.now, packet);
+        if out.wants.waits && packet.len > 0 {
+            let fresh = socket.tcp.receive_queue().end.distance_from(expected);
+            socket.arrivals.add(out.now, u32::try_from(fresh).unwrap_or(0));
+        }
+        handling.begin(id);
+        if self.cpus.is_free { Cost::ZERO } else { self.costs.receive(packet).plus(self.work_of(id)) }
+    }
+
+    /// What a socket's TCP did beside the plain path.
+    pub(in crate::host) fn work_of(&mut self, id: SocketId) -> Cost {
+        self.connections
+            .sockets
+            .get_mut(id)
+            .map_or(Cost::ZERO, |socket| self.costs.work(socket.tcp.take_work()))
+    }
+
+    /// A packet for a socket that listens, or a datagram.
+    fn knock(&mut self, id: SocketId, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
+        let Some(door) = self.connections.sockets.door_mut(id) else {
+            return self.queue_datagram(id, frame, out);
+        };
+        let known = self.connections.remembered.recall(self.id, frame.connection, out);
+        door.listener.set_settings(known.as_ref().unwrap_or(&self.connections.settings));
+        door.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);
+        handling.begin(id);
+        self.costs.receive(&frame.packet)
+    }
+
+    /// A socket's timer has fired: handled now, or by the process that has the socket (`tcp_write_timer`).
+    pub(in crate::host) fn fire(
+        &mut self,
+        id: SocketId,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        self.complete_sent(out);
+        let Some(socket) = self.connections.sockets.get_mut(id) else {
+            if let Some(door) = self.connections.sockets.door_mut(id) {
+                door.listener.handle_timeout(out.now);
+                handling.begin(id);
+            }
+            return Cost::ZERO;
+        };
+        if socket.is_locked() {
+            socket.timer_deferred = true;
+            return Cost::ZERO;
+        }
+        socket.tcp.handle_timeout(out.now);
+        handling.begin(id);
+        self.work_of(id)
+    }
+}
+
+/// Memory that a packet is charged with on a queue: its buffer and the two structures that describe it.
+fn truesize(packet: &Packet) -> u64 {
+    const PER_SEGMENT: u64 = 768;
+    u64::from(packet.len) + u64::from(packet.segments()) * PER_SEGMENT
+}

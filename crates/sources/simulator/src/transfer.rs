@@ -1,0 +1,128 @@
+//! What came of a connection, and of several together.
+
+pub use crate::host::datagram_socket::DatagramCounts;
+use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
+use slowpath_tcp::TcpInfo;
+use std::time::Duration;
+
+/// What the kernel of one end has to say of a connection (`TCP_INFO`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u16,
+    /// Smoothed round-trip time; `None` before the first measurement.
+    pub smoothed_rtt: Option<Duration>,
+    /// Shortest round-trip time; `None` before the first measurement.
+    pub least_rtt: Option<Duration>,
+    /// The congestion window, in segments.
+    pub congestion_window: u32,
+}
+
+impl Told {
+    /// From what `getsockopt` would say.
+    pub fn of(info: &TcpInfo) -> Self {
+        let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
+        Self {
+            retransmits: info.total_retrans,
+            timeouts: info.total_rto,
+            smoothed_rtt: time(info.rtt),
+            least_rtt: time(info.min_rtt),
+            congestion_window: info.snd_cwnd,
+        }
+    }
+}
+
+/// What came of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The stream that it served, counted over all flows of the scenario.
+    pub stream: usize,
+    /// Its addresses and ports.
+    pub key: FlowKey,
+    /// The end that sent more.
+    pub sender: End,
+    /// What the other end's process has read.
+    pub bytes: Bytes,
+    /// When the client called `connect`.
+    pub opened: Instant,
+    /// From the call of `connect` to the last byte read.
+    pub lasted: Duration,
+    /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
+    pub told: Option<Told>,
+    /// What happened to its datagrams, if that is what went over it.
+    pub datagrams: Option<DatagramCounts>,
+}
+
+impl Transfer {
+    /// Data read, over the time from the opening to the last of it; `None` if there was none.
+    pub fn rate(&self) -> Option<Rate> {
+        if self.bytes == Bytes::ZERO { None } else { Rate::of(self.bytes, self.lasted) }
+    }
+}
+
+/// What came of several connections together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many they are.
+    pub connections: u64,
+    /// What was read of all.
+    pub bytes: Bytes,
+    /// When the first was opened and the last byte was read.
+    pub span: Option<(Instant, Instant)>,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Smoothed round-trip time of the last one that has any.
+    pub smoothed_rtt: Option<Duration>,
+    /// The shortest round-trip time of all.
+    pub least_rtt: Option<Duration>,
+    /// What happened to their datagrams, if that is what went over them.
+    pub datagrams: Option<DatagramCounts>,
+}
+
+impl Total {
+    /// Adds a connection.
+    pub fn add(&mut self, transfer: &Transfer) {
+        let told = transfer.told.unwrap_or_default();
+        self.join(&Self {
+            connections: 1,
+            bytes: transfer.bytes,
+            span: Some((transfer.opened, transfer.opened + transfer.lasted)),
+            retransmits: told.retransmits.into(),
+            timeouts: told.timeouts.into(),
+            smoothed_rtt: told.smoothed_rtt,
+            least_rtt: told.least_rtt,
+            datagrams: transfer.datagrams,
+        });
+    }
+
+    /// Adds connections of which the last is younger.
+    pub fn join(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.bytes += other.bytes;
+        self.span = match (self.span, other.span) {
+            (Some((begin, end)), Some((other_begin, other_end))) => {
+                Some((begin.min(other_begin), end.max(other_end)))
+            }
+            (one, other) => one.or(other),
+        };
+        self.retransmits += other.retransmits;
+        self.timeouts += other.timeouts;
+        self.smoothed_rtt = other.smoothed_rtt.or(self.smoothed_rtt);
+        self.least_rtt = self.least_rtt.into_iter().chain(other.least_rtt).min();
+        self.datagrams = self.datagrams.into_iter().chain(other.datagrams).reduce(DatagramCounts::plus);
+    }
+
+    /// From the opening of the first to the last byte read.
+    pub fn lasted(&self) -> Duration {
+        self.span.and_then(|(begin, end)| end.since(begin)).unwrap_or_default()
+    }
+
+    /// Data read over that time; `None` if there was none.
+    pub fn rate(&self) -> Option<Rate> {
+        if self.bytes == Bytes::ZERO { None } else { Rate::of(self.bytes, self.lasted()) }
+    }
+}
