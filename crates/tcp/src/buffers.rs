@@ -123,7 +123,7 @@ impl ReceiveBuffer {
         Self::of_segments(settings, asked, memory.of_segment(payload, headers))
     }
 
-    /// The same, where a full segment is charged with `truesize` bytes.
+    /// The buffer for which `SO_RCVBUF` asks, as [`of`](Self::of) has it, where a full segment is charged with `truesize` bytes.
     pub fn of_segments(settings: &Settings, asked: Option<i64>, truesize: u32) -> Self {
         let (payload, _) = segment(settings);
         let [least, _] = settings.choices.buffer_memory.least_buffers();

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_continues_a_stretch_is_merged_with_it() {
+    fn a_contiguous_arrival_is_merged() {
         assert_eq!(ranges(&queue(&[(10, 20), (20, 30), (40, 50), (30, 35)])), [(10, 35), (40, 50)]);
     }
 

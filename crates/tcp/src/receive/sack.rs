@@ -109,8 +109,8 @@ impl Connection {
         }
     }
 
-    /// The same, joined to what was noted of this segment before (`tcp_dsack_extend`); what does not touch it is
-    /// not told.
+    /// Notes a further duplicate of a segment, joined to the one noted before (`tcp_dsack_extend`); one that does not touch
+    /// it is not reported.
     pub(super) fn extend_duplicate_sack(&mut self, start: StreamOffset, end: StreamOffset) {
         let range = Block { start, end };
         match &mut self.rcv.duplicate_sack {

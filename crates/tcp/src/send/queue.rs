@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_the_last_in_time() {
+    fn a_retransmitted_skb_is_the_last_in_time() {
         let mut queue = queue(&[1000, 1000, 1000]);
         let ids: Vec<_> = queue.sent().collect();
         queue.was_sent_now(ids[0]);
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_into_the_buffer_before_is_found_there() {
+    fn sequence_space_shifted_into_the_previous_skb_is_found_there() {
         let mut queue = queue(&[1000, 3500, 2000]);
         let ids: Vec<_> = queue.sent().collect();
         assert_eq!(queue.find(StreamOffset(3001)), Some(ids[1]));

@@ -75,12 +75,12 @@ impl Listener {
         }
     }
 
-    /// The options that children inherit.
+    /// The options that children inherit, to be changed.
     pub fn options_mut(&mut self) -> &mut SocketOptions {
         &mut self.options
     }
 
-    /// The same, to read.
+    /// The options that children inherit.
     pub fn options(&self) -> &SocketOptions {
         &self.options
     }
@@ -90,7 +90,7 @@ impl Listener {
         &self.settings
     }
 
-    /// The same, to keep.
+    /// The host's settings, shared with a child.
     pub(super) fn shared_settings(&self) -> Arc<Settings> {
         self.settings.clone()
     }

@@ -43,7 +43,7 @@ fn transferred(settings: &std::sync::Arc<Settings>, asked: Option<i64>) -> (Opti
 
 /// The largest window of a transfer is the one that is said, with a buffer that was asked for and holds some full segments.
 #[test]
-fn transfers_reach_the_windows_that_are_said() {
+fn transfers_reach_the_predicted_windows() {
     for (choices, sysctls) in kernels() {
         for asked in [20_000, 65_536, 150_000, 1 << 20] {
             let sysctls = Sysctls { rmem_max: 200_000, ..sysctls.clone() };
@@ -72,7 +72,7 @@ fn buffers_that_are_not_tuned_stay() {
 
 /// The figures that `Documentation/networking/ip-sysctl.rst` and ubik (IV-A and B) give.
 #[test]
-fn known_figures() {
+fn buffers_match_measured_figures() {
     let large = |sysctls: Sysctls| Sysctls { rmem_max: 64 << 20, wmem_max: 64 << 20, ..sysctls };
     let of = |(choices, sysctls): (Choices, Sysctls)| settings(choices, large(sysctls));
     let [old, two_four, _, today] = kernels().map(of);

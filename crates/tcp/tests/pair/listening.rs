@@ -95,7 +95,7 @@ fn a_full_queue_answers_with_cookies_or_not_at_all() {
 }
 
 #[test]
-fn what_belongs_to_nothing_is_reset() {
+fn a_segment_without_a_connection_is_reset() {
     let mut listener = listening(Sysctls::LINUX_6_18, 8);
     listener.handle_packet(at(0), Peer(1), &ack(77, 10));
     let answer = sent(&mut listener);
@@ -130,7 +130,7 @@ fn ecn_is_agreed_on_when_asked_and_accurate_ecn_becomes_that() {
 }
 
 #[test]
-fn deferring_waits_for_data() {
+fn defer_accept_waits_for_data() {
     let mut listener = listening(Sysctls::LINUX_6_18, 8);
     assert_eq!(listener.setsockopt(SocketOption::DeferAccept, 5), Ok(()));
     assert_eq!(listener.getsockopt(SocketOption::DeferAccept), 7);
@@ -142,7 +142,7 @@ fn deferring_waits_for_data() {
 }
 
 #[test]
-fn closing_resets_who_was_not_accepted() {
+fn closing_a_listener_resets_connections_not_accepted() {
     let mut listener = listening(Sysctls::LINUX_6_18, 8);
     open(&mut listener, 1);
     sent(&mut listener);
@@ -184,7 +184,7 @@ fn a_new_syn_may_take_the_place_of_time_wait() {
 }
 
 #[test]
-fn data_for_who_has_left_is_reset() {
+fn data_after_close_is_reset() {
     let mut listener = listening(Sysctls::LINUX_6_18, 8);
     open(&mut listener, 1);
     let (_, mut connection) = listener.accept().expect("opened");

@@ -21,7 +21,7 @@ fn established(choices: Choices, sysctls: Sysctls) -> Pair {
 }
 
 #[test]
-fn what_the_queue_has_no_room_for_was_never_sent() {
+fn a_segment_dropped_by_the_qdisc_counts_as_unsent() {
     for (choices, sysctls) in [
         (Choices::LINUX_6_18, Sysctls::LINUX_6_18),
         (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14),
@@ -76,7 +76,7 @@ fn a_drop_with_nothing_out_is_tried_again_by_the_probe_timer() {
 
 /// A retransmission that the queue drops stays lost, and is tried again with the next ACK: no timeout is needed.
 #[test]
-fn a_retransmission_that_is_dropped_is_still_to_be_sent() {
+fn a_retransmission_dropped_by_the_qdisc_stays_marked_lost() {
     // The handshake's two packets, ten of data, then the first of the next flight is lost.
     let fates = (0..13).map(|n| if n == 12 { Fate::Drop } else { Fate::Deliver }).collect();
     let choices = Choices { super_packets: false, ..Choices::LINUX_6_18 };

@@ -21,7 +21,7 @@ fn a_request_and_its_answer() {
 }
 
 #[test]
-fn the_handshake_is_the_one_that_everybody_knows() {
+fn a_handshake_is_syn_syn_ack_ack() {
     let mut pair = Pair::modern();
     pair.asks = Application::writing(1);
     pair.drive(Duration::from_millis(100));
@@ -78,7 +78,7 @@ fn the_buffer_grows_with_what_is_read() {
 }
 
 #[test]
-fn who_closes_first_waits_a_minute() {
+fn the_end_that_closes_first_is_in_time_wait_for_a_minute() {
     let mut pair = Pair::modern();
     // The server's FIN is long under way when the client has read everything.
     pair.asks = Application::writing(2_000_000);
@@ -117,7 +117,7 @@ fn a_cookie_lets_the_next_syn_take_data_along() {
 }
 
 #[test]
-fn data_of_a_lost_syn_goes_again_without_it() {
+fn data_of_a_lost_fast_open_syn_is_retransmitted_after_the_handshake() {
     let known = Some((Cookie::new(&[7; 8]).unwrap_or_default(), 1460));
     let lost = vec![Fate::Drop];
     for there in [lost, Vec::new()] {

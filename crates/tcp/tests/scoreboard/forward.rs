@@ -44,7 +44,7 @@ fn rest_of_window(script: &mut Script) {
 }
 
 #[test]
-fn what_is_missing_below_what_arrived_is_lost_until_the_path_reorders() {
+fn fack_marks_holes_lost_until_reordering_is_seen() {
     let after = |comes| {
         let mut script = recovering(WINDOW, comes);
         rest_of_window(&mut script);
@@ -56,7 +56,7 @@ fn what_is_missing_below_what_arrived_is_lost_until_the_path_reorders() {
 }
 
 #[test]
-fn what_was_sent_later_proves_it_lost_all_the_same() {
+fn a_later_segment_sacked_marks_an_earlier_one_lost() {
     let mut script = recovering(WINDOW, true);
     // The retransmissions are on their way behind the window; new data is too.
     let first = script.first_missing();
@@ -70,7 +70,7 @@ fn what_was_sent_later_proves_it_lost_all_the_same() {
 }
 
 #[test]
-fn where_there_is_nothing_else_to_send_what_is_missing_is_sent_again() {
+fn forward_retransmission_when_there_is_no_new_data() {
     let mut script = recovering(0, true);
     rest_of_window(&mut script);
     let sent = script.wire.iter().filter(|segment| **segment == script.first_missing() + LOST[4]).count();
@@ -78,7 +78,7 @@ fn where_there_is_nothing_else_to_send_what_is_missing_is_sent_again() {
 }
 
 #[test]
-fn what_is_out_for_longer_than_the_timeout_is_lost_without_one() {
+fn segments_older_than_the_rto_are_marked_lost_on_an_ack() {
     let mut script = recovering(WINDOW, true);
     let before = info(&script);
     script.now = script.now + LONG;
@@ -90,7 +90,7 @@ fn what_is_out_for_longer_than_the_timeout_is_lost_without_one() {
 }
 
 #[test]
-fn an_ack_with_another_window_is_no_duplicate() {
+fn an_ack_that_changes_the_window_is_no_duplicate() {
     const LEAST: u16 = 60_000;
     let kernel = choices(SackWalk::FromHead);
     let mut script = Script::new(Choices { congestion_control: CongestionControl::Reno, ..kernel }, WINDOW);

@@ -39,7 +39,7 @@ fn a_burst_after_recovery_is_held_to_three_segments_by_moderation() {
 
 /// An ACK that opens the window by many lets three segments go where they are counted, in recovery only.
 #[test]
-fn three_segments_go_for_an_ack_in_recovery() {
+fn an_ack_in_recovery_sends_three_segments() {
     let burst = |burst_moderation| {
         let choices = Choices { burst_moderation, reduction_cap: false, ..old() };
         let mut script = Script::new(choices, WINDOW);
@@ -62,7 +62,7 @@ fn three_segments_go_for_an_ack_in_recovery() {
 /// ACKs are lost in recovery, so that one tells of much: less is in flight than the window allows, and the window is cut to
 /// that.
 #[test]
-fn the_cap_takes_the_window_down_to_what_is_in_flight() {
+fn cwnd_is_capped_to_the_data_in_flight() {
     let after = |reduction_cap| {
         let mut script = Script::new(Choices { reduction_cap, ..old() }, WINDOW);
         script.wire.pop_front();
@@ -81,7 +81,7 @@ fn the_cap_takes_the_window_down_to_what_is_in_flight() {
 
 /// Rate halving goes on below ssthresh with Reno, to its half, and not with BIC.
 #[test]
-fn the_least_window_of_a_long_recovery_is_the_controls() {
+fn congestion_control_sets_the_least_cwnd_of_a_long_recovery() {
     let least = |congestion_control| {
         let choices = Choices { congestion_control, reduction_cap: false, ..old() };
         let mut script = Script::new(choices, WINDOW);
@@ -108,7 +108,7 @@ fn the_least_window_of_a_long_recovery_is_the_controls() {
 
 /// A retransmission is known to be lost when something is sacked that was sent after it: no timeout is needed.
 #[test]
-fn a_lost_retransmission_is_sent_again_when_what_was_sent_later_is_sacked() {
+fn a_lost_retransmission_is_detected_by_a_later_sack() {
     let mut script = Script::new(old(), WINDOW);
     let lost = script.wire.pop_front().unwrap();
     script.write(WINDOW);
@@ -144,7 +144,7 @@ fn renege(reneging: Reneging) -> (TcpInfo, Script) {
 }
 
 #[test]
-fn a_receiver_that_takes_sacks_back_costs_the_window_in_2_4() {
+fn sack_reneging_collapses_cwnd_in_2_4() {
     let (before, script) = renege(Reneging::AsTimeout);
     let after = info(&script);
     // The ACK itself lets it grow by one.
@@ -153,7 +153,7 @@ fn a_receiver_that_takes_sacks_back_costs_the_window_in_2_4() {
 }
 
 #[test]
-fn it_costs_nothing_but_the_data_with_leiths_changes() {
+fn sack_reneging_keeps_cwnd_with_leiths_changes() {
     let (before, mut script) = renege(Reneging::Forget);
     let after = info(&script);
     assert_eq!((after.ca_state, after.sacked), (LOSS, 0));
@@ -167,7 +167,7 @@ fn it_costs_nothing_but_the_data_with_leiths_changes() {
 }
 
 #[test]
-fn a_sender_of_today_waits_for_another_ack_first() {
+fn sack_reneging_waits_for_another_ack_in_6_18() {
     let (before, script) = renege(Reneging::Wait);
     let after = info(&script);
     assert!(after.sacked > 0 && after.ca_state == RECOVERY);

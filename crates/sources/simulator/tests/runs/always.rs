@@ -34,9 +34,9 @@ fn every_shipped_scenario_runs_and_accounts_for_every_packet() {
     }
 }
 
-/// The same where every reader polls the card before it sleeps.
+/// Every reader polls the NIC before it sleeps.
 #[test]
-fn every_shipped_scenario_does_so_with_busy_polling() {
+fn busy_polling_accounts_for_every_packet_of_every_shipped_scenario() {
     for (name, text) in shipped() {
         let mut plan = scenario(&text);
         plan.duration = plan.duration.min(std::time::Duration::from_secs(1));
@@ -47,9 +47,9 @@ fn every_shipped_scenario_does_so_with_busy_polling() {
     }
 }
 
-/// The same where all CPUs take the cards' interrupts.
+/// All CPUs take the NICs' interrupts.
 #[test]
-fn every_shipped_scenario_does_so_with_interrupts_in_turn() {
+fn interrupts_in_turn_account_for_every_packet_of_every_shipped_scenario() {
     for bottom_halves in [BottomHalves::EachCpu, BottomHalves::OneAtATime] {
         for (name, text) in shipped() {
             let mut plan = scenario(&text);
@@ -119,7 +119,7 @@ fn the_same_scenario_gives_the_same_bytes_and_another_seed_others() {
 
 /// What runs in stretches is what runs in one go.
 #[test]
-fn looking_on_changes_nothing() {
+fn an_observer_changes_nothing() {
     let plan = scenario(EVENTFUL);
     let mut simulation = Simulation::new(&plan);
     let mut file = Pcapng::new(HostId(0), "sender");
@@ -132,7 +132,7 @@ fn looking_on_changes_nothing() {
 
 /// The receiver's process reads what the sender's wrote, whatever the path does to it.
 #[test]
-fn what_was_written_is_read() {
+fn every_byte_written_is_read() {
     for path in [
         "rate = \"50 Mbit/s\"\nloss = \"1 %\"",
         "rate = \"50 Mbit/s\"\nqueue = \"20 packets\"",

@@ -51,7 +51,7 @@ fn a_reader_that_polls_has_its_data_earlier_and_pays_with_its_cpu() {
 /// What waits for less than the card does raises no interrupt; a card that does not wait raises its interrupt all the same,
 /// and its handler finds NAPI taken.
 #[test]
-fn the_card_is_not_told() {
+fn busy_polling_does_not_disable_the_nics_interrupt() {
     let (_, moderated) = exchange(MODERATED, POLLS);
     assert!(moderated.ring.interrupts < 10, "{}", moderated.ring.interrupts);
     let (_, at_once) = exchange(PLAIN, POLLS);
@@ -60,7 +60,7 @@ fn the_card_is_not_told() {
 
 /// The socket has what the host has (`net.core.busy_read`) unless it says otherwise, and zero is not to poll.
 #[test]
-fn a_socket_inherits_the_hosts_time() {
+fn a_socket_inherits_busy_read() {
     let polled = |sysctl: &str, socket: &str| {
         exchange(&format!("sysctl = {{ net.core.busy_read = {sysctl} }}"), socket).1.softirq.busy_polled
     };
@@ -71,7 +71,7 @@ fn a_socket_inherits_the_hosts_time() {
 
 /// A reader polls no longer than it says: of responses that take longer it sees none.
 #[test]
-fn the_time_bounds_it() {
+fn so_busy_poll_bounds_the_time_polled() {
     let polled = |time: &str| {
         let text = format!(
             "duration = \"200 ms\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"100 us\"\n\
@@ -106,7 +106,7 @@ SO_BUSY_POLL = "10 s"
 
 /// A process that polls gives way when its slice is over, and leaves to the softirq what it has not taken.
 #[test]
-fn hogs_get_their_share_and_no_packet_is_left_behind() {
+fn busy_polling_yields_to_hogs_and_leaves_no_packet() {
     let run = Run::of(HOGS);
     assert_eq!(run.bytes().get(), 500 * 3000);
     let report = run.simulation.host_reports().swap_remove(CLIENT);
@@ -154,7 +154,7 @@ fn the_same_scenario_gives_the_same_bytes_whoever_looks_on() {
 
 /// Where nothing takes time there is nothing to wait for.
 #[test]
-fn a_host_at_no_cost_has_no_use_for_it() {
+fn busy_polling_changes_nothing_on_a_host_at_no_cost() {
     let text = |time: &str| {
         format!(
             "duration = \"100 ms\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\

@@ -31,7 +31,7 @@ fn hosts(kernel: &str, machine: &str, sender: &str) -> String {
 }
 
 #[test]
-fn a_rate_that_all_can_take_is_kept_and_read() {
+fn datagrams_below_every_limit_are_all_read() {
     for kernel in ["\"2.4.17\"", "\"2.6.14\"", "\"6.18\""] {
         for machine in ["free", "server-2020", "pc-2002"] {
             let simulation = sent("120 Mbit/s", &hosts(kernel, machine, ""));
@@ -48,7 +48,7 @@ fn a_rate_that_all_can_take_is_kept_and_read() {
 /// A send buffer full of datagrams holds the sender back, so that a card that is too slow loses none; a queue that is shorter than
 /// that buffer drops them before.
 #[test]
-fn a_slow_card_holds_the_sender_back_or_its_queue_drops() {
+fn a_slow_nic_blocks_the_sender_or_its_qdisc_drops() {
     for machine in ["free", "server-2020"] {
         let card = "nic = { rate = \"12 Mbit/s\", tx-ring = 4 }";
         let held = sent("120 Mbit/s", &hosts("\"6.18\"", machine, card));
@@ -86,7 +86,7 @@ fn an_overloaded_receiver_drops_and_every_packet_is_accounted_for() {
 }
 
 #[test]
-fn a_receive_buffer_bounds_what_waits() {
+fn the_receive_buffer_bounds_queued_datagrams() {
     let pauses = |buffer: &str| {
         let rest = format!(
             "[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
@@ -102,7 +102,7 @@ fn a_receive_buffer_bounds_what_waits() {
 }
 
 #[test]
-fn what_datagrams_take_of_a_path_is_not_tcps() {
+fn tcp_has_what_datagrams_leave_of_the_path() {
     let run = Run::of(
         "title = \"t\"\nduration = \"20 s\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
          [path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"2 bdp\"\n\
@@ -118,7 +118,7 @@ fn what_datagrams_take_of_a_path_is_not_tcps() {
 }
 
 #[test]
-fn a_capture_has_them_as_udp() {
+fn a_capture_shows_datagrams_as_udp() {
     let text =
         "duration = \"1 s\"\n[flows.datagrams]\nsize = \"100 B\"\nrate = \"128 kbit/s\"\nlasts = \"8 ms\"\n";
     let mut pcap = Pcapng::new(HostId(0), "eth0");

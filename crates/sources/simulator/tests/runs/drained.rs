@@ -18,7 +18,7 @@ fn receiver(drain: &str) -> (u64, u64, u64) {
 }
 
 #[test]
-fn with_softirqs_off_they_wait_on_the_ring_and_meet_an_unlocked_socket() {
+fn packets_wait_on_the_ring_while_the_backlog_is_drained_with_softirqs_off() {
     let on = receiver("on");
     for drain in ["off", "off-between-offers"] {
         let off = receiver(drain);

@@ -24,7 +24,7 @@ fn read_beside(hogs: u32) -> (f64, u64) {
 /// In any kernel a task gives way as its call returns, though the next call follows at once; with the socket unlocked, so
 /// that packets are seen to while others compute.
 #[test]
-fn a_reader_shares_its_cpu_though_the_kernel_preempts_nobody() {
+fn a_reader_yields_on_return_to_user_space_without_preemption() {
     let ((alone, _), (beside, timeouts)) = (read_beside(0), read_beside(3));
     let share = beside / alone;
     assert!((0.2..0.6).contains(&share), "{share}");

@@ -85,7 +85,7 @@ fn flows_that_one_cpu_has_no_time_for_are_faster_on_two() {
 /// IP's part is first: packets that came in order are acknowledged as if some were missing. Nothing of that with one CPU,
 /// or with one bottom half at a time.
 #[test]
-fn packets_of_one_connection_overtake_each_other_between_two_cpus() {
+fn interrupts_on_two_cpus_reorder_packets_of_one_connection() {
     let told = |kernel: &str, nic: &str| {
         let run = receive(1, kernel, nic, "");
         let sacks = run.segments.iter().filter(|(_, _, s)| s.from == End::B && !s.sack.is_empty()).count();
@@ -106,7 +106,7 @@ fn the_same_scenario_gives_the_same_run() {
 
 /// A host on which nothing takes time has no CPUs among which to choose.
 #[test]
-fn it_is_all_the_same_where_nothing_takes_time() {
+fn interrupt_affinity_changes_nothing_on_a_host_at_no_cost() {
     let run = |nic: &str| {
         Run::of(&format!(
             "duration = \"1 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\n[hosts.sender]\nmachine = \"free\"\n\
@@ -119,7 +119,7 @@ fn it_is_all_the_same_where_nothing_takes_time() {
 /// Copying is all the work there is, by two processes. In 2.2 one of them copies while the other spins: nothing is gained by
 /// the second CPU, which is as busy.
 #[test]
-fn one_process_at_a_time_is_in_a_system_call_of_2_2() {
+fn the_big_kernel_lock_serializes_system_calls_in_2_2() {
     let costs = "copy-byte = \"40 ns\"";
     let told = |kernel: &str| {
         let run = receive(2, kernel, TURN, costs);

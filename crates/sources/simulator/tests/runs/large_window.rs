@@ -114,7 +114,7 @@ impl Recovery {
 
 /// By the index: what is lost is sent again once, in little more than two round trips, with most of the CPU to spare.
 #[test]
-fn todays_sender_recovers_with_most_of_its_cpu_to_spare() {
+fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
     let (recovery, most, again) = Recovery::of(&lossy("6.18"));
     assert!(recovery.most_cwnd > 100_000, "a window of {}", recovery.most_cwnd);
     assert!(recovery.lasted().is_some_and(|lasted| lasted < ROUND_TRIP * 5 / 2), "{:?}", recovery.lasted());
@@ -125,7 +125,7 @@ fn todays_sender_recovers_with_most_of_its_cpu_to_spare() {
 
 /// From the head of the write queue, an ACK takes so long that the clock breaks; over holes, the same machine recovers.
 #[test]
-fn the_walk_over_holes_recovers_where_the_one_from_the_head_does_not() {
+fn a_sack_walk_over_holes_recovers_where_one_from_the_head_does_not() {
     let (holes, busy, again) = Recovery::of(&lossy("2.4.23-leith"));
     println!("over holes: {:?}, {again} sent again, {busy:.2} of the CPU", holes.lasted());
     assert!(holes.lasted().is_some_and(|lasted| lasted < ROUND_TRIP * 5), "{:?}", holes.lasted());

@@ -21,7 +21,7 @@ fn played(name: &str, seconds: u32, choices: &[&str]) -> (f64, HostReport) {
 /// Figure 1: a walk from the head for each block takes the CPU for longer than ACKs are apart, the backlog fills up and throws
 /// away all until it is empty; with the ACKs goes what would have told that something arrived.
 #[test]
-fn a_walk_for_each_block_ends_in_the_throttle() {
+fn a_sack_walk_for_each_block_throttles_the_backlog() {
     let (walked, old) = played("sack", 15, &[]);
     let (found, new) = played("sack", 15, &["sack-walk=holes"]);
     assert!(old.softirq.throttled > 0 && old.softirq.backlog_dropped > 1000, "{:?}", old.softirq);
@@ -31,7 +31,7 @@ fn a_walk_for_each_block_ends_in_the_throttle() {
 
 /// Section 1.2: without the throttle, and with the walk, ACKs are dropped all the same.
 #[test]
-fn without_the_throttle_the_walk_is_still_too_slow() {
+fn a_sack_walk_is_too_slow_without_the_throttle() {
     let (_, report) = played("sack", 15, &["throttle=none"]);
     assert_eq!(report.softirq.throttled, 0);
     assert!(report.softirq.backlog_dropped > 1000, "{:?}", report.softirq);
@@ -41,7 +41,7 @@ fn without_the_throttle_the_walk_is_still_too_slow() {
 /// that restores three quarters of the window costs a quarter each time; a window that is cut to what is in flight has to be
 /// built up again, after a loss and after an undo.
 #[test]
-fn each_change_keeps_the_window_where_packets_overtake_each_other() {
+fn each_of_leiths_changes_keeps_cwnd_under_reordering() {
     let (all, _) = played("dublin-slac", 60, &[]);
     for (choice, costs) in [
         ("prior-threshold=three-quarters", 1.1),

@@ -56,7 +56,7 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
 
 /// Nobody tells TCP: a drop is a loss as any other.
 #[test]
-fn a_drop_that_nobody_tells_of_is_found_by_its_hole() {
+fn an_unnotified_qdisc_drop_is_retransmitted() {
     let kernel = "{ base = \"linux-2.6.14\", txqueuelen = 10, local-drop-notified = false }";
     let mut simulation = slow_card(kernel, "free", "");
     simulation.run(&mut Nobody);
@@ -69,7 +69,7 @@ fn a_drop_that_nobody_tells_of_is_found_by_its_hole() {
 /// `tcp_small_queue_check` keeps a connection to the larger of two super-packets and a millisecond of data, and one
 /// more, for it asks before it sends. Without it the queue takes all that the window has over what the path holds.
 #[test]
-fn a_connection_keeps_its_own_queue_small_since_3_6_and_fills_it_before() {
+fn tsq_keeps_the_qdisc_short_since_3_6() {
     for machine in MACHINES {
         let waiting = |kernel: &str, streams: u32| {
             let mut simulation = slow_card(kernel, machine, &format!("[flows]\nstreams = {streams}\n"));
@@ -97,7 +97,7 @@ fn a_connection_keeps_its_own_queue_small_since_3_6_and_fills_it_before() {
 /// A write that is less than a segment waits while the one before it is in the card, and grows by then
 /// (`tcp_should_autocork`): of three in a row the first goes at once and the others together.
 #[test]
-fn small_writes_grow_while_the_card_is_busy() {
+fn autocorking_joins_small_writes_while_the_nic_is_busy() {
     let packets = |autocorking: &str| {
         let kernel = format!("{{ base = \"linux-6.18\", autocorking = {autocorking} }}");
         let mut simulation = slow_card(

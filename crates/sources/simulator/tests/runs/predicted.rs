@@ -32,7 +32,7 @@ delay = "5 ms"
 /// Where only one side sends, both have little else; today's receiver returns its memory as it is read, and a merged packet
 /// finds none (98 % and 4 % here, 95 % and 2 % on Linux 6.18 over the same path).
 #[test]
-fn one_direction_takes_the_fast_path() {
+fn one_way_data_takes_header_prediction() {
     for kernel in ["2.4.17", "2.6.14"] {
         let [sender, receiver] = shares(kernel, "");
         assert!(sender > 0.9 && receiver > 0.9, "{kernel}: {sender} {receiver}");

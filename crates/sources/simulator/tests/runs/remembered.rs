@@ -58,7 +58,7 @@ fn shipped() -> String {
 
 /// `ubik` IV-E: the second loses nothing and has the path to itself.
 #[test]
-fn a_lossy_connection_holds_the_next_one_down() {
+fn cached_ssthresh_of_a_lossy_connection_limits_the_next() {
     let kernel = "kernel = \"2.4.17\"";
     let mut rates = BTreeMap::new();
     for (name, change, keeps) in [
@@ -82,7 +82,7 @@ fn a_lossy_connection_holds_the_next_one_down() {
 
 /// The side that accepts remembers as well, and a host does not take what it knows of one for what it knows of another.
 #[test]
-fn a_server_remembers_each_of_its_clients() {
+fn a_server_caches_metrics_for_each_client() {
     let text = "title = \"t\"\nduration = \"30 s\"\n\
         [hosts.near]\n[hosts.far]\n[hosts.server]\nkernel = \"2.6.14\"\n\
         [[path]]\nbetween = [\"near\", \"server\"]\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"2 bdp\"\n\

@@ -44,7 +44,7 @@ impl Run {
         Self::watched(&scenario, sender)
     }
 
-    /// The same, seen at a host.
+    /// Runs a scenario to its end, with the segments seen at a host.
     pub fn watched(scenario: &Scenario, host: HostId) -> Self {
         let mut simulation = Simulation::new(scenario);
         let mut tap = Tap::new(host, Segments::default());

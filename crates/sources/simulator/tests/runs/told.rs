@@ -72,7 +72,7 @@ fn busy() -> Scenario {
 }
 
 #[test]
-fn whoever_listens_changes_nothing() {
+fn an_observer_of_calls_waits_and_marks_changes_nothing() {
     let plan = busy();
     let mut alone = Simulation::new(&plan);
     alone.run(&mut Nobody);
@@ -85,7 +85,7 @@ fn whoever_listens_changes_nothing() {
 }
 
 #[test]
-fn every_packet_and_every_byte_that_waits_is_told_once() {
+fn every_wait_is_reported_once() {
     let told = Told::at(RECEIVER, &busy());
     let report = &told.simulation.host_reports()[RECEIVER];
     // Those of the handshake come before there is a socket, but not before there is a flow.
@@ -103,7 +103,7 @@ fn every_packet_and_every_byte_that_waits_is_told_once() {
 }
 
 #[test]
-fn what_finds_the_ring_full_is_told() {
+fn ring_drops_are_reported() {
     let mut plan = busy();
     plan.hosts[RECEIVER].nic.rx_ring = 2;
     let told = Told::at(RECEIVER, &plan);

@@ -19,7 +19,7 @@ fn busy(kernel: &str, step: &str) -> Duration {
 
 /// A walk from the head of the queue costs the window for each ACK (leith, section 1.1); today's index does not.
 #[test]
-fn a_walk_from_the_head_is_charged_for_its_steps() {
+fn a_sack_walk_from_the_queue_head_costs_cpu_per_step() {
     let charged = |kernel| busy(kernel, "1 us").saturating_sub(busy(kernel, "0 ns"));
     let (walked, found) = (charged("linux-2.4.17"), charged("linux-6.18"));
     assert!(walked > Duration::from_millis(50), "{walked:?}");
