@@ -23,6 +23,7 @@ const fn allowed(
 }
 
 const MODEL: &str = "slowpath-model";
+const WIRE: &str = "slowpath-wire";
 const UAPI: &str = "slowpath-uapi";
 const PATH: &str = "slowpath-path";
 const TCP: &str = "slowpath-tcp";
@@ -46,15 +47,17 @@ const PROFILE: &str = "slowpath-profile";
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
+    // Headers and capture files as bytes, for whoever reads or writes them.
+    allowed(WIRE, &[MODEL], &[]),
     // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
     allowed(UAPI, &[], &[]),
     allowed(PATH, &[], &[]),
     allowed(TCP, &[MODEL, UAPI], &[]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
-    allowed(SIMULATOR, &[MODEL, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
-    allowed(DRILL, &[MODEL, UAPI, TCP, KERNELS], &[]),
-    allowed(CAPTURE, &[MODEL], &[]),
+    allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
+    allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
+    allowed(CAPTURE, &[MODEL, WIRE], &[]),
     allowed(LIVE, &[MODEL, UAPI], &[]),
     allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
@@ -63,7 +66,7 @@ const CRATES: &[Allowed] = &[
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
     allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
-    allowed(LAB, &[MODEL, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
+    allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
     // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
@@ -86,8 +89,10 @@ const CRATES: &[Allowed] = &[
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
-pub const PURE: &[&str] =
-    &[MODEL, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
+pub const PURE: &[&str] = &[
+    MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
+    COST,
+];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[

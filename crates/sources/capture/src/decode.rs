@@ -9,8 +9,9 @@ use crate::link::{self, LinkType};
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::tcp::{self, OptionFault};
 use crate::{ip, tunnel};
+use slowpath_wire::ip::{V4, V6};
+use slowpath_wire::tcp::{self, OptionFault};
 
 /// Finds the TCP segment in `frame`, which had `wire` bytes before the snapshot length cut it.
 pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
@@ -25,8 +26,8 @@ pub fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Ski
 /// The short way, for Ethernet only. `None` where the frame is not what nearly every frame is.
 pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
     match Datagram::of_ethernet(frame, wire)? {
-        Datagram::V4(body) => short::packet::<short::V4<'_>>(body),
-        Datagram::V6(body) => short::packet::<short::V6<'_>>(body),
+        Datagram::V4(body) => short::packet::<V4<'_>>(body),
+        Datagram::V6(body) => short::packet::<V6<'_>>(body),
     }
 }
 

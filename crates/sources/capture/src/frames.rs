@@ -9,6 +9,7 @@ use crate::packet::Packet;
 use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
+use slowpath_wire::ip::{V4, V6};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -95,8 +96,8 @@ impl<'s, S: Sink> Frames<'s, S> {
             _ => None,
         };
         let taken = match datagram {
-            Some(Datagram::V4(body)) => self.accept_short::<short::V4<'_>>(at, body, frame.offset),
-            Some(Datagram::V6(body)) => self.accept_short::<short::V6<'_>>(at, body, frame.offset),
+            Some(Datagram::V4(body)) => self.accept_short::<V4<'_>>(at, body, frame.offset),
+            Some(Datagram::V6(body)) => self.accept_short::<V6<'_>>(at, body, frame.offset),
             None => false,
         };
         if !taken {
