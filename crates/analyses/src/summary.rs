@@ -43,12 +43,14 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     end.window.close(last);
     let mut measures = measures(end);
     let (mut spells, mut overview) = Default::default();
-    let busy = busy(end);
+    let first_data = end.first_data;
+    let acked = end.last_acked.max(end.last_data);
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
         (spells, overview) = classify::spells(&context, &finished);
-        measures.flight_max = Bytes::new(overview.flight_max.into());
-        measures.flight_mean = mean_flight(busy, finished.flight_area);
+        measures.flight_max = finished.flight_max;
+        let until = acked.max(finished.in_flight_until);
+        measures.flight_mean = mean_flight(first_data.zip(until), finished.flight_area);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
@@ -137,10 +139,10 @@ fn busy(end: &EndState) -> Option<Duration> {
     Some(Duration::from_nanos(until.nanos_since(first).max(0).unsigned_abs()))
 }
 
-/// Outstanding data averaged over the time that data was under way.
-fn mean_flight(busy: Option<Duration>, area: f64) -> Bytes {
-    let nanos = busy.map_or(0, |busy| busy.as_nanos());
-    Bytes::new(if nanos == 0 { 0 } else { (area / nanos as f64) as u64 })
+/// Data in flight, averaged from the first data to its last acknowledgment, or to the end where it had none.
+fn mean_flight(during: Option<(Instant, Instant)>, area: f64) -> Bytes {
+    let nanos = during.map_or(0, |(from, to)| to.nanos_since(from));
+    Bytes::new(if nanos > 0 { (area / nanos as f64) as u64 } else { 0 })
 }
 
 fn windows(stats: &WindowStats) -> WindowMeasures {

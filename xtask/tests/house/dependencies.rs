@@ -64,13 +64,17 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
+    allowed(
+        VIEWS,
+        &[MODEL, KERNELS, SCENARIO, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, PAPERS, COST, PROFILE],
+        &[],
+    ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
-    // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
-    allowed(DOCTOR, &[MODEL, UAPI, REMEDIES], &[LAB]),
+    // It examines one host, with the causes, fixes and arithmetic of the advice; its test makes hosts in namespaces.
+    allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
@@ -85,7 +89,12 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
-    allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB], &[]),
+    // Its tests hold the statements of whole reports against each other.
+    allowed(
+        "xtask",
+        &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB],
+        &[REMEDIES, VIEWS],
+    ),
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.

@@ -111,8 +111,6 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let mut overview = Overview {
         base_rtt,
         peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
-        window_max: stretches.iter().map(|s| s.window_max).max().unwrap_or(0),
-        flight_max: stretches.iter().map(|s| s.flight_max).max().unwrap_or(0),
         queued: 0,
         longest_recovery: 0,
         policed: None,

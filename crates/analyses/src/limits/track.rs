@@ -10,7 +10,7 @@ use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Instant, Segment, StreamOffset};
+use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
 /// What the receiver has told.
@@ -67,8 +67,12 @@ pub struct Track {
     unanswered: i64,
     flight_sent: i64,
     open_since_sent: i64,
-    /// Bytes outstanding times nanoseconds.
+    /// The most bytes in flight.
+    flight_max: i64,
+    /// Bytes in flight times nanoseconds.
     flight_area: f64,
+    /// Until when data was in flight.
+    in_flight_until: Option<Instant>,
     /// What the answer being learnt tells of the time until it: [`Marks::GAP`], [`Marks::HELD_BACK`].
     told: Marks,
     /// The last long silence that data ended which left a hole: from, to.
@@ -111,7 +115,9 @@ impl Track {
             unanswered: 0,
             flight_sent: 0,
             open_since_sent: 0,
+            flight_max: 0,
             flight_area: 0.0,
+            in_flight_until: None,
             told: Marks::default(),
             jumped: None,
             asked: false,
@@ -169,7 +175,13 @@ impl Track {
         if lasted <= 0 {
             return;
         }
-        self.flight_area += self.flight() as f64 * lasted as f64;
+        let flight = self.flight();
+        if flight > 0 {
+            self.flight_area += flight as f64 * lasted as f64;
+            self.in_flight_until = Some(at);
+            // More than at any segment sent, where the receiver takes SACKed data back.
+            self.flight_max = self.flight_max.max(flight);
+        }
         if lasted >= SHORTEST_WAIT && lasted >= rto.srtt_nanos().unwrap_or(0) {
             self.account_wait(at, hold, rto);
         } else {
@@ -433,6 +445,7 @@ impl Track {
         }
         self.nxt = self.nxt.max(segment.end());
         self.sent = at;
+        self.flight_max = self.flight_max.max(self.flight());
         let flight = u32::try_from(self.flight()).unwrap_or(u32::MAX);
         self.current.flight_max = self.current.flight_max.max(flight);
         self.unanswered = 0;
@@ -540,7 +553,13 @@ impl Track {
         let hold = self.hold();
         self.account(at, hold, rto);
         self.cut();
-        Finished { log: &self.log, episodes: &self.episodes, flight_area: self.flight_area }
+        Finished {
+            log: &self.log,
+            episodes: &self.episodes,
+            flight_max: Bytes::new(self.flight_max.unsigned_abs()),
+            flight_area: self.flight_area,
+            in_flight_until: self.in_flight_until,
+        }
     }
 }
 
@@ -556,6 +575,10 @@ pub struct Finished<'a> {
     pub log: &'a Log,
     /// Its losses.
     pub episodes: &'a Episodes,
-    /// Bytes outstanding times nanoseconds.
+    /// The most that was in flight, as the sender knew it.
+    pub flight_max: Bytes,
+    /// Bytes in flight times nanoseconds.
     pub flight_area: f64,
+    /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
+    pub in_flight_until: Option<Instant>,
 }
