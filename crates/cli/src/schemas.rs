@@ -11,7 +11,6 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("run-1", schemars::schema_for!(run::Document<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
-        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),
         ("lab-compare-1", schemars::schema_for!(lab::CompareDocument<'static>)),
     ] {

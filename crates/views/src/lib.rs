@@ -5,6 +5,7 @@
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
 //! - [`live`]: what this host's connections did while they were watched.
+//! - [`papers`]: published experiments compared with what was measured here.
 //! - [`profile`]: where the CPU went.
 //! - [`probe`]: what a path gives to packets.
 //! - [`explain`]: the arithmetic behind a cause.
@@ -28,6 +29,7 @@ pub mod json;
 pub mod layers;
 pub mod live;
 pub mod page;
+pub mod papers;
 pub mod probe;
 pub mod profile;
 pub mod quantity;

@@ -56,7 +56,7 @@ impl Direction {
     }
 
     /// This end sent data.
-    pub fn sent(&mut self, at: Instant, segment: &Segment, label: Label, most: usize) {
+    pub fn on_data_segment(&mut self, at: Instant, segment: &Segment, label: Label, most: usize) {
         let at = self.forward(at);
         // The SYN takes a sequence number before the data it may carry (RFC 7413).
         let low = segment.seq + u32::from(segment.flags.has(Flags::SYN));

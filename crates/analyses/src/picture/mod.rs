@@ -237,7 +237,7 @@ impl Labels for Pictures {
         let Some(directions) = self.flows.get_mut(&flow) else { return };
         let from = segment.from.index();
         if segment.len > 0 {
-            directions[from].sent(event.at, segment, judged.label.unwrap_or(Label::New), most);
+            directions[from].on_data_segment(event.at, segment, judged.label.unwrap_or(Label::New), most);
         }
         // A frame seen twice says nothing twice.
         if judged.label != Some(Label::Duplicate) {

@@ -118,6 +118,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("profile-costs-1", schemars::schema_for!(crate::profile::costs::Document<'static>)),
         ("profile-comparison-1", schemars::schema_for!(crate::profile::compare::Document<'static>)),
         ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),
+        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("doctor-1", schemars::schema_for!(crate::doctor::Document<'static>)),
         ("page-1", schemars::schema_for!(crate::page::Page)),
     ]

@@ -4,8 +4,127 @@
 //! (SACK), Linux `tcp_parse_options` in `net/ipv4/tcp_input.c` (what a receiver makes of nonsense).
 
 use crate::bytes::{be16, be32};
-use crate::layer::Skip;
+use crate::options::{self, Broken, END, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE};
 use slowpath_model::{Flags, Timestamps};
+
+/// The length of a header without options.
+pub const HEADER: usize = 20;
+/// Where the checksum is in it.
+pub const CHECKSUM: usize = 16;
+
+/// The fixed part of a header, read in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed<'a>(pub &'a [u8; HEADER]);
+
+impl Fixed<'_> {
+    /// The sender's port.
+    #[inline(always)]
+    pub fn source(self) -> u16 {
+        be16(self.0, 0)
+    }
+
+    /// The receiver's port.
+    #[inline(always)]
+    pub fn destination(self) -> u16 {
+        be16(self.0, 2)
+    }
+
+    /// Sequence number.
+    #[inline(always)]
+    pub fn seq(self) -> u32 {
+        be32(self.0, 4)
+    }
+
+    /// Acknowledgment number; means something only with the ACK flag.
+    #[inline(always)]
+    pub fn ack(self) -> u32 {
+        be32(self.0, 8)
+    }
+
+    /// The header's length by itself, in bytes: less than 20 if it is malformed.
+    #[inline(always)]
+    pub fn header_bytes(self) -> usize {
+        usize::from(self.0[12] >> 4) * 4
+    }
+
+    /// The header's length, if it is sound: at least 20 bytes, and within a segment of `length`.
+    #[inline(always)]
+    pub fn sound_header_bytes(self, length: u32) -> Option<usize> {
+        let header = self.header_bytes();
+        (header >= HEADER && header as u32 <= length).then_some(header)
+    }
+
+    /// Control bits: those of RFC 9293, AE of RFC 9768, and above them the three that are reserved.
+    #[inline(always)]
+    pub fn control(self) -> Flags {
+        Flags(be16(self.0, 12) & 0xfff)
+    }
+
+    /// Control bits without the reserved ones.
+    #[inline(always)]
+    pub fn flags(self) -> Flags {
+        Flags(be16(self.0, 12) & 0x1ff)
+    }
+
+    /// The window field.
+    #[inline(always)]
+    pub fn window(self) -> u16 {
+        be16(self.0, 14)
+    }
+
+    /// The urgent pointer.
+    #[inline(always)]
+    pub fn urgent(self) -> u16 {
+        be16(self.0, 18)
+    }
+}
+
+/// What a header to be written says in its fixed part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    /// The sender's port.
+    pub source: u16,
+    /// The receiver's port.
+    pub destination: u16,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// Control bits, the reserved ones included.
+    pub control: Flags,
+    /// The window field.
+    pub window: u16,
+    /// The urgent pointer.
+    pub urgent: u16,
+}
+
+impl Fields {
+    /// Writes the header with these options, padded, without a checksum. Options beyond the 40 bytes that a header has
+    /// room for are left out.
+    pub fn put(&self, into: &mut Vec<u8>, options: &[u8]) {
+        let words = (HEADER + options.len()).div_ceil(4).min(15);
+        let end = into.len() + words * 4;
+        into.extend(self.source.to_be_bytes());
+        into.extend(self.destination.to_be_bytes());
+        into.extend(self.seq.to_be_bytes());
+        into.extend(self.ack.to_be_bytes());
+        into.extend(((words as u16) << 12 | self.control.0 & 0xfff).to_be_bytes());
+        into.extend(self.window.to_be_bytes());
+        into.extend([0, 0]);
+        into.extend(self.urgent.to_be_bytes());
+        into.extend_from_slice(options);
+        into.resize(end, END);
+    }
+}
+
+/// Why a header cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderFault {
+    /// The snapshot length cut it off.
+    Truncated,
+    /// A length below 20, or beyond the segment's end.
+    Malformed,
+}
 
 /// A TCP header as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,18 +176,6 @@ pub struct Options<'a> {
     pub fault: OptionFault,
 }
 
-/// The length of a header without options.
-pub(crate) const HEADER: usize = 20;
-
-// Option kinds of the IANA registry "TCP Option Kind Numbers".
-const END: u8 = 0;
-const NOP: u8 = 1;
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
-
 /// How the timestamps option starts where it stands alone, aligned (RFC 7323, appendix A; Linux
 /// `TCPOLEN_TSTAMP_ALIGNED`).
 const STAMPS_ALIGNED: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
@@ -80,38 +187,34 @@ const SACK_ALIGNED: [u8; 3] = [NOP, NOP, SACK];
 impl<'a> Header<'a> {
     /// Reads the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
     /// be more than was captured.
-    pub fn parse(data: &'a [u8], length: u32) -> Result<Self, Skip> {
-        let Some(fixed) = data.first_chunk::<HEADER>() else {
-            return Err(if length < HEADER as u32 { Skip::Malformed } else { Skip::Truncated });
+    ///
+    /// # Errors
+    ///
+    /// If its fixed part was not captured, or its length is wrong.
+    pub fn parse(data: &'a [u8], length: u32) -> Result<Self, HeaderFault> {
+        let Some(fixed) = data.first_chunk().map(Fixed) else {
+            return Err(if length < HEADER as u32 { HeaderFault::Malformed } else { HeaderFault::Truncated });
         };
-        match header_length(fixed, length) {
+        match fixed.sound_header_bytes(length) {
             Some(header) => Ok(Self::new(fixed, length - header as u32, Options::of_header(data, header))),
-            None => Err(Skip::Malformed),
+            None => Err(HeaderFault::Malformed),
         }
     }
 
     /// From the fixed part of a header, and what was read of the rest.
     #[inline(always)]
-    pub(crate) fn new(fixed: &[u8; HEADER], payload: u32, options: Options<'a>) -> Self {
+    pub fn new(fixed: Fixed<'_>, payload: u32, options: Options<'a>) -> Self {
         Self {
-            source: be16(fixed, 0),
-            destination: be16(fixed, 2),
-            seq: be32(fixed, 4),
-            ack: be32(fixed, 8),
-            // The low nine bits: RFC 9293 and AE of RFC 9768; the three above are reserved.
-            flags: Flags(be16(fixed, 12) & 0x1ff),
-            window: be16(fixed, 14),
+            source: fixed.source(),
+            destination: fixed.destination(),
+            seq: fixed.seq(),
+            ack: fixed.ack(),
+            flags: fixed.flags(),
+            window: fixed.window(),
             payload,
             options,
         }
     }
-}
-
-/// The header's length, if it is sound: at least 20 bytes, and within the segment.
-#[inline(always)]
-pub(crate) fn header_length(fixed: &[u8; HEADER], length: u32) -> Option<usize> {
-    let header = usize::from(fixed[12] >> 4) * 4;
-    (header >= HEADER && header as u32 <= length).then_some(header)
 }
 
 impl<'a> Options<'a> {
@@ -130,10 +233,10 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The same where there are none, or timestamps alone or before SACK blocks, as in nearly every segment of an
-    /// established connection. `None` for others.
+    /// Reads the options of a header of `header` bytes at the start of `data` if there are none, or timestamps alone or
+    /// before SACK blocks, as in nearly every segment of an established connection. `None` for others.
     #[inline(always)]
-    pub(crate) fn usual(data: &'a [u8], header: usize) -> Option<Self> {
+    pub fn usual(data: &'a [u8], header: usize) -> Option<Self> {
         if header == HEADER {
             return Some(Self::default());
         }
@@ -157,21 +260,16 @@ impl<'a> Options<'a> {
     /// Takes the options one by one, whatever their layout.
     fn walk(&mut self, bytes: &'a [u8], cut: bool) {
         let mut rest = bytes;
-        let beyond = if cut { OptionFault::Cut } else { OptionFault::Malformed };
         self.fault = loop {
-            match *rest {
-                [] if cut => break OptionFault::Cut,
-                [] | [END, ..] => break OptionFault::None,
-                [NOP, ..] => rest = &rest[1..],
-                [_] => break beyond,
-                [_, 0 | 1, ..] => break OptionFault::Malformed,
-                [kind, length, ..] => {
-                    let Some((option, after)) = rest.split_at_checked(usize::from(length)) else {
-                        break beyond;
-                    };
-                    self.take(kind, &option[2..]);
-                    rest = after;
+            match options::first(rest) {
+                Ok(None) | Err(Broken::Beyond) if cut => break OptionFault::Cut,
+                Ok(None) => break OptionFault::None,
+                Ok(Some(option)) if option.kind == END => break OptionFault::None,
+                Ok(Some(option)) => {
+                    self.take(option.kind, option.data);
+                    rest = option.rest;
                 }
+                Err(Broken::Beyond | Broken::Length) => break OptionFault::Malformed,
             }
         };
     }
@@ -254,13 +352,13 @@ mod tests {
         let mut bytes = [0; 24];
         bytes[12] = 0x50;
         assert_eq!(Header::parse(&bytes, 24).map(|h| h.payload), Ok(4));
-        assert_eq!(Header::parse(&bytes[..19], 24), Err(Skip::Truncated));
-        assert_eq!(Header::parse(&bytes[..19], 19), Err(Skip::Malformed));
-        assert_eq!(Header::parse(&bytes, 19), Err(Skip::Malformed));
+        assert_eq!(Header::parse(&bytes[..19], 24), Err(HeaderFault::Truncated));
+        assert_eq!(Header::parse(&bytes[..19], 19), Err(HeaderFault::Malformed));
+        assert_eq!(Header::parse(&bytes, 19), Err(HeaderFault::Malformed));
         bytes[12] = 0x40;
-        assert_eq!(Header::parse(&bytes, 24), Err(Skip::Malformed), "data offset 4");
+        assert_eq!(Header::parse(&bytes, 24), Err(HeaderFault::Malformed), "data offset 4");
         bytes[12] = 0x70;
-        assert_eq!(Header::parse(&bytes, 24), Err(Skip::Malformed), "header beyond the segment");
+        assert_eq!(Header::parse(&bytes, 24), Err(HeaderFault::Malformed), "header beyond the segment");
         let cut = Header::parse(&bytes, 1000).unwrap();
         assert_eq!((cut.payload, cut.options.fault), (972, OptionFault::None), "four bytes: end of options");
     }

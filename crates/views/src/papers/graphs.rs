@@ -1,12 +1,12 @@
 //! A paper's graphs of who calls whom, on its page.
 
+use crate::chart::escaped;
+use crate::flame::Kind;
+use crate::layers::inline;
+use crate::profile::graph::{Drawn, graph};
+use crate::quantity::count;
 use slowpath_cost::Function;
 use slowpath_papers::Graph;
-use slowpath_views::chart::escaped;
-use slowpath_views::flame::Kind;
-use slowpath_views::layers::inline;
-use slowpath_views::profile::graph::{Drawn, graph};
-use slowpath_views::quantity::count;
 use std::fmt::{self, Write};
 
 const HOW_GRAPHS_ARE_READ: &str = "A box is one of the paper's operations, or a kernel function that is of none. Its first line says \

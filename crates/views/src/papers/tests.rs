@@ -183,22 +183,3 @@ fn numbers_are_as_short_as_they_can_be() {
         assert_eq!(plain(number), text);
     }
 }
-
-#[test]
-fn only_its_own_page_is_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let refused = |path: &Path| Folder::open(path).err().map(|error| error.to_string());
-    let own = folder.path().join("new/own");
-    let open = || Folder::open(&own).expect("its own");
-    for _ in 0..2 {
-        assert_eq!(open().write(&report()).expect("written"), own.join(FILE));
-    }
-    assert_eq!(fs::read_dir(&own).expect("a folder").count(), 1, "nothing unfinished is left");
-    assert!(refused(&own.join(FILE)).is_some_and(|error| error.ends_with("name a folder for --html")));
-    fs::write(own.join("notes.txt"), "mine").expect("written");
-    assert!(refused(&own).is_some_and(|error| error.contains("notes.txt: is no page of this command's")));
-    let other = folder.path().join(FILE);
-    fs::write(&other, "<html>somebody else's").expect("written");
-    assert!(refused(folder.path()).is_some_and(|error| error.contains("name another folder for --html")));
-    assert_eq!(fs::read_to_string(&other).expect("still there"), "<html>somebody else's");
-}

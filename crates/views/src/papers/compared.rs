@@ -1,10 +1,10 @@
 //! Two measurements of a paper's experiments beside each other: as text, and on its page.
 
+use crate::chart::escaped;
+use crate::columns::align;
+use crate::profile::percent;
+use crate::quantity::share;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
-use slowpath_views::chart::escaped;
-use slowpath_views::columns::align;
-use slowpath_views::profile::percent;
-use slowpath_views::quantity::share;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
