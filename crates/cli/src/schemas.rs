@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{explain, lab, live, probe, profile, run, sweep, tunings};
+use crate::{explain, live, probe, profile};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -8,9 +8,7 @@ use std::path::PathBuf;
 fn checked_in_schemas_are_those_of_the_code() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
     for (name, schema) in [
-        ("run-1", schemars::schema_for!(run::Document<'static>)),
         ("live-1", schemars::schema_for!(live::Document<'static>)),
-        ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
         ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
         ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),
         ("probe-1", schemars::schema_for!(probe::Document<'static>)),
@@ -22,10 +20,7 @@ fn checked_in_schemas_are_those_of_the_code() {
         ("profile-attribution-1", schemars::schema_for!(profile::attribute::Document<'static>)),
         ("profile-costs-1", schemars::schema_for!(profile::costs::Document<'static>)),
         ("profile-comparison-1", schemars::schema_for!(profile::compare::Document<'static>)),
-        ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
         ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
-        ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),
-        ("lab-compare-1", schemars::schema_for!(lab::CompareDocument<'static>)),
     ] {
         let path = folder.join(format!("{name}.json"));
         let wanted = serde_json::to_string_pretty(&schema).expect("plain data") + "\n";

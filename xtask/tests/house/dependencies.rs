@@ -35,6 +35,7 @@ const RECORDING: &str = "slowpath-recording";
 const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
+const RUNS: &str = "slowpath-runs";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
@@ -58,7 +59,13 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES, DOCTOR], &[]),
+    // One run measured, many planned and stored: in the simulator, and by the lab on the kernel.
+    allowed(RUNS, &[MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB], &[]),
+    allowed(
+        VIEWS,
+        &[MODEL, PATH, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, DOCTOR, LAB, RUNS, PAPERS],
+        &[],
+    ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
@@ -70,12 +77,12 @@ const CRATES: &[Allowed] = &[
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[COST], &[]),
-    // The lab is for `drill --live`: what a script says can be asked of the kernel too.
+    // The lab is for `drill --lab`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
-            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
         ],
         &[],
     ),

@@ -3,12 +3,12 @@
 use super::Watched;
 use super::drops::DropResult;
 use super::receiver::ReceiverResult;
-use crate::waits::WaitTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Counted, Dropped};
 use slowpath_model::{Bytes, End, Hold, Instant, Rate, SocketSample, nanos};
+use slowpath_views::waits::WaitTimes;
 use std::collections::BTreeMap;
 
 /// What this host's connections did while they were watched.

@@ -1,12 +1,12 @@
 //! What the host's connections did, as text.
 
 use super::{Watched, drops, receiver};
-use crate::transfers::align;
-use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};
 use slowpath_model::{End, Rate};
 use slowpath_views::quantity::{count, counted, duration, share};
+use slowpath_views::table::align;
+use slowpath_views::waits;
 use std::io::{self, Write};
 use std::time::Duration;
 

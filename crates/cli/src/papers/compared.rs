@@ -1,10 +1,10 @@
 //! Two measurements of a paper's experiments beside each other: as text, and on its page.
 
 use crate::profile::percent;
-use crate::transfers::align;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use slowpath_views::chart::escaped;
 use slowpath_views::quantity::share;
+use slowpath_views::table::align;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 

@@ -4,7 +4,6 @@ use super::Names;
 use super::load::{About, Loaded, percent, shortened, spelt, work_beside};
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::transfers::align;
 use clap::{Args, ValueHint};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,6 +11,7 @@ use slowpath_cost::Category;
 use slowpath_cost::compare::{Comparison, Part, categories, functions};
 use slowpath_cost::names::Known;
 use slowpath_views::quantity::share;
+use slowpath_views::table::align;
 use std::io::{self, Write};
 use std::path::PathBuf;
 

@@ -4,11 +4,11 @@ use super::Source;
 use super::load::{About, Loaded, Named, percent};
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::transfers::align;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::{Categories, Category};
+use slowpath_views::table::align;
 use std::io::{self, Write};
 
 const HELP: &str = "\
