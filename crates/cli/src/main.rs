@@ -4,6 +4,7 @@
 
 mod args;
 mod causes;
+mod choice;
 mod console;
 mod diagnose;
 mod doctor;
@@ -21,8 +22,6 @@ mod profile;
 mod recording;
 mod run;
 mod scenario;
-#[cfg(test)]
-mod schemas;
 mod show;
 mod sweep;
 mod tunings;
@@ -80,7 +79,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
             console::print(&text)
         }
-        Command::Man => console::print(&man::page(Cli::command())?),
+        Command::Man(args) => man::run(&args),
     }
 }
 

@@ -48,10 +48,7 @@ fn what_a_probe_told_before_is_read_again() {
     let whole = fs::read(kept).expect("it is kept");
     fs::write(&part, &whole[..9449]).expect("the folder is there");
     let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
-    assert!(
-        code == 1 && out.contains("Told only in part: part.raw: the file ends at byte 9449"),
-        "{code} {out}"
-    );
+    assert!(code == 1 && out.contains("Incomplete: part.raw: the file ends at byte 9449"), "{code} {out}");
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
     let (code, _, err) = told(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
