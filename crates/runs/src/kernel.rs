@@ -202,7 +202,7 @@ fn total_of(connection: &Connection, from_ns: u64) -> Total {
 
 /// How late 99 of 100 packets may come: what a delay of this length does not show.
 pub fn allowed_lateness(way: &OneWay) -> Duration {
-    Duration::from_nanos((way.config.delay_ns / 100).max(200_000))
+    (way.config.delay / 100).max(Duration::from_micros(200))
 }
 
 /// Both directions of the path, by name.

@@ -52,7 +52,7 @@ const CRATES: &[Allowed] = &[
     allowed(WIRE, &[MODEL], &[]),
     // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
     allowed(UAPI, &[], &[]),
-    allowed(PATH, &[], &[]),
+    allowed(PATH, &[MODEL], &[]),
     allowed(TCP, &[MODEL, UAPI], &[]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
