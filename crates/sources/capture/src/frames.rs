@@ -1,12 +1,11 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode;
+use crate::decode::{self, Taker};
 use crate::flows::{Flow, Flows, Pair};
 use crate::layer::Skip;
 use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
-use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
 use std::collections::BTreeMap;
@@ -53,6 +52,33 @@ pub(crate) struct Frames<'s, S> {
     counts: Counts,
 }
 
+/// Delivers what one frame holds.
+struct FrameTaker<'f, 's, S> {
+    frames: &'f mut Frames<'s, S>,
+    at: Instant,
+    offset: u64,
+}
+
+impl<'a, S: Sink> Taker<'a> for FrameTaker<'_, '_, S> {
+    #[inline(always)]
+    fn on_short_way(&mut self, packet: &Packet<'a>) {
+        self.frames.deliver(self.at, packet, self.offset);
+    }
+
+    #[inline(always)]
+    fn on_long_way(&mut self, found: Result<&Packet<'a>, Skip>) {
+        match found {
+            Ok(packet) => {
+                for oddity in packet.oddities.iter() {
+                    self.frames.note(oddity, self.offset);
+                }
+                self.frames.deliver(self.at, packet, self.offset);
+            }
+            Err(skip) => self.frames.skip(skip, self.offset),
+        }
+    }
+}
+
 impl<'s, S: Sink> Frames<'s, S> {
     pub(crate) fn new(sink: &'s mut S, most_flows: usize) -> Self {
         let counts = Counts {
@@ -89,43 +115,8 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             wire = frame.captured;
         }
-        // Most frames are decoded without leaving this function, so that no packet is copied.
-        let datagram = match frame.link {
-            LinkType::ETHERNET => Datagram::of_ethernet(frame.data, wire),
-            _ => None,
-        };
-        let taken = match datagram {
-            Some(Datagram::V4(body)) => self.accept_short::<short::V4<'_>>(at, body, frame.offset),
-            Some(Datagram::V6(body)) => self.accept_short::<short::V6<'_>>(at, body, frame.offset),
-            None => false,
-        };
-        if !taken {
-            self.accept_any(at, frame.link, frame.data, wire, frame.offset);
-        }
-    }
-
-    /// The short way; says whether it could be taken.
-    #[inline(always)]
-    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, offset: u64) -> bool {
-        let packet = short::packet::<I>(body);
-        if let Some(packet) = &packet {
-            self.deliver(at, packet, offset);
-        }
-        packet.is_some()
-    }
-
-    /// The long way for the frames that need it.
-    #[inline(never)]
-    fn accept_any(&mut self, at: Instant, link: LinkType, data: &[u8], wire: u32, offset: u64) {
-        match decode::headers(link, data, wire) {
-            Ok(packet) => {
-                for oddity in packet.oddities.iter() {
-                    self.note(oddity, offset);
-                }
-                self.deliver(at, &packet, offset);
-            }
-            Err(skip) => self.skip(skip, offset),
-        }
+        let mut taker = FrameTaker { frames: self, at, offset: frame.offset };
+        decode::decode(frame.link, frame.data, wire, &mut taker);
     }
 
     /// Takes a frame of which nothing can be used.
