@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn what_does_not_go_together_is_refused() {
@@ -122,8 +122,8 @@ fn a_connection_of_this_process_is_explained() {
 #[ignore = "needs root"]
 fn a_file_of_the_probe_has_the_processes() {
     let folder = Captures::new();
-    let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
-    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));
+    let (code, told_then, _) = told(&watched(&folder, &["--json"]));
+    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", RAW]));
     assert_eq!(code, code_again, "{told_then}");
     let [then, again] = [told_then, told_again].map(|out| serde_json::from_str::<Value>(&out).expect("JSON"));
     for what in ["flows", "check", "unseen"] {
@@ -134,25 +134,52 @@ fn a_file_of_the_probe_has_the_processes() {
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
 }
 
-/// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
+/// Where [`watched`] has the probe keep its records.
+const RAW: &str = "host.raw";
+
+/// Whether `diagnose --live` sees connections from now on. With the probe, its file is created once the probe is attached; without
+/// it, the socket by which the kernel is asked is the only one of the process.
+fn is_watching(process: u32, folder: &Captures, own: bool) -> bool {
+    if !own {
+        return folder.path(RAW).exists();
+    }
+    let files = fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").flatten();
+    files
+        .filter_map(|file| fs::read_link(file.path()).ok())
+        .any(|to| to.to_string_lossy().starts_with("socket:"))
+}
+
+/// The output of `diagnose --live` for a connection of this process whose reader sleeps before it reads.
 fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;
+    const PATIENCE: Duration = Duration::from_secs(60);
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = listener.local_addr().expect("an address");
+    let own = args.contains(&"--own");
+    let _ = fs::remove_file(folder.path(RAW));
     let mut command = slowpath(folder);
     command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    if !own {
+        command.args(["--raw", RAW]);
+    }
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     // Memory that a virtual machine has not used yet may take it some tenths of a second.
     let data = vec![1; AMOUNT];
-    // It has to be at work; how long that takes is the machine's affair.
-    thread::sleep(Duration::from_secs(3));
+    let started = Instant::now();
+    while !is_watching(child.id(), folder, own) {
+        assert_eq!(child.try_wait().expect("it is ours"), None, "it ended by itself");
+        assert!(started.elapsed() < PATIENCE, "it does not begin to watch");
+        thread::sleep(Duration::from_millis(5));
+    }
     let mut client = TcpStream::connect(address).expect("a connection");
     let mut server = listener.accept().expect("its other end").0;
     let writer = thread::spawn(move || client.write_all(&data).map(|()| client));
+    // What is to be found: a reader that is slow.
     thread::sleep(Duration::from_millis(1200));
     server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
     let client = writer.join().expect("it ends").expect("all is read");
-    thread::sleep(Duration::from_millis(300));
+    // `--own` sees what its last sample of ten a second saw: the connection stays for two more.
+    thread::sleep(Duration::from_millis(if own { 300 } else { 0 }));
     drop((client, server));
     // SAFETY: the process is our child and has not been waited for.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
@@ -171,7 +198,7 @@ fn check(document: &Value) {
     assert_eq!(flow[sender]["host"]["written_bytes"], AMOUNT_READ);
     let waits = flow[receiver]["host"]["waits"].as_array().expect("waits");
     let held = &flow[receiver]["host"]["receiver_bounds"][0];
-    assert_eq!(held["cause"], "slow-reader", "{flow:#}");
+    assert_eq!(held["cause"], "receive-window/slow-reader", "{flow:#}");
     assert!(held["seconds"].as_f64().expect("seconds") >= 1.0, "{flow:#}");
     let queue = waits.iter().find(|wait| wait["place"] == "receive-queue").expect("data waited");
     assert!(queue["longest_ns"].as_u64().expect("a time") >= 1_000_000_000, "{queue}");
