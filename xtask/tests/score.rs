@@ -1,4 +1,4 @@
-//! What slowpath says of the labelled captures does not get worse.
+//! The verdicts on the labelled captures do not get worse.
 //!
 //! Each floor lies a little below what was reached when it was set. Raise one when it is beaten for good; lower one
 //! only with a reason in the commit. `cargo xtask score` prints the whole picture.
@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// The sets: rules are written on the first, and not on the others.
+/// The set on which rules are written, and the regression sets.
 const SETS: [&str; 3] = ["shipped", "heldout", "fresh"];
 
 /// Share of the time with the right limit, mean over all captures of the group, for each set.
@@ -27,6 +27,27 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("window-scale", [0.97, 0.97, 0.97]),
     ("reneging", [0.97, 0.97, 0.97]),
     ("unseen", [0.96, 0.95, 0.96]),
+];
+
+/// Share of the time with the right limit in the worst capture of the group. Below what was reached by 0.01 or 0.02, for a mean hides a capture that is
+/// wrong all the time. (In `fresh`, `steady-writes-25mbit-70ms` is: at the receiver it looks like a full send buffer.)
+const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
+    ("application", [0.91, 0.93, 0.01]),
+    ("send-buffer", [0.99, 0.97, 0.99]),
+    ("receive-window", [0.98, 0.97, 0.99]),
+    ("slow-reader", [0.89, 0.98, 0.96]),
+    ("loss", [0.60, 0.76, 0.79]),
+    ("tail-loss", [0.55, 0.46, 0.53]),
+    ("reordering", [0.89, 0.93, 0.97]),
+    ("policer", [0.98, 0.97, 0.98]),
+    ("slow-start", [0.88, 0.73, 0.86]),
+    ("early-exit", [0.97, 0.98, 0.93]),
+    ("full-path", [0.84, 0.83, 0.84]),
+    ("late-receiver", [0.44, 0.52, 0.50]),
+    ("window-lag", [0.99, 0.90, 0.99]),
+    ("window-scale", [0.99, 0.94, 0.99]),
+    ("reneging", [0.98, 0.98, 0.98]),
+    ("unseen", [0.88, 0.84, 0.87]),
 ];
 
 /// Share of the time with the limit that held at that time, mean over the runs of the group, for each set: at the
@@ -82,17 +103,17 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn shipped_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_the_shipped_set_get_no_worse() {
     hold(0);
 }
 
 #[test]
-fn held_out_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_the_regression_set_heldout_get_no_worse() {
     hold(1);
 }
 
 #[test]
-fn fresh_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_the_regression_set_fresh_get_no_worse() {
     hold(2);
 }
 
@@ -121,6 +142,8 @@ fn hold(nth: usize) {
 
     let by_limit = BY_LIMIT.iter().map(|(group, floors)| (*group, floors[nth]));
     compare(&mut below, array(&score, "/limits/groups"), by_limit, |row| number(row, "by_limit"));
+    let least = BY_LIMIT_LEAST.iter().map(|(group, floors)| (*group, floors[nth]));
+    compare(&mut below, array(&score, "/limits/groups"), least, |row| number(row, "by_limit_least"));
     let times = array(&score, "/by_time/groups");
     let at_sender = BY_TIME.iter().map(|(group, floors, _)| (*group, floors[nth]));
     compare(&mut below, times, at_sender, |row| number(&row["right_at"], "sender"));
