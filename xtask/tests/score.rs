@@ -1,4 +1,4 @@
-//! The verdicts on the labelled captures do not get worse.
+//! The verdicts on the labelled captures, three regression sets, do not get worse.
 //!
 //! Each floor lies a little below what was reached when it was set. Raise one when it is beaten for good; lower one
 //! only with a reason in the commit. `cargo xtask score` prints the whole picture.
@@ -6,7 +6,8 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// The set on which rules are written, and the regression sets.
+/// The sets: rules were written on the first. Of the others, figures were seen before rules changed, so that all three
+/// are regression sets now.
 const SETS: [&str; 3] = ["shipped", "heldout", "fresh"];
 
 /// Share of the time with the right limit, mean over all captures of the group, for each set.
@@ -29,25 +30,28 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("unseen", [0.96, 0.95, 0.96]),
 ];
 
-/// Share of the time with the right limit in the worst capture of the group. Below what was reached by 0.01 or 0.02, for a mean hides a capture that is
-/// wrong all the time. (In `fresh`, `steady-writes-25mbit-70ms` is: at the receiver it looks like a full send buffer.)
+/// Share of the time with the right limit in the worst capture of each group: a mean hides a capture that is wrong all the time.
+/// Where it is 0 of `delay-spike` and `syn-lost`, the label holds for a time too short to be shared out. In `fresh`,
+/// `steady-writes-25mbit-70ms` looks like a full send buffer at the receiver.
 const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
     ("application", [0.91, 0.93, 0.01]),
     ("send-buffer", [0.99, 0.97, 0.99]),
-    ("receive-window", [0.98, 0.97, 0.99]),
-    ("slow-reader", [0.89, 0.98, 0.96]),
-    ("loss", [0.60, 0.76, 0.79]),
-    ("tail-loss", [0.55, 0.46, 0.53]),
-    ("reordering", [0.89, 0.93, 0.97]),
-    ("policer", [0.98, 0.97, 0.98]),
-    ("slow-start", [0.88, 0.73, 0.86]),
-    ("early-exit", [0.97, 0.98, 0.93]),
-    ("full-path", [0.84, 0.83, 0.84]),
-    ("late-receiver", [0.44, 0.52, 0.50]),
+    ("receive-window", [0.99, 0.98, 0.99]),
+    ("slow-reader", [0.89, 0.99, 0.97]),
+    ("loss", [0.60, 0.77, 0.80]),
+    ("tail-loss", [0.55, 0.47, 0.53]),
+    ("reordering", [0.89, 0.94, 0.98]),
+    ("delay-spike", [0.00, 0.80, 0.00]),
+    ("policer", [0.99, 0.98, 0.98]),
+    ("slow-start", [0.89, 0.74, 0.86]),
+    ("early-exit", [0.98, 0.99, 0.94]),
+    ("full-path", [0.85, 0.83, 0.84]),
+    ("syn-lost", [0.00, 0.00, 0.00]),
+    ("late-receiver", [0.44, 0.53, 0.51]),
     ("window-lag", [0.99, 0.90, 0.99]),
-    ("window-scale", [0.99, 0.94, 0.99]),
-    ("reneging", [0.98, 0.98, 0.98]),
-    ("unseen", [0.88, 0.84, 0.87]),
+    ("window-scale", [0.99, 0.95, 0.99]),
+    ("reneging", [0.99, 0.99, 0.99]),
+    ("unseen", [0.88, 0.84, 0.88]),
 ];
 
 /// Share of the time with the limit that held at that time, mean over the runs of the group, for each set: at the
@@ -103,17 +107,17 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn verdicts_on_the_shipped_set_get_no_worse() {
+fn verdicts_on_shipped_get_no_worse() {
     hold(0);
 }
 
 #[test]
-fn verdicts_on_the_regression_set_heldout_get_no_worse() {
+fn verdicts_on_heldout_get_no_worse() {
     hold(1);
 }
 
 #[test]
-fn verdicts_on_the_regression_set_fresh_get_no_worse() {
+fn verdicts_on_fresh_get_no_worse() {
     hold(2);
 }
 

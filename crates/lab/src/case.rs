@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
-    /// Rules are written on these.
+    /// A regression set: rules are written on these.
     Shipped,
     /// A regression set: no parameter is the same as in the shipped set, and three rules were changed after its first figures were
     /// seen.
@@ -40,7 +40,7 @@ impl Set {
     /// What a score on it is worth.
     pub const fn role(self) -> &'static str {
         match self {
-            Self::Shipped => "training set: rules are written on it",
+            Self::Shipped => "regression set: rules are written on it",
             Self::Heldout | Self::Fresh => {
                 "regression set: its figures were seen before the last change of rules"
             }

@@ -4,13 +4,13 @@ use super::{run, slowpath, told};
 use crate::captures::Captures;
 use serde_json::Value;
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn what_does_not_go_together_is_refused() {
@@ -48,10 +48,7 @@ fn what_a_probe_told_before_is_read_again() {
     let whole = fs::read(kept).expect("it is kept");
     fs::write(&part, &whole[..9449]).expect("the folder is there");
     let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
-    assert!(
-        code == 1 && out.contains("Told only in part: part.raw: the file ends at byte 9449"),
-        "{code} {out}"
-    );
+    assert!(code == 1 && out.contains("Incomplete: part.raw: the file ends at byte 9449"), "{code} {out}");
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
     let (code, _, err) = told(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
@@ -122,8 +119,8 @@ fn a_connection_of_this_process_is_explained() {
 #[ignore = "needs root"]
 fn a_file_of_the_probe_has_the_processes() {
     let folder = Captures::new();
-    let (code, told_then, _) = told(&watched(&folder, &["--json"]));
-    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", RAW]));
+    let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
+    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));
     assert_eq!(code, code_again, "{told_then}");
     let [then, again] = [told_then, told_again].map(|out| serde_json::from_str::<Value>(&out).expect("JSON"));
     for what in ["flows", "check", "unseen"] {
@@ -134,56 +131,33 @@ fn a_file_of_the_probe_has_the_processes() {
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
 }
 
-/// Where [`watched`] has the probe keep its records.
-const RAW: &str = "host.raw";
-
-/// Whether `diagnose --live` sees connections from now on. With the probe, its file is created once the probe is attached; without
-/// it, the socket by which the kernel is asked is the only one of the process.
-fn is_watching(process: u32, folder: &Captures, own: bool) -> bool {
-    if !own {
-        return folder.path(RAW).exists();
-    }
-    let files = fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").flatten();
-    files
-        .filter_map(|file| fs::read_link(file.path()).ok())
-        .any(|to| to.to_string_lossy().starts_with("socket:"))
-}
-
-/// The output of `diagnose --live` for a connection of this process whose reader sleeps before it reads.
+/// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
 fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;
-    const PATIENCE: Duration = Duration::from_secs(60);
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = listener.local_addr().expect("an address");
-    let own = args.contains(&"--own");
-    let _ = fs::remove_file(folder.path(RAW));
     let mut command = slowpath(folder);
     command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
-    if !own {
-        command.args(["--raw", RAW]);
-    }
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     // Memory that a virtual machine has not used yet may take it some tenths of a second.
     let data = vec![1; AMOUNT];
-    let started = Instant::now();
-    while !is_watching(child.id(), folder, own) {
-        assert_eq!(child.try_wait().expect("it is ours"), None, "it ended by itself");
-        assert!(started.elapsed() < PATIENCE, "it does not begin to watch");
-        thread::sleep(Duration::from_millis(5));
-    }
+    let mut says = String::new();
+    let mut errors = BufReader::new(child.stderr.take().expect("it was asked for"));
+    errors.read_line(&mut says).expect("a line");
+    assert!(says.contains("watching this host's connections"), "{says}");
     let mut client = TcpStream::connect(address).expect("a connection");
     let mut server = listener.accept().expect("its other end").0;
     let writer = thread::spawn(move || client.write_all(&data).map(|()| client));
-    // What is to be found: a reader that is slow.
     thread::sleep(Duration::from_millis(1200));
     server.read_exact(&mut vec![0; AMOUNT]).expect("all is written");
     let client = writer.join().expect("it ends").expect("all is read");
-    // `--own` sees what its last sample of ten a second saw: the connection stays for two more.
-    thread::sleep(Duration::from_millis(if own { 300 } else { 0 }));
+    thread::sleep(Duration::from_millis(300));
     drop((client, server));
     // SAFETY: the process is our child and has not been waited for.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
-    child.wait_with_output().expect("it ends")
+    let mut output = child.wait_with_output().expect("it ends");
+    errors.read_to_end(&mut output.stderr).expect("what else it says");
+    output
 }
 
 fn check(document: &Value) {

@@ -1,6 +1,6 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode::{self, Taker};
+use crate::decode;
 use crate::flows::{Flow, Flows, Pair};
 use crate::layer::Skip;
 use crate::link::LinkType;
@@ -52,33 +52,6 @@ pub(crate) struct Frames<'s, S> {
     counts: Counts,
 }
 
-/// Delivers what one frame holds.
-struct FrameTaker<'f, 's, S> {
-    frames: &'f mut Frames<'s, S>,
-    at: Instant,
-    offset: u64,
-}
-
-impl<'a, S: Sink> Taker<'a> for FrameTaker<'_, '_, S> {
-    #[inline(always)]
-    fn on_short_way(&mut self, packet: &Packet<'a>) {
-        self.frames.deliver(self.at, packet, self.offset);
-    }
-
-    #[inline(always)]
-    fn on_long_way(&mut self, found: Result<&Packet<'a>, Skip>) {
-        match found {
-            Ok(packet) => {
-                for oddity in packet.oddities.iter() {
-                    self.frames.note(oddity, self.offset);
-                }
-                self.frames.deliver(self.at, packet, self.offset);
-            }
-            Err(skip) => self.frames.skip(skip, self.offset),
-        }
-    }
-}
-
 impl<'s, S: Sink> Frames<'s, S> {
     pub(crate) fn new(sink: &'s mut S, most_flows: usize) -> Self {
         let counts = Counts {
@@ -115,8 +88,26 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             wire = frame.captured;
         }
-        let mut taker = FrameTaker { frames: self, at, offset: frame.offset };
-        decode::decode(frame.link, frame.data, wire, &mut taker);
+        // Most frames are decoded without leaving this function.
+        let is_taken = frame.link == LinkType::ETHERNET
+            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame.offset)).is_some();
+        if !is_taken {
+            self.accept_any(at, frame.link, frame.data, wire, frame.offset);
+        }
+    }
+
+    /// The long way for the frames that need it.
+    #[inline(never)]
+    fn accept_any(&mut self, at: Instant, link: LinkType, data: &[u8], wire: u32, offset: u64) {
+        match decode::headers(link, data, wire) {
+            Ok(packet) => {
+                for oddity in packet.oddities.iter() {
+                    self.note(oddity, offset);
+                }
+                self.deliver(at, &packet, offset);
+            }
+            Err(skip) => self.skip(skip, offset),
+        }
     }
 
     /// Takes a frame of which nothing can be used.

@@ -1,8 +1,6 @@
 //! Frames and files made by hand, and a sink that writes down what it is told.
 
-use slowpath_capture::layer::Skip;
-use slowpath_capture::packet::Packet;
-use slowpath_capture::{Capture, CaptureError, LinkType, Summary, decode};
+use slowpath_capture::{Capture, CaptureError, Summary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
 use std::io::Cursor;
 
@@ -211,39 +209,4 @@ pub fn read(file: &[u8]) -> Result<(Summary, Told), CaptureError> {
 /// Reads Ethernet frames.
 pub fn frames(frames: &[Vec<u8>]) -> (Summary, Told) {
     read(&pcap(1, frames)).unwrap()
-}
-
-/// What a frame holds, by the way that found it.
-#[derive(Debug)]
-pub enum Found<'a> {
-    OnShortWay(Packet<'a>),
-    OnLongWay(Result<Packet<'a>, Skip>),
-}
-
-impl<'a> Found<'a> {
-    pub fn into_result(self) -> Result<Packet<'a>, Skip> {
-        match self {
-            Self::OnShortWay(packet) => Ok(packet),
-            Self::OnLongWay(found) => found,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Keeper<'a>(Option<Found<'a>>);
-
-impl<'a> decode::Taker<'a> for Keeper<'a> {
-    fn on_short_way(&mut self, packet: &Packet<'a>) {
-        assert!(self.0.replace(Found::OnShortWay(*packet)).is_none(), "taken twice");
-    }
-    fn on_long_way(&mut self, found: Result<&Packet<'a>, Skip>) {
-        assert!(self.0.replace(Found::OnLongWay(found.copied())).is_none(), "taken twice");
-    }
-}
-
-/// Decodes a frame as a capture's are.
-pub fn find(link: LinkType, frame: &[u8], wire: u32) -> Found<'_> {
-    let mut keeper = Keeper::default();
-    decode::decode(link, frame, wire, &mut keeper);
-    keeper.0.expect("each frame is taken")
 }
