@@ -16,11 +16,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
-    /// Rules are written on these.
+    /// A regression set: rules are written on these.
     Shipped,
-    /// Figures are measured on these; no parameter is the same as in the shipped set.
+    /// A regression set: no parameter is the same as in the shipped set, and three rules were changed after its first figures were
+    /// seen.
     Heldout,
-    /// Made and measured once all rules were fixed; it has parameters that neither of the others has.
+    /// A regression set: it has parameters that neither of the others has, and was first scored when all rules were fixed; its
+    /// figures have been seen since.
     Fresh,
 }
 
@@ -34,6 +36,16 @@ impl Set {
             Self::Shipped => "shipped",
             Self::Heldout => "heldout",
             Self::Fresh => "fresh",
+        }
+    }
+
+    /// What a score on it is worth.
+    pub const fn role(self) -> &'static str {
+        match self {
+            Self::Shipped => "regression set: rules are written on it",
+            Self::Heldout | Self::Fresh => {
+                "regression set: its figures were seen before the last change of rules"
+            }
         }
     }
 }
