@@ -9,6 +9,8 @@ use crate::recording::{Omission, Recording};
 use crate::workload::{SocketOptions, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowpath_model::Rate;
+use std::time::Duration;
 
 /// Which collection a case belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -374,7 +376,7 @@ impl Case {
         let queue = (bdp_bytes(rate_bit_per_s, rtt_ns) / MTU_BYTES).max(20);
         let link = |rate_bit_per_s, packets: u64| {
             Some(LinkConfig {
-                rate_bit_per_s,
+                rate: Rate::bits_per_second(rate_bit_per_s),
                 queue: QueueLimit::Packets(u32::try_from(packets).unwrap_or(u32::MAX)),
                 stalls: Vec::new(),
             })
@@ -391,12 +393,12 @@ impl Case {
             settings: Settings::plain(),
             forward: PathConfig {
                 link: link(rate_bit_per_s, queue),
-                delay_ns: rtt_ns / 2,
+                delay: Duration::from_nanos(rtt_ns / 2),
                 ..PathConfig::default()
             },
             backward: PathConfig {
                 link: link(rate_bit_per_s, queue.max(1000)),
-                delay_ns: rtt_ns - rtt_ns / 2,
+                delay: Duration::from_nanos(rtt_ns - rtt_ns / 2),
                 ..PathConfig::default()
             },
             seeds: None,
