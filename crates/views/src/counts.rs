@@ -111,7 +111,7 @@ pub(crate) struct PathTotals {
     /// Packets that were delivered or are in flight, copies included.
     scheduled_packets: u64,
     /// Packets dropped, by reason; a reason that is absent dropped none.
-    dropped_packets: BTreeMap<path::DropReason, u64>,
+    dropped_packets: BTreeMap<path::LossReason, u64>,
     /// Packets of cross traffic that came to the link; absent if there were none.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
