@@ -46,7 +46,8 @@ const PROFILE: &str = "slowpath-profile";
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
     allowed(PATH, &[], &[]),
-    allowed(TCP, &[MODEL], &[]),
+    // Its tests run the kernels that are declared one crate above.
+    allowed(TCP, &[MODEL], &[KERNELS]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
     allowed(SIMULATOR, &[MODEL, PATH, TCP, KERNELS, SCENARIO], &[]),

@@ -15,7 +15,7 @@ use crate::host::Host as Role;
 use crate::netem;
 use crate::workload::Workload as Work;
 use hosts::Placed;
-use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
+use slowpath_kernels::{KernelProfile, registry, sysctls};
 use slowpath_model::{Bytes, nanos};
 use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
@@ -123,8 +123,8 @@ fn translate(
         joined_within_ns: JOINED_WITHIN_NS,
         sender_card_bit_per_s: Some(hosts[0].nic.rate.get()),
         receiver_card_bit_per_s: Some(hosts[1].nic.rate.get()),
-        sender_sysctls: sysctls(&hosts[0].kernel),
-        receiver_sysctls: sysctls(&hosts[1].kernel),
+        sender_sysctls: own_sysctls(&hosts[0].kernel),
+        receiver_sysctls: own_sysctls(&hosts[1].kernel),
         sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),
         receiver_softirq_cpu: placed[1].softirq_cpu(&processes[1]),
         sender_napi,
@@ -213,9 +213,9 @@ fn offload(host: &Host, refused: &mut Vec<String>) -> Offload {
 }
 
 /// The sysctls that a namespace has for itself; the congestion control is set on the sockets.
-fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
+fn own_sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     let is_own = |name: &str| name.starts_with("net.ipv4.") && name != "net.ipv4.tcp_congestion_control";
-    let own = SYSCTLS.iter().filter(|sysctl| is_own(sysctl.name));
+    let own = sysctls().filter(|sysctl| is_own(sysctl.name));
     own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
 }
 
