@@ -10,9 +10,8 @@ fuzz_target!(|data: &[u8]| {
     let link = LinkType(u16::from_be_bytes([a, b]));
     let wire = u32::from_be_bytes([c, d, e, f]);
     let long = decode::headers(link, frame, wire);
-    assert_eq!(decode::decode(link, frame, wire), long);
     if link == LinkType::ETHERNET
-        && let Some(packet) = decode::fast(frame, wire)
+        && let Some(packet) = decode::fast(frame, wire, |packet| *packet)
     {
         assert_eq!(Ok(packet), long);
     }

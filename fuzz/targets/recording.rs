@@ -32,9 +32,8 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     writer.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
     let sample =
         SocketSample { end: End::A, ca_state: Some(CaState::Recovery), ..SocketSample::unknown(End::A) };
-    let lines =
-        ["0.000 A S seq 0:0(0) win 64240 <mss 1460,sackOK,wscale 7>", "0.100 B . seq 1:1(0) ack 1 win 500"];
-    let packets = lines.iter().filter_map(|line| line.parse::<Event>().ok());
+    let lines = ["0.000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7>", "0.100 < . 1:1(0) ack 1 win 500"];
+    let packets = lines.map(|line| line.parse::<Event>().expect("the notation of packets"));
     let kinds = [
         EventKind::Written { end: End::A, amount: Bytes::new(1000) },
         EventKind::Waited {
@@ -50,7 +49,7 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
         EventKind::Sampled(sample),
     ];
     let others = kinds.into_iter().map(|kind| Event { at: Instant::from_nanos(200_000_000), kind });
-    for event in packets.chain(others) {
+    for event in packets.into_iter().chain(others) {
         writer.accept(FlowId(1), &event);
     }
     writer.close(FlowId(1), FlowEnd::EndOfRecording);

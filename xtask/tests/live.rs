@@ -26,6 +26,8 @@ const CASES: [(&str, &str, &str, f64); 15] = [
 ];
 /// Of all of them together.
 const MEAN: f64 = 0.95;
+/// So many of them are judged at least. A busy machine delays the path of some on each attempt, and never of most.
+const JUDGED: usize = 8;
 
 fn xtask(arguments: &[&str], out: &Path) -> Output {
     let flag = if arguments[0] == "captures" { "--out" } else { "--captures" };
@@ -52,9 +54,10 @@ fn the_probe_says_what_was_done() {
     let recorded = xtask(&[&["captures", "--set", "shipped", "--attempts", "4"][..], &only].concat(), &out);
     print!("{}", String::from_utf8_lossy(&recorded.stdout));
     let score = xtask(&["score", "shipped", "--json"], &out);
-    let score: Value = serde_json::from_slice(&score.stdout).unwrap_or_default();
     let _ = std::fs::remove_dir_all(&out);
-    let groups = score.pointer("/live/by_time/groups").and_then(Value::as_array).cloned().unwrap_or_default();
+    assert!(score.status.success(), "{}", String::from_utf8_lossy(&score.stderr));
+    let score: Value = serde_json::from_slice(&score.stdout).expect("JSON");
+    let groups = score.pointer("/live/by_time/groups").and_then(Value::as_array).expect("a list of groups");
     let (mut below, mut shares) = (Vec::new(), Vec::new());
     for (name, group, place, floor) in CASES {
         let row = groups.iter().find(|row| row["group"] == group);
@@ -68,6 +71,7 @@ fn the_probe_says_what_was_done() {
             below.push(format!("{group}: {share:.3} of the time right, {floor} asked"));
         }
     }
+    assert!(shares.len() >= JUDGED, "only {} of {} cases were judged", shares.len(), CASES.len());
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(below.is_empty() && (shares.is_empty() || mean >= MEAN), "mean {mean:.3}; {}", below.join("; "));
+    assert!(below.is_empty() && mean >= MEAN, "mean {mean:.3}; {}", below.join("; "));
 }

@@ -6,7 +6,8 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// The sets: rules are written on the first, and not on the others.
+/// The sets: rules were written on the first. Of the others, figures were seen before rules changed, so that all three
+/// are regression sets now.
 const SETS: [&str; 3] = ["shipped", "heldout", "fresh"];
 
 /// Share of the time with the right limit, mean over all captures of the group, for each set.
@@ -27,6 +28,28 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("window-scale", [0.97, 0.97, 0.97]),
     ("reneging", [0.97, 0.97, 0.97]),
     ("unseen", [0.96, 0.95, 0.96]),
+];
+
+/// The same of the worst capture of each group. Where it is 0, the label holds for a time too short to be shared out.
+const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
+    ("application", [0.91, 0.93, 0.00]),
+    ("send-buffer", [0.99, 0.97, 0.99]),
+    ("receive-window", [0.99, 0.98, 0.99]),
+    ("slow-reader", [0.89, 0.99, 0.97]),
+    ("loss", [0.60, 0.77, 0.80]),
+    ("tail-loss", [0.55, 0.47, 0.53]),
+    ("reordering", [0.89, 0.94, 0.98]),
+    ("delay-spike", [0.00, 0.80, 0.00]),
+    ("policer", [0.99, 0.98, 0.98]),
+    ("slow-start", [0.89, 0.74, 0.86]),
+    ("early-exit", [0.98, 0.99, 0.94]),
+    ("full-path", [0.85, 0.83, 0.84]),
+    ("syn-lost", [0.00, 0.00, 0.00]),
+    ("late-receiver", [0.44, 0.53, 0.51]),
+    ("window-lag", [0.99, 0.90, 0.99]),
+    ("window-scale", [0.99, 0.95, 0.99]),
+    ("reneging", [0.99, 0.99, 0.99]),
+    ("unseen", [0.88, 0.84, 0.88]),
 ];
 
 /// Share of the time with the limit that held at that time, mean over the runs of the group, for each set: at the
@@ -121,6 +144,8 @@ fn hold(nth: usize) {
 
     let by_limit = BY_LIMIT.iter().map(|(group, floors)| (*group, floors[nth]));
     compare(&mut below, array(&score, "/limits/groups"), by_limit, |row| number(row, "by_limit"));
+    let least = BY_LIMIT_LEAST.iter().map(|(group, floors)| (*group, floors[nth]));
+    compare(&mut below, array(&score, "/limits/groups"), least, |row| number(row, "by_limit_least"));
     let times = array(&score, "/by_time/groups");
     let at_sender = BY_TIME.iter().map(|(group, floors, _)| (*group, floors[nth]));
     compare(&mut below, times, at_sender, |row| number(&row["right_at"], "sender"));

@@ -196,7 +196,7 @@ macro_rules! catalogue {
             Timeout = LossRecovery / "rto": "retransmission timeouts",
                 "loss-recovery/rto.md", [Capture, Live, Doctor];
             /// The timer expired though nothing was lost.
-            SpuriousTimeout = LossRecovery / "spurious-rto": "spurious retransmission timeouts",
+            SpuriousTimeout = LossRecovery / "spurious-rto": "spurious timeouts or tail loss probes",
                 "loss-recovery/spurious-rto.md", [Capture, Live, Doctor];
             /// The last segments were lost, with nothing behind them to cause duplicate ACKs.
             TailLoss = LossRecovery / "tail-loss": "tail loss",

@@ -70,6 +70,7 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
                 finding.spells += 1;
             }
             None => found.push(Finding {
+                from,
                 cause: spell.cause,
                 lasted,
                 share: 0.0,
@@ -134,7 +135,9 @@ impl<'a> Material<'a> {
         match cause.limit() {
             Limit::Connection => found.extend(self.opening()),
             Limit::Application => found.extend(self.silence(cause)),
-            Limit::SendBuffer => found.push(Evidence::FlightPlateau { flight_max: self.sent.flight_max }),
+            Limit::SendBuffer => {
+                found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }))
+            }
             Limit::ReceiveWindow => self.window(cause, &mut found),
             Limit::ReceiverProcessing => {
                 found.push(Evidence::LateAcks {
@@ -175,7 +178,7 @@ impl<'a> Material<'a> {
     }
 
     fn window(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        let largest = Bytes::new(self.overview.window_max.into());
+        let largest = self.answered.window.max.unwrap_or_default();
         let segments = self.sent.window_full;
         if segments > 0 {
             found.push(Evidence::WindowFilled { segments, largest });
@@ -208,9 +211,15 @@ impl<'a> Material<'a> {
     }
 
     fn congestion(&self, found: &mut Vec<Evidence>) {
-        found.push(Evidence::FlightBound { flight_max: self.sent.flight_max });
+        found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
         found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
         found.extend(self.retransmitted());
+    }
+
+    /// The most data in flight. Where the capture lost ACKs it can seem to be above the window; then it is not known.
+    fn flight(&self) -> Option<Bytes> {
+        let flight = self.sent.flight_max;
+        self.answered.window.max.is_none_or(|window| flight <= window).then_some(flight)
     }
 
     fn losses(&self, found: &mut Vec<Evidence>) {
@@ -239,7 +248,10 @@ impl<'a> Material<'a> {
                 found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
             }
             (Cause::Policer, Some(rate)) => {
-                found.push(Evidence::SameRateAtLoss { rate: Rate::bits_per_second(rate as u64) });
+                let rate = Rate::bits_per_second(rate as u64);
+                if rate.get() > 0 {
+                    found.push(Evidence::SameRateAtLoss { rate });
+                }
                 found.extend(self.retransmitted());
             }
             _ => {
@@ -272,7 +284,8 @@ impl<'a> Material<'a> {
         }
     }
 
+    /// The shortest RTT, in whole microseconds; one below that is not known.
     fn base_rtt(&self) -> Option<Duration> {
-        self.overview.base_rtt.map(|micros| Duration::from_micros(micros.into()))
+        self.overview.base_rtt.filter(|micros| *micros > 0).map(|micros| Duration::from_micros(micros.into()))
     }
 }

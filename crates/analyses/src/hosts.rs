@@ -288,7 +288,9 @@ fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cause::ReportedBy;
     use slowpath_model::Endpoint;
+    use std::collections::BTreeSet;
 
     const WRITER: End = End::A;
 
@@ -328,6 +330,43 @@ mod tests {
         assert_eq!(with(&rarely), [(Cause::SlowReader, 100)]);
         assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1448"]), [(Cause::SlowReader, 100)]);
         assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1000000"]), [(Cause::AutotuningLag, 100)]);
+    }
+
+    /// The live causes of the catalogue are those that these functions give, of whatever the kernel reports.
+    #[test]
+    fn every_live_cause_of_the_catalogue_can_be_reported_and_no_other() {
+        let mut found: BTreeSet<Cause> = receiving::CAUSES.into_iter().collect();
+        let held = [
+            "0.1 A wrote 100000",
+            "0.1 A held receive-window 0.100",
+            "0.1 A sampled srtt 20000 snd_wnd 65536",
+        ];
+        let times = [
+            vec![],
+            vec!["0.1 A marked ca-recovery"],
+            vec!["0.1 A marked timeout"],
+            vec!["0.1 A marked timeout", "0.1 A marked spurious-timeout"],
+            vec!["0.1 B waited receive-queue 0.040 65536"],
+            vec!["0.2 A sampled srtt 20000 snd_wnd 1000000"],
+            vec![
+                "0.1 B sampled rcv_wnd 80000 receive_queue 0",
+                "0.4 B waited holder-off-cpu 0.180 0",
+                "0.4 B sampled rcv_wnd 80000 receive_queue 0",
+            ],
+        ];
+        for more in times {
+            let mut hosts = Hosts::default();
+            let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+            hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
+            for line in held.iter().chain(&more) {
+                hosts.accept(FlowId(1), &line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));
+            }
+            let account = &hosts.finish().0[0];
+            let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence]);
+            found.extend(whys.map(|why| account.cause(why)));
+        }
+        let live = |cause: &&Cause| cause.is_reported_by(ReportedBy::Live);
+        assert_eq!(found, Cause::ALL.iter().filter(live).copied().collect());
     }
 
     /// Round trips tell a full path from a window that was cut.

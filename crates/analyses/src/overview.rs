@@ -7,10 +7,6 @@ pub struct Overview {
     pub base_rtt: Option<u32>,
     /// The highest rate of delivery that was held for about a round trip, in bit/s.
     pub peak_rate: f64,
-    /// The largest window.
-    pub window_max: u32,
-    /// The most that was outstanding, as the sender knew it.
-    pub flight_max: u32,
     /// Time spent with a standing queue while sending, in nanoseconds.
     pub queued: i64,
     /// The longest recovery from loss, in nanoseconds.

@@ -332,6 +332,8 @@ impl Spell {
 /// One cause, over the life of a direction.
 #[derive(Clone, Debug)]
 pub struct Finding {
+    /// The end whose sending it bound.
+    pub from: End,
     /// What bound.
     pub cause: Cause,
     /// For how long, all its spells together.

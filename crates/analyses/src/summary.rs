@@ -36,19 +36,21 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
 
 fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
-    let last = flow.last.nanos();
+    let last = flow.last;
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
     let mut measures = measures(end);
     let (mut spells, mut overview) = Default::default();
-    let busy = busy(end);
+    let first_data = end.first_data;
+    let acked = end.last_acked.max(end.last_data);
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
         (spells, overview) = classify::spells(&context, &finished);
-        measures.flight_max = Bytes::new(overview.flight_max.into());
-        measures.flight_mean = mean_flight(busy, finished.flight_area);
+        measures.flight_max = finished.flight_max;
+        let until = acked.max(finished.in_flight_until);
+        measures.flight_mean = mean_flight(first_data.zip(until), finished.flight_area);
         measures.timeouts = u64::from(finished.episodes.timeouts());
         measures.recoveries = u64::from(finished.episodes.count());
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
@@ -81,8 +83,8 @@ fn context(flow: &Flow, from: End) -> Context {
     let distance =
         me.distance.sending().min().zip(peer.distance.answering().min()).map(|(a, b)| a.saturating_add(b));
     Context {
-        first: flow.first.nanos(),
-        last: flow.last.nanos(),
+        first: flow.first,
+        last: flow.last,
         opening: flow.opening,
         scale: peer.scale,
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
@@ -94,7 +96,6 @@ fn context(flow: &Flow, from: End) -> Context {
 }
 
 fn measures(end: &EndState) -> Measures {
-    let instant = |nanos: Option<i64>| nanos.map(Instant::from_nanos);
     let busy = busy(end);
     let rate = |bytes: u64| busy.and_then(|busy| Rate::of(Bytes::new(bytes), busy));
     Measures {
@@ -105,8 +106,8 @@ fn measures(end: &EndState) -> Measures {
         unique_bytes: Bytes::new(end.unique_bytes),
         goodput: rate(end.unique_bytes),
         throughput: rate(end.bytes),
-        first_data: instant(end.first_data),
-        last_data: instant(end.last_data),
+        first_data: end.first_data,
+        last_data: end.last_data,
         options: end.options,
         window_scale: end.scale,
         mss_seen: end.mss_seen,
@@ -135,13 +136,13 @@ fn measures(end: &EndState) -> Measures {
 fn busy(end: &EndState) -> Option<Duration> {
     let first = end.first_data?;
     let until = end.last_acked.max(end.last_data).unwrap_or(first);
-    Some(Duration::from_nanos((until - first).max(0).unsigned_abs()))
+    Some(Duration::from_nanos(until.nanos_since(first).max(0).unsigned_abs()))
 }
 
-/// Outstanding data averaged over the time that data was under way.
-fn mean_flight(busy: Option<Duration>, area: f64) -> Bytes {
-    let nanos = busy.map_or(0, |busy| busy.as_nanos());
-    Bytes::new(if nanos == 0 { 0 } else { (area / nanos as f64) as u64 })
+/// Data in flight, averaged from the first data to its last acknowledgment, or to the end where it had none.
+fn mean_flight(during: Option<(Instant, Instant)>, area: f64) -> Bytes {
+    let nanos = during.map_or(0, |(from, to)| to.nanos_since(from));
+    Bytes::new(if nanos > 0 { (area / nanos as f64) as u64 } else { 0 })
 }
 
 fn windows(stats: &WindowStats) -> WindowMeasures {

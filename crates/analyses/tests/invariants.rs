@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slowpath_analyses::report::{DirectionReport, FlowReport};
-use slowpath_analyses::{Analysis, Limit, Options};
+use slowpath_analyses::{Analysis, Cause, Limit, Options};
 use slowpath_model::{
     Bytes, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, SackBlock, Segment,
     Sink, StreamOffset, Timestamps,
@@ -125,6 +125,37 @@ fn a_tail_lost_twice_is_told_from_its_times_alone() {
     let top = &report.main().findings[0];
     assert_eq!(top.cause.to_string(), "loss-recovery/lost-retransmission");
     assert!(top.share > 0.9);
+}
+
+#[test]
+fn a_small_write_that_waits_for_a_delayed_ack_is_nagles() {
+    let mut lines = "0.000 > S 0:0(0) win 64000 <mss 1000>
+         0.010 < S. 0:0(0) ack 1 win 64000 <mss 1000>
+         0.010 > . 1:1(0) ack 1 win 64000\n"
+        .to_owned();
+    // Each message is two writes: the second leaves only when the first was acknowledged, 40 ms late.
+    for message in 0..20u32 {
+        let (at, seq) = (f64::from(message).mul_add(0.2, 0.1), 1 + 200 * message);
+        lines += &format!(
+            "{at:.3} > P. {seq}:{}(100) ack 1 win 64000
+             {:.3} < . 1:1(0) ack {} win 64000
+             {:.3} > P. {}:{}(100) ack 1 win 64000
+             {:.3} < . 1:1(0) ack {} win 64000\n",
+            seq + 100,
+            at + 0.050,
+            seq + 100,
+            at + 0.050,
+            seq + 100,
+            seq + 200,
+            at + 0.060,
+            seq + 200,
+        );
+    }
+    let report = script(&lines);
+    let nagle = report.main().findings.iter().find(|finding| finding.cause == Cause::NagleDelayedAck);
+    let share = nagle.map_or(0.0, |finding| finding.share);
+    // A quarter of the time is Nagle's. Most of it is still charged to other causes.
+    assert!((0.03..0.3).contains(&share), "{:?}", report.main().findings);
 }
 
 #[test]

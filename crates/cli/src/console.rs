@@ -39,6 +39,8 @@ pub enum When {
 pub struct Console {
     colour: bool,
     progress: bool,
+    /// Whether a line says that something began which lasts until Ctrl-C, where no progress is shown.
+    announces: bool,
     /// Columns of the terminal; `None` for a pipe or a file.
     width: Option<usize>,
 }
@@ -59,6 +61,7 @@ impl Console {
         Self {
             colour: wanted(output.color, terminal && !plain),
             progress: wanted(output.progress, io::stderr().is_terminal()),
+            announces: output.progress != When::Never,
             width: terminal
                 .then(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
                 .flatten(),
@@ -92,6 +95,15 @@ impl Console {
         Reading(Some(bar.with_style(style("{msg} {bytes} read, {bytes_per_sec}")).with_message(name)))
     }
 
+    /// Says on standard error what has begun and lasts until Ctrl-C: with progress if that is to be shown, else in one
+    /// line, for whoever waits for it.
+    pub fn until_interrupted(&self, what: &str) -> Reading {
+        if !self.progress && self.announces {
+            warn(&format!("{what}; Ctrl-C ends it"));
+        }
+        self.working(what)
+    }
+
     /// Says on standard error what is going on, and for how long already, if progress is to be shown.
     pub fn working(&self, what: &str) -> Reading {
         if !self.progress {
@@ -107,7 +119,7 @@ impl Console {
 impl Console {
     /// Without colour and progress.
     pub const fn silent() -> Self {
-        Self { colour: false, progress: false, width: None }
+        Self { colour: false, progress: false, announces: false, width: None }
     }
 
     /// Progress through a time that is known.

@@ -4,6 +4,7 @@
 
 mod args;
 mod causes;
+mod choice;
 mod console;
 mod diagnose;
 mod doctor;
@@ -85,7 +86,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
             console::print(&text)
         }
-        Command::Man => console::print(&man::page(Cli::command())?),
+        Command::Man(args) => man::run(&args),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The schemas of the documents that only the command line has.
 
-use crate::{doctor, explain, lab, live, probe, profile, run, sweep, tunings};
+use crate::{lab, run, sweep, tunings};
 use std::path::PathBuf;
 
 /// They are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
@@ -9,22 +9,8 @@ fn checked_in_schemas_are_those_of_the_code() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
     for (name, schema) in [
         ("run-1", schemars::schema_for!(run::Document<'static>)),
-        ("live-1", schemars::schema_for!(live::Document<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::Document<'static>)),
-        ("explain-buffer-1", schemars::schema_for!(explain::BufferDocument)),
-        ("explain-wait-1", schemars::schema_for!(explain::WaitDocument)),
-        ("doctor-1", schemars::schema_for!(doctor::Document<'static>)),
-        ("probe-1", schemars::schema_for!(probe::Document<'static>)),
-        ("profile-record-1", schemars::schema_for!(profile::record::Document<'static>)),
-        ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),
-        ("profile-top-1", schemars::schema_for!(profile::top::Document<'static>)),
-        ("profile-descendants-1", schemars::schema_for!(profile::descendants::Document<'static>)),
-        ("profile-calltree-1", schemars::schema_for!(profile::calltree::Document<'static>)),
-        ("profile-attribution-1", schemars::schema_for!(profile::attribute::Document<'static>)),
-        ("profile-costs-1", schemars::schema_for!(profile::costs::Document<'static>)),
-        ("profile-comparison-1", schemars::schema_for!(profile::compare::Document<'static>)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
-        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("lab-run-1", schemars::schema_for!(lab::RunDocument<'static>)),
         ("lab-compare-1", schemars::schema_for!(lab::CompareDocument<'static>)),
     ] {

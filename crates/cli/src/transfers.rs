@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::Rate;
 use slowpath_simulator::report::{DatagramCounts, Total};
+use slowpath_views::columns::align;
 use slowpath_views::quantity::{count, counted, duration, duration_or_dash, share};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -92,19 +93,4 @@ fn of_datagrams(counts: &DatagramCounts) -> String {
         .into_iter()
         .filter(|(packets, _)| *packets > 0)
         .fold(read, |text, (packets, what)| format!("{text}, {} ({}) {what}", count(packets), part(packets)))
-}
-
-/// Prints rows in columns, the first to the left and the others to the right.
-pub fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        write!(out, "{:<1$}", row[0], widths[0])?;
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(out, "  {cell:>width$}")?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
 }

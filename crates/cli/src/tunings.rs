@@ -4,7 +4,6 @@ use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::parallel;
-use crate::transfers::align;
 use anyhow::bail;
 use clap::Args;
 use schemars::JsonSchema;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{self, Kind, Path, Technique};
+use slowpath_views::columns::align;
 use std::io::{self, Write};
 use std::time::Duration;
 

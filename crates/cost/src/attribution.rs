@@ -43,11 +43,6 @@ impl Attributed {
         Some(self.estimate.share(root)? - self.exact.as_ref()?.share(root)?)
     }
 
-    /// As [`Attributed::difference`], of what the root stands above whatever other roots are between.
-    pub fn overlapping_difference(&self, root: Root) -> Option<f64> {
-        Some(self.estimate.overlapping_share(root)? - self.exact.as_ref()?.overlapping_share(root)?)
-    }
-
     /// Which part of its cost the estimate gives to somebody to whom it does not belong: half of what differences there are
     /// among the roots, elsewhere and what cannot be told. `None` without stacks.
     pub fn misplaced(&self) -> Option<f64> {

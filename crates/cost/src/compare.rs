@@ -108,11 +108,6 @@ impl<K> Part<K> {
 }
 
 impl<K> Comparison<K> {
-    /// How many differences of this probability or less chance alone would make among so many.
-    pub fn expected_by_chance(&self, probability: f64) -> f64 {
-        self.parts.iter().filter(|part| part.by_chance.is_some()).count() as f64 * probability
-    }
-
     /// How much the whole costs for each unit of work, in the event's unit.
     pub fn each(&self) -> Pair<Option<f64>> {
         Pair {

@@ -1,14 +1,14 @@
-//! What is found, and what would mend it.
+//! A finding: the check that failed, what was seen, why it matters and what fixes it.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use slowpath_analyses::Cause;
 use slowpath_model::Rate;
+use slowpath_remedies::{self as remedies, Fix};
 
-/// Something of this host that a transfer would suffer from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// A check that this host failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its name: `receive-buffer`.
-    pub name: &'static str,
+    /// Which one.
+    pub check: Check,
     /// How bad it is.
     pub severity: Severity,
     /// In one line: `tcp_rmem lets a receive buffer grow to 512 KiB`.
@@ -17,111 +17,122 @@ pub struct Finding {
     pub seen: String,
     /// Why it matters to this transfer, with the arithmetic.
     pub why: String,
-    /// What would mend it, the first being the usual one.
+    /// What fixes it, the usual fix first.
     pub fixes: Vec<Fix>,
     /// Where all this is from: a document of the kernel, a function of it, an RFC's section, a paper's.
     pub source: &'static str,
 }
 
-/// All that can be found; the handbook says of each what it looks at (`docs/src/doctor.md`).
-pub const NAMES: [&str; 64] = [
-    "advertised-part",
-    "backlog-drops",
-    "backlog-full",
-    "bad-frames",
-    "budget",
-    "buffers-by-program",
-    "collapsed",
-    "congestion-control",
-    "cpu-clock",
-    "dsack",
-    "emulator",
-    "fixed-receive-buffer",
-    "flow-rate",
-    "frto",
-    "gro",
-    "gso",
-    "half-duplex",
-    "link-down",
-    "link-rate",
-    "max-reordering",
-    "memory-pressure",
-    "mtu",
-    "mtu-probing",
-    "notsent-lowat",
-    "one-cpu",
-    "one-queue",
-    "output-limit",
-    "pacing-ratio",
-    "parameter-cache",
-    "pruned",
-    "queue-drops",
-    "queue-length",
-    "rack",
-    "receive-buffer",
-    "receive-queue-drops",
-    "reordering",
-    "retransmits-refused",
-    "retries",
-    "ring-overflow",
-    "route-advmss",
-    "route-cwnd",
-    "route-initcwnd",
-    "route-initrwnd",
-    "route-mtu",
-    "route-rto-min",
-    "route-ssthresh",
-    "route-window",
-    "rto-min",
-    "sack",
-    "scatter-gather",
-    "send-buffer",
-    "shaper",
-    "slow-start-after-idle",
-    "sock-ops",
-    "spurious-timeouts",
-    "super-packets",
-    "tail-loss-probe",
-    "tcp-memory",
-    "timeouts",
-    "timestamps",
-    "transmit-checksums",
-    "tso",
-    "window-scaling",
-    "zero-window-drops",
-];
+/// Declares the checks: variant, name, and the cause that a transfer suffers where the check fails.
+macro_rules! checks {
+    ($($variant:ident $name:literal => $cause:ident,)*) => {
+        /// A rule that a host is held against; the handbook says of each what it looks at (`docs/src/doctor.md`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Check {
+            $(#[doc = $name] $variant,)*
+        }
+
+        impl Check {
+            /// All checks, grouped by cause.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Its name: `receive-buffer`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// What a verdict would name if a transfer were made while this check fails.
+            pub const fn cause(self) -> Cause {
+                match self {
+                    $(Self::$variant => Cause::$cause,)*
+                }
+            }
+        }
+    };
+}
+
+checks! {
+    ReceiveBuffer "receive-buffer" => ReceiveBufferTooSmall,
+    AdvertisedPart "advertised-part" => ReceiveBufferTooSmall,
+    FixedReceiveBuffer "fixed-receive-buffer" => ReceiveBufferTooSmall,
+    BuffersByProgram "buffers-by-program" => ReceiveBufferTooSmall,
+    TcpMemory "tcp-memory" => ReceiveBufferTooSmall,
+    MemoryPressure "memory-pressure" => ReceiveBufferTooSmall,
+    Pruned "pruned" => ReceiveBufferTooSmall,
+    Collapsed "collapsed" => ReceiveBufferTooSmall,
+    RouteWindow "route-window" => ReceiveBufferTooSmall,
+    WindowScaling "window-scaling" => NoWindowScaling,
+    SendBuffer "send-buffer" => SendBufferFull,
+    NotsentLowat "notsent-lowat" => SendBufferFull,
+    QueueLength "queue-length" => LocalQueue,
+    QueueDrops "queue-drops" => LocalQueue,
+    RetransmitsRefused "retransmits-refused" => LocalQueue,
+    Shaper "shaper" => LocalRateLimit,
+    FlowRate "flow-rate" => LocalRateLimit,
+    Emulator "emulator" => LocalRateLimit,
+    OutputLimit "output-limit" => LocalRateLimit,
+    PacingRatio "pacing-ratio" => LocalRateLimit,
+    Tso "tso" => SenderBusy,
+    Gso "gso" => SenderBusy,
+    TransmitChecksums "transmit-checksums" => SenderBusy,
+    ScatterGather "scatter-gather" => SenderBusy,
+    SuperPackets "super-packets" => SenderBusy,
+    Gro "gro" => ReceiverBusy,
+    OneQueue "one-queue" => ReceiverBusy,
+    OneCpu "one-cpu" => ReceiverBusy,
+    Budget "budget" => ReceiverBusy,
+    CpuClock "cpu-clock" => ReceiverBusy,
+    RingOverflow "ring-overflow" => ReceiverDrops,
+    BacklogDrops "backlog-drops" => ReceiverDrops,
+    BacklogFull "backlog-full" => ReceiverDrops,
+    ReceiveQueueDrops "receive-queue-drops" => ReceiverDrops,
+    ZeroWindowDrops "zero-window-drops" => SlowReader,
+    RouteInitrwnd "route-initrwnd" => AutotuningLag,
+    ParameterCache "parameter-cache" => EarlyExit,
+    RouteSsthresh "route-ssthresh" => EarlyExit,
+    RouteCwnd "route-cwnd" => EarlyExit,
+    RouteInitcwnd "route-initcwnd" => SlowStart,
+    SlowStartAfterIdle "slow-start-after-idle" => SlowStart,
+    CongestionControl "congestion-control" => AfterLoss,
+    Sack "sack" => FastRecovery,
+    Rack "rack" => LostRetransmission,
+    TailLossProbe "tail-loss-probe" => TailLoss,
+    Frto "frto" => SpuriousTimeout,
+    Timestamps "timestamps" => SpuriousTimeout,
+    SpuriousTimeouts "spurious-timeouts" => SpuriousTimeout,
+    RtoMin "rto-min" => Timeout,
+    RouteRtoMin "route-rto-min" => Timeout,
+    Timeouts "timeouts" => Timeout,
+    Retries "retries" => Timeout,
+    Dsack "dsack" => Reordering,
+    Reordering "reordering" => Reordering,
+    MaxReordering "max-reordering" => Reordering,
+    LinkDown "link-down" => FaultyLink,
+    HalfDuplex "half-duplex" => FaultyLink,
+    BadFrames "bad-frames" => FaultyLink,
+    LinkRate "link-rate" => BottleneckFull,
+    Mtu "mtu" => SmallPackets,
+    RouteMtu "route-mtu" => SmallPackets,
+    RouteAdvmss "route-advmss" => SmallPackets,
+    MtuProbing "mtu-probing" => SmallPackets,
+    SockOps "sock-ops" => Undetermined,
+}
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "rate")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The transfer gets about this much at most, whatever the path does. What a buffer's memory holds is an
     /// estimate, as the finding says; other limits are exact.
     Limits(
-        /// In bit/s.
-        #[serde(serialize_with = "bits")]
-        #[schemars(with = "u64")]
+        /// The rate of all connections together.
         Rate,
     ),
     /// It takes time or CPU, or makes a loss dearer; how much depends on the path.
     Costs,
     /// Something to know or to look at, which may be harmless.
     Hint,
-}
-
-fn bits<S: serde::Serializer>(rate: &Rate, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(rate.get())
-}
-
-/// A remedy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Fix {
-    /// The line for a shell, as root unless it only looks.
-    pub command: String,
-    /// The line that puts back what was there before; `None` where it changes nothing that can be put back.
-    pub reverts: Option<String>,
-    /// What makes it last over a restart: a file and its line; `None` where that depends on the distribution.
-    pub lasting: Option<String>,
 }
 
 impl Severity {
@@ -144,16 +155,20 @@ impl Severity {
 }
 
 impl Finding {
+    /// The check's name: `receive-buffer`.
+    pub const fn name(&self) -> &'static str {
+        self.check.name()
+    }
+
     /// Whether it is more than something to know.
     pub const fn is_fault(&self) -> bool {
         !matches!(self.severity, Severity::Hint)
     }
 
-    /// A finding without a remedy yet.
-    pub(crate) fn new(name: &'static str, severity: Severity, title: impl Into<String>) -> Self {
-        debug_assert!(NAMES.contains(&name), "{name} is not in the list, nor in the handbook");
+    /// A finding without a fix yet.
+    pub(crate) fn new(check: Check, severity: Severity, title: impl Into<String>) -> Self {
         Self {
-            name,
+            check,
             severity,
             title: title.into(),
             seen: String::new(),
@@ -173,33 +188,23 @@ impl Finding {
         self
     }
 
-    pub(crate) fn mended_by(mut self, fix: Fix) -> Self {
+    pub(crate) fn fixed_by(mut self, fix: Fix) -> Self {
         self.fixes.push(fix);
         self
     }
 }
 
-impl Fix {
-    /// A line that changes something.
-    pub(crate) fn command(line: impl Into<String>) -> Self {
-        Self { command: line.into(), reverts: None, lasting: None }
-    }
+/// A command that changes this host, as root.
+pub(crate) fn change(line: impl Into<String>) -> Fix {
+    Fix::change(remedies::Host::This, line, "")
+}
 
-    pub(crate) fn undone_by(mut self, line: impl Into<String>) -> Self {
-        self.reverts = Some(line.into());
-        self
-    }
+/// A command that only looks at this host.
+pub(crate) fn look(line: impl Into<String>) -> Fix {
+    Fix::look(remedies::Host::This, line, "")
+}
 
-    /// A setting, and what it is set to now.
-    pub(crate) fn sysctl(name: &str, value: &str, before: &str) -> Self {
-        let quoted = |text: &str| {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            if text.contains(' ') { format!("\"{text}\"") } else { text }
-        };
-        Self {
-            command: format!("sysctl -w {name}={}", quoted(value)),
-            reverts: Some(format!("sysctl -w {name}={}", quoted(before))),
-            lasting: Some(format!("/etc/sysctl.d/90-slowpath.conf: {name} = {value}")),
-        }
-    }
+/// A sysctl of this host, and what it is set to now.
+pub(crate) fn sysctl(name: &str, value: &str, before: &str) -> Fix {
+    Fix::sysctl_known(remedies::Host::This, name, value, before)
 }

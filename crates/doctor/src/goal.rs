@@ -1,7 +1,6 @@
 //! What a transfer is to reach.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::host::Host;
 use slowpath_model::{Bytes, Rate};
 use slowpath_remedies::arithmetic;
 use std::time::Duration;
@@ -19,9 +18,42 @@ pub struct Goal {
     pub role: Role,
 }
 
+/// A goal, and where its numbers are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aim {
+    /// The transfer.
+    pub goal: Goal,
+    /// Where its rate is from.
+    pub rate_from: Origin,
+    /// Where its RTT is from.
+    pub rtt_from: Origin,
+}
+
+/// The rate of a goal where none is given and the link's is not known.
+const USUAL_RATE: Rate = Rate::mbit(1000);
+/// The RTT of a goal where none is given: that of ubik's path.
+const USUAL_RTT: Duration = Duration::from_millis(40);
+
+impl Aim {
+    /// What the user asks for; what is not given comes from the host, or is assumed.
+    pub fn new(host: &Host, rate: Option<Rate>, rtt: Option<Duration>, streams: u32, role: Role) -> Self {
+        let link = host.link().and_then(|interface| interface.speed);
+        let (rate, rate_from) = match (rate, link) {
+            (Some(rate), _) => (rate, Origin::Given),
+            (None, Some(link)) => (Rate::bits_per_second(link), Origin::FromLink),
+            (None, None) => (USUAL_RATE, Origin::Assumed),
+        };
+        let (rtt, rtt_from) = match (rtt, host.remembered_rtt()) {
+            (Some(rtt), _) => (rtt, Origin::Given),
+            (None, Some(rtt)) => (rtt, Origin::FromMetrics),
+            (None, None) => (USUAL_RTT, Origin::Assumed),
+        };
+        Self { goal: Goal { rate, rtt, streams, role }, rate_from, rtt_from }
+    }
+}
+
 /// What this host does in a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It sends the data.
     Sender,
@@ -32,9 +64,8 @@ pub enum Role {
 }
 
 /// Where a number of the goal is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Taken {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
     /// The user gave it.
     Given,
     /// It is the rate of the slowest link of this host on the way.

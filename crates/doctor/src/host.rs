@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// A host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -247,6 +248,13 @@ impl Host {
     /// bond's do, each may be slower than all, and one may be down.
     pub fn link(&self) -> Option<&Interface> {
         self.interfaces.iter().find(|interface| interface.speed.is_some())
+    }
+
+    /// The RTT that the kernel remembers of the destination.
+    pub fn remembered_rtt(&self) -> Option<Duration> {
+        let to = self.route.as_ref()?.to?;
+        let entry = self.metrics.as_ref()?.iter().find(|entry| entry.to == Some(to))?;
+        entry.rtt_us.filter(|rtt| *rtt > 0).map(|rtt| Duration::from_micros(rtt.into()))
     }
 
     /// Says of something that it was not seen.

@@ -20,13 +20,13 @@ use slowpath_model::Rate;
 use slowpath_remedies::arithmetic;
 
 /// What is judged, and against what.
-struct Case<'a> {
+struct Examination<'a> {
     host: &'a Host,
     goal: &'a Goal,
 }
 
 /// A rule: what it finds is added.
-type Rule = fn(&Case<'_>, &mut Vec<Finding>);
+type Rule = fn(&Examination<'_>, &mut Vec<Finding>);
 
 const RULES: &[Rule] =
     &[buffers::all, sender::all, route::all, queue::all, card::all, cpus::all, loss::all, counters::all];
@@ -34,9 +34,9 @@ const RULES: &[Rule] =
 /// What of a host a transfer would suffer from: what limits it most first, then what costs it something, then
 /// what is to be known.
 pub fn judge(host: &Host, goal: &Goal) -> Vec<Finding> {
-    let case = Case { host, goal };
+    let exam = Examination { host, goal };
     let mut found = Vec::new();
-    RULES.iter().for_each(|rule| rule(&case, &mut found));
+    RULES.iter().for_each(|rule| rule(&exam, &mut found));
     found.sort_by_key(|finding| finding.severity.rank());
     found
 }
@@ -55,7 +55,7 @@ const FRAMING: u64 = 38;
 /// order of a microsecond, so that this is a twentieth of a CPU.
 const MANY_PACKETS: u64 = 50_000;
 
-impl Case<'_> {
+impl Examination<'_> {
     /// Whether new connections begin with the ssthresh that an old one left (`tcp_init_metrics`, 6.18).
     fn takes_ssthresh(&self) -> bool {
         // It came with 5.6 and is on by default; before, ssthresh was always taken.

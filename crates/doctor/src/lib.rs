@@ -1,4 +1,4 @@
-//! What of this host would limit a TCP transfer of a given rate and round trip, and what would mend it.
+//! Which settings of this host would limit a TCP transfer of a given rate and RTT, and what fixes them.
 //!
 //! The debugging procedure of Ubik and Cimbal (sections V and IX) over one host, before a transfer is made:
 //! buffers against the bandwidth-delay product, the queue before the card, the parameter cache, the card and
@@ -23,8 +23,8 @@ pub mod host;
 mod judge;
 mod read;
 
-pub use finding::{Finding, Fix, NAMES, Severity};
-pub use goal::{Goal, Role, Taken};
+pub use finding::{Check, Finding, Severity};
+pub use goal::{Aim, Goal, Origin, Role};
 pub use host::Host;
 pub use judge::{bound, judge};
 pub use read::{Asked, Files, ReadError, read};

@@ -106,7 +106,7 @@ fn card(change: impl FnOnce(&mut Interface)) -> Host {
 }
 
 fn names(findings: &[Finding]) -> Vec<&'static str> {
-    findings.iter().map(|finding| finding.name).collect()
+    findings.iter().map(|finding| finding.name()).collect()
 }
 
 /// The only finding.
@@ -138,13 +138,10 @@ fn a_receive_buffer_by_hand() {
     let host = setting("tcp_rmem", "4096 131072 4194304");
     let finding = only(&host, &goal());
     assert_eq!(finding.severity, Severity::Limits(Rate::bits_per_second(419_430_400)));
-    assert_eq!(finding.name, "receive-buffer");
+    assert_eq!(finding.name(), "receive-buffer");
     // Four times 5 MB, in whole MiB.
     assert_eq!(finding.fixes[0].command, "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 20971520\"");
-    assert_eq!(
-        finding.fixes[0].reverts.as_deref(),
-        Some("sysctl -w net.ipv4.tcp_rmem=\"4096 131072 4194304\"")
-    );
+    assert_eq!(finding.fixes[0].undo.as_deref(), Some("sysctl -w net.ipv4.tcp_rmem=\"4096 131072 4194304\""));
     assert_eq!(judge(&host, &Goal { streams: 3, ..goal() }), [], "three connections share the window");
     assert_eq!(judge(&host, &Goal { role: Role::Sender, ..goal() }), []);
     assert_eq!(judge(&host, &Goal { rtt: Duration::from_millis(10), ..goal() }), []);
@@ -177,7 +174,7 @@ fn the_advertised_part_of_older_kernels() {
     let buffer = "4096 131072 12582912";
     assert_eq!(judge(&older("1", buffer), &goal()), []);
     let finding = only(&older("-2", buffer), &goal());
-    assert_eq!(finding.name, "advertised-part");
+    assert_eq!(finding.name(), "advertised-part");
     assert_eq!(finding.severity.limit(), Rate::of(slowpath_model::Bytes::kib(3 << 10), goal().rtt));
     // Of 6 MiB three quarters, 4.5 MiB, are a little less than 5 MB; of 7 MiB they are more.
     assert_eq!(names(&judge(&older("2", "4096 131072 6291456"), &goal())), ["receive-buffer"]);
@@ -200,7 +197,7 @@ fn memory_of_all_connections() {
     let finding = only(&setting("tcp_mem", "768 1024 1536"), &goal());
     // 1024 pages are 4 MiB, half of which is payload.
     assert_eq!(
-        (finding.name, finding.severity),
+        (finding.name(), finding.severity),
         ("tcp-memory", Severity::Limits(Rate::bits_per_second(419_430_400)))
     );
 }
@@ -209,7 +206,7 @@ fn memory_of_all_connections() {
 fn what_a_program_may_set_is_a_hint() {
     let host = with(|host| drop(host.sysctls.insert("net.core.rmem_max".to_owned(), "212992".to_owned())));
     let finding = only(&host, &goal());
-    assert_eq!((finding.name, finding.is_fault()), ("buffers-by-program", false));
+    assert_eq!((finding.name(), finding.is_fault()), ("buffers-by-program", false));
     assert!(finding.title.contains("SO_RCVBUF itself gets about 42.6 Mbit/s"), "{}", finding.title);
 }
 
@@ -235,13 +232,13 @@ fn settings_one_by_one() {
         ("tcp_retries2", "5", "retries"),
     ] {
         let found = only(&setting(name, value), &goal());
-        assert_eq!(found.name, finding, "{name} = {value}");
+        assert_eq!(found.name(), finding, "{name} = {value}");
         assert!(!found.fixes.is_empty() && !found.source.is_empty() && !found.why.is_empty(), "{found:?}");
     }
     assert_eq!(judge(&setting("tcp_recovery", "0"), &goal()), [], "6.17 and later do not look at it");
     let mut older = setting("tcp_recovery", "0");
     older.release = Some("6.12.9".to_owned());
-    assert_eq!(only(&older, &goal()).name, "rack");
+    assert_eq!(only(&older, &goal()).name(), "rack");
     let slow = Goal { rate: Rate::mbit(10), rtt: Duration::from_millis(1), ..goal() };
     for (name, value) in
         [("tcp_congestion_control", "reno"), ("tcp_sack", "0"), ("tcp_notsent_lowat", "4096")]
@@ -261,7 +258,7 @@ fn the_parameter_cache() {
     assert_eq!(judge(&host, &goal()), [], "new connections do not take it");
     host.sysctls.insert("net.ipv4.tcp_no_ssthresh_metrics_save".to_owned(), "0".to_owned());
     let finding = only(&host, &goal());
-    assert_eq!((finding.name, finding.severity), ("parameter-cache", Severity::Costs));
+    assert_eq!((finding.name(), finding.severity), ("parameter-cache", Severity::Costs));
     assert_eq!(finding.fixes[0].command, "ip tcp_metrics delete 192.0.2.9");
     if let Some(route) = &mut host.route {
         route.to = Some([192, 0, 2, 10].into());
@@ -291,7 +288,7 @@ fn attributes_of_the_route() {
         ("mtu", 576, "route-mtu"),
     ] {
         let found = only(&route(name, value), &goal());
-        assert_eq!(found.name, finding);
+        assert_eq!(found.name(), finding);
         assert_eq!(
             found.fixes[0].command, "ip route replace 192.0.2.9/32 via 192.0.2.1 dev eth0 quickack 1",
             "the other attribute stays"
@@ -325,8 +322,8 @@ fn queues() {
         ),
         []
     );
-    assert_eq!(only(&queue(|queue| queue.limit_packets = Some(5)), &goal()).name, "queue-length");
-    assert_eq!(only(&queue(|queue| queue.limit_bytes = Some(9000)), &goal()).name, "queue-length");
+    assert_eq!(only(&queue(|queue| queue.limit_packets = Some(5)), &goal()).name(), "queue-length");
+    assert_eq!(only(&queue(|queue| queue.limit_bytes = Some(9000)), &goal()).name(), "queue-length");
     let netem = |queue: &mut Queue| {
         (queue.kind, queue.delay_ns, queue.loss) = ("netem".to_owned(), Some(20_000_000), Some(42_949_673));
     };
@@ -341,7 +338,7 @@ fn queues() {
             *offload = Offload::default();
         }
     });
-    assert_eq!(only(&as_then, &goal()).name, "queue-length");
+    assert_eq!(only(&as_then, &goal()).name(), "queue-length");
     assert_eq!(judge(&card(|card| card.queue_length = Some(100)), &goal()), [], "super-packets need fewer");
 }
 
@@ -350,7 +347,7 @@ fn a_paced_queue_below_the_window() {
     let mut host = setting("tcp_pacing_ca_ratio", "80");
     assert_eq!(judge(&host, &goal()), [], "nothing paces");
     host.interfaces[0].queues = Some(vec![Queue { kind: "fq".to_owned(), ..Queue::default() }]);
-    assert_eq!(only(&host, &goal()).name, "pacing-ratio");
+    assert_eq!(only(&host, &goal()).name(), "pacing-ratio");
 }
 
 #[test]
@@ -363,7 +360,7 @@ fn the_card() {
         ("tx-tcp-segmentation", "tso"),
         ("rx-gro", "gro"),
     ] {
-        assert_eq!(only(&switched(feature, off()), &goal()).name, finding);
+        assert_eq!(only(&switched(feature, off()), &goal()).name(), finding);
         let fixed = Offload { on: false, can_change: false };
         assert_eq!(judge(&switched(feature, fixed), &goal()), [], "nobody can change it");
         let slow = Goal { rate: Rate::mbit(100), ..goal() };
@@ -381,9 +378,9 @@ fn the_card() {
         Severity::Limits(Rate::bits_per_second(0)),
         "nothing leaves it"
     );
-    assert_eq!(only(&card(|card| card.full_duplex = Some(false)), &goal()).name, "half-duplex");
-    assert_eq!(only(&card(|card| card.mtu = Some(576)), &goal()).name, "mtu");
-    assert_eq!(only(&card(|card| card.gso_max_bytes = Some(3000)), &goal()).name, "super-packets");
+    assert_eq!(only(&card(|card| card.full_duplex = Some(false)), &goal()).name(), "half-duplex");
+    assert_eq!(only(&card(|card| card.mtu = Some(576)), &goal()).name(), "mtu");
+    assert_eq!(only(&card(|card| card.gso_max_bytes = Some(3000)), &goal()).name(), "super-packets");
 }
 
 #[test]
@@ -416,7 +413,7 @@ fn counts_are_hints_and_only_above_what_a_control_bears() {
     };
     assert_eq!(judge(&lost(10), &goal()), [], "CUBIC bears one in a hundred million");
     let finding = only(&lost(1_000_000), &goal());
-    assert_eq!((finding.name, finding.is_fault()), ("ring-overflow", false));
+    assert_eq!((finding.name(), finding.is_fault()), ("ring-overflow", false));
     assert_eq!(finding.fixes[0].command, "ethtool -G eth0 rx 4096");
     for (name, host) in [
         ("bad-frames", card(|card| card.statistics.rx_crc_errors = 100)),
@@ -425,7 +422,7 @@ fn counts_are_hints_and_only_above_what_a_control_bears() {
         ("budget", with(|host| host.softnet[0].squeezed = 50_000)),
     ] {
         let finding = only(&host, &goal());
-        assert_eq!((finding.name, finding.is_fault()), (name, false));
+        assert_eq!((finding.name(), finding.is_fault()), (name, false));
     }
     let counted = |name: &str, count| with(|host| host.counters.extend([(name.to_owned(), count)]));
     for (counter, count, name) in [
@@ -440,7 +437,7 @@ fn counts_are_hints_and_only_above_what_a_control_bears() {
         ("TcpExtTCPRetransFail", 5000, "retransmits-refused"),
     ] {
         let finding = only(&counted(counter, count), &goal());
-        assert_eq!((finding.name, finding.is_fault()), (name, false));
+        assert_eq!((finding.name(), finding.is_fault()), (name, false));
     }
     assert_eq!(judge(&counted("TcpExtTCPRcvQDrop", 5), &goal()), [], "a handful may be anything");
 }
@@ -451,14 +448,14 @@ fn cpus_of_fast_cards() {
     let mut host = card(|card| card.speed = Some(25_000_000_000));
     assert_eq!(judge(&host, &fast), []);
     host.interfaces[0].receive_queues = Some(1);
-    assert_eq!(only(&host, &fast).name, "one-queue");
+    assert_eq!(only(&host, &fast).name(), "one-queue");
     host.interfaces[0].steered_queues = Some(1);
     assert_eq!(judge(&host, &fast), [], "RPS shares the work");
     let of = |cpus: &str| (1..5).map(|number| Interrupt { number, cpus: cpus.to_owned() }).collect();
     host.interfaces[0].interrupts = of("0-3");
     assert_eq!(judge(&host, &fast), []);
     host.interfaces[0].interrupts = of("0");
-    assert_eq!(only(&host, &fast).name, "one-cpu");
+    assert_eq!(only(&host, &fast).name(), "one-cpu");
     let clock = |driver: &str, governor: &str, allowed: u64| {
         with(|host| {
             let (driver, governor) = (driver.to_owned(), governor.to_owned());
@@ -467,9 +464,9 @@ fn cpus_of_fast_cards() {
             host.clocks = vec![clock];
         })
     };
-    assert_eq!(only(&clock("acpi-cpufreq", "powersave", 3_000_000), &goal()).name, "cpu-clock");
+    assert_eq!(only(&clock("acpi-cpufreq", "powersave", 3_000_000), &goal()).name(), "cpu-clock");
     assert_eq!(judge(&clock("intel_pstate", "powersave", 3_000_000), &goal()), []);
-    assert_eq!(only(&clock("intel_pstate", "performance", 1_200_000), &goal()).name, "cpu-clock");
+    assert_eq!(only(&clock("intel_pstate", "performance", 1_200_000), &goal()).name(), "cpu-clock");
 }
 
 #[test]
@@ -480,7 +477,7 @@ fn what_limits_most_comes_first() {
     host.sysctls.insert("net.ipv4.tcp_dsack".to_owned(), "0".to_owned());
     let findings = judge(&host, &goal());
     assert_eq!(names(&findings), ["receive-buffer", "send-buffer", "sack", "dsack"]);
-    assert_eq!(bound(&findings).map(|(_, finding)| finding.name), Some("receive-buffer"));
+    assert_eq!(bound(&findings).map(|(_, finding)| finding.name()), Some("receive-buffer"));
 }
 
 #[test]

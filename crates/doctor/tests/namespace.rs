@@ -83,7 +83,7 @@ impl Testbed {
         let host = self.0.inside(Place::Sender, || Ok(read(&Files::default(), &asked))).expect("inside");
         let host = host.expect("there is a way");
         let mut found = judge(&host, &goal());
-        found.retain(|finding| !OF_THE_MACHINE.contains(&finding.name));
+        found.retain(|finding| !OF_THE_MACHINE.contains(&finding.name()));
         found
     }
 
@@ -203,12 +203,12 @@ fn each_mis_setting_is_found_alone_and_mended_by_what_is_told() {
     for MisSetting { finding, set, reset } in &all {
         testbed.shell(set);
         let found = testbed.findings();
-        let names: Vec<&str> = found.iter().map(|finding| finding.name).collect();
+        let names: Vec<&str> = found.iter().map(|finding| finding.name()).collect();
         assert_eq!(names, [*finding], "{set}: {found:#?}");
         for fix in &found[0].fixes {
             testbed.shell(&fix.command);
             testbed.expect_none(&format!("{set}; {}", fix.command));
-            match &fix.reverts {
+            match &fix.undo {
                 Some(line) => testbed.shell(line),
                 None => testbed.shell(set),
             }
@@ -244,7 +244,7 @@ fn without_root_the_same_is_found() {
     });
     let by_nobody = by_nobody.expect("inside");
     let found = |host| -> Vec<Finding> {
-        judge(host, &goal()).into_iter().filter(|finding| !OF_THE_MACHINE.contains(&finding.name)).collect()
+        judge(host, &goal()).into_iter().filter(|finding| !OF_THE_MACHINE.contains(&finding.name())).collect()
     };
     assert!(found(&by_root).len() >= many.len());
     assert_eq!(found(&by_nobody), found(&by_root));
@@ -280,7 +280,7 @@ fn what_a_former_connection_left_is_found() {
     let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
     testbed.shell("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0");
     testbed.shell(&format!("{line} ssthresh 20"));
-    let names = |found: &[Finding]| found.iter().map(|finding| finding.name).collect::<Vec<_>>();
+    let names = |found: &[Finding]| found.iter().map(|finding| finding.name()).collect::<Vec<_>>();
     assert_eq!(names(&testbed.findings()), ["route-ssthresh"]);
     connect(&testbed);
     testbed.shell(line);

@@ -285,6 +285,28 @@ fn three_figures(amount: f64, unit: &str) -> String {
     text + unit
 }
 
+/// A number with its thousands set apart: `48,211`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    if number < 1000 {
+        return digits;
+    }
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number and what it counts, in the plural unless it is one: `1 flow`, `2 flows`.
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,6 +318,13 @@ mod tests {
         assert_eq!(Rate::of(Bytes::new(1), Duration::from_nanos(2_666_666_667)), Some(Rate(2)));
         assert_eq!(Rate::bits_per_second(0).time_for(Bytes::new(1)), None);
         assert_eq!(Rate::of(Bytes::new(1), Duration::ZERO), None);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let shown = [7, 999, 1000, 48_211, 1_234_567].map(count);
+        assert_eq!(shown, ["7", "999", "1,000", "48,211", "1,234,567"]);
+        assert_eq!([1, 2].map(|number| counted(number, "flow")), ["1 flow", "2 flows"]);
     }
 
     #[test]

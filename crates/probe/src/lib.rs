@@ -6,6 +6,7 @@
 //!
 //! - [`measure`]: the procedures. Pure: they ask a [`Channel`](measure::Channel) for trains of packets and judge the times at
 //!   which these were sent and arrived.
+//! - [`findings`]: the procedures one after the other, each begun with what the one before found.
 //! - [`simulated`]: a channel over the emulated path of `slowpath-path`, in no time.
 //! - [`protocol`]: what the two programs of a real measurement say to each other.
 //! - [`real`]: a channel of UDP packets between two hosts, the far end that answers it, and a bulk transfer by TCP.
@@ -23,6 +24,7 @@
 //! only to the address of its TCP connection, only after a datagram from there with the session's token, and only out
 //! of a budget that shrinks. (`tests/loopback.rs`)
 
+pub mod findings;
 pub mod measure;
 pub mod protocol;
 pub mod real;

@@ -13,6 +13,18 @@ use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// Tries until there is a result, for 15 s.
+fn eventually<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + 15 * SECOND;
+    while Instant::now() < until {
+        if let Some(result) = result() {
+            return result;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{what}: not within 15 s");
+}
+
 /// A far end, until it is dropped.
 struct FarEnd {
     address: SocketAddr,
@@ -48,6 +60,14 @@ impl FarEnd {
 
     fn client(&self) -> Client<'static> {
         Client::connect(self.address, &|| false).expect("a session").0
+    }
+
+    /// Waits until it gives a session, which ends at once.
+    fn expect_free(&self) {
+        eventually("the far end is free", || {
+            let (client, ..) = Client::connect(self.address, &|| false).ok()?;
+            client.close().ok()
+        });
     }
 
     /// Waits until a connection broke for this reason.
@@ -212,9 +232,10 @@ fn udp_without_a_session_gets_no_answer() {
     assert!(matches!(Datagram::read(&answer[..length], &token), Some(Datagram::Reply { number: 7, .. })));
     // When the connection is gone, there is no more.
     drop(hand);
-    std::thread::sleep(Duration::from_millis(300));
-    socket.send_to(&question, udp).expect("sent");
-    assert!(is_silent(&socket));
+    eventually("the far end falls silent", || {
+        socket.send_to(&question, udp).expect("sent");
+        is_silent(&socket).then_some(())
+    });
 }
 
 #[test]
@@ -242,8 +263,8 @@ fn more_than_the_cap_is_refused() {
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
-    drop(client);
-    std::thread::sleep(Duration::from_millis(300));
+    client.close().expect("there");
+    far.expect_free();
     let mut hand = ByHand::connect(far.address);
     let (token, _) = hand.hello();
     let mut other = ByHand::connect(far.address);
@@ -268,11 +289,14 @@ fn nothing_is_sent_when_the_control_connection_goes_away() {
     socket.set_read_timeout(Some(SECOND)).expect("a time-out");
     socket.recv_from(&mut [0; 300]).expect("it begins");
     drop(hand);
-    std::thread::sleep(Duration::from_millis(200));
-    socket.set_nonblocking(true).expect("no waiting");
-    while socket.recv_from(&mut [0; 300]).is_ok() {}
-    socket.set_nonblocking(false).expect("waiting");
-    assert!(is_silent(&socket), "it goes on");
+    let dropped = Instant::now();
+    eventually("the train stops", || {
+        socket.set_nonblocking(true).expect("no waiting");
+        while socket.recv_from(&mut [0; 300]).is_ok() {}
+        socket.set_nonblocking(false).expect("waiting");
+        is_silent(&socket).then_some(())
+    });
+    assert!(dropped.elapsed() < SECOND + SECOND / 2, "it went on to its end");
 }
 
 #[test]
@@ -282,7 +306,7 @@ fn one_session_for_an_address_and_few_in_all() {
     let Err(error) = Client::connect(far.address, &|| false) else { panic!("a second session") };
     assert!(error.to_string().contains("has a session already"), "{error}");
     first.close().expect("there");
-    std::thread::sleep(Duration::from_millis(300));
+    far.expect_free();
     drop(far.client());
 }
 

@@ -8,13 +8,16 @@ use crate::{Advice, Fix, Host};
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     let gain = facts.rate_without().zip(facts.reached()).map_or_else(String::new, |(without, reached)| {
-        format!(" Had it always written in time, {reached} would have been at most {without}.")
+        format!(
+            " If it had always written in time, the rate would have been at most {without} instead of \
+         {reached}."
+        )
     });
     let mut advice = vec![
         Advice::new(format!(
-            "The sender's program wrote nothing for {} in all ({}). Neither the network nor a TCP setting \
-             holds the transfer back in this time.{gain} Look at where the program waits: its disk, its \
-             CPU, a lock, another connection that feeds this one.",
+            "The sending application had nothing to send for {} in all ({}). In this time neither the network \
+             nor a TCP setting limits the transfer.{gain} Find out what the application waits for: its disk, \
+             a CPU, a lock, or another connection that feeds this one.",
             time(facts.finding.lasted),
             times(facts.finding.spells),
         ))
@@ -36,7 +39,8 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
         .with(Fix::look(
             Host::Sender,
             "cat /proc/pressure/io /proc/pressure/cpu",
-            "shows how much of the last 10, 60 and 300 s some process waited for the disk, and for a CPU",
+            "shows the share of the last 10, 60 and 300 s in which some process waited for the disk, and for \
+             a CPU",
         )),
     ];
     advice.extend(slow_start_after_idle(facts));
@@ -50,16 +54,16 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
     (idle > rto).then(|| {
         Advice::new(format!(
             "After a pause longer than the RTO ({}) Linux halves the congestion window once per RTO of the \
-             pause, down to ten segments (tcp_cwnd_restart, 6.18); the longest pause here was {}. Each \
-             burst then begins with slow start. Where the path's capacity does not change meanwhile, the \
-             window can be kept.",
+             pause, down to ten segments (tcp_cwnd_restart, 6.18); the longest pause here was {}. Each burst \
+             then begins with slow start. If the path's capacity does not change in between, the window can \
+             be kept.",
             time(rto),
             time(idle),
         ))
         .with(keep_over_pauses())
         .caution(
-            "The first burst after a pause then leaves at once, as large as the window was. Pace it, with \
-             the fq queueing discipline or BBR, where the path has small queues.",
+            "The first burst after a pause is then as large as the window was. Where the path has small \
+             queues, pace it with the fq qdisc or BBR.",
         )
     })
 }
@@ -79,20 +83,20 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
     let deeper = facts.target_window().zip(per_turn).map_or_else(String::new, |(window, bytes)| {
         let outstanding = window.get().div_ceil(bytes);
         format!(
-            " With {outstanding} requests of this size under way at once instead of one, the {} that {} \
-             over this round trip needs would be outstanding.",
+            " {outstanding} requests of this size in flight at once, instead of one, would fill the {} that \
+             {} needs over this RTT.",
             window,
             facts.target().unwrap_or_default(),
         )
     });
     let mut advice = vec![
         Advice::new(format!(
-            "One end asks, the other answers, and while either thinks nothing is under way.{turn} Ask \
-             before the last answer has come (pipelining, several requests at once), ask for more at a \
-             time, or use several connections.{deeper}"
+            "One end sends a request, the other answers, and nothing is in flight while either end \
+             thinks.{turn} Send the next request before the last answer has arrived (pipelining), ask for \
+             more at a time, or use several connections.{deeper}"
         ))
         .with(socket(Host::Either, facts.receiver(), "shows which process to look at"))
-        .caution("A faster network or larger buffers change nothing here."),
+        .caution("A faster network or larger buffers do not help here."),
     ];
     advice.extend(slow_start_after_idle(facts));
     advice
@@ -105,10 +109,10 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     vec![
         Advice::new(format!(
             "A write smaller than a segment waited until the data before it was acknowledged (Nagle's \
-             algorithm, RFC 896), and the receiver put that ACK off, in the hope of an answer to send it \
-             with (40 ms at least in Linux: TCP_DELACK_MIN).{waits} Hand the whole message over in one call \
-             (writev(), or MSG_MORE on all but its last part), or switch Nagle's algorithm off for this \
-             socket: setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sender's program. No sysctl does it."
+             algorithm, RFC 896), and the receiver delayed that ACK, to send it together with an answer \
+             (Linux delays it by at least 40 ms: TCP_DELACK_MIN).{waits} Write the whole message in one call \
+             (writev(), or MSG_MORE on all but its last part), or turn Nagle's algorithm off for this socket: \
+             setsockopt(IPPROTO_TCP, TCP_NODELAY, 1) in the sending application. There is no sysctl for it."
         ))
         .with(
             Fix::look(
@@ -120,8 +124,8 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
         )
         .caution("With TCP_NODELAY and many small writes, each becomes a packet: gather them first."),
         Advice::new(
-            "Where the sender's program cannot be changed, the receiver can acknowledge at once to this \
-             peer. It costs an ACK per segment.",
+            "If the sending application cannot be changed, the receiver can acknowledge this peer's segments \
+             at once. That costs an ACK per segment.",
         )
         .with_all(route(
             Host::Receiver,
@@ -142,5 +146,5 @@ pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model
 pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option<String> {
     let round_trip = facts.round_trip()?;
     let rate = arithmetic::largest_rate(window, round_trip)?;
-    Some(format!("{window} per round trip of {} is at most {rate}", time(round_trip)))
+    Some(format!("{window} per RTT of {} allow at most {rate}", time(round_trip)))
 }

@@ -6,21 +6,22 @@ use crate::{Advice, Fix, Host};
 use slowpath_model::End;
 
 pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
-    let cost = facts.report.opening.round_trip.map_or_else(
-        || "one round trip".to_owned(),
-        |round_trip| format!("one round trip, {} here,", time(round_trip)),
-    );
+    let cost = facts
+        .report
+        .opening
+        .round_trip
+        .map_or_else(|| "one RTT".to_owned(), |round_trip| format!("one RTT, {} here,", time(round_trip)));
     let client = facts.host(End::A);
     let server = facts.host(End::B);
     vec![
         Advice::new(format!(
-            "Every connection pays {cost} before its first byte. Nothing makes that shorter; pay it less \
-             often: keep connections open and use them again (HTTP keep-alive, a connection pool) instead \
-             of opening one per request."
+            "Every connection pays {cost} before its first byte. Nothing makes that shorter. Pay it less \
+             often: keep connections open and reuse them (HTTP keep-alive, a connection pool) instead of \
+             opening one per request."
         )),
         Advice::new(
             "TCP Fast Open (RFC 7413) carries the first data in the SYN, from the second connection to the \
-             same server on. Both programs have to ask for it: the server with TCP_FASTOPEN on its \
+             same server on. Both applications have to request it: the server with TCP_FASTOPEN on its \
              listening socket, the client with TCP_FASTOPEN_CONNECT or MSG_FASTOPEN.",
         )
         .with(switch(
@@ -33,11 +34,11 @@ pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
         .with(counters(
             client,
             "TcpExtTCPFastOpenActive TcpExtTCPFastOpenActiveFail",
-            "shows how often it was used, and how often something on the way did not let it through",
+            "shows how often it was used, and how often something on the path blocked it",
         ))
         .caution(
-            "Data in a SYN can arrive twice: only for requests that may be repeated. Some middleboxes drop \
-             such SYNs, which costs a SYN timeout.",
+            "Data in a SYN can arrive twice: use it only for requests that may be repeated. Some middleboxes \
+             drop such SYNs, which costs a SYN timeout.",
         ),
     ]
 }
@@ -47,16 +48,15 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
     let again = u64::from(facts.report.opening.retransmitted.max(1));
     vec![
         Advice::new(format!(
-            "A SYN or SYN-ACK was sent again {}. The first timeout is 1 s whatever the round trip is (RFC \
-             6298, section 2; TCP_TIMEOUT_INIT), so a lost one costs at least that. The usual reason is a \
-             listening socket whose queue is full, since Linux then drops the SYN or the last ACK without a \
-             word.",
+            "A SYN or SYN-ACK was retransmitted {}. The first timeout is 1 s whatever the RTT is (RFC 6298, \
+             section 2; TCP_TIMEOUT_INIT), so each loss costs at least that. The usual reason is a listening \
+             socket whose queue is full: Linux then drops the SYN or the last ACK silently.",
             times(again)
         ))
         .with(counters(
             server,
             "TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop TcpExtTCPReqQFullDoCookies",
-            "shows whether a listening socket's queue was full since boot: these should stand still",
+            "shows whether a listening socket's queue was full since boot: these should not grow",
         ))
         .with(Fix::look(
             server,
@@ -76,11 +76,13 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             "16384",
             "lets more half-open connections be remembered",
         ))
-        .caution("A longer queue only carries a burst. A program that accepts too slowly fills any queue."),
+        .caution(
+            "A longer queue only absorbs a burst. An application that accepts too slowly fills any \
+         queue.",
+        ),
         Advice::new(
-            "Where the counters stand still, the SYN was lost on the way: a firewall or connection-tracking \
-             table that is full, a rate limit for SYNs, or plain loss, which the data of other flows shows \
-             too.",
+            "If the counters do not grow, the SYN was lost on the path: a full firewall or \
+             connection-tracking table, a rate limit for SYNs, or plain loss, which other flows show too.",
         )
         .with(Fix::look(
             Host::Either,

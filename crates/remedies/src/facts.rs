@@ -18,25 +18,25 @@ impl<'a> Facts<'a> {
         Self { finding, report }
     }
 
-    /// What the sender sent.
+    /// What the end that the finding is about sent.
     pub(crate) const fn sent(&self) -> &'a Measures {
-        &self.report.main().measures
+        &self.report.directions[self.finding.from.index()].measures
     }
 
     /// What the receiver sent: its ACKs, window and options.
     pub(crate) fn answered(&self) -> &'a Measures {
-        &self.report.directions[(!self.report.sender).index()].measures
+        &self.report.directions[(!self.finding.from).index()].measures
     }
 
     pub(crate) const fn sender(&self) -> &'a Endpoint {
-        match self.report.sender {
+        match self.finding.from {
             End::A => &self.report.key.a,
             End::B => &self.report.key.b,
         }
     }
 
     pub(crate) const fn receiver(&self) -> &'a Endpoint {
-        match self.report.sender {
+        match self.finding.from {
             End::A => &self.report.key.b,
             End::B => &self.report.key.a,
         }
@@ -45,13 +45,13 @@ impl<'a> Facts<'a> {
     /// The peer of the host at `host`: whom its sockets and routes lead to.
     pub(crate) const fn peer_of(&self, host: Host) -> &'a Endpoint {
         match host {
-            Host::Sender | Host::Path | Host::Either => self.receiver(),
+            Host::Sender | Host::Path | Host::Either | Host::This => self.receiver(),
             Host::Receiver => self.sender(),
         }
     }
 
     pub(crate) fn host(&self, end: End) -> Host {
-        if end == self.report.sender { Host::Sender } else { Host::Receiver }
+        if end == self.finding.from { Host::Sender } else { Host::Receiver }
     }
 
     /// The whole path's shortest round trip, by the best way there is of knowing it.
@@ -61,7 +61,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let vantage = &self.report.vantage;
         let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a.saturating_add(b));
-        let at_sender = matches!(vantage.vantage, Vantage::At(end) if end == self.report.sender);
+        let at_sender = matches!(vantage.vantage, Vantage::At(end) if end == self.finding.from);
         let by_ack = if at_sender { self.sent().rtt_by_ack.min } else { None };
         [both_sides, self.report.opening.round_trip, by_ack]
             .into_iter()
@@ -86,7 +86,7 @@ impl<'a> Facts<'a> {
     /// The whole path's round trips with all their waiting: known beside either end, not in between.
     pub(crate) fn round_trips(&self) -> Option<RttMeasures> {
         match self.report.vantage.vantage {
-            Vantage::At(end) if end == self.report.sender => Some(self.sent().rtt_by_ack),
+            Vantage::At(end) if end == self.finding.from => Some(self.sent().rtt_by_ack),
             Vantage::At(_) => Some(self.answered().rtt_by_timestamp),
             Vantage::Between | Vantage::Unknown => None,
         }
@@ -95,7 +95,9 @@ impl<'a> Facts<'a> {
     /// The rate at which a busy bottleneck delivered: what was held for about a round trip at best, or the
     /// mean.
     pub(crate) fn delivered(&self) -> Option<Rate> {
-        let peak = Rate::bits_per_second(self.report.main().overview.peak_rate.max(0.0) as u64);
+        let peak = Rate::bits_per_second(
+            self.report.directions[self.finding.from.index()].overview.peak_rate.max(0.0) as u64,
+        );
         self.reached().map(|mean| mean.max(peak))
     }
 
@@ -161,6 +163,11 @@ pub fn percent(share: f64) -> String {
 /// `1 time`, `7 times`.
 pub(crate) fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// The shortest and the longest, where both are known and differ; a time of zero is below the clock's resolution.
+pub(crate) fn spread(rtt: &RttMeasures) -> Option<(Duration, Duration)> {
+    rtt.min.zip(rtt.max).filter(|(min, max)| !min.is_zero() && min < max)
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ pub enum Host {
     Path,
     /// Either end, or each.
     Either,
+    /// The host that slowpath runs on.
+    This,
 }
 
 impl Host {
@@ -60,6 +62,7 @@ impl Host {
             Self::Receiver => "receiver",
             Self::Path => "path",
             Self::Either => "either",
+            Self::This => "this",
         }
     }
 }

@@ -51,9 +51,9 @@ fn gro_on(host: Host) -> Fix {
 
 fn lock_holder_off_cpu() -> Advice {
     Advice::new(
-        "The process that had locked the socket was off the CPU, so packets waited in the backlog and nothing was \
-         acknowledged. If it was runnable, it needs a larger share of a CPU. If it was not, it waited for memory: let it read \
-         into memory that is there already (mlock).",
+        "The process that had locked the socket was off the CPU, so packets waited in the backlog and nothing \
+         was acknowledged. If it was runnable, it needs a larger share of a CPU. If it was not, it waited for \
+         memory: let it read into memory that is there already (mlock).",
     )
     .with(first_in_line())
     .with(others_last())
@@ -63,8 +63,8 @@ fn lock_holder_off_cpu() -> Advice {
 
 fn reader_off_cpu() -> Advice {
     Advice::new(
-        "Unread data closed the window while the reader was runnable and waited for a CPU. Give it a larger share, or \
-         move other processes to other CPUs (taskset).",
+        "Unread data closed the window while the reader was runnable and waited for a CPU. Give it a larger \
+         share, or move other processes to other CPUs (taskset).",
     )
     .with(first_in_line())
     .with(others_last())
@@ -74,8 +74,8 @@ fn reader_off_cpu() -> Advice {
 
 fn slow_reader() -> Advice {
     Advice::new(
-        "Unread data closed the window while the reader did something else. Find out what it waits for; let it read in \
-         a thread of its own, and more at a time.",
+        "Unread data closed the window while the reader did something else. Find out what it waits for; let \
+         it read in a thread of its own, and more at a time.",
     )
     .with(
         Fix::look(
@@ -89,9 +89,9 @@ fn slow_reader() -> Advice {
 
 fn buffer_too_small() -> Advice {
     Advice::new(
-        "As much arrived in each RTT as the window allows, and it was read: the receive buffer is the limit. Raise the \
-         third number of tcp_rmem. A program that sets SO_RCVBUF turns autotuning off and is limited by \
-         net.core.rmem_max instead.",
+        "As much arrived in each RTT as the window allows, and it was read: the receive buffer is the limit. \
+         Raise the third number of tcp_rmem. A program that sets SO_RCVBUF turns autotuning off and is \
+         limited by net.core.rmem_max instead.",
     )
     .with_all(sysctl(
         Host::Receiver,
@@ -103,8 +103,8 @@ fn buffer_too_small() -> Advice {
 
 fn autotuning_lag() -> Advice {
     Advice::new(
-        "As much arrived in each RTT as the window allowed, until the window had grown. Start with more: raise the \
-         second number of tcp_rmem, the size with which a receive buffer begins.",
+        "As much arrived in each RTT as the window allowed, until the window had grown. Start with more: \
+         raise the second number of tcp_rmem, the size with which a receive buffer begins.",
     )
     .with_all(sysctl(
         Host::Receiver,
@@ -117,8 +117,9 @@ fn autotuning_lag() -> Advice {
 
 fn receiver_drops() -> Advice {
     Advice::new(
-        "The receiving host dropped packets that had arrived: in the ring of its NIC, in a CPU's backlog, or at the \
-         socket. To the sender each is a loss. Find the place that drops, and give it room or CPU time.",
+        "The receiving host dropped packets that had arrived: in the ring of its NIC, in a CPU's backlog, or \
+         at the socket. To the sender each is a loss. Find the place that drops, and give it room or CPU \
+         time.",
     )
     .with(Fix::look(
         Host::Receiver,
@@ -128,7 +129,8 @@ fn receiver_drops() -> Advice {
     .with(Fix::look(
         Host::Receiver,
         "cat /proc/net/softnet_stat",
-        "shows per CPU, in hexadecimal: packets, drops because the backlog was full, and softirqs that ran out of budget",
+        "shows per CPU, in hexadecimal: packets, drops because the backlog was full, and softirqs that ran \
+         out of budget",
     ))
     .with(counters(
         Host::Receiver,
@@ -143,8 +145,8 @@ fn receiver_drops() -> Advice {
 
 fn receiver_busy() -> Advice {
     Advice::new(
-        "One CPU handles the packets of the receiving host, or handles each by itself. Spread the interrupts over CPUs, \
-         and let GRO merge packets.",
+        "One CPU handles the packets of the receiving host, or handles each by itself. Spread the interrupts \
+         over CPUs, and let GRO merge packets.",
     )
     .with(gro_on(Host::Receiver))
     .with(Fix::look(Host::Receiver, "cat /proc/interrupts", "shows which CPU takes which interrupt"))
@@ -158,41 +160,65 @@ fn receiver_busy() -> Advice {
 
 fn local_queue() -> Advice {
     Advice::new(
-        "The queue in front of the sending host's NIC drops packets, or holds fewer than the sockets may put there. TCP \
-         takes a drop there for congestion on the path (ubik V).",
+        "The queue in front of the sending host's NIC drops packets, or holds fewer than the sockets may put \
+         there. TCP takes a drop there for congestion on the path (ubik V).",
     )
-    .with(Fix::look(Host::Sender, "tc -s qdisc show dev IFACE", "shows the queueing discipline, its limit and its drops"))
+    .with(Fix::look(
+        Host::Sender,
+        "tc -s qdisc show dev IFACE",
+        "shows the queueing discipline, its limit and its drops",
+    ))
     .with(
-        Fix::change(Host::Sender, "ip link set dev IFACE txqueuelen 1000", "lets the queue hold 1000 packets")
-            .undone_by("ip link set dev IFACE txqueuelen N, with the qlen that ip link showed"),
+        Fix::change(
+            Host::Sender,
+            "ip link set dev IFACE txqueuelen 1000",
+            "lets the queue hold 1000 packets",
+        )
+        .undone_by("ip link set dev IFACE txqueuelen N, with the qlen that ip link showed"),
     )
 }
 
 fn local_rate_limit() -> Advice {
     Advice::new(
-        "A shaper, a pacing rate or a limit on queued bytes on the sending host holds the flow below the path's rate. \
-         Remove it if it was left behind; if it is meant, the rate is as configured.",
+        "A shaper, a pacing rate or a limit on queued bytes on the sending host holds the flow below the \
+         path's rate. Remove it if it was left behind; if it is meant, the rate is as configured.",
     )
-    .with(Fix::look(Host::Sender, "tc -s -d qdisc show dev IFACE", "shows shapers with their rates, and fq's maxrate"))
-    .with(Fix::look(Host::Sender, "tc -s class show dev IFACE", "shows the classes of a shaper such as htb"))
+    .with(Fix::look(
+        Host::Sender,
+        "tc -s -d qdisc show dev IFACE",
+        "shows shapers with their rates, and fq's maxrate",
+    ))
+    .with(Fix::look(
+        Host::Sender,
+        "tc -s class show dev IFACE",
+        "shows the classes of a shaper such as htb",
+    ))
 }
 
 fn sender_busy() -> Advice {
     Advice::new(
-        "The CPU of the sending host handles each packet by itself, since an offload is off. Turn it on, the first in the order \
-         tx, sg, gso, tso: each needs those before it.",
+        "The CPU of the sending host handles each packet by itself, since an offload is off. Turn it on, the \
+         first in the order tx, sg, gso, tso: each needs those before it.",
     )
-    .with(Fix::look(Host::Sender, "ethtool -k IFACE", "shows which offloads are on, off, or fixed by the driver"))
+    .with(Fix::look(
+        Host::Sender,
+        "ethtool -k IFACE",
+        "shows which offloads are on, off, or fixed by the driver",
+    ))
     .with(
-        Fix::change(Host::Sender, "ethtool -K IFACE tx on sg on gso on tso on", "lets the NIC cut super-packets")
-            .undone_by("ethtool -K IFACE tso off gso off sg off tx off, as far as ethtool -k showed them off"),
+        Fix::change(
+            Host::Sender,
+            "ethtool -K IFACE tx on sg on gso on tso on",
+            "lets the NIC cut super-packets",
+        )
+        .undone_by("ethtool -K IFACE tso off gso off sg off tx off, as far as ethtool -k showed them off"),
     )
 }
 
 fn faulty_link() -> Advice {
     Advice::new(
-        "The link is down, runs half duplex, or damages frames. Check cable, optics and the port of the switch; both ends \
-         have to agree on speed and duplex.",
+        "The link is down, runs half duplex, or damages frames. Check cable, optics and the port of the \
+         switch; both ends have to agree on speed and duplex.",
     )
     .with(Fix::look(Host::Either, "ethtool IFACE", "shows link, speed and duplex"))
     .with(Fix::look(Host::Either, "ethtool -S IFACE", "shows CRC errors, collisions and lost carriers"))
@@ -200,10 +226,15 @@ fn faulty_link() -> Advice {
 
 fn small_packets() -> Advice {
     Advice::new(
-        "Packets are smaller than the links carry, so that more of them are needed for the same data. Find what limits \
-         the size: the interface's MTU, the route's mtu or advmss, or a path MTU that was learned.",
+        "Packets are smaller than the links carry, so that more of them are needed for the same data. Find \
+         what limits the size: the interface's MTU, the route's mtu or advmss, or a path MTU that was \
+         learned.",
     )
-    .with(Fix::look(Host::Either, "ip route get PEER", "shows the route's mtu and advmss, and a learned path MTU"))
+    .with(Fix::look(
+        Host::Either,
+        "ip route get PEER",
+        "shows the route's mtu and advmss, and a learned path MTU",
+    ))
     .with(
         Fix::look(Host::Either, "ip link set dev IFACE mtu 1500", "sets the interface's MTU to Ethernet's")
             .needs(NET_ADMIN)

@@ -2,16 +2,23 @@
 
 use crate::arithmetic;
 use crate::congestion_window::bbr;
-use crate::facts::{Facts, percent, time, times};
+use crate::facts::{Facts, percent, spread, time, times};
 use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
+use slowpath_model::units::counted;
 use std::time::Duration;
 
-/// What the loss comes to, as a sentence; empty where nothing was retransmitted.
+/// How much was lost, as a sentence; empty where nothing was retransmitted.
 fn lost(facts: &Facts<'_>) -> String {
+    let retransmitted = facts.sent().labels.retransmission;
     facts.loss().map_or_else(String::new, |loss| {
-        format!(" {} segments were sent again, {} of all.", facts.sent().labels.retransmission, percent(loss))
+        format!(" {} retransmitted, {} of all segments.", were(retransmitted), percent(loss))
     })
+}
+
+/// `1 segment was`, `2 segments were`.
+fn were(segments: u64) -> String {
+    format!("{} {}", counted(segments, "segment"), if segments == 1 { "was" } else { "were" })
 }
 
 /// SACK, where an end did not offer it.
@@ -56,8 +63,8 @@ fn look_for_loss(facts: &Facts<'_>, advice: Advice) -> Advice {
 /// Spreads packets over the round trip.
 fn pace() -> Advice {
     Advice::new(
-        "Losses in bursts come from bursts: a queueing discipline that paces spreads each window over the \
-         round trip. It is the sender's interface that needs it.",
+        "Bursts of loss come from bursts of packets. A qdisc that paces spreads each window over the RTT; it \
+         belongs on the sender's interface.",
     )
     .with(Fix::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"))
     .with(
@@ -77,9 +84,9 @@ fn pace() -> Advice {
 
 pub(crate) fn fast_recovery(facts: &Facts<'_>) -> Vec<Advice> {
     let text = format!(
-        "Losses were repaired as fast as TCP can, within about a round trip each, in {} episodes.{} Better \
-         recovery gives nothing back; less loss does. Find where packets go missing.",
-        facts.sent().recoveries.max(1),
+        "TCP repaired the losses as fast as it can, within about an RTT each, in {}.{} Better recovery gains \
+         nothing; less loss does. Find where packets are lost.",
+        counted(facts.sent().recoveries.max(1), "episode"),
         lost(facts)
     );
     let mut advice = vec![look_for_loss(facts, Advice::new(text)), pace()];
@@ -90,16 +97,16 @@ pub(crate) fn fast_recovery(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn timeout(facts: &Facts<'_>) -> Vec<Advice> {
     let each = facts.spell().map_or_else(String::new, |spell| format!(", {} each on average", time(spell)));
     let text = format!(
-        "The sender fell silent until its retransmission timer ran out: {}{each}.{} That happens where too \
-         few segments follow a lost one to tell of it, where a whole flight is lost, or where recovery is \
-         switched off.",
+        "The sender was silent until its retransmission timer expired: {}{each}.{} That happens when too few \
+         segments follow a lost one to reveal the loss, when a whole flight is lost, or when loss recovery is \
+         turned off.",
         times(facts.sent().timeouts.max(facts.finding.spells)),
         lost(facts)
     );
     let mut advice = vec![
         look_for_loss(facts, Advice::new(text)),
         rack_and_probes(
-            "RACK and tail loss probes spare most timeouts. Both are on by default: see that they are.",
+            "RACK and tail loss probes avoid most timeouts. Both are on by default: check that they are.",
         ),
     ];
     advice.extend(sack(facts));
@@ -134,19 +141,19 @@ fn shorter_timer(facts: &Facts<'_>) -> Option<Advice> {
     let round_trip = facts.round_trip()?;
     (round_trip < Duration::from_millis(20)).then(|| {
         Advice::new(format!(
-            "The round trip is {}, but Linux adds 200 ms at least to it for the timeout (TCP_RTO_MIN). \
-             Within one data centre it can be less, if the receivers there delay ACKs no longer: 40 ms and \
-             more is usual.",
+            "The RTT is {}, but Linux adds at least 200 ms to it for the timeout (TCP_RTO_MIN). Within one \
+             data centre that can be less, as long as it is more than the receivers delay their ACKs: usually \
+             40 ms or more.",
             time(round_trip)
         ))
         .with_all(route(
             Host::Sender,
             facts.receiver().address,
             "rto_min 50ms",
-            "times out after a round trip and 50 ms",
+            "times out 50 ms after an RTT",
         ))
         .caution(
-            "Below what receivers delay ACKs by, timeouts become spurious. tcp_rto_min_us does it for all \
+            "Timeouts shorter than the receivers' delayed ACKs are spurious. tcp_rto_min_us sets it for all \
              peers (6.11).",
         )
     })
@@ -159,16 +166,15 @@ fn up_to_100_ms(late: Duration) -> Duration {
 
 pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
     let rtt = facts.round_trips().unwrap_or_default();
-    let spread = rtt.min.zip(rtt.max).map_or_else(String::new, |(min, max)| {
-        format!(" Round trips were {} to {} long.", time(min), time(max))
-    });
+    let spread = spread(&rtt)
+        .map_or_else(String::new, |(min, max)| format!(" RTTs were {} to {}.", time(min), time(max)));
     let mut advice =
         vec![
         Advice::new(format!(
-            "The retransmission timer ran out though nothing was lost: data or ACKs were late, by more than \
-             the timer allows for.{spread} Look for what holds them: a receiver whose CPU does not come to \
-             the packets (wu 4: a receiver under load made its sender time out on a network that lost \
-             nothing), a wireless link or modem that repeats or sleeps, a route that changes.",
+            "A retransmission timer expired although nothing was lost: data or ACKs were later than the timer \
+             allows for.{spread} Find what delays them: a receiver whose CPU does not get to the packets (wu \
+             4: a loaded receiver made its sender time out on a network without loss), a wireless link or \
+             modem that repeats frames or sleeps, or a route change.",
         ))
         .with(counters(
             Host::Sender,
@@ -181,8 +187,8 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
             "shows per CPU, in hexadecimal, in the third column the rounds that ran out of budget",
         )),
         Advice::new(
-            "The sender can undo the harm where it can tell: F-RTO (RFC 5682), timestamps (RFC 4015) and \
-             DSACK (RFC 2883) let it put the congestion window back. All are on by default, on both ends.",
+            "The sender can undo a spurious timeout that it detects: F-RTO (RFC 5682), timestamps (RFC 4015) \
+             and DSACK (RFC 2883) let it restore the congestion window. All are on by default, at both ends.",
         )
         .with(switch(Host::Either, "net.ipv4.tcp_timestamps", "1", "0", "offers timestamps on connections \
              from now on"))
@@ -195,17 +201,17 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
         if least > Duration::from_millis(200) {
             advice.push(
                 Advice::new(format!(
-                    "Where the delays belong to the path, a longer smallest timeout outlasts them: ACKs \
-                     here came up to {} later than the mean.",
+                    "If the path causes the delays, a longer minimum timeout outlasts them: ACKs here came up \
+                     to {} later than the mean.",
                     time(late)
                 ))
                 .with_all(route(
                     Host::Sender,
                     facts.receiver().address,
                     &format!("rto_min {}ms", least.as_millis()),
-                    &format!("waits {} longer than a round trip before it times out", time(least)),
+                    &format!("waits {} longer than an RTT before it times out", time(least)),
                 ))
-                .caution("Real losses at a tail then wait as long."),
+                .caution("Real tail losses then wait as long."),
             );
         }
     }
@@ -216,23 +222,22 @@ pub(crate) fn tail_loss(facts: &Facts<'_>) -> Vec<Advice> {
     let cost = facts.spell().map_or_else(String::new, |spell| format!(", which cost {} each", time(spell)));
     let probe = facts.round_trip().map_or_else(String::new, |round_trip| {
         format!(
-            " A tail loss probe asks after two round trips, {} here (with a single segment outstanding it \
-             allows for a delayed ACK, up to 200 ms, too).",
+            " A tail loss probe is sent after two RTTs, {} here (plus up to 200 ms for a delayed ACK if a \
+             single segment is in flight).",
             time(round_trip.saturating_mul(2))
         )
     });
     let mut advice = vec![
         rack_and_probes(&format!(
-            "The last segments of a burst were lost, with nothing behind them to tell of it: \
-             {}{cost}.{}{probe}",
+            "The last segments of a burst were lost, and no later segment revealed it: {}{cost}.{}{probe}",
             times(facts.finding.spells),
             lost(facts)
         )),
         look_for_loss(
             facts,
             Advice::new(
-                "Tails are lost where a burst overruns a queue: its end is what no longer fits. Write in \
-                 larger pieces and less often, or pace, so that bursts are smaller.",
+                "Tails are lost where a burst overflows a queue: its end no longer fits. Pace the burst, or \
+                 write smaller bursts.",
             ),
         ),
         pace(),
@@ -245,7 +250,7 @@ pub(crate) fn tail_loss(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
     let mut advice = vec![
         Advice::new(format!(
-            "Retransmissions were lost again.{} Loss by chance seldom hits the same segment twice: rather \
+            "Retransmissions were lost too.{} Random loss seldom hits the same segment twice. More likely \
              something keeps dropping for a while, such as a policer whose bucket is empty or a queue that \
              stays full.",
             lost(facts)
@@ -257,10 +262,10 @@ pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
         )),
         pace(),
         rack_and_probes(
-            "RACK finds a lost retransmission by time; without SACK and timestamps it takes a timeout, and \
-             each further one takes twice as long.",
+            "RACK detects a lost retransmission by time. Without SACK and timestamps that takes a timeout, \
+             and each further timeout takes twice as long.",
         ),
-        bbr("BBR sends at the rate it measures and does not drive a queue to overflow for long."),
+        bbr("BBR sends at the rate it measures and does not keep a queue overflowing."),
     ];
     advice.extend(sack(facts));
     advice
@@ -268,16 +273,16 @@ pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
     let advice = Advice::new(
-        "The receiver took back data it had acknowledged selectively: it ran out of room and threw away \
-         what it had received out of order (tcp_prune_ofo_queue, 6.18). The sender has to treat all of it \
-         as lost. leith 1.3 found it common at high rates, under pressure on the receiver. Give the \
-         receiver room.",
+        "The receiver discarded data that it had SACKed: it ran out of buffer and dropped what it had \
+         received out of order (tcp_prune_ofo_queue, 6.18). The sender has to treat all of it as lost. leith \
+         1.3 found it common at high rates, when the receiver was under pressure. Give the receiver a larger \
+         buffer.",
     )
     .with(counters(
         Host::Receiver,
         "TcpExtOfoPruned TcpExtRcvPruned TcpExtPruneCalled TcpExtTCPRcvCollapsed TcpExtTCPOFODrop \
          TcpExtTCPMemoryPressures",
-        "shows out-of-order data thrown away, and memory pressure",
+        "shows out-of-order data discarded, and memory pressure",
     ))
     .with(counters(Host::Sender, "TcpExtTCPSACKReneging", "shows how often the sender noticed"))
     .with(Fix::look(
@@ -293,25 +298,28 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
                 Host::Receiver,
                 "net.ipv4.tcp_rmem",
                 &format!("4096 131072 {}", buffer.get()),
-                "lets a receive buffer hold a window that has come out of order, and another",
+                "lets a receive buffer hold a window of out-of-order data, and another window",
             ))
             .caution(
-                "Where the counters at the receiver stand still it did not renege: a middlebox that \
-                 rewrites sequence numbers but not SACK blocks looks the same.",
+                "If the receiver's counters do not grow, it did not renege: a middlebox that rewrites \
+                 sequence numbers but not SACK blocks looks the same.",
             ),
     ]
 }
 
 pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
     let labels = facts.sent().labels;
-    let seen = format!(
-        " {} segments came out of order, {} were sent again though they had arrived.",
-        labels.out_of_order, labels.spurious
-    );
+    let mut seen = String::new();
+    if labels.out_of_order > 0 {
+        seen += &format!(" {} arrived out of order.", counted(labels.out_of_order, "segment"));
+    }
+    if labels.spurious > 0 {
+        seen += &format!(" {} retransmitted although the data had arrived.", were(labels.spurious));
+    }
     vec![
         Advice::new(format!(
-            "Segments overtook each other and the sender took that for loss.{seen} Find what sends one flow \
-             over two ways: a bond in mode balance-rr, a link group or ECMP that spreads packet by packet, \
+            "Segments were reordered, and the sender mistook that for loss.{seen} Find what sends one flow \
+             over two paths: a bond in mode balance-rr, a link aggregation or ECMP that balances per packet, \
              a router with several engines (leith 1.4), or a sender whose flow moves between NIC queues.",
         ))
         .with(Fix::look(

@@ -37,11 +37,11 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
     vec![
         Advice::new(format!(
-            "The bottleneck was busy: the path gave what it has. This is how it should be, and no setting \
-             of the hosts changes it.{rate} More needs a faster link at the bottleneck, less traffic beside \
-             this flow, or fewer bytes (compression, not sending what the other end has). If this is less \
-             than the link should carry, ask what else uses it: two hosts' NICs at a lower speed than \
-             believed are a common reason."
+            "The bottleneck was fully used. This is the good case, and no setting of the hosts changes \
+             it.{rate} More needs a faster link at the bottleneck, less competing traffic, or fewer bytes \
+             (compression, or not sending what the other end already has). If this is less than the link \
+             should carry, look for what else uses it, and check the NICs' speeds: a lower one than expected \
+             is a common reason."
         ))
         .with(way_to(Host::Either, facts.receiver().address))
         .with(Fix::look(Host::Either, "ethtool IFACE", "shows the speed that the NIC agreed on")),
@@ -50,21 +50,23 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
     let mean = facts.round_trips().and_then(|round_trips| round_trips.mean);
-    let queue = facts.round_trip().zip(mean).map_or_else(String::new, |(min, mean)| {
+    let queued = facts.round_trip().zip(mean).filter(|(min, mean)| mean > min);
+    let queue = queued.map_or_else(String::new, |(min, mean)| {
         format!(
-            " The round trip was {} at best and {} on average, so about {} of waiting is in the queue.",
+            " The RTT was {} at its shortest and {} on average, so packets wait about {} in the queue.",
             time(min),
             time(mean),
-            time(mean.saturating_sub(min))
+            time(mean - min)
         )
     });
     let managed = Advice::new(format!(
-        "The bottleneck was busy, behind a queue longer than the path itself.{queue} The rate cannot get \
-         better, the delay can, for this flow and for all that wait in the same queue. The place to do it \
-         is the device in front of the bottleneck: a queue that is managed (fq_codel, RFC 8290, or CAKE) \
-         and made the bottleneck by shaping to a little less than the link."
+        "The bottleneck was fully used, behind a queue longer than the path itself.{queue} The rate cannot \
+         improve, but the delay can, for this flow and for all others in the same queue. Change the device in \
+         front of the bottleneck: manage its queue (fq_codel, RFC 8290, or CAKE) and shape to slightly less \
+         than the link."
     ));
-    let careful = bbr("Where that device is not yours, a sender that does not fill the queue helps: BBR.");
+    let careful =
+        bbr("If you cannot change that device, use a congestion control that does not fill the queue: BBR.");
     let Some(rate) = facts.delivered() else { return vec![managed, careful] };
     let limit = just_below(rate);
     let mut advice = vec![shaped(managed, limit), careful, paced(facts, limit)];
@@ -94,13 +96,13 @@ fn shaped(managed: Advice, limit: Rate) -> Advice {
 
 fn paced(facts: &Facts<'_>, limit: Rate) -> Advice {
     Advice::new(format!(
-        "Or hold the flow itself just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) in the \
-         sender's program, in bytes per second ({}), or fq for all flows of the interface.",
+        "Or limit the flow itself to just below the bottleneck's rate: setsockopt(SO_MAX_PACING_RATE) in the \
+         sending application, in bytes per second ({}), or fq for all flows of the interface.",
         limit.get() / 8
     ))
     .with_all(pace_to(facts, limit))
     .caution(
-        "A fixed rate is right only while this flow is alone on the bottleneck and the bottleneck does not \
+        "A fixed rate is right only while this flow has the bottleneck to itself and the bottleneck does not \
          change.",
     )
 }
@@ -109,9 +111,9 @@ fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Adv
     let window = arithmetic::window_for(rate, round_trip);
     let buffer = arithmetic::receive_buffer_for(window);
     Advice::new(format!(
-        "Or let the receiver's window bound it: at {rate} the empty path holds {window}. ubik V recommends \
-         a window only slightly larger: with 8 and 16 MB on a path that holds 5 MB, round trips rose from \
-         40 to as much as 120 ms and the rate fell."
+        "Or limit the flow by the receiver's window: at {rate} the bandwidth-delay product is {window}. ubik \
+         V recommends a window only slightly larger: with 8 and 16 MB on a path of 5 MB, the RTT rose from 40 \
+         to as much as 120 ms and the rate fell."
     ))
     .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem"))
     .with_all(sysctl(
@@ -120,22 +122,22 @@ fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Adv
         &format!("4096 131072 {}", buffer.get()),
         "lets no connection's window exceed about half of this",
     ))
-    .caution("It bounds every connection of the receiver, those over longer paths too.")
+    .caution("It limits every connection of the receiver, also those over longer paths.")
 }
 
 pub(crate) fn delay_spike(facts: &Facts<'_>) -> Vec<Advice> {
     vec![
         Advice::new(
-            "For a while packets took far longer than usual and then all arrived. The time is lost on the \
-             way or in a host that did not run: a wireless or mobile link that changes its rate or cell, a \
-             route that changes, a virtual machine that was not scheduled, a CPU busy with something else. \
-             Two captures, one at each end, tell which: slowpath diagnose a.pcap b.pcap gives the delay of \
-             each direction.",
+            "For a while packets took far longer than usual, and then all of them arrived. Either the path \
+             delayed them (a wireless or mobile link that changes its rate or cell, a route change), or a \
+             host did not run (a virtual machine that was not scheduled, a CPU busy with something else). Two \
+             captures, one at each end, show which: slowpath diagnose a.pcap b.pcap prints the delay of each \
+             direction.",
         )
         .with(way_to(Host::Either, facts.receiver().address)),
         Advice::new(
-            "On the hosts, look for a CPU that was taken away (the column st) or softirqs that ran late \
-             (third column of softnet_stat, time_squeeze).",
+            "On the hosts, look for CPU time taken by the hypervisor (column st) and for softirqs that ran \
+             late (third column of softnet_stat, time_squeeze).",
         )
         .with(Fix::look(Host::Either, "vmstat 1 10", "shows the CPU time that a hypervisor took, under st"))
         .with(Fix::look(
@@ -148,24 +150,25 @@ pub(crate) fn delay_spike(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn policer(facts: &Facts<'_>) -> Vec<Advice> {
     let text = "A policer drops what exceeds its rate instead of queueing it. No setting of a host raises \
-                that rate; ask whoever runs it for more, for a larger burst, or for shaping (a queue) in \
-                place of policing. What a host can do is not to run into it: sent just below its rate, \
-                nothing is lost and nothing is sent twice.";
+     that rate. Ask its operator for a higher rate, a larger burst, or shaping (a queue) instead of policing. \
+     A host can avoid it: just below the policer's rate, nothing is lost and nothing is retransmitted.";
     let mut first = Advice::new(text);
     if let Some(rate) = facts.reached() {
         let limit = just_below(rate);
         first = Advice::new(format!(
-            "{text} The rate it lets through is about {rate} by this flow's goodput (an estimate: it may be \
-             more where the flow also lost time to other limits); {limit} is 95 % of it. In a program: \
+            "{text} By this flow's goodput the policer passes about {rate} (an estimate: it is more if the \
+             flow also lost time to other limits); {limit} is 95 % of it. In an application: \
              setsockopt(SO_MAX_PACING_RATE, {}), in bytes per second.",
             limit.get() / 8
         ))
         .with_all(pace_to(facts, limit))
-        .caution("It bounds every flow that leaves the interface, also to peers behind no policer.");
+        .caution("It limits every flow that leaves the interface, also those that pass no policer.");
     }
     vec![
         first,
-        bbr("BBR looks for a policer and then keeps to its rate (lt_bw in tcp_bbr.c), where CUBIC takes \
-             every drop for a full queue and climbs into the next."),
+        bbr(
+            "BBR detects a policer and keeps to its rate (lt_bw in tcp_bbr.c). CUBIC takes every drop for a \
+             full queue and grows into the next one.",
+        ),
     ]
 }

@@ -56,24 +56,22 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     let bound = bound(facts);
     let Some((target, window, buffer)) = wanted(facts) else {
         let text = format!(
-            "The receiver's window stood at its largest and was used up.{bound} The window needed is the \
-             rate wanted times the round trip, and the third number of tcp_rmem at least four times that. \
-             This capture does not show the round trip."
+            "The receiver's window had reached its largest size and was used up.{bound} It should be the \
+             bandwidth-delay product, and the third number of tcp_rmem at least four times that. This capture \
+             does not show the RTT."
         );
-        let look =
-            socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem, and the round trip");
+        let look = socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem, and the RTT");
         return vec![Advice::new(text).with(look), fixed_buffer(facts)];
     };
     let text = format!(
-        "The receiver's window stood at its largest and was used up.{bound} For {target} it has to be \
-         {window}. Linux advertises about half of a buffer at first and lets a window reach twice what it \
-         carries, so the limit of the buffer should be at least {buffer} (estimates: {target} is the link \
-         rate above what was reached, and since 6.6 the advertised part follows the memory that packets \
-         really take)."
+        "The receiver's window had reached its largest size and was used up.{bound} {target} needs {window}. \
+         Linux advertises about half of a buffer at first and lets a window reach twice what it carries, so \
+         the limit of the buffer should be at least {buffer} (estimates: {target} is the next link rate above \
+         what was reached, and since 6.6 the advertised part follows the memory that packets really take)."
     );
     let limit = buffer.max(arithmetic::DEFAULT_RECEIVE_LIMIT);
     let enough = if limit > buffer {
-        " It is the default of 6.18, more than this flow needs: where the limit is larger already, leave it."
+        " It is the default of 6.18, and more than this flow needs: if the limit is larger already, keep it."
     } else {
         ""
     };
@@ -81,15 +79,15 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
         .with(socket(
             Host::Receiver,
             facts.sender(),
-            "shows the buffer as rb in skmem: at the third number of tcp_rmem, this is the remedy",
+            "shows the buffer as rb in skmem: if it equals the third number of tcp_rmem, this is the fix",
         ))
         .with_all(sysctl(
             Host::Receiver,
             "net.ipv4.tcp_rmem",
             &format!("4096 131072 {}", limit.get()),
             &format!(
-                "lets receive buffers grow this far, and with them the window scale that new connections \
-                 offer; a connection that is open keeps its scale.{enough}"
+                "lets receive buffers grow this far, and raises the window scale that new connections offer; \
+                 an open connection keeps its scale.{enough}"
             ),
         ))
         .with(switch(
@@ -97,12 +95,12 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
             "net.ipv4.tcp_moderate_rcvbuf",
             "1",
             "0",
-            "lets buffers grow by themselves, which is the default",
+            "turns receive buffer autotuning on, the default",
         ))
         .caution(
             "The limit is per connection: busy connections together have to fit net.ipv4.tcp_mem, which \
-             counts pages. And a window far above rate times round trip only fills the queues on the way \
-             (ubik V: 357 Mbit/s with 4 MB, 149 Mbit/s with 16 MB on a path that holds 5 MB).",
+             counts pages. A window far above the bandwidth-delay product only fills the queues on the path \
+             (ubik V: 357 Mbit/s with 4 MB, 149 Mbit/s with 16 MB on a path of 5 MB).",
         );
     let fixed = fixed_buffer(facts);
     match bound_by(facts) {
@@ -119,8 +117,8 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
 fn untuned(facts: &Facts<'_>) -> &'static str {
     match facts.answered().window.max {
         Some(window) if (60_000..=128_000).contains(&window.get()) => {
-            " It is about what the first buffer of 128 KiB advertises: see whether tcp_moderate_rcvbuf is \
-             0, so that buffers do not grow."
+            " It is about what the first buffer of 128 KiB advertises: check whether tcp_moderate_rcvbuf is \
+             0, which stops buffers from growing."
         }
         _ => "",
     }
@@ -130,17 +128,17 @@ fn untuned(facts: &Facts<'_>) -> &'static str {
 fn fixed_buffer(facts: &Facts<'_>) -> Advice {
     let sign = match bound_by(facts) {
         Bound::FarBelow(range) => format!(
-            "{} Something holds this window down: the scale in the receiver's SYN stands for a limit (the \
-             larger of tcp_rmem and rmem_max) between {} and {}, of which about half would be advertised, \
-             and the window never came near.{} ",
+            "{} Something keeps this window small: the scale in the receiver's SYN stands for a limit (the \
+             larger of tcp_rmem and rmem_max) between {} and {}. About half of it would be advertised, and \
+             the window never came near that.{} ",
             bound(facts),
             range.start,
             range.end,
             untuned(facts)
         ),
         Bound::Fixed => format!(
-            "{} Probably the receiver's program fixed this buffer: the scale in its SYN is no larger than \
-             this window needs, as Linux chooses it where SO_RCVBUF is set before the connection opens. ",
+            "{} Probably the receiving application fixed this buffer: the scale in its SYN is no larger than \
+             this window needs, as Linux chooses it when SO_RCVBUF is set before the connection opens. ",
             bound(facts)
         ),
         Bound::Limit => String::new(),
@@ -157,11 +155,11 @@ fn fixed_buffer(facts: &Facts<'_>) -> Advice {
         )
     });
     Advice::new(format!(
-        "{sign}A program that sets SO_RCVBUF fixes its buffer: Linux doubles what it asked for (ubik IV-A), \
-         caps it at twice net.core.rmem_max, and no longer tunes it (SOCK_RCVBUF_LOCK; tcp_rcvbuf_grow, \
-         6.18), whatever tcp_rmem says. Then remove that call, or the option that makes it (a window or \
-         buffer size on the command line); do not add one. TCP_WINDOW_CLAMP and the window attribute of a \
-         route hold it down as well."
+        "{sign}An application that sets SO_RCVBUF fixes its buffer: Linux doubles the requested size (ubik \
+         IV-A), caps it at twice net.core.rmem_max, and no longer tunes it (SOCK_RCVBUF_LOCK; \
+         tcp_rcvbuf_grow, 6.18), whatever tcp_rmem is. Remove that call, or the option that makes it (a \
+         window or buffer size on the command line); do not add one. TCP_WINDOW_CLAMP and the window \
+         attribute of a route hold it down as well."
     ))
     .with(socket(
         Host::Receiver,
@@ -190,10 +188,10 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
     // A SYN-ACK may only answer the option, not offer it (RFC 7323, section 2.2).
     let initiator = facts.host(End::A);
     let (who, hosts) = match without.as_slice() {
-        [] => ("Which end did not offer it is not known, since no SYN was seen.", vec![Host::Either]),
+        [] => ("Which end did not offer it is unknown, because no SYN was captured.", vec![Host::Either]),
         [_, _] => (
-            "The SYN did not offer it, so the SYN-ACK could not; whether that end would have, does \
-                    not show.",
+            "The SYN did not offer it, so the SYN-ACK could not; whether that end would have offered it is \
+             unknown.",
             vec![initiator],
         ),
         [host] if *host == initiator => ("The SYN did not offer it.", vec![initiator]),
@@ -201,8 +199,8 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
         _ => ("", vec![Host::Either]),
     };
     let mut first = Advice::new(format!(
-        "Without window scaling no window exceeds 65,535 bytes (RFC 7323).{bound} Both ends have to have it \
-         on. {who}"
+        "Without window scaling, no window exceeds 65,535 bytes (RFC 7323).{bound} Both ends have to offer \
+         it. {who}"
     ));
     for host in hosts {
         first = first.with(switch(
@@ -210,22 +208,22 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
             "net.ipv4.tcp_window_scaling",
             "1",
             "0",
-            "offers window scaling, which is the default, on connections from now on",
+            "offers window scaling on new connections, the default",
         ));
     }
     let several = facts.target().zip(facts.round_trip()).and_then(|(target, round_trip)| {
         let each = arithmetic::largest_rate(largest, round_trip)?;
         Some(format!(
-            " Until then, {} connections side by side could carry {target}.",
+            " Until then, {} parallel connections could carry {target}.",
             connections_for(target, each)?
         ))
     });
     vec![
         first,
         Advice::new(format!(
-            "Where the sysctl is 1 on both ends, look for what takes the option away: a middlebox that \
-             rewrites SYNs (compare the SYN captured at both ends), or SYN cookies, which keep scale and \
-             SACK only in a timestamp (so tcp_timestamps has to be on).{}",
+            "If the sysctl is 1 at both ends, find what removes the option: a middlebox that rewrites SYNs \
+             (compare the SYN captured at both ends), or SYN cookies, which keep scale and SACK only in a \
+             timestamp (so tcp_timestamps has to be on).{}",
             several.unwrap_or_default()
         ))
         .with(counters(
@@ -246,21 +244,21 @@ pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     let largest = arithmetic::largest_window(shift);
     let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(" {bound}."));
     let known = match facts.answered().window_scale {
-        ScaleKnown::Agreed(_) => format!("The receiver's window scale of {shift} allows {largest} at most."),
-        _ => "The window field stood at its largest value.".to_owned(),
+        ScaleKnown::Agreed(_) => format!("The receiver's window scale of {shift} allows at most {largest}."),
+        _ => "The window field had its largest value.".to_owned(),
     };
     let text = format!(
         "{known}{bound} The scale is fixed in the SYN for the connection's life. Linux chooses it from the \
          largest of the third number of tcp_rmem, rmem_max and the first buffer (tcp_select_initial_window, \
-         6.18), but from the buffer alone where the program sets SO_RCVBUF before it connects or listens: \
+         6.18), but from the buffer alone if the application sets SO_RCVBUF before it connects or listens: \
          then remove that call."
     );
     let advice = match wanted(facts)
         .map(|(target, window, buffer)| (target, window, buffer, arithmetic::shift_for(window)))
     {
         Some((target, window, buffer, Some(needed))) => Advice::new(format!(
-            "{text} For {target} ({window} per round trip; an estimate, since {target} is only the link \
-             rate above what was reached) the scale has to be {needed} or more."
+            "{text} {target} ({window} per RTT; an estimate, since {target} is only the next link rate above \
+             what was reached) needs a scale of {needed} or more."
         ))
         .with_all(sysctl(
             Host::Receiver,
@@ -274,7 +272,7 @@ pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
         _ => Advice::new(text).with(Fix::look(
             Host::Receiver,
             "sysctl net.ipv4.tcp_rmem net.core.rmem_max",
-            "shows what the scale is chosen from",
+            "shows the limits that the scale is chosen from",
         )),
     };
     vec![advice.caution("Only connections opened after the change have the new scale: restart the transfer.")]
@@ -286,16 +284,17 @@ pub(crate) fn autotuning_lag(facts: &Facts<'_>) -> Vec<Advice> {
         growth.min.zip(growth.max).map_or_else(String::new, |(min, max)| format!(" from {min} to {max}"));
     let largest = wanted(facts).map(|(_, window, _)| window);
     let text = format!(
-        "The window grew{from_to}, but always behind the sender. Linux measures what the program read in a \
-         round trip and makes room for twice that (Dynamic Right-Sizing; tcp_rcv_space_adjust, 6.18), so it \
-         needs the data to come and to be read before it opens further: {} were lost to it here. It costs \
-         once per connection: long transfers hardly notice, and connections that are kept open pay once.",
+        "The window grew{from_to}, but always later than the sender needed it. Linux measures what the \
+         application read in an RTT and makes room for twice that (Dynamic Right-Sizing; \
+         tcp_rcv_space_adjust, 6.18), so data has to arrive and be read before the window opens further. That \
+         took {} here. Each connection pays it once: long transfers hardly notice, and connections that are \
+         kept open do not pay again.",
         time(facts.finding.lasted)
     );
     let mut first = Advice::new(text).with(socket(
         Host::Receiver,
         facts.sender(),
-        "shows the buffer (rb in skmem), rcv_space (what was read in a round trip) and rcv_ssthresh",
+        "shows the buffer (rb in skmem), rcv_space (what was read in an RTT) and rcv_ssthresh",
     ));
     if let Some(window) = largest {
         let initial = window.get().saturating_mul(arithmetic::BUFFER_PER_WINDOW).clamp(131_072, 16 << 20);
@@ -308,7 +307,7 @@ pub(crate) fn autotuning_lag(facts: &Facts<'_>) -> Vec<Advice> {
                 "starts every new connection with this buffer (second number) instead of 128 KiB",
             ))
             .caution(format!(
-                "Every connection of the host may then take {} of memory from its start. Only where \
+                "Every connection of the host may then take {} of memory from its start. Use it only where \
                  connections are few and large. The window in the SYN itself stays at 65,535 bytes at most.",
                 Bytes::new(initial)
             ));
@@ -317,21 +316,26 @@ pub(crate) fn autotuning_lag(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
-    let rate = facts.reached().map_or_else(String::new, |rate| format!(" It took {rate} on average."));
+    let rate = facts.reached().map_or_else(String::new, |rate| format!(" It read {rate} on average."));
     let zero = facts.answered().window;
     let closed = if zero.zero_count > 0 {
-        format!(" The window closed {} ({} in all).", times(zero.zero_count), time(zero.zero_time))
+        let total = if zero.zero_time.is_zero() {
+            String::new()
+        } else {
+            format!(" ({} in all)", time(zero.zero_time))
+        };
+        format!(" The window closed {}{total}.", times(zero.zero_count))
     } else {
         String::new()
     };
     vec![
         Advice::new(format!(
-            "The window shrank because the receiver's program took data out of its buffer more slowly than \
-             it came.{rate}{closed} Find what it waits for: the disk it writes to, its own computing \
+            "The window shrank because the receiving application read more slowly than data \
+             arrived.{rate}{closed} Find out what it waits for: the disk it writes to, its own computing \
              (decryption, checksums, decompression), or a CPU. A larger buffer, a larger window or a faster \
-             network change nothing but how much waits."
+             network only change how much data waits."
         ))
-        .with(socket(Host::Receiver, facts.sender(), "shows the process, and what waits for it as Recv-Q"))
+        .with(socket(Host::Receiver, facts.sender(), "shows the process, and the unread data as Recv-Q"))
         .with(
             Fix::look(
                 Host::Receiver,
@@ -343,12 +347,12 @@ pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
         .with(Fix::look(
             Host::Receiver,
             "cat /proc/pressure/io /proc/pressure/cpu",
-            "shows how much of the last 10, 60 and 300 s some process waited for the disk, and for a CPU",
+            "shows the share of the last 10, 60 and 300 s in which some process waited for the disk, and for \
+             a CPU",
         )),
         off_cpu(
-            "Where the process is ready to read but seldom gets a CPU, its share is what to raise (wu, \
-             table VII: an iperf beside 9 busy processes on one CPU received 70 Mbit/s, with one 265 \
-             Mbit/s).",
+            "If the process is runnable but seldom gets a CPU, raise its share (wu, table VII: an iperf next \
+             to 9 busy processes on one CPU received 70 Mbit/s, next to one 265 Mbit/s).",
         ),
     ]
 }
@@ -359,13 +363,13 @@ pub(crate) fn off_cpu(text: &str) -> Advice {
         .with(Fix::look(
             Host::Receiver,
             "cat /proc/PID/schedstat",
-            "shows nanoseconds on a CPU, nanoseconds ready but waiting for one, and time slices: the second \
-             should not grow like the first",
+            "shows nanoseconds on a CPU, nanoseconds runnable but waiting for one, and time slices: the \
+             second should grow much more slowly than the first",
         ))
         .with(Fix::look(
             Host::Receiver,
             "cat /sys/fs/cgroup$(sed -n 's/^0:://p' /proc/PID/cgroup)/cpu.stat",
-            "shows nr_throttled and throttled_usec where the process runs under a CPU limit (a container)",
+            "shows nr_throttled and throttled_usec if the process runs under a CPU limit (a container)",
         ))
         .with(
             Fix::look(Host::Receiver, "renice -n -5 -p PID", "gives the process a larger share of the CPUs")
@@ -381,13 +385,13 @@ pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
         facts.spell().map_or_else(String::new, |spell| format!(", {} each on average", time(spell)));
     vec![
         Advice::new(format!(
-            "The receiver's window stood at zero: its program did not read at all. It happened {}{longest}, \
-             {} of the flow's life. See what the process does: stopped (State T), waiting for a disk (D), \
-             or waiting for something else (S).",
+            "The receiver's window was zero: the application did not read at all. It happened {}{longest}, \
+             for {} of the flow's life. Check what the process does: stopped (State T), waiting for a disk \
+             (D), or waiting for something else (S).",
             times(zero.zero_count.max(facts.finding.spells)),
             percent(facts.finding.share),
         ))
-        .with(socket(Host::Receiver, facts.sender(), "shows the process, and what waits for it as Recv-Q"))
+        .with(socket(Host::Receiver, facts.sender(), "shows the process, and the unread data as Recv-Q"))
         .with(Fix::look(
             Host::Receiver,
             "grep -E '^(State|voluntary_ctxt|nonvoluntary_ctxt)' /proc/PID/status; cat /proc/PID/wchan",

@@ -3,6 +3,7 @@
 use crate::facts::Facts;
 use crate::fix::{record, way_to};
 use crate::{Advice, Fix, Host};
+use slowpath_model::units::counted;
 
 /// A recording at both hosts.
 fn both_ends(facts: &Facts<'_>, advice: Advice) -> Advice {
@@ -15,40 +16,44 @@ fn both_ends(facts: &Facts<'_>, advice: Advice) -> Advice {
         .with(Fix::look(
             Host::Either,
             "slowpath diagnose sender.pcap receiver.pcap",
-            "matches the two recordings, aligns their clocks and says where packets were lost or waited",
+            "matches the two captures, aligns their clocks and shows where packets were lost or waited",
         ))
         .caution(
-            "Start both before the transfer: the handshake tells window scale, MSS, SACK and the round trip.",
+            "Start both before the transfer: the handshake shows the window scale, MSS, SACK and the RTT.",
         )
 }
 
 pub(crate) fn capture_gap(facts: &Facts<'_>) -> Vec<Advice> {
     let sent = facts.sent();
+    let lost = if sent.unseen_gaps == 0 {
+        String::new()
+    } else {
+        let gaps = counted(sent.unseen_gaps, "gap");
+        format!(" ({} were acknowledged and never seen, in {gaps})", sent.unseen_bytes)
+    };
     vec![both_ends(
         facts,
         Advice::new(format!(
-            "The capture lost packets here ({} acknowledged but never seen, in {} gaps), so what bound the \
-             flow in this time is not known. Record headers only, with more room in the kernel, to a fast \
-             disk, and filter for this one conversation. tcpdump says at its end how many packets were \
-             dropped by the kernel; on a mirror port the switch may drop too, and says so only in its own \
-             counters.",
-            sent.unseen_bytes, sent.unseen_gaps
+            "The capture lost packets here{lost}, so what bound the flow in this time is not known. Record \
+             headers only, with a larger kernel buffer, to a fast disk, and filter for this one conversation. \
+             When tcpdump ends, it prints how many packets the kernel dropped. A switch may drop packets on \
+             its mirror port too; only the switch's own counters show that."
         )),
     )]
 }
 
 pub(crate) fn one_direction(facts: &Facts<'_>) -> Vec<Advice> {
     let missing = if facts.answered().packets == 0 {
-        "what the receiver sent back is missing, and with it its windows"
+        "the receiver's ACKs are missing, and with them its window"
     } else {
-        "what the sender sent is missing"
+        "the sender's segments are missing"
     };
     vec![both_ends(
         facts,
         Advice::new(format!(
             "Only one direction was captured; {missing}. Do not filter by direction (-Q in, src or dst \
-             alone). On a mirror port mirror both directions; on a router the way back may be another: \
-             record at the hosts."
+             alone). Mirror both directions of a port. If the way back takes another router, capture at the \
+             hosts."
         )),
     )]
 }
@@ -58,20 +63,19 @@ pub(crate) fn undetermined(facts: &Facts<'_>) -> Vec<Advice> {
         both_ends(
             facts,
             Advice::new(
-                "Several limits fit what this capture shows. Recorded at the sender, one sees when data was \
-                 ready and what was outstanding; at the receiver, when it arrived and when it was read. \
-                 With both, what happens between is known as well.",
+                "Several limits fit this capture. A capture at the sender shows when data was ready and how \
+                 much was in flight; one at the receiver, when it arrived and when it was read. Both together \
+                 also show what happens in between.",
             ),
         ),
         Advice::new(
-            "The sending kernel itself counts for how long it was held back, and by what; ask it during the \
-             transfer.",
+            "The sending kernel counts how long it was limited, and by what. Query it during the transfer.",
         )
         .with(Fix::look(
             Host::Sender,
             format!("ss -tin dst {}", facts.receiver()),
-            "shows busy, rwnd_limited and sndbuf_limited: time with data to send, and of it that spent on a \
-             full receive window and on a full send buffer",
+            "shows busy, rwnd_limited and sndbuf_limited: the time with data to send, and the parts of it \
+             with a full receive window and a full send buffer",
         )),
     ]
 }

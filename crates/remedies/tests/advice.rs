@@ -228,8 +228,8 @@ fn receive_buffer_by_hand() {
     report.directions[End::B.index()].measures.goodput = Some(Rate::mbit(600));
     let text = shown(&advise(&finding(Cause::ReceiveBufferTooSmall), &report));
     for part in [
-        "3 MiB per round trip of 40 ms is at most 629 Mbit/s",
-        "For 2.5 Gbit/s it has to be 11.9 MiB",
+        "3 MiB per RTT of 40 ms allow at most 629 Mbit/s",
+        "2.5 Gbit/s needs 11.9 MiB",
         "at least 48 MiB",
         "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 50331648\"",
     ] {
@@ -249,14 +249,14 @@ fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
     };
     let (text, pieces) = first(10, Bytes::kib(208));
     assert!(
-        text.contains("Something holds this window down") && text.contains("between 32 MiB and 64 MiB"),
+        text.contains("Something keeps this window small") && text.contains("between 32 MiB and 64 MiB"),
         "{text}"
     );
     assert_eq!(pieces, 1, "the host's limit suffices");
-    assert!(first(2, Bytes::kib(208)).0.contains("Probably the receiver's program fixed this buffer"));
-    assert!(first(0, Bytes::kib(60)).0.contains("Probably the receiver's program fixed this buffer"));
+    assert!(first(2, Bytes::kib(208)).0.contains("Probably the receiving application fixed this buffer"));
+    assert!(first(0, Bytes::kib(60)).0.contains("Probably the receiving application fixed this buffer"));
     let (text, pieces) = first(7, Bytes::kib(3 << 10));
-    assert!(text.starts_with("The receiver's window stood at its largest"), "{text}");
+    assert!(text.starts_with("The receiver's window had reached its largest size"), "{text}");
     assert_eq!(pieces, 2);
 }
 
@@ -298,7 +298,7 @@ fn what_is_unknown_is_not_computed_with() {
                     " to 72",
                     ", and",
                     " with",
-                    ", with one 265",
+                    ", next to one 265",
                     ", and 75",
                     ").",
                 ];

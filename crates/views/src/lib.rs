@@ -4,6 +4,12 @@
 //!
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
+//! - [`live`]: what this host's connections did while they were watched.
+//! - [`papers`]: published experiments compared with what was measured here.
+//! - [`profile`]: where the CPU went.
+//! - [`probe`]: what a path gives to packets.
+//! - [`explain`]: the arithmetic behind a cause.
+//! - [`doctor`]: which settings of a host would limit a transfer.
 //! - [`chart`]: lines over numbers, as an SVG file.
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
@@ -14,14 +20,22 @@
 //! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
 
 pub mod chart;
+pub mod columns;
 pub mod diagnosis;
+pub mod doctor;
+pub mod explain;
 pub mod flame;
 pub mod json;
 pub mod layers;
+pub mod live;
 pub mod page;
+pub mod papers;
+pub mod probe;
+pub mod profile;
 pub mod quantity;
 pub mod rank;
 pub mod terminal;
+pub mod waits;
 pub mod words;
 
 pub use diagnosis::{Advise, Diagnosis, Paired, Recording, Skipped};

@@ -1,7 +1,7 @@
 //! Times, shares and counts as text. Amounts and rates have their own `Display` in the model.
 
 use slowpath_model::Instant;
-pub use slowpath_model::units::duration_text as duration;
+pub use slowpath_model::units::{count, counted, duration_text as duration};
 use std::time::Duration;
 
 /// Nanoseconds that may be negative, as differences between two clocks may.
@@ -29,28 +29,6 @@ pub fn share(part: f64) -> String {
     }
 }
 
-/// A number with its thousands set apart: `48,211`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    if number < 1000 {
-        return digits;
-    }
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number and what it counts, in the plural unless it is one: `1 flow`, `2 flows`.
-pub fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", count(number))
-}
-
 /// An instant as `--from` takes it: seconds, rounded down to a millisecond so that the event itself is shown.
 pub fn from_argument(at: Instant) -> String {
     let millis = at.nanos().div_euclid(1_000_000);
@@ -74,14 +52,5 @@ mod tests {
     fn an_instant_to_look_from_is_not_after_the_event() {
         let shown = [0, 3_200_999_999, -1, 5_000_000_000].map(|n| from_argument(Instant::from_nanos(n)));
         assert_eq!(shown, ["0", "3.2", "-0.001", "5"]);
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(
-            [7, 999, 1000, 48_211, 1_234_567].map(count),
-            ["7", "999", "1,000", "48,211", "1,234,567"]
-        );
-        assert_eq!(counted(1, "flow"), "1 flow");
     }
 }

@@ -23,6 +23,8 @@ const fn allowed(
 }
 
 const MODEL: &str = "slowpath-model";
+const WIRE: &str = "slowpath-wire";
+const UAPI: &str = "slowpath-uapi";
 const PATH: &str = "slowpath-path";
 const TCP: &str = "slowpath-tcp";
 const KERNELS: &str = "slowpath-kernels";
@@ -45,29 +47,37 @@ const PROFILE: &str = "slowpath-profile";
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
+    // Headers and capture files as bytes, for whoever reads or writes them.
+    allowed(WIRE, &[MODEL], &[]),
+    // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
+    allowed(UAPI, &[], &[]),
     allowed(PATH, &[], &[]),
     // Its tests run the kernels that are declared one crate above.
-    allowed(TCP, &[MODEL], &[KERNELS]),
+    allowed(TCP, &[MODEL, UAPI], &[KERNELS]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
-    allowed(SIMULATOR, &[MODEL, PATH, TCP, KERNELS, SCENARIO], &[]),
-    allowed(DRILL, &[MODEL, TCP, KERNELS], &[]),
-    allowed(CAPTURE, &[MODEL], &[]),
-    allowed(LIVE, &[MODEL], &[]),
+    allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
+    allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
+    allowed(CAPTURE, &[MODEL, WIRE], &[]),
+    allowed(LIVE, &[MODEL, UAPI], &[]),
     allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    allowed(VIEWS, &[MODEL, ANALYSES, REMEDIES], &[]),
+    allowed(
+        VIEWS,
+        &[MODEL, KERNELS, SCENARIO, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, PAPERS, COST, PROFILE],
+        &[],
+    ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
-    allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
+    allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
-    // It looks at one host, with the arithmetic of the advice; its test makes hosts in namespaces.
-    allowed(DOCTOR, &[MODEL, REMEDIES], &[LAB]),
+    // It examines one host, with the causes, fixes and arithmetic of the advice; its test makes hosts in namespaces.
+    allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.
-    allowed(PROBE, &[MODEL, PATH], &[LAB]),
+    allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[COST], &[]),
@@ -80,12 +90,19 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
-    allowed("xtask", &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB], &[]),
+    // Its tests hold the statements of whole reports against each other.
+    allowed(
+        "xtask",
+        &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB],
+        &[REMEDIES, VIEWS],
+    ),
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
-pub const PURE: &[&str] =
-    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
+pub const PURE: &[&str] = &[
+    MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
+    COST,
+];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[

@@ -10,7 +10,7 @@ use slowpath_model::{Bytes, Instant, SocketSample, Wait};
 use std::time::Duration;
 
 /// What can hold a receiver, in the order in which time is added up.
-const CAUSES: [Cause; 4] =
+pub(super) const CAUSES: [Cause; 4] =
     [Cause::LockHolderOffCpu, Cause::ReaderOffCpu, Cause::SlowReader, Cause::ReceiveBufferTooSmall];
 
 /// Time for each of [`CAUSES`].

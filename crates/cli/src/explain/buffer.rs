@@ -1,10 +1,5 @@
 //! `slowpath explain buffer`: from the value that a program asks for to the window that its peer sees (ubik IV-A and B).
 
-mod document;
-mod text;
-
-pub use document::Document;
-
 use crate::Outcome;
 use crate::console;
 use clap::Args;
@@ -12,6 +7,7 @@ use slowpath_kernels::{KernelProfile, Sysctl, registry, sysctls};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_scenario::schema::nearest::nearest;
+use slowpath_views::explain::{self, BufferQuestion};
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -107,7 +103,8 @@ pub fn run(args: &Buffer) -> anyhow::Result<Outcome> {
             put_sysctl(kernel, sysctl)?;
         }
     }
-    let document = Document::of(args, &kernels);
+    let Buffer { size, mss, truesize, rtt, rate, .. } = *args;
+    let document = explain::Buffer::of(&BufferQuestion { size, mss, truesize, rtt, rate }, &kernels);
     console::tell(args.json, || &document, |out| document.print(out))?;
     Ok(Outcome::Whole)
 }

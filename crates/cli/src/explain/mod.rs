@@ -6,11 +6,6 @@ mod wait;
 use crate::Outcome;
 use clap::{Args, Subcommand};
 
-#[cfg(test)]
-pub use buffer::Document as BufferDocument;
-#[cfg(test)]
-pub use wait::Document as WaitDocument;
-
 /// Arguments of `explain`.
 #[derive(Args)]
 pub struct Explain {

@@ -4,13 +4,13 @@ use super::Asked;
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::measured::Measured;
-use crate::transfers::align;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Cause;
 use slowpath_model::Rate;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::report::Total;
+use slowpath_views::columns::align;
 use std::io::{self, Write};
 use std::time::Duration;
 

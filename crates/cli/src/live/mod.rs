@@ -1,14 +1,8 @@
 //! `slowpath diagnose --live`: this host's connections, as its kernel tells of them.
 
-mod document;
-mod drops;
-mod owners;
-mod receiver;
 mod replay;
 mod source;
-mod table;
 
-pub use document::Document;
 pub use replay::replay;
 
 use crate::Outcome;
@@ -16,12 +10,12 @@ use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use anyhow::Context;
 use clap::{Args, ValueHint};
-use owners::{Owners, cgroups_below};
-use slowpath_analyses::hosts::{Account, Hosts};
+use slowpath_analyses::hosts::Hosts;
 use slowpath_analyses::waits::Waits;
-use slowpath_live::{Check, Drops, EVERY, Filter, LiveError, NETNSES, Rest};
+use slowpath_live::{Check, EVERY, Filter, LiveError, NETNSES, Owners, Rest, cgroups_below};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId, Wait};
+use slowpath_views::live::{self as view, Document, Watched};
 use source::Source;
 use std::cmp::Reverse;
 use std::fs::File;
@@ -68,22 +62,6 @@ pub struct Asked {
 /// Where `ip netns` keeps the namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// What was seen.
-pub struct Watched {
-    lasted: Duration,
-    accounts: Vec<Account>,
-    not_kept: u64,
-    owners: Owners,
-    /// What the kernel counted beside the probe; `None` without it.
-    check: Option<Check>,
-    drops: Drops,
-    /// How long this host's receive softirqs waited to run; empty without the probe.
-    softirqs: Waits,
-    unseen: Vec<String>,
-    /// Why a file was not read to its end.
-    incomplete: Option<String>,
-}
-
 pub fn run(
     asked: &Asked,
     only: (Option<FlowId>, Bytes),
@@ -92,7 +70,10 @@ pub fn run(
 ) -> anyhow::Result<Outcome> {
     anyhow::ensure!(asked.netns.len() <= NETNSES, "--netns: {NETNSES} network namespaces at most");
     let netns = asked.netns.iter().map(|name| namespace(name)).collect::<anyhow::Result<Vec<_>>>()?;
-    let groups = asked.cgroup.as_deref().map(cgroups_below).transpose()?;
+    let no_group =
+        |group: &Path| format!("{}: is no control group; they are below /sys/fs/cgroup", group.display());
+    let below = |group: &Path| cgroups_below(group).with_context(|| no_group(group));
+    let groups = asked.cgroup.as_deref().map(below).transpose()?;
     if let Some(pid) = asked.pid {
         anyhow::ensure!(Path::new(&format!("/proc/{pid}")).exists(), "there is no process {pid}");
     }
@@ -106,7 +87,7 @@ pub fn run(
     let mut hosts = Hosts::default();
     let mut owners = Owners::default();
     let began = Instant::now();
-    let working = console.working("watching this host's connections");
+    let working = console.until_interrupted("watching this host's connections");
     let is_over = || asked.lasting.is_some_and(|time| began.elapsed() >= time);
     while !is_over() && !interrupt.has_come() {
         let left = asked.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
@@ -126,8 +107,9 @@ pub fn run(
     let check = rest.as_ref().map(|rest| rest.check);
     let Rest { drops, softirqs, .. } = rest.unwrap_or_default();
     let softirqs = ring(&softirqs);
+    let processes = owners.processes();
     let watched =
-        Watched { lasted, accounts, not_kept, owners, check, drops, softirqs, unseen, incomplete: None };
+        Watched { lasted, accounts, not_kept, processes, check, drops, softirqs, unseen, incomplete: None };
     present(watched, only, shown)
 }
 
@@ -150,7 +132,7 @@ fn present(
         .accounts
         .retain(|account| flow.is_none_or(|flow| account.id == flow) && account.carried() >= least);
     watched.accounts.sort_by_key(|account| Reverse(account.carried()));
-    console::tell(json, || Document::of(&watched), |out| table::print(&watched, top, out))?;
+    console::tell(json, || Document::of(&watched), |out| view::print(&watched, top, out))?;
     let Check { untold, unwatched, .. } = watched.check.unwrap_or_default();
     let is_whole = [untold, unwatched, watched.not_kept] == [0; 3] && watched.incomplete.is_none();
     Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })

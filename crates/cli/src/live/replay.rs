@@ -1,12 +1,12 @@
 //! What the probe told before, from the file to which `--raw` wrote it.
 
-use super::owners::Owners;
-use super::{Watched, present, ring};
+use super::{present, ring};
 use crate::Outcome;
 use anyhow::Context;
 use slowpath_analyses::hosts::Hosts;
 use slowpath_live::Replayed;
 use slowpath_model::{Bytes, FlowId};
+use slowpath_views::live::Watched;
 use std::io::Read;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub fn replay(
         lasted,
         accounts,
         not_kept,
-        owners: processes.map(Owners::known).unwrap_or_default(),
+        processes: processes.unwrap_or_default(),
         check: Some(rest.check),
         drops: rest.drops,
         softirqs: ring(&rest.softirqs),

@@ -1,7 +1,6 @@
 //! Who tells of this host's connections: the probe, or the kernel when it is asked.
 
-use super::owners::Owners;
-use slowpath_live::{Filter, Live, LiveError, Own, Rest};
+use slowpath_live::{Filter, Live, LiveError, Own, Owners, Rest};
 use slowpath_model::Sink;
 use std::io::Write;
 

@@ -1,9 +1,6 @@
 //! `slowpath probe`: what a path gives to packets of one's own, and the far end that answers them.
 
-mod document;
-mod measure;
 mod serve;
-mod text;
 
 use crate::Outcome;
 use crate::console::{self, Console, warn};
@@ -12,14 +9,14 @@ use crate::scenario::{self, Changes};
 use crate::tunings::rate;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum, ValueHint};
-pub use document::Document;
-use measure::{Found, Wanted};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Rate, nanos};
+use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
-use slowpath_probe::measure::{Direction, Limits};
+use slowpath_probe::measure::{Direction, Progress};
 use slowpath_probe::real::{Client, Error, PORT};
 use slowpath_probe::simulated::{Ends, Simulated};
+use slowpath_views::probe as view;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
@@ -153,8 +150,8 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     };
     console::tell(
         args.json,
-        || Document::new(target, &found),
-        |out| text::print(target, &found, &console.look(), out),
+        || view::Document::new(target, &found),
+        |out| view::print(target, &found, &console.look(), out),
     )?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }
@@ -175,7 +172,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
             Ok((mut client, connected)) => {
                 let mut found = Found::new(args.wanted(), connected.packet_bytes);
                 found.far_end = Some(connected.to);
-                let result = found.fill(&mut client, console);
+                let result = found.fill(&mut client, &mut shown(console));
                 let result = result.and_then(|()| transfers(args, &mut client, &mut found, console));
                 let Err(error) = result else {
                     // Whatever becomes of the session, all has been measured.
@@ -242,11 +239,25 @@ fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Fou
     );
     let packet_bytes = u32::try_from(nics[0].mtu.min(nics[1].mtu).get()).unwrap_or(u32::MAX);
     let mut found = Found::new(args.wanted(), packet_bytes);
-    let Ok(()) = found.fill(&mut channel, console);
+    let Ok(()) = found.fill(&mut channel, &mut shown(console));
     Ok(found)
 }
 
-/// Whether a rate is as high as is served.
-fn is_cap(rate: u64, limits: &Limits) -> bool {
-    rate >= limits.rate_bit_per_s / 100 * 97
+/// Shows each step while it lasts.
+fn shown(console: &Console) -> impl FnMut(Progress) {
+    let mut shown = None;
+    move |progress| {
+        // The one before it is wiped away first.
+        drop(shown.take());
+        shown = Some(console.working(&says(progress)));
+    }
+}
+
+fn says(progress: Progress) -> String {
+    match progress {
+        Progress::Echoes => "echoes".to_owned(),
+        Progress::Trains => "trains of packets".to_owned(),
+        Progress::Available(rate) => format!("is {} available", Rate::bits_per_second(rate)),
+        Progress::Ramp(rate) => format!("UDP at {}", Rate::bits_per_second(rate)),
+    }
 }

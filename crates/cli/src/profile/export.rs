@@ -1,7 +1,6 @@
 //! `slowpath profile export`: a profile for other tools.
 
-use super::Source;
-use super::load::Loaded;
+use super::{Source, load};
 use crate::Outcome;
 use crate::console::Console;
 use crate::diagnose::refuse_input;
@@ -45,7 +44,7 @@ enum Format {
 
 pub fn run(args: &Export, console: &Console) -> anyhow::Result<Outcome> {
     refuse_input(&args.out, slice::from_ref(&args.source.file))?;
-    let loaded = Loaded::open(&args.source.file, &args.source.names, console)?;
+    let loaded = load::open(&args.source, console)?;
     let (profile, event) = loaded.whole_stacks()?;
     let cannot = || format!("{}: cannot be written", args.out.display());
     let mut out = BufWriter::new(File::create(&args.out).with_context(cannot)?);
@@ -55,5 +54,5 @@ pub fn run(args: &Export, console: &Console) -> anyhow::Result<Outcome> {
     }
     .and_then(|()| out.flush())
     .with_context(cannot)?;
-    Ok(loaded.outcome())
+    Ok(load::outcome(&loaded))
 }

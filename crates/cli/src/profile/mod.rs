@@ -7,13 +7,9 @@ pub mod costs;
 pub mod descendants;
 mod export;
 mod flame;
-mod graph;
 mod load;
 pub mod record;
 pub mod top;
-
-pub use graph::{Drawn, graph};
-pub use load::percent;
 
 use crate::Outcome;
 use crate::console::Console;

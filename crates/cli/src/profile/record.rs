@@ -5,13 +5,9 @@ use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use anyhow::bail;
 use clap::{Args, ValueEnum, ValueHint};
-use schemars::JsonSchema;
-use serde::Serialize;
-use slowpath_cost::Work;
-use slowpath_model::Bytes;
-use slowpath_model::units::{duration_from_text, duration_text};
+use slowpath_model::units::duration_from_text;
 use slowpath_profile::{Contents, Options, Recorded, Recorder, Recording, Unwinding, What, work};
-use slowpath_views::quantity::{count, counted};
+use slowpath_views::profile::record::{self as view, Counted};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -85,44 +81,6 @@ enum CallGraphs {
     Dwarf,
 }
 
-/// A recording that was made (schema slowpath/profile-record/1).
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "slowpath/profile-record/1")]
-pub struct Document<'a> {
-    /// `slowpath/profile-record/1`.
-    schema: &'static str,
-    /// The profile.
-    file: String,
-    /// What the host did meanwhile (schema slowpath/work/1); null if it could not be written.
-    work_file: Option<String>,
-    /// The profile's size.
-    bytes: u64,
-    /// For how long was sampled.
-    seconds: f64,
-    /// The event.
-    event: &'a str,
-    /// Why this one.
-    why: String,
-    /// Samples; null where the file cannot be read here.
-    samples: Option<u64>,
-    /// Samples that were lost.
-    lost_samples: Option<u64>,
-    /// Whether somebody ended it before its time, or before its command ended.
-    ended_early: bool,
-    /// The exit code of the command; null without one, or if a signal ended it.
-    exit_code: Option<i32>,
-    /// The signal that ended the command.
-    signal: Option<i32>,
-    /// What is missing in it, and what mends it.
-    notes: &'a [String],
-}
-
-/// What its file has.
-struct Counted {
-    samples: u64,
-    lost: u64,
-}
-
 pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     if args.out.as_os_str() == "-" {
         bail!("--out -: the samples go to a file; give its name");
@@ -148,12 +106,12 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     };
     let counted = counted_in(&recorded.out);
     let is_early = is_early || recorded.cut_short;
-    let document = document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
+    let document = view::document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
     if args.json {
         console::tell(true, || &document, |_| Ok(()))?;
     } else {
         let mut text = Vec::new();
-        print(&recorded, &document, &mut text)?;
+        view::print(&recorded, &document, &mut text)?;
         if args.command.is_empty() {
             console::print(&text)?;
         } else {
@@ -215,76 +173,6 @@ fn counted_in(file: &Path) -> Option<Counted> {
             warn(&format!("{:#}", anyhow::Error::from(error)));
             None
         }
-    }
-}
-
-fn document<'a>(
-    recorded: &'a Recorded,
-    work_file: Option<&Path>,
-    counted: Option<&Counted>,
-    ended_early: bool,
-) -> Document<'a> {
-    Document {
-        schema: "slowpath/profile-record/1",
-        file: recorded.out.display().to_string(),
-        work_file: work_file.map(|file| file.display().to_string()),
-        bytes: recorded.bytes,
-        seconds: recorded.lasted.as_secs_f64(),
-        event: &recorded.event.name,
-        why: recorded.event.to_string(),
-        samples: counted.map(|counted| counted.samples),
-        lost_samples: counted.map(|counted| counted.lost),
-        ended_early,
-        exit_code: recorded.command.and_then(|status| status.code()),
-        signal: recorded.command.and_then(|status| status.signal()),
-        notes: &recorded.warnings,
-    }
-}
-
-fn print(recorded: &Recorded, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
-    let samples =
-        document.samples.map_or_else(|| "no samples".to_owned(), |samples| counted(samples, "sample"));
-    let lasted = Duration::from_millis(u64::try_from(recorded.lasted.as_millis()).unwrap_or(u64::MAX));
-    writeln!(
-        out,
-        "{}: {samples}, {}, in {}",
-        document.file,
-        Bytes::new(recorded.bytes),
-        duration_text(lasted)
-    )?;
-    writeln!(out, "  {}", document.why)?;
-    if let Some(lost) = document.lost_samples.filter(|lost| *lost > 0) {
-        writeln!(out, "  {} more were lost; a lower --frequency loses fewer", count(lost))?;
-    }
-    if document.ended_early {
-        writeln!(out, "  it was ended before its time")?;
-    }
-    if let Some(file) = &document.work_file {
-        writeln!(out, "{file}: {}", did(&recorded.work))?;
-    }
-    if document.samples == Some(0) {
-        return writeln!(out, "\nNothing was seen: record for longer, or with a higher --frequency.");
-    }
-    writeln!(out, "\nNext, what cost most, and for whom it was done:")?;
-    writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", document.file)
-}
-
-/// What a host did, in a line.
-fn did(work: &Work) -> String {
-    let part = |name: &str, what: &str| Some(format!("{} {what}", count(work.counter(name)?)));
-    let parts = [
-        part("Tcp.InSegs", "TCP segments in"),
-        part("Tcp.OutSegs", "out"),
-        part("Tcp.RetransSegs", "sent again"),
-    ];
-    if [work.counter("Tcp.InSegs"), work.counter("Tcp.OutSegs")] == [Some(0); 2] {
-        return "meanwhile no TCP in this network namespace".to_owned();
-    }
-    let known: Vec<String> = parts.into_iter().flatten().collect();
-    if known.is_empty() {
-        "what the host did meanwhile".to_owned()
-    } else {
-        format!("meanwhile {}", known.join(", "))
     }
 }
 

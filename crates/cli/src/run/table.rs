@@ -1,12 +1,13 @@
 //! What came of a run, flow by flow, host by host and path by path.
 
-use crate::transfers::{self, align};
+use crate::transfers;
 use crate::waits::Waiting;
 use slowpath_model::Instant;
 use slowpath_model::units::duration_text;
 use slowpath_scenario::Scenario;
 use slowpath_simulator::Simulation;
 use slowpath_simulator::report::{HostReport, Total};
+use slowpath_views::columns::align;
 use slowpath_views::quantity::{count, counted, share};
 use std::io::{self, Write};
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use super::Row;
 use super::keys::split;
 use super::numbers::{self, EXPLAINED, Number, OTHERS, RATE, SENT_AGAIN, bound_by, counting};
-use crate::transfers::align;
 use slowpath_scenario::{Case, Override, Scenario};
+use slowpath_views::columns::align;
 use std::io::{self, Write};
 
 /// What a case puts in the place of the scenario's values, in words.

@@ -36,13 +36,14 @@ fn in_words_with_the_verdict_first() {
     assert!(out.starts_with("A transfer of 8 Gbit/s over 10 s would be limited to about"), "{out}");
     assert!(out.contains("$ sysctl -w net.ipv4.tcp_rmem=") && out.contains("undo: sysctl -w"), "{out}");
     assert!(!out.contains("tcp_wmem"), "a receiver's send buffer does not matter: {out}");
+    assert!(out.contains("cause receive-window/buffer-too-small"), "{out}");
     assert!(!out.contains('\x1b'), "a pipe gets no colour");
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!flat.contains("is assumed"), "{out}");
     let (_, out, _) = told(&run(&folder, &["doctor", "--interface", "lo"]));
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("A transfer of 1 Gbit/s over 40 ms"), "loopback has no rate of its own: {out}");
-    assert!(flat.contains("The rate is assumed") && flat.contains("The round trip is assumed"), "{out}");
+    assert!(flat.contains("The rate is assumed") && flat.contains("The RTT is assumed"), "{out}");
 }
 
 #[test]

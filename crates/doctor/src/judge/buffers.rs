@@ -1,30 +1,30 @@
 //! Socket buffers against the bandwidth-delay product (ubik IV-A, IV-B; V).
 
-use super::Case;
-use crate::finding::{Finding, Fix, Severity};
+use super::Examination;
+use crate::finding::{Check, Finding, Severity, sysctl};
 use slowpath_model::Bytes;
-use slowpath_remedies::arithmetic;
+use slowpath_remedies::{Fix, arithmetic};
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    found.extend(window_scaling(case));
-    if case.goal.role.receives() {
-        found.extend(receive_buffer(case));
-        found.extend(advertised_part(case));
-        found.extend(fixed_buffers(case));
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    found.extend(window_scaling(exam));
+    if exam.goal.role.receives() {
+        found.extend(receive_buffer(exam));
+        found.extend(advertised_part(exam));
+        found.extend(fixed_buffers(exam));
     }
-    if case.goal.role.sends() {
-        found.extend(send_buffer(case));
+    if exam.goal.role.sends() {
+        found.extend(send_buffer(exam));
     }
-    found.extend(memory(case));
-    found.extend(own_buffers(case));
+    found.extend(memory(exam));
+    found.extend(own_buffers(exam));
 }
 
 /// The part of a buffer that is advertised, as a window.
 ///
 /// Before 6.6 it is `tcp_adv_win_scale`'s (`tcp_win_from_space`, 6.5): for positive values 1 - 1/2^n, else 1/2^-n.
 /// Since 6.6 it follows the packets' memory, of which only the start is known ([`arithmetic::BUFFER_PER_WINDOW`]).
-fn window_of(case: &Case<'_>, buffer: u64) -> Bytes {
-    let scale = case.host.number(ADV_WIN_SCALE).filter(|_| !case.host.since(6, 6));
+fn window_of(exam: &Examination<'_>, buffer: u64) -> Bytes {
+    let scale = exam.host.number(ADV_WIN_SCALE).filter(|_| !exam.host.since(6, 6));
     let window = match scale {
         Some(scale @ 1..=31) => buffer - (buffer >> scale),
         Some(scale @ -31..=0) => buffer >> -scale,
@@ -37,101 +37,101 @@ const ADV_WIN_SCALE: &str = "net.ipv4.tcp_adv_win_scale";
 const RMEM: &str = "net.ipv4.tcp_rmem";
 const WMEM: &str = "net.ipv4.tcp_wmem";
 
-fn window_scaling(case: &Case<'_>) -> Option<Finding> {
+fn window_scaling(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_window_scaling";
-    (case.host.number(NAME)? == 0).then_some(())?;
+    (exam.host.number(NAME)? == 0).then_some(())?;
     let largest = Bytes::new(arithmetic::LARGEST_FIELD);
-    let severity = case.limits(case.goal.rate_with(largest)?)?;
+    let severity = exam.limits(exam.goal.rate_with(largest)?)?;
     Some(
-        Finding::new("window-scaling", severity, "window scaling is off")
+        Finding::new(Check::WindowScaling, severity, "window scaling is off")
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
                     "A window is at most 65,535 bytes in either direction without it; the transfer needs {}.",
-                    case.product()
+                    exam.product()
                 ),
                 "RFC 7323, section 2.3; ip-sysctl.rst, tcp_window_scaling; ubik V",
             )
-            .mended_by(Fix::sysctl(NAME, "1", "0")),
+            .fixed_by(sysctl(NAME, "1", "0")),
     )
 }
 
-fn receive_buffer(case: &Case<'_>) -> Option<Finding> {
-    let most = case.host.part(RMEM, 2)?;
-    let severity = case.limits(case.goal.rate_with(window_of(case, most))?)?;
+fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
+    let most = exam.host.part(RMEM, 2)?;
+    let severity = exam.limits(exam.goal.rate_with(window_of(exam, most))?)?;
     // What the part takes away is told of the part.
-    if advertised_part(case).is_some() {
+    if advertised_part(exam).is_some() {
         return None;
     }
-    let needed = arithmetic::receive_buffer_for(case.goal.window_of_each());
+    let needed = arithmetic::receive_buffer_for(exam.goal.window_of_each());
     Some(
         Finding::new(
-            "receive-buffer",
+            Check::ReceiveBuffer,
             severity,
             format!("tcp_rmem lets a receive buffer grow to {} only", Bytes::new(most)),
         )
-        .seen(seen(case, RMEM))
+        .seen(seen(exam, RMEM))
         .because(
             format!(
                 "Of {} about {} are advertised as window; the transfer needs {}. Four times that leaves room for what \
                  waits behind a loss, and for the part of a buffer that its packets' own memory takes. Not much more: \
                  a larger window only fills the queues on the way.",
                 Bytes::new(most),
-                window_of(case, most),
-                case.product()
+                window_of(exam, most),
+                exam.product()
             ),
             "ubik IV-B and V; tcp_win_from_space, tcp_rcvbuf_grow (6.18); ip-sysctl.rst, tcp_rmem",
         )
-        .mended_by(third(case, RMEM, needed)?),
+        .fixed_by(third(exam, RMEM, needed)?),
     )
 }
 
 /// `tcp_adv_win_scale` takes more than half of a buffer that would do.
-fn advertised_part(case: &Case<'_>) -> Option<Finding> {
-    let most = case.host.part(RMEM, 2)?;
+fn advertised_part(exam: &Examination<'_>) -> Option<Finding> {
+    let most = exam.host.part(RMEM, 2)?;
     let half = Bytes::new(most / arithmetic::BUFFER_PER_WINDOW);
-    let window = window_of(case, most);
-    let severity = case.limits(case.goal.rate_with(window)?)?;
-    (half >= case.goal.window_of_each() && window < half).then_some(())?;
-    let scale = case.host.word(ADV_WIN_SCALE)?;
+    let window = window_of(exam, most);
+    let severity = exam.limits(exam.goal.rate_with(window)?)?;
+    (half >= exam.goal.window_of_each() && window < half).then_some(())?;
+    let scale = exam.host.word(ADV_WIN_SCALE)?;
     Some(
         Finding::new(
-            "advertised-part",
+            Check::AdvertisedPart,
             severity,
             "tcp_adv_win_scale keeps most of a receive buffer out of the window",
         )
-        .seen(seen(case, ADV_WIN_SCALE))
+        .seen(seen(exam, ADV_WIN_SCALE))
         .because(
             format!(
                 "Of a buffer of {} only {window} are advertised; the transfer needs {}.",
                 Bytes::new(most),
-                case.product()
+                exam.product()
             ),
             "ubik IV-B; tcp_win_from_space (before 6.6); ip-sysctl.rst, tcp_adv_win_scale",
         )
-        .mended_by(Fix::sysctl(ADV_WIN_SCALE, "1", scale)),
+        .fixed_by(sysctl(ADV_WIN_SCALE, "1", scale)),
     )
 }
 
 /// Buffers stay as they begin.
-fn fixed_buffers(case: &Case<'_>) -> Option<Finding> {
+fn fixed_buffers(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_moderate_rcvbuf";
-    (case.host.number(NAME)? == 0).then_some(())?;
-    let first = case.host.part(RMEM, 1)?;
-    let severity = case.limits(case.goal.rate_with(window_of(case, first))?)?;
+    (exam.host.number(NAME)? == 0).then_some(())?;
+    let first = exam.host.part(RMEM, 1)?;
+    let severity = exam.limits(exam.goal.rate_with(window_of(exam, first))?)?;
     Some(
-        Finding::new("fixed-receive-buffer", severity, "receive buffers do not grow")
-            .seen(format!("{}, {}", seen(case, NAME), seen(case, RMEM)))
+        Finding::new(Check::FixedReceiveBuffer, severity, "receive buffers do not grow")
+            .seen(format!("{}, {}", seen(exam, NAME), seen(exam, RMEM)))
             .because(
                 format!(
                     "A buffer stays at the second number of tcp_rmem, of which about {} are advertised; the transfer \
                      needs {}.",
-                    window_of(case, first),
-                    case.product()
+                    window_of(exam, first),
+                    exam.product()
                 ),
                 "tcp_rcv_space_adjust (6.18); ip-sysctl.rst, tcp_moderate_rcvbuf; weigle, section III",
             )
-            .mended_by(Fix::sysctl(NAME, "1", "0")),
+            .fixed_by(sysctl(NAME, "1", "0")),
     )
 }
 
@@ -139,58 +139,58 @@ fn fixed_buffers(case: &Case<'_>) -> Option<Finding> {
 /// (`sk_stream_min_wspace`, 6.18), and all. Measured: 0.64 to 0.72 (docs/src/doctor.md).
 const SENT_QUARTERS: u64 = 3;
 
-fn send_buffer(case: &Case<'_>) -> Option<Finding> {
-    let most = case.host.part(WMEM, 2)?;
+fn send_buffer(exam: &Examination<'_>) -> Option<Finding> {
+    let most = exam.host.part(WMEM, 2)?;
     let sent = Bytes::new((most / 4).saturating_mul(SENT_QUARTERS));
-    let severity = case.limits(case.goal.rate_with(sent)?)?;
-    let needed = arithmetic::send_buffer_for(case.goal.window_of_each());
+    let severity = exam.limits(exam.goal.rate_with(sent)?)?;
+    let needed = arithmetic::send_buffer_for(exam.goal.window_of_each());
     Some(
         Finding::new(
-            "send-buffer",
+            Check::SendBuffer,
             severity,
             format!("tcp_wmem lets a send buffer grow to {} only", Bytes::new(most)),
         )
-        .seen(seen(case, WMEM))
+        .seen(seen(exam, WMEM))
         .because(
             format!(
                 "What is sent stays in the buffer until it is acknowledged, and its writer is woken when a third is \
                  free: of {} about {sent} are outstanding, and the transfer needs {}. Twice that leaves as much ready \
                  to be sent.",
                 Bytes::new(most),
-                case.product()
+                exam.product()
             ),
             "ubik IV-A and V; tcp_sndbuf_expand, sk_stream_min_wspace (6.18); ip-sysctl.rst, tcp_wmem",
         )
-        .mended_by(third(case, WMEM, needed)?),
+        .fixed_by(third(exam, WMEM, needed)?),
     )
 }
 
 /// All connections together.
-fn memory(case: &Case<'_>) -> Option<Finding> {
+fn memory(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_mem";
-    let page = case.host.page?;
-    let pages = case.host.part(NAME, 1)?;
+    let page = exam.host.page?;
+    let pages = exam.host.part(NAME, 1)?;
     let pressure = pages.saturating_mul(page);
     let window = Bytes::new(pressure / arithmetic::BUFFER_PER_WINDOW);
-    let severity = case.limits(arithmetic::largest_rate(window, case.goal.rtt)?)?;
-    let needed = arithmetic::receive_buffer_for(case.goal.window()).get().div_ceil(page);
+    let severity = exam.limits(arithmetic::largest_rate(window, exam.goal.rtt)?)?;
+    let needed = arithmetic::receive_buffer_for(exam.goal.window()).get().div_ceil(page);
     let value = format!("{} {needed} {}", needed - needed / 4, needed + needed / 2);
     Some(
         Finding::new(
-            "tcp-memory",
+            Check::TcpMemory,
             severity,
             format!("tcp_mem puts TCP under pressure at {} in all", Bytes::new(pressure)),
         )
-        .seen(format!("{} (pages of {page} B)", seen(case, NAME)))
+        .seen(format!("{} (pages of {page} B)", seen(exam, NAME)))
         .because(
             format!(
                 "Beyond its second number no buffer grows and windows shrink; packets take about twice the memory of \
                  their payload, and the transfer needs {}.",
-                case.product()
+                exam.product()
             ),
             "tcp_under_memory_pressure, __tcp_grow_window (6.18); ip-sysctl.rst, tcp_mem",
         )
-        .mended_by(Fix::sysctl(NAME, &value, case.host.word(NAME)?)),
+        .fixed_by(sysctl(NAME, &value, exam.host.word(NAME)?)),
     )
 }
 
@@ -204,49 +204,49 @@ struct Low {
 }
 
 /// What programs get that set their buffers themselves.
-fn own_buffers(case: &Case<'_>) -> Option<Finding> {
+fn own_buffers(exam: &Examination<'_>) -> Option<Finding> {
     // The kernel doubles what is asked for; half of that is window, or three quarters are outstanding.
     const BOUNDS: [(&str, &str, u64); 2] =
         [("net.core.rmem_max", "SO_RCVBUF", 2), ("net.core.wmem_max", "SO_SNDBUF", SENT_QUARTERS)];
-    let counts = [case.goal.role.receives(), case.goal.role.sends()];
-    let needed = case.goal.window_of_each();
+    let counts = [exam.goal.role.receives(), exam.goal.role.sends()];
+    let needed = exam.goal.window_of_each();
     let bounds = BOUNDS.into_iter().zip(counts).filter(|(_, counts)| *counts);
     let low = bounds.filter_map(|((setting, option, halves), _)| {
-        let most = case.host.part(setting, 0)?;
+        let most = exam.host.part(setting, 0)?;
         let window = Bytes::new((most / 2).saturating_mul(halves));
         (window < needed).then_some(Low { setting, option, most, window })
     });
     let low: Vec<Low> = low.collect();
-    let rate = case.goal.rate_with(low.iter().map(|low| low.window).min()?)?;
+    let rate = exam.goal.rate_with(low.iter().map(|low| low.window).min()?)?;
     let named = |text: fn(&Low) -> String| low.iter().map(text).collect::<Vec<_>>().join(", ");
     let options = named(|low| low.option.to_owned());
     let title = format!("a program that sets {options} itself gets about {rate}");
-    let mut finding = Finding::new("buffers-by-program", Severity::Hint, title)
+    let mut finding = Finding::new(Check::BuffersByProgram, Severity::Hint, title)
         .seen(named(|low| format!("{} = {}", low.setting, low.most)))
         .because(
             format!(
                 "The kernel doubles what a program asks for, and caps that at twice this; such a buffer no longer \
                  grows. Programs that leave buffers alone do not meet this limit. The transfer needs {}.",
-                case.product()
+                exam.product()
             ),
             "ubik IV-A; sk_setsockopt, SO_RCVBUF (6.18); sysctl/net.rst, rmem_max",
         );
     for Low { setting, most, .. } in &low {
         let value = arithmetic::send_buffer_for(needed).get().to_string();
-        finding = finding.mended_by(Fix::sysctl(setting, &value, &most.to_string()));
+        finding = finding.fixed_by(sysctl(setting, &value, &most.to_string()));
     }
     Some(finding)
 }
 
-fn seen(case: &Case<'_>, name: &str) -> String {
-    let words: Vec<&str> = case.host.word(name).unwrap_or_default().split_whitespace().collect();
+fn seen(exam: &Examination<'_>, name: &str) -> String {
+    let words: Vec<&str> = exam.host.word(name).unwrap_or_default().split_whitespace().collect();
     format!("{name} = {}", words.join(" "))
 }
 
 /// A setting of three numbers with another third.
-fn third(case: &Case<'_>, name: &str, value: Bytes) -> Option<Fix> {
-    let (first, second) = (case.host.part(name, 0)?, case.host.part(name, 1)?);
+fn third(exam: &Examination<'_>, name: &str, value: Bytes) -> Option<Fix> {
+    let (first, second) = (exam.host.part(name, 0)?, exam.host.part(name, 1)?);
     // The kernel takes no more than a C `int`.
     let value = value.get().min(i32::MAX as u64);
-    Some(Fix::sysctl(name, &format!("{first} {second} {value}"), case.host.word(name)?))
+    Some(sysctl(name, &format!("{first} {second} {value}"), exam.host.word(name)?))
 }

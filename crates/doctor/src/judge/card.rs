@@ -1,22 +1,22 @@
 //! The interface: its link, its packet size, what it does in place of a CPU, its rings.
 
-use super::{Case, FRAMING, HEADERS, percent, together};
-use crate::finding::{Finding, Fix, Severity};
+use super::{Examination, FRAMING, HEADERS, percent, together};
+use crate::finding::{Check, Finding, Severity, change, look};
 use crate::host::{Interface, Ring};
 use slowpath_model::Rate;
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    found.extend(case.host.outgoing().and_then(down));
-    found.extend(case.host.link().and_then(|interface| link(case, interface)));
-    for interface in &case.host.interfaces {
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    found.extend(exam.host.outgoing().and_then(down));
+    found.extend(exam.host.link().and_then(|interface| link(exam, interface)));
+    for interface in &exam.host.interfaces {
         found.extend(duplex(interface));
-        found.extend(packet_size(case, interface));
-        found.extend(offload(case, interface));
-        found.extend(super_packets(case, interface));
-        found.extend(lost_receiving(case, interface));
-        found.extend(bad_frames(case, interface));
-        found.extend(one_queue(case, interface));
-        found.extend(one_cpu(case, interface));
+        found.extend(packet_size(exam, interface));
+        found.extend(offload(exam, interface));
+        found.extend(super_packets(exam, interface));
+        found.extend(lost_receiving(exam, interface));
+        found.extend(bad_frames(exam, interface));
+        found.extend(one_queue(exam, interface));
+        found.extend(one_cpu(exam, interface));
     }
 }
 
@@ -25,31 +25,31 @@ fn down(interface: &Interface) -> Option<Finding> {
     let name = &interface.name;
     let nothing = Severity::Limits(Rate::bits_per_second(0));
     Some(
-        Finding::new("link-down", nothing, format!("{name} is down, or has no carrier"))
+        Finding::new(Check::LinkDown, nothing, format!("{name} is down, or has no carrier"))
             .seen(format!("ip link show {name}"))
             .because("Nothing leaves it.", "rtnetlink(7), IFF_LOWER_UP")
-            .mended_by(Fix::command(format!("ip link set {name} up"))),
+            .fixed_by(change(format!("ip link set {name} up"))),
     )
 }
 
-fn link(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+fn link(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let line = Rate::bits_per_second(interface.speed?);
-    let severity = case.limits(line)?;
-    let mtu = u64::from(case.mtu());
+    let severity = exam.limits(line)?;
+    let mtu = u64::from(exam.mtu());
     let payload = mtu.saturating_sub(HEADERS.into()) as f64 / (mtu + FRAMING) as f64;
     let name = &interface.name;
     Some(
-        Finding::new("link-rate", severity, format!("the link of {name} carries {line}"))
+        Finding::new(Check::LinkRate, severity, format!("the link of {name} carries {line}"))
             .seen(format!("ethtool {name}: {line}"))
             .because(
                 format!(
                     "{} of it is payload of TCP, and {} are asked for.",
                     percent(payload),
-                    case.goal.rate
+                    exam.goal.rate
                 ),
                 "IEEE 802.3; ethtool(8)",
             )
-            .mended_by(Fix::command(format!("ethtool {name}"))),
+            .fixed_by(look(format!("ethtool {name}"))),
     )
 }
 
@@ -57,95 +57,95 @@ fn duplex(interface: &Interface) -> Option<Finding> {
     (!interface.full_duplex?).then_some(())?;
     let name = &interface.name;
     Some(
-        Finding::new("half-duplex", Severity::Costs, format!("{name} sends or receives, not both"))
+        Finding::new(Check::HalfDuplex, Severity::Costs, format!("{name} sends or receives, not both"))
             .seen(format!("ethtool {name}: half duplex"))
             .because(
                 "Every ACK takes its turn with data, and where the other end is set to full duplex, frames that \
                  come meanwhile are lost.",
                 "IEEE 802.3, clause 4; ethtool(8)",
             )
-            .mended_by(Fix::command(format!("ethtool -s {name} autoneg on"))),
+            .fixed_by(change(format!("ethtool -s {name} autoneg on"))),
     )
 }
 
 /// What IPv6 guarantees (RFC 8200, section 5).
 const LEAST_PACKET: u32 = 1280;
 
-fn packet_size(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let mtu = interface.mtu.filter(|mtu| *mtu < LEAST_PACKET)?;
     let name = &interface.name;
     Some(
-        Finding::new("mtu", Severity::Costs, format!("packets of {name} are small"))
+        Finding::new(Check::Mtu, Severity::Costs, format!("packets of {name} are small"))
             .seen(format!("mtu {mtu} of {name}"))
             .because(
                 format!(
                     "{} % of each packet is headers, and the goal is {} packets a second.",
                     HEADERS * 100 / mtu.max(1),
-                    case.goal.rate.get() / 8 / u64::from(mtu.max(1))
+                    exam.goal.rate.get() / 8 / u64::from(mtu.max(1))
                 ),
                 "RFC 8200, section 5; RFC 9293, section 3.7.1",
             )
-            .mended_by(
-                Fix::command(format!("ip link set {name} mtu 1500"))
+            .fixed_by(
+                change(format!("ip link set {name} mtu 1500"))
                     .undone_by(format!("ip link set {name} mtu {mtu}")),
             ),
     )
 }
 
 /// An offload that matters: what `ethtool -k` calls it, what `ethtool -K` takes, whose work it is, and what for.
-struct Work {
+struct OffloadCheck {
     features: &'static [&'static str],
     option: &'static str,
-    name: &'static str,
+    check: Check,
     sending: bool,
     without: &'static str,
 }
 
 /// Each needs those before it that send (`netdev_fix_features`, 6.18), so that only the first is told.
-const WORK: [Work; 5] = [
-    Work {
+const WORK: [OffloadCheck; 5] = [
+    OffloadCheck {
         features: &["tx-checksum-ip-generic", "tx-checksum-ipv4"],
         option: "tx",
-        name: "transmit-checksums",
+        check: Check::TransmitChecksums,
         sending: true,
         without: "The CPU sums every byte that is sent, and copies it: without checksums there is no scatter-gather, \
                   and without that no segmentation either.",
     },
-    Work {
+    OffloadCheck {
         features: &["tx-scatter-gather"],
         option: "sg",
-        name: "scatter-gather",
+        check: Check::ScatterGather,
         sending: true,
         without: "What is sent is copied into one piece, and nothing is segmented by the card.",
     },
-    Work {
+    OffloadCheck {
         features: &["tx-generic-segmentation"],
         option: "gso",
-        name: "gso",
+        check: Check::Gso,
         sending: true,
         without: "Every packet goes through the stack by itself instead of 64 KiB at a time.",
     },
-    Work {
+    OffloadCheck {
         features: &["tx-tcp-segmentation"],
         option: "tso",
-        name: "tso",
+        check: Check::Tso,
         sending: true,
         without: "The CPU cuts super-packets into packets before the card, and hands over each.",
     },
-    Work {
+    OffloadCheck {
         features: &["rx-gro"],
         option: "gro",
-        name: "gro",
+        check: Check::Gro,
         sending: false,
         without: "Every packet that comes goes through the stack by itself, with an ACK for every other one.",
     },
 ];
 
-fn offload(case: &Case<'_>, interface: &Interface) -> Vec<Finding> {
-    if !case.has_many_packets() {
+fn offload(exam: &Examination<'_>, interface: &Interface) -> Vec<Finding> {
+    if !exam.has_many_packets() {
         return Vec::new();
     }
-    let is_off = |work: &&Work| {
+    let is_off = |work: &&OffloadCheck| {
         let mut known = work.features.iter().filter_map(|name| interface.offload(name)).peekable();
         let mut off = known.peek().is_some();
         // A card has one kind of checksums; it is off where none that it could have is on.
@@ -156,26 +156,26 @@ fn offload(case: &Case<'_>, interface: &Interface) -> Vec<Finding> {
         });
         off && could
     };
-    let counts = |work: &&Work| {
-        let role = if work.sending { case.goal.role.sends() } else { case.goal.role.receives() };
+    let counts = |work: &&OffloadCheck| {
+        let role = if work.sending { exam.goal.role.sends() } else { exam.goal.role.receives() };
         // Between two parts of a machine super-packets pass whole.
         role && (work.sending || interface.is_wired())
     };
     let sending = WORK.iter().filter(|work| work.sending).filter(counts).find(is_off);
     let receiving = WORK.iter().filter(|work| !work.sending).filter(counts).find(is_off);
-    sending.into_iter().chain(receiving).map(|work| switched_off(case, interface, work)).collect()
+    sending.into_iter().chain(receiving).map(|work| switched_off(exam, interface, work)).collect()
 }
 
-fn switched_off(case: &Case<'_>, interface: &Interface, work: &Work) -> Finding {
+fn switched_off(exam: &Examination<'_>, interface: &Interface, work: &OffloadCheck) -> Finding {
     let (name, option) = (&interface.name, work.option);
-    Finding::new(work.name, Severity::Costs, format!("{option} of {name} is off"))
+    Finding::new(work.check, Severity::Costs, format!("{option} of {name} is off"))
         .seen(format!("ethtool -k {name}: {} off", work.features[0]))
         .because(
-            format!("{} The goal is {} packets a second.", work.without, case.packets_per_s()),
+            format!("{} The goal is {} packets a second.", work.without, exam.packets_per_s()),
             "ethtool(8), -K; segmentation-offloads.rst",
         )
-        .mended_by(
-            Fix::command(format!("ethtool -K {name} {option} on"))
+        .fixed_by(
+            change(format!("ethtool -K {name} {option} on"))
                 .undone_by(format!("ethtool -K {name} {option} off")),
         )
 }
@@ -183,37 +183,37 @@ fn switched_off(case: &Case<'_>, interface: &Interface, work: &Work) -> Finding 
 /// Super-packets smaller than this save little.
 const SMALL_SUPER_PACKET: u32 = 8;
 
-fn super_packets(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
-    (case.goal.role.sends() && case.has_many_packets()).then_some(())?;
+fn super_packets(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
+    (exam.goal.role.sends() && exam.has_many_packets()).then_some(())?;
     let segments = interface.gso_max_segments.unwrap_or(u32::MAX);
     let bytes = interface.gso_max_bytes.unwrap_or(u32::MAX);
-    let fits = segments.min(bytes / case.mss().max(1));
+    let fits = segments.min(bytes / exam.mss().max(1));
     (fits < SMALL_SUPER_PACKET).then_some(())?;
     let name = &interface.name;
     Some(
-        Finding::new("super-packets", Severity::Costs, format!("super-packets for {name} are cut short"))
+        Finding::new(Check::SuperPackets, Severity::Costs, format!("super-packets for {name} are cut short"))
             .seen(format!("gso_max_segs {segments}, gso_max_size {bytes} of {name}"))
             .because(
                 format!(
                     "It is handed {fits} segments at a time at most, where 44 fit; the goal is {} packets a second.",
-                    case.packets_per_s()
+                    exam.packets_per_s()
                 ),
                 "ip-link(8), gso_max_segs; sk_setup_caps, tcp_tso_autosize (6.18)",
             )
-            .mended_by(
-                Fix::command(format!("ip link set {name} gso_max_size 65536 gso_max_segs 65535"))
+            .fixed_by(
+                change(format!("ip link set {name} gso_max_size 65536 gso_max_segs 65535"))
                     .undone_by(format!("ip link set {name} gso_max_size {bytes} gso_max_segs {segments}")),
             ),
     )
 }
 
-fn lost_receiving(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+fn lost_receiving(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let counted = &interface.statistics;
     let lost = together(&[counted.rx_missed_errors, counted.rx_fifo_errors, counted.rx_over_errors]);
-    let share = case.is_too_much(lost, together(&[counted.rx_packets, lost]))?;
+    let share = exam.is_too_much(lost, together(&[counted.rx_packets, lost]))?;
     let name = &interface.name;
     let mut finding = Finding::new(
-        "ring-overflow",
+        Check::RingOverflow,
         Severity::Hint,
         format!("{name} has had no room for packets that came"),
     )
@@ -226,26 +226,25 @@ fn lost_receiving(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
             "{} of what came, where CUBIC bears {} at the goal. Counted since the interface was made: look again \
              after a transfer.",
             percent(share),
-            percent(case.bearable_loss().unwrap_or(0.0))
+            percent(exam.bearable_loss().unwrap_or(0.0))
         ),
         "if_link.h, rtnl_link_stats64; wu, section 2.1; ethtool(8), -G",
     );
     if let Some(Ring { slots, most }) = interface.receive_ring.filter(|ring| ring.slots < ring.most) {
-        finding = finding.mended_by(
-            Fix::command(format!("ethtool -G {name} rx {most}"))
-                .undone_by(format!("ethtool -G {name} rx {slots}")),
+        finding = finding.fixed_by(
+            change(format!("ethtool -G {name} rx {most}")).undone_by(format!("ethtool -G {name} rx {slots}")),
         );
     }
-    Some(finding.mended_by(Fix::command(format!("ethtool -S {name} | grep -iE 'miss|drop|no_buf|fifo'"))))
+    Some(finding.fixed_by(look(format!("ethtool -S {name} | grep -iE 'miss|drop|no_buf|fifo'"))))
 }
 
-fn bad_frames(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
+fn bad_frames(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let counted = &interface.statistics;
     let bad = together(&[counted.rx_crc_errors, counted.tx_carrier_errors, counted.collisions]);
-    let share = case.is_too_much(bad, together(&[counted.rx_packets, counted.tx_packets, bad]))?;
+    let share = exam.is_too_much(bad, together(&[counted.rx_packets, counted.tx_packets, bad]))?;
     let name = &interface.name;
     Some(
-        Finding::new("bad-frames", Severity::Hint, format!("frames of {name} are spoilt on the wire"))
+        Finding::new(Check::BadFrames, Severity::Hint, format!("frames of {name} are spoilt on the wire"))
             .seen(format!(
                 "crc {}, carrier {}, collisions {} of {name}",
                 counted.rx_crc_errors, counted.tx_carrier_errors, counted.collisions
@@ -254,43 +253,43 @@ fn bad_frames(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
                 format!("{} of all: a cable, a module, or two ends that differ in duplex.", percent(share)),
                 "if_link.h, rtnl_link_stats64; ubik V (link layer errors)",
             )
-            .mended_by(Fix::command(format!("ethtool {name}; ethtool -m {name}"))),
+            .fixed_by(look(format!("ethtool {name}; ethtool -m {name}"))),
     )
 }
 
 /// A rate beyond which one CPU hardly takes all that comes, with every offload.
 const MUCH_FOR_A_CPU: Rate = Rate::bits_per_second(10_000_000_000);
 
-fn one_queue(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
-    let asked = case.goal.role.receives() && case.goal.rate >= MUCH_FOR_A_CPU && case.goal.streams > 1;
+fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
+    let asked = exam.goal.role.receives() && exam.goal.rate >= MUCH_FOR_A_CPU && exam.goal.streams > 1;
     let one = interface.receive_queues? == 1 && interface.steered_queues? == 0;
-    (asked && one && interface.is_wired() && case.host.softnet.len() > 1).then_some(())?;
+    (asked && one && interface.is_wired() && exam.host.softnet.len() > 1).then_some(())?;
     let name = &interface.name;
     let mask = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
     Some(
-        Finding::new("one-queue", Severity::Hint, format!("one CPU takes all that comes on {name}"))
+        Finding::new(Check::OneQueue, Severity::Hint, format!("one CPU takes all that comes on {name}"))
             .seen(format!("one receive queue, no CPUs in {mask}"))
             .because(
-                format!("{} in {} connections are much for one CPU.", case.goal.rate, case.goal.streams),
+                format!("{} in {} connections are much for one CPU.", exam.goal.rate, exam.goal.streams),
                 "scaling.rst (RSS, RPS)",
             )
-            .mended_by(Fix::command(format!("ethtool -L {name} combined {}", case.host.softnet.len())))
-            .mended_by(Fix::command(format!("echo ff > {mask}")).undone_by(format!("echo 0 > {mask}"))),
+            .fixed_by(change(format!("ethtool -L {name} combined {}", exam.host.softnet.len())))
+            .fixed_by(change(format!("echo ff > {mask}")).undone_by(format!("echo 0 > {mask}"))),
     )
 }
 
-fn one_cpu(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
-    let asked = case.goal.rate >= MUCH_FOR_A_CPU && case.goal.streams > 1;
+fn one_cpu(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
+    let asked = exam.goal.rate >= MUCH_FOR_A_CPU && exam.goal.streams > 1;
     // One interrupt besides those of queues is usual.
-    (asked && interface.interrupts.len() > 2 && case.host.softnet.len() > 1).then_some(())?;
+    (asked && interface.interrupts.len() > 2 && exam.host.softnet.len() > 1).then_some(())?;
     let cpus = &interface.interrupts.first()?.cpus;
     let alone = !cpus.contains(['-', ',']) && interface.interrupts.iter().all(|one| one.cpus == *cpus);
     alone.then_some(())?;
     let name = &interface.name;
     Some(
-        Finding::new("one-cpu", Severity::Hint, format!("CPU {cpus} takes all interrupts of {name}"))
+        Finding::new(Check::OneCpu, Severity::Hint, format!("CPU {cpus} takes all interrupts of {name}"))
             .seen(format!("/proc/irq/N/effective_affinity_list of {} interrupts", interface.interrupts.len()))
             .because("Its queues could be worked off by as many CPUs.", "scaling.rst (RSS IRQ Configuration)")
-            .mended_by(Fix::command("systemctl start irqbalance").undone_by("systemctl stop irqbalance")),
+            .fixed_by(change("systemctl start irqbalance").undone_by("systemctl stop irqbalance")),
     )
 }

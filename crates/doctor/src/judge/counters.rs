@@ -1,12 +1,12 @@
 //! What TCP has counted since boot (nstat(8)). A count says that something was, not when: a hint, never a verdict.
 
-use super::{Case, percent};
-use crate::finding::{Finding, Fix, Severity};
+use super::{Examination, percent};
+use crate::finding::{Check, Finding, Severity, look};
 
 /// A counter that tells of a fault of this host.
-struct Told {
+struct Counter {
     counter: &'static str,
-    name: &'static str,
+    check: Check,
     /// Of what it is a share.
     of: &'static str,
     /// The least share that is told. `None`: what CUBIC bears of loss at the goal.
@@ -20,10 +20,10 @@ struct Told {
 const IN: &str = "TcpInSegs";
 const OUT: &str = "TcpOutSegs";
 
-const TOLD: [Told; 9] = [
-    Told {
+const TOLD: [Counter; 9] = [
+    Counter {
         counter: "TcpExtTCPRcvQDrop",
-        name: "receive-queue-drops",
+        check: Check::ReceiveQueueDrops,
         of: IN,
         least: None,
         receiving: true,
@@ -31,9 +31,9 @@ const TOLD: [Told; 9] = [
         why: "They were dropped, and had to be sent again.",
         source: "tcp_data_queue (6.18)",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPBacklogDrop",
-        name: "backlog-full",
+        check: Check::BacklogFull,
         of: IN,
         least: None,
         receiving: true,
@@ -41,9 +41,9 @@ const TOLD: [Told; 9] = [
         why: "They were dropped: a reader holds its socket for long, or the buffers are small.",
         source: "tcp_add_backlog (6.18); wu, section 3",
     },
-    Told {
+    Counter {
         counter: "TcpExtRcvPruned",
-        name: "pruned",
+        check: Check::Pruned,
         of: IN,
         least: None,
         receiving: true,
@@ -52,9 +52,9 @@ const TOLD: [Told; 9] = [
               payload.",
         source: "tcp_prune_queue (6.18)",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPRcvCollapsed",
-        name: "collapsed",
+        check: Check::Collapsed,
         of: IN,
         least: Some(0.001),
         receiving: true,
@@ -62,9 +62,9 @@ const TOLD: [Told; 9] = [
         why: "It takes CPU in the softirq: many small segments in buffers that are nearly full.",
         source: "tcp_collapse (6.18)",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPZeroWindowDrop",
-        name: "zero-window-drops",
+        check: Check::ZeroWindowDrops,
         of: IN,
         least: None,
         receiving: true,
@@ -72,9 +72,9 @@ const TOLD: [Told; 9] = [
         why: "Readers did not keep up, and what came meanwhile was dropped.",
         source: "tcp_data_queue (6.18)",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPMemoryPressures",
-        name: "memory-pressure",
+        check: Check::MemoryPressure,
         of: IN,
         least: Some(0.0),
         receiving: true,
@@ -82,9 +82,9 @@ const TOLD: [Told; 9] = [
         why: "All connections together came to the second number of tcp_mem: windows shrank.",
         source: "tcp_enter_memory_pressure (6.18); ip-sysctl.rst, tcp_mem",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPTimeouts",
-        name: "timeouts",
+        check: Check::Timeouts,
         of: OUT,
         least: Some(0.001),
         receiving: false,
@@ -92,9 +92,9 @@ const TOLD: [Told; 9] = [
         why: "In each, a connection stood still for 200 ms or more.",
         source: "tcp_retransmit_timer (6.18); leith, section 1.2",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPSpuriousRTOs",
-        name: "spurious-timeouts",
+        check: Check::SpuriousTimeouts,
         of: "TcpExtTCPTimeouts",
         least: Some(0.1),
         receiving: false,
@@ -102,9 +102,9 @@ const TOLD: [Told; 9] = [
         why: "ACKs were late, not lost: receivers off their CPUs, or round trips that jump.",
         source: "tcp_process_loss (6.18); RFC 5682; wu, section 4",
     },
-    Told {
+    Counter {
         counter: "TcpExtTCPRetransFail",
-        name: "retransmits-refused",
+        check: Check::RetransmitsRefused,
         of: OUT,
         least: None,
         receiving: false,
@@ -114,27 +114,27 @@ const TOLD: [Told; 9] = [
     },
 ];
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    found.extend(TOLD.iter().filter_map(|told| finding(case, told)));
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    found.extend(TOLD.iter().filter_map(|told| finding(exam, told)));
 }
 
-fn finding(case: &Case<'_>, told: &Told) -> Option<Finding> {
-    let role = case.goal.role;
+fn finding(exam: &Examination<'_>, told: &Counter) -> Option<Finding> {
+    let role = exam.goal.role;
     (if told.receiving { role.receives() } else { role.sends() }).then_some(())?;
-    let counted = *case.host.counters.get(told.counter)?;
-    let of = *case.host.counters.get(told.of)?;
+    let counted = *exam.host.counters.get(told.counter)?;
+    let of = *exam.host.counters.get(told.of)?;
     // A handful may be anything.
     let few = if told.least == Some(0.0) { 0 } else { 10 };
     let share = counted as f64 / of.max(1) as f64;
-    let least = told.least.or_else(|| case.bearable_loss())?;
+    let least = told.least.or_else(|| exam.bearable_loss())?;
     (counted > few && share > least).then_some(())?;
     Some(
-        Finding::new(told.name, Severity::Hint, told.title)
+        Finding::new(told.check, Severity::Hint, told.title)
             .seen(format!("{} = {counted}, {} = {of}", told.counter, told.of))
             .because(
                 format!("{} ({} since boot; look again after a transfer.)", told.why, percent(share)),
                 told.source,
             )
-            .mended_by(Fix::command(format!("nstat -az {}", told.counter))),
+            .fixed_by(look(format!("nstat -az {}", told.counter))),
     )
 }

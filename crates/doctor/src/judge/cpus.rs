@@ -1,40 +1,38 @@
 //! The CPUs: their clocks, and what their softirqs could not keep up with.
 
-use super::{Case, percent};
-use crate::finding::{Finding, Fix, Severity};
+use super::{Examination, percent};
+use crate::finding::{Check, Finding, Severity, change, sysctl};
 use crate::host::Softnet;
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    if case.goal.role.receives() {
-        found.extend(backlog(case));
-        found.extend(budget(case));
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    if exam.goal.role.receives() {
+        found.extend(backlog(exam));
+        found.extend(budget(exam));
     }
-    found.extend(clock(case));
+    found.extend(clock(exam));
 }
 
-fn sum(case: &Case<'_>, of: fn(&Softnet) -> u64) -> u64 {
-    case.host.softnet.iter().map(of).fold(0, u64::saturating_add)
+fn sum(exam: &Examination<'_>, of: fn(&Softnet) -> u64) -> u64 {
+    exam.host.softnet.iter().map(of).fold(0, u64::saturating_add)
 }
 
-fn backlog(case: &Case<'_>) -> Option<Finding> {
+fn backlog(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.core.netdev_max_backlog";
-    let (processed, dropped) = (sum(case, |cpu| cpu.processed), sum(case, |cpu| cpu.dropped));
-    let share = case.is_too_much(dropped, processed.saturating_add(dropped))?;
-    let finding = Finding::new("backlog-drops", Severity::Hint, "CPUs' backlogs have dropped packets")
+    let (processed, dropped) = (sum(exam, |cpu| cpu.processed), sum(exam, |cpu| cpu.dropped));
+    let share = exam.is_too_much(dropped, processed.saturating_add(dropped))?;
+    let finding = Finding::new(Check::BacklogDrops, Severity::Hint, "CPUs' backlogs have dropped packets")
         .seen(format!("/proc/net/softnet_stat: {processed} processed, {dropped} dropped"))
         .because(
             format!(
                 "{} since boot, where CUBIC bears {} at the goal. The backlog is used with RPS, and by loopback, veth \
                  and tunnels.",
                 percent(share),
-                percent(case.bearable_loss().unwrap_or(0.0))
+                percent(exam.bearable_loss().unwrap_or(0.0))
             ),
             "enqueue_to_backlog (6.18); sysctl/net.rst, netdev_max_backlog",
         );
-    Some(match case.host.part(NAME, 0) {
-        Some(now) => {
-            finding.mended_by(Fix::sysctl(NAME, &now.saturating_mul(4).to_string(), &now.to_string()))
-        }
+    Some(match exam.host.part(NAME, 0) {
+        Some(now) => finding.fixed_by(sysctl(NAME, &now.saturating_mul(4).to_string(), &now.to_string())),
         None => finding,
     })
 }
@@ -43,12 +41,12 @@ fn backlog(case: &Case<'_>) -> Option<Finding> {
 /// (`netdev_budget` is 300 packets).
 const PACKETS_PER_SQUEEZE: u64 = 1000;
 
-fn budget(case: &Case<'_>) -> Option<Finding> {
+fn budget(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.core.netdev_budget";
-    let (processed, squeezed) = (sum(case, |cpu| cpu.processed), sum(case, |cpu| cpu.squeezed));
+    let (processed, squeezed) = (sum(exam, |cpu| cpu.processed), sum(exam, |cpu| cpu.squeezed));
     (squeezed > 100 && squeezed.saturating_mul(PACKETS_PER_SQUEEZE) > processed).then_some(())?;
     let finding = Finding::new(
-        "budget",
+        Check::Budget,
         Severity::Hint,
         "softirqs have ended their rounds with packets left",
     )
@@ -57,29 +55,27 @@ fn budget(case: &Case<'_>) -> Option<Finding> {
         "What is left waits for its next turn, behind processes. Harmless where nothing is lost meanwhile.",
         "net_rx_action (6.18); sysctl/net.rst, netdev_budget",
     );
-    Some(match case.host.part(NAME, 0) {
-        Some(now) => {
-            finding.mended_by(Fix::sysctl(NAME, &now.saturating_mul(2).to_string(), &now.to_string()))
-        }
+    Some(match exam.host.part(NAME, 0) {
+        Some(now) => finding.fixed_by(sysctl(NAME, &now.saturating_mul(2).to_string(), &now.to_string())),
         None => finding,
     })
 }
 
-fn clock(case: &Case<'_>) -> Option<Finding> {
+fn clock(exam: &Examination<'_>) -> Option<Finding> {
     // Below, a slow CPU is fast enough.
-    case.has_many_packets().then_some(())?;
+    exam.has_many_packets().then_some(())?;
     // The drivers with P-states of their own choose clocks themselves under this name.
     let slow = |driver: &str, governor: &str| governor == "powersave" && !driver.contains("pstate");
     let bounded = |allowed: Option<u64>, most: Option<u64>| {
         allowed.zip(most).is_some_and(|(allowed, most)| allowed < most / 10 * 9)
     };
-    let clocks = &case.host.clocks;
+    let clocks = &exam.host.clocks;
     let clock = clocks
         .iter()
         .find(|clock| slow(&clock.driver, &clock.governor) || bounded(clock.allowed_khz, clock.most_khz))?;
     let mhz = |khz: Option<u64>| khz.map_or_else(|| "?".to_owned(), |khz| (khz / 1000).to_string());
     Some(
-        Finding::new("cpu-clock", Severity::Costs, "CPUs are held below their clock")
+        Finding::new(Check::CpuClock, Severity::Costs, "CPUs are held below their clock")
             .seen(format!(
                 "cpu{}: governor {} ({}), {} MHz of {} MHz",
                 clock.cpu,
@@ -89,11 +85,11 @@ fn clock(case: &Case<'_>) -> Option<Finding> {
                 mhz(clock.most_khz)
             ))
             .because(
-                format!("The goal is {} packets a second.", case.packets_per_s()),
+                format!("The goal is {} packets a second.", exam.packets_per_s()),
                 "admin-guide/pm/cpufreq.rst",
             )
-            .mended_by(
-                Fix::command("cpupower frequency-set -g performance")
+            .fixed_by(
+                change("cpupower frequency-set -g performance")
                     .undone_by(format!("cpupower frequency-set -g {}", clock.governor)),
             ),
     )

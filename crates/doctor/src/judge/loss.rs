@@ -1,50 +1,50 @@
 //! How losses are noticed and repaired.
 
-use super::Case;
-use crate::finding::{Finding, Fix, Severity};
+use super::Examination;
+use crate::finding::{Check, Finding, Severity, sysctl};
 use slowpath_model::units::duration_text;
 use std::time::Duration;
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    found.extend(sack(case));
-    found.extend(timestamps(case));
-    if case.goal.role.sends() {
-        found.extend(SWITCHES.iter().filter_map(|switch| switched_off(case, switch)));
-        found.extend(reordering(case));
-        found.extend(most_reordering(case));
-        found.extend(least_timeout(case));
-        found.extend(patience(case));
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    found.extend(sack(exam));
+    found.extend(timestamps(exam));
+    if exam.goal.role.sends() {
+        found.extend(SWITCHES.iter().filter_map(|switch| switched_off(exam, switch)));
+        found.extend(reordering(exam));
+        found.extend(most_reordering(exam));
+        found.extend(least_timeout(exam));
+        found.extend(patience(exam));
     }
 }
 
-fn sack(case: &Case<'_>) -> Option<Finding> {
+fn sack(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_sack";
-    (case.host.number(NAME)? == 0).then_some(())?;
-    let window = case.goal.window_of_each().get().div_ceil(u64::from(case.mss()));
+    (exam.host.number(NAME)? == 0).then_some(())?;
+    let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
     // Without holes in it there is nothing to tell.
     (window > 4).then_some(())?;
     Some(
-        Finding::new("sack", Severity::Costs, "selective acknowledgments are off")
+        Finding::new(Check::Sack, Severity::Costs, "selective acknowledgments are off")
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
                     "A sender learns of one loss a round trip ({}): a burst of losses in a window of {window} segments \
                      takes as many.",
-                    duration_text(case.goal.rtt)
+                    duration_text(exam.goal.rtt)
                 ),
                 "RFC 2018; RFC 6582, section 1; ip-sysctl.rst, tcp_sack",
             )
-            .mended_by(Fix::sysctl(NAME, "1", "0")),
+            .fixed_by(sysctl(NAME, "1", "0")),
     )
 }
 
 /// A segment may live so long in the network (RFC 9293, section 3.4.2).
 const SEGMENT_LIFETIME: Duration = Duration::from_secs(120);
 
-fn timestamps(case: &Case<'_>) -> Option<Finding> {
+fn timestamps(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_timestamps";
-    (case.host.number(NAME)? == 0).then_some(())?;
-    let rate = case.goal.rate_of_each();
+    (exam.host.number(NAME)? == 0).then_some(())?;
+    let rate = exam.goal.rate_of_each();
     let wrap = rate.time_for(slowpath_model::Bytes::new(1 << 32))?;
     let (severity, wraps) = if wrap < SEGMENT_LIFETIME {
         let text = format!(
@@ -56,7 +56,7 @@ fn timestamps(case: &Case<'_>) -> Option<Finding> {
         (Severity::Hint, String::new())
     };
     Some(
-        Finding::new("timestamps", severity, "timestamps are off")
+        Finding::new(Check::Timestamps, severity, "timestamps are off")
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
@@ -65,14 +65,14 @@ fn timestamps(case: &Case<'_>) -> Option<Finding> {
                 ),
                 "RFC 7323, sections 4 and 5; tcp_rcv_rtt_measure_ts (6.18)",
             )
-            .mended_by(Fix::sysctl(NAME, "1", "0")),
+            .fixed_by(sysctl(NAME, "1", "0")),
     )
 }
 
 /// A setting that is off, and what is missing then.
 struct Switch {
     setting: &'static str,
-    name: &'static str,
+    check: Check,
     on: &'static str,
     severity: Severity,
     title: &'static str,
@@ -85,7 +85,7 @@ struct Switch {
 const SWITCHES: [Switch; 4] = [
     Switch {
         setting: "net.ipv4.tcp_recovery",
-        name: "rack",
+        check: Check::Rack,
         on: "1",
         severity: Severity::Costs,
         title: "losses are not told by time (RACK)",
@@ -95,7 +95,7 @@ const SWITCHES: [Switch; 4] = [
     },
     Switch {
         setting: "net.ipv4.tcp_early_retrans",
-        name: "tail-loss-probe",
+        check: Check::TailLossProbe,
         on: "3",
         severity: Severity::Costs,
         title: "tail loss probes are off",
@@ -106,7 +106,7 @@ const SWITCHES: [Switch; 4] = [
     },
     Switch {
         setting: "net.ipv4.tcp_frto",
-        name: "frto",
+        check: Check::Frto,
         on: "2",
         severity: Severity::Costs,
         title: "needless timeouts are not recognised (F-RTO)",
@@ -117,7 +117,7 @@ const SWITCHES: [Switch; 4] = [
     },
     Switch {
         setting: "net.ipv4.tcp_dsack",
-        name: "dsack",
+        check: Check::Dsack,
         on: "1",
         severity: Severity::Hint,
         title: "duplicate SACKs are off",
@@ -127,24 +127,24 @@ const SWITCHES: [Switch; 4] = [
     },
 ];
 
-fn switched_off(case: &Case<'_>, switch: &Switch) -> Option<Finding> {
-    (case.host.number(switch.setting)? == 0).then_some(())?;
-    if switch.gone.is_some_and(|(major, minor)| case.host.since(major, minor)) {
+fn switched_off(exam: &Examination<'_>, switch: &Switch) -> Option<Finding> {
+    (exam.host.number(switch.setting)? == 0).then_some(())?;
+    if switch.gone.is_some_and(|(major, minor)| exam.host.since(major, minor)) {
         return None;
     }
     Some(
-        Finding::new(switch.name, switch.severity, switch.title)
+        Finding::new(switch.check, switch.severity, switch.title)
             .seen(format!("{} = 0", switch.setting))
             .because(switch.why, switch.source)
-            .mended_by(Fix::sysctl(switch.setting, switch.on, "0")),
+            .fixed_by(sysctl(switch.setting, switch.on, "0")),
     )
 }
 
-fn reordering(case: &Case<'_>) -> Option<Finding> {
+fn reordering(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_reordering";
-    let packets = case.host.part(NAME, 0).filter(|packets| *packets > 10)?;
+    let packets = exam.host.part(NAME, 0).filter(|packets| *packets > 10)?;
     Some(
-        Finding::new("reordering", Severity::Costs, "losses are taken for reordering at first")
+        Finding::new(Check::Reordering, Severity::Costs, "losses are taken for reordering at first")
             .seen(format!("{NAME} = {packets}"))
             .because(
                 format!(
@@ -153,30 +153,30 @@ fn reordering(case: &Case<'_>) -> Option<Finding> {
                 ),
                 "RFC 8985, section 6.2; tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_reordering",
             )
-            .mended_by(Fix::sysctl(NAME, "3", &packets.to_string())),
+            .fixed_by(sysctl(NAME, "3", &packets.to_string())),
     )
 }
 
-fn most_reordering(case: &Case<'_>) -> Option<Finding> {
+fn most_reordering(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_max_reordering";
-    let packets = case.host.part(NAME, 0).filter(|packets| *packets < 100)?;
+    let packets = exam.host.part(NAME, 0).filter(|packets| *packets < 100)?;
     Some(
-        Finding::new("max-reordering", Severity::Hint, "reordering is learned up to a small bound")
+        Finding::new(Check::MaxReordering, Severity::Hint, "reordering is learned up to a small bound")
             .seen(format!("{NAME} = {packets}"))
             .because(
                 "On a path that spreads packets over several links more is usual, and is taken for loss then.",
                 "tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_max_reordering; leith, section 1.4",
             )
-            .mended_by(Fix::sysctl(NAME, "300", &packets.to_string())),
+            .fixed_by(sysctl(NAME, "300", &packets.to_string())),
     )
 }
 
-fn least_timeout(case: &Case<'_>) -> Option<Finding> {
+fn least_timeout(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_rto_min_us";
-    let least = Duration::from_micros(case.host.part(NAME, 0)?);
+    let least = Duration::from_micros(exam.host.part(NAME, 0)?);
     let (severity, why) = if least > Duration::from_secs(1) {
         (Severity::Costs, "In a timeout nothing is sent, and it takes this long at least.".to_owned())
-    } else if least < Duration::from_millis(40) && case.goal.rtt > least {
+    } else if least < Duration::from_millis(40) && exam.goal.rtt > least {
         let why = "Shorter than receivers may hold an ACK back (40 ms in Linux): timeouts come although nothing is \
                    lost."
             .to_owned();
@@ -185,19 +185,19 @@ fn least_timeout(case: &Case<'_>) -> Option<Finding> {
         return None;
     };
     Some(
-        Finding::new("rto-min", severity, format!("a timeout takes {} at least", duration_text(least)))
+        Finding::new(Check::RtoMin, severity, format!("a timeout takes {} at least", duration_text(least)))
             .seen(format!("{NAME} = {}", least.as_micros()))
             .because(why, "RFC 6298, rule 2.4; tcp_rto_min (6.18); ip-sysctl.rst, tcp_rto_min_us")
-            .mended_by(Fix::sysctl(NAME, "200000", &least.as_micros().to_string())),
+            .fixed_by(sysctl(NAME, "200000", &least.as_micros().to_string())),
     )
 }
 
-fn patience(case: &Case<'_>) -> Option<Finding> {
+fn patience(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_retries2";
-    let retries = case.host.part(NAME, 0).filter(|retries| *retries < 8)?;
+    let retries = exam.host.part(NAME, 0).filter(|retries| *retries < 8)?;
     let least = Duration::from_millis(200).saturating_mul((1 << (retries + 1)) - 1);
     Some(
-        Finding::new("retries", Severity::Hint, "connections give up early")
+        Finding::new(Check::Retries, Severity::Hint, "connections give up early")
             .seen(format!("{NAME} = {retries}"))
             .because(
                 format!(
@@ -206,6 +206,6 @@ fn patience(case: &Case<'_>) -> Option<Finding> {
                 ),
                 "RFC 1122, section 4.2.3.5; ip-sysctl.rst, tcp_retries2",
             )
-            .mended_by(Fix::sysctl(NAME, "15", &retries.to_string())),
+            .fixed_by(sysctl(NAME, "15", &retries.to_string())),
     )
 }

@@ -1,21 +1,21 @@
 //! The queue before the card (ubik V: txqueuelen), and what holds packets back there.
 
-use super::{Case, percent, together};
-use crate::finding::{Finding, Fix, Severity};
+use super::{Examination, percent, together};
+use crate::finding::{Check, Finding, Severity, change, look};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    for interface in &case.host.interfaces {
-        found.extend(room(case, interface));
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    for interface in &exam.host.interfaces {
+        found.extend(room(exam, interface));
         for queue in interface.queues.iter().flatten() {
-            found.extend(shaper(case, interface, queue));
-            found.extend(flow_rate(case, interface, queue));
+            found.extend(shaper(exam, interface, queue));
+            found.extend(flow_rate(exam, interface, queue));
             found.extend(emulator(interface, queue));
         }
-        found.extend(drops(case, interface));
+        found.extend(drops(exam, interface));
     }
 }
 
@@ -26,19 +26,19 @@ const BELOW_SOCKETS: u64 = 1 << 10;
 const SUPER_PACKET: u64 = 16 << 10;
 
 /// What the sockets put into the queue at most, in packets as they come and in bytes; twice, for who else sends.
-fn needed(case: &Case<'_>, interface: &Interface) -> (u64, u64) {
-    let bytes = case.goal.rate.get() / 8 / BELOW_SOCKETS;
+fn needed(exam: &Examination<'_>, interface: &Interface) -> (u64, u64) {
+    let bytes = exam.goal.rate.get() / 8 / BELOW_SOCKETS;
     let joined = interface.offload("tx-generic-segmentation").is_none_or(|offload| offload.on);
-    let each = if joined { SUPER_PACKET } else { u64::from(case.mtu().max(1)) };
+    let each = if joined { SUPER_PACKET } else { u64::from(exam.mtu().max(1)) };
     // Two of each connection are let down whatever their rate.
-    let streams = 2 * u64::from(case.goal.streams);
-    (2 * bytes.div_ceil(each).max(streams), 2 * bytes.max(streams * u64::from(case.mtu())))
+    let streams = 2 * u64::from(exam.goal.streams);
+    (2 * bytes.div_ceil(each).max(streams), 2 * bytes.max(streams * u64::from(exam.mtu())))
 }
 
 /// A queue that drops what the sockets may put there.
-fn room(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
-    case.goal.role.sends().then_some(())?;
-    let (packets, bytes) = needed(case, interface);
+fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
+    exam.goal.role.sends().then_some(())?;
+    let (packets, bytes) = needed(exam, interface);
     let queues = interface.queues.as_ref()?;
     // Under a shaper the queue is another one's, and its rate is what is told.
     let under_rate = queues.iter().any(|queue| queue.rate.is_some());
@@ -52,25 +52,24 @@ fn room(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
     let (seen, fix) = match (queue.kind.as_str(), queue.limit_packets, queue.limit_bytes) {
         ("pfifo_fast", ..) => {
             let length = interface.queue_length.unwrap_or(0);
-            let fix = Fix::command(format!("ip link set {name} txqueuelen 1000"))
+            let fix = change(format!("ip link set {name} txqueuelen 1000"))
                 .undone_by(format!("ip link set {name} txqueuelen {length}"));
             (format!("txqueuelen {length} of {name}, qdisc pfifo_fast"), fix)
         }
         (kind, Some(limit), _) => {
-            let fix = Fix::command(format!("tc qdisc change dev {name} {} {kind} limit 1000", at(queue)))
+            let fix = change(format!("tc qdisc change dev {name} {} {kind} limit 1000", at(queue)))
                 .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
             (format!("qdisc {kind} limit {limit}p on {name}"), fix)
         }
         (kind, None, limit) => {
             let limit = limit.unwrap_or(0);
-            let fix =
-                Fix::command(format!("tc qdisc change dev {name} {} {kind} limit {}", at(queue), 2 * bytes))
-                    .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
+            let fix = change(format!("tc qdisc change dev {name} {} {kind} limit {}", at(queue), 2 * bytes))
+                .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
             (format!("qdisc {kind} limit {limit}b on {name}"), fix)
         }
     };
     Some(
-        Finding::new("queue-length", Severity::Costs, format!("the queue before {name} is short"))
+        Finding::new(Check::QueueLength, Severity::Costs, format!("the queue before {name} is short"))
             .seen(seen)
             .because(
                 format!(
@@ -81,7 +80,7 @@ fn room(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
                 ),
                 "ubik V, tables I and II; tcp_small_queue_check, tcp_enter_cwr (6.18)",
             )
-            .mended_by(fix),
+            .fixed_by(fix),
     )
 }
 
@@ -96,32 +95,32 @@ fn at(queue: &Queue) -> String {
     }
 }
 
-fn shaper(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
-    case.goal.role.sends().then_some(())?;
+fn shaper(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
+    exam.goal.role.sends().then_some(())?;
     let rate = Rate::bits_per_second(queue.rate?);
-    let severity = case.limits(rate)?;
+    let severity = exam.limits(rate)?;
     let name = &interface.name;
     Some(
-        Finding::new("shaper", severity, format!("a shaper on {name} lets {rate} through"))
+        Finding::new(Check::Shaper, severity, format!("a shaper on {name} lets {rate} through"))
             .seen(format!("qdisc {} rate {rate} on {name}", queue.kind))
             .because(
-                format!("It sends no faster, and {} are asked for.", case.goal.rate),
+                format!("It sends no faster, and {} are asked for.", exam.goal.rate),
                 "tc-tbf(8), tc-htb(8), tc-cake(8), tc-netem(8)",
             )
-            .mended_by(Fix::command(format!("tc qdisc del dev {name} root"))),
+            .fixed_by(change(format!("tc qdisc del dev {name} root"))),
     )
 }
 
 /// What fq lets a single connection have.
-fn flow_rate(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
-    case.goal.role.sends().then_some(())?;
+fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
+    exam.goal.role.sends().then_some(())?;
     let each = Rate::bits_per_second(queue.flow_rate?);
-    let all = Rate::bits_per_second(each.get().saturating_mul(u64::from(case.goal.streams.max(1))));
-    let severity = case.limits(all)?;
+    let all = Rate::bits_per_second(each.get().saturating_mul(u64::from(exam.goal.streams.max(1))));
+    let severity = exam.limits(all)?;
     let name = &interface.name;
     Some(
         Finding::new(
-            "flow-rate",
+            Check::FlowRate,
             severity,
             format!("{} on {name} lets a connection have {each}", queue.kind),
         )
@@ -129,12 +128,12 @@ fn flow_rate(case: &Case<'_>, interface: &Interface, queue: &Queue) -> Option<Fi
         .because(
             format!(
                 "{} are asked for on each of {} connections.",
-                case.goal.rate_of_each(),
-                case.goal.streams
+                exam.goal.rate_of_each(),
+                exam.goal.streams
             ),
             "tc-fq(8), maxrate",
         )
-        .mended_by(Fix::command(format!("tc qdisc del dev {name} {}", at(queue)))),
+        .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
     )
 }
 
@@ -149,32 +148,32 @@ fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
     let does = if does.is_empty() { "is there to spoil a path".to_owned() } else { does.join(" and ") };
     let name = &interface.name;
     Some(
-        Finding::new("emulator", Severity::Costs, format!("netem was left on {name}"))
+        Finding::new(Check::Emulator, Severity::Costs, format!("netem was left on {name}"))
             .seen(format!("qdisc netem on {name}"))
             .because(format!("It {does}: an emulated path for tests."), "tc-netem(8)")
-            .mended_by(Fix::command(format!("tc qdisc del dev {name} {}", at(queue)))),
+            .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
     )
 }
 
 /// What was dropped here so far.
-fn drops(case: &Case<'_>, interface: &Interface) -> Option<Finding> {
-    case.goal.role.sends().then_some(())?;
+fn drops(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
+    exam.goal.role.sends().then_some(())?;
     // A root that shares its packets out counts its children's drops too.
     let root = interface.queues.iter().flatten().find(|queue| queue.parent == u32::MAX)?;
-    let share = case.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
+    let share = exam.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
     let name = &interface.name;
     Some(
-        Finding::new("queue-drops", Severity::Hint, format!("the queue before {name} has dropped packets"))
+        Finding::new(Check::QueueDrops, Severity::Hint, format!("the queue before {name} has dropped packets"))
             .seen(format!("qdisc {} on {name}: {} sent, {} dropped", root.kind, root.packets, root.drops))
             .because(
                 format!(
                     "{} since it was made, where CUBIC bears {} at the goal. When that was does not show: look again \
                      after a transfer.",
                     percent(share),
-                    percent(case.bearable_loss().unwrap_or(0.0))
+                    percent(exam.bearable_loss().unwrap_or(0.0))
                 ),
                 "ubik V; tc(8), -s; RFC 9438, section 5.1",
             )
-            .mended_by(Fix::command(format!("tc -s qdisc show dev {name}"))),
+            .fixed_by(look(format!("tc -s qdisc show dev {name}"))),
     )
 }

@@ -1,26 +1,26 @@
 //! What a sender does with its window: congestion control, the parameter cache (ubik IV-E), and how much it hands
 //! down at a time.
 
-use super::Case;
-use crate::finding::{Finding, Fix, Severity};
+use super::Examination;
+use crate::finding::{Check, Finding, Severity, change, look, sysctl};
 use crate::host::Metrics;
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_remedies::arithmetic;
 use std::time::Duration;
 
-pub(super) fn all(case: &Case<'_>, found: &mut Vec<Finding>) {
-    if !case.goal.role.sends() {
+pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
+    if !exam.goal.role.sends() {
         return;
     }
-    found.extend(congestion_control(case));
-    found.extend(parameter_cache(case));
-    found.extend(small_output(case));
-    found.extend(small_lowat(case));
-    found.extend(after_idle(case));
-    found.extend(pacing(case));
-    found.extend(probing(case));
-    found.extend(sock_ops(case));
+    found.extend(congestion_control(exam));
+    found.extend(parameter_cache(exam));
+    found.extend(small_output(exam));
+    found.extend(small_lowat(exam));
+    found.extend(after_idle(exam));
+    found.extend(pacing(exam));
+    found.extend(probing(exam));
+    found.extend(sock_ops(exam));
 }
 
 /// A loss may cost so much time before it is a fault of the control.
@@ -28,14 +28,14 @@ const LONG_RECOVERY: Duration = Duration::from_secs(10);
 /// A round trip beyond which a control for data centers is out of place.
 const FAR: Duration = Duration::from_millis(5);
 
-fn congestion_control(case: &Case<'_>) -> Option<Finding> {
+fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_congestion_control";
-    let of_route = case.host.route.as_ref().and_then(|route| route.congestion_control.as_deref());
-    let control = of_route.or_else(|| case.host.word(NAME))?;
-    let window = case.goal.window_of_each().get().div_ceil(u64::from(case.mss()));
+    let of_route = exam.host.route.as_ref().and_then(|route| route.congestion_control.as_deref());
+    let control = of_route.or_else(|| exam.host.word(NAME))?;
+    let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
     // Reno grows by a segment a round trip, and has to come from half its window (RFC 5681, section 3.1).
     let rounds = u32::try_from(window / 2).unwrap_or(u32::MAX);
-    let recovery = case.goal.rtt.saturating_mul(rounds);
+    let recovery = exam.goal.rtt.saturating_mul(rounds);
     let why = match control {
         "reno" | "westwood" | "veno" if recovery > LONG_RECOVERY => format!(
             "It grows by one segment a round trip: after a loss, a window of {window} segments takes {rounds} round \
@@ -45,7 +45,7 @@ fn congestion_control(case: &Case<'_>) -> Option<Finding> {
         "vegas" | "lp" | "nv" | "cdg" => {
             "It yields to whatever else is on the path, as soon as a queue stands.".to_owned()
         }
-        "dctcp" if case.goal.rtt > FAR => {
+        "dctcp" if exam.goal.rtt > FAR => {
             "It expects switches that mark packets by DCTCP's rule, which only data centers have; without marks it \
              grows as Reno does."
                 .to_owned()
@@ -53,37 +53,37 @@ fn congestion_control(case: &Case<'_>) -> Option<Finding> {
         _ => return None,
     };
     let (seen, fix) = if of_route.is_some() {
-        (format!("congctl {control}, on the route"), super::route::without(case, "congctl")?)
+        (format!("congctl {control}, on the route"), super::route::without(exam, "congctl")?)
     } else {
-        (format!("{NAME} = {control}"), Fix::sysctl(NAME, better(case), control))
+        (format!("{NAME} = {control}"), sysctl(NAME, better(exam), control))
     };
     Some(
         Finding::new(
-            "congestion-control",
+            Check::CongestionControl,
             Severity::Costs,
             format!("{control} is not a control for this path"),
         )
         .seen(seen)
         .because(why, "RFC 3649, section 1; RFC 9438; ubik II")
-        .mended_by(fix),
+        .fixed_by(fix),
     )
 }
 
 /// A control for long paths that this host has, first one that may be set in any namespace.
-fn better(case: &Case<'_>) -> &'static str {
+fn better(exam: &Examination<'_>) -> &'static str {
     let lists = ["net.ipv4.tcp_allowed_congestion_control", "net.ipv4.tcp_available_congestion_control"];
     let mut has = lists.into_iter().flat_map(|list| {
-        let known = case.host.word(list).unwrap_or_default();
+        let known = exam.host.word(list).unwrap_or_default();
         ["cubic", "bbr"].into_iter().filter(|name| known.split_whitespace().any(|one| one == *name))
     });
     has.next().unwrap_or("cubic")
 }
 
-fn parameter_cache(case: &Case<'_>) -> Option<Finding> {
-    let window = case.goal.window_of_each().get().div_ceil(u64::from(case.mss()));
-    let entries = case.host.metrics.as_ref()?;
-    let to = case.host.route.as_ref().and_then(|route| route.to);
-    case.takes_ssthresh().then_some(())?;
+fn parameter_cache(exam: &Examination<'_>) -> Option<Finding> {
+    let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
+    let entries = exam.host.metrics.as_ref()?;
+    let to = exam.host.route.as_ref().and_then(|route| route.to);
+    exam.takes_ssthresh().then_some(())?;
     let low = |entry: &&Metrics| entry.ssthresh.is_some_and(|packets| u64::from(packets) < window / 2);
     let of = |entry: &&Metrics| to.is_none() || entry.to == to;
     let entry = entries.iter().filter(of).filter(low).min_by_key(|entry| entry.ssthresh)?;
@@ -93,7 +93,7 @@ fn parameter_cache(case: &Case<'_>) -> Option<Finding> {
     let severity = if to.is_some() { Severity::Costs } else { Severity::Hint };
     Some(
         Finding::new(
-            "parameter-cache",
+            Check::ParameterCache,
             severity,
             format!("a former connection to {address} left an ssthresh of {packets} packets"),
         )
@@ -105,11 +105,11 @@ fn parameter_cache(case: &Case<'_>) -> Option<Finding> {
             ),
             "ubik IV-E and V; tcp_init_metrics (6.18); ip-sysctl.rst, tcp_no_ssthresh_metrics_save",
         )
-        .mended_by(Fix::command(format!("ip tcp_metrics delete {address}")))
-        .mended_by(Fix::sysctl(
+        .fixed_by(change(format!("ip tcp_metrics delete {address}")))
+        .fixed_by(sysctl(
             "net.ipv4.tcp_no_ssthresh_metrics_save",
             "1",
-            case.host.word("net.ipv4.tcp_no_ssthresh_metrics_save").unwrap_or("0"),
+            exam.host.word("net.ipv4.tcp_no_ssthresh_metrics_save").unwrap_or("0"),
         )),
     )
 }
@@ -119,14 +119,14 @@ const COMPLETION: Duration = Duration::from_micros(100);
 /// Two super-packets of 64 KiB: one that is sent, and one behind it.
 const TWO_SUPER_PACKETS: u64 = 128 << 10;
 
-fn small_output(case: &Case<'_>) -> Option<Finding> {
+fn small_output(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_limit_output_bytes";
-    let limit = case.host.part(NAME, 0)?;
-    let needed = case.goal.rate_of_each().amount_in(COMPLETION).get().max(2 * u64::from(case.mtu()));
+    let limit = exam.host.part(NAME, 0)?;
+    let needed = exam.goal.rate_of_each().amount_in(COMPLETION).get().max(2 * u64::from(exam.mtu()));
     (limit < needed).then_some(())?;
     Some(
         Finding::new(
-            "output-limit",
+            Check::OutputLimit,
             Severity::Costs,
             format!("a connection hands only {} down to the card at a time", Bytes::new(limit)),
         )
@@ -139,21 +139,21 @@ fn small_output(case: &Case<'_>) -> Option<Finding> {
             ),
             "tcp_small_queue_check (6.18); ip-sysctl.rst, tcp_limit_output_bytes",
         )
-        .mended_by(Fix::sysctl(NAME, "4194304", &limit.to_string())),
+        .fixed_by(sysctl(NAME, "4194304", &limit.to_string())),
     )
 }
 
 /// A process that can write is running again after about so long.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
-fn small_lowat(case: &Case<'_>) -> Option<Finding> {
+fn small_lowat(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_notsent_lowat";
-    let lowat = case.host.part(NAME, 0)?;
-    let needed = case.goal.rate_of_each().amount_in(WAKE_UP).get();
+    let lowat = exam.host.part(NAME, 0)?;
+    let needed = exam.goal.rate_of_each().amount_in(WAKE_UP).get();
     (lowat < needed).then_some(())?;
     let rate = Rate::of(Bytes::new(lowat), WAKE_UP)?;
     Some(
-        Finding::new("notsent-lowat", Severity::Costs, "little may stand ready to be sent")
+        Finding::new(Check::NotsentLowat, Severity::Costs, "little may stand ready to be sent")
             .seen(format!("{NAME} = {lowat}"))
             .because(
                 format!(
@@ -163,18 +163,18 @@ fn small_lowat(case: &Case<'_>) -> Option<Finding> {
                 ),
                 "tcp_stream_memory_free (6.18); ip-sysctl.rst, tcp_notsent_lowat",
             )
-            .mended_by(Fix::sysctl(NAME, &TWO_SUPER_PACKETS.to_string(), &lowat.to_string())),
+            .fixed_by(sysctl(NAME, &TWO_SUPER_PACKETS.to_string(), &lowat.to_string())),
     )
 }
 
-fn after_idle(case: &Case<'_>) -> Option<Finding> {
+fn after_idle(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_slow_start_after_idle";
-    (case.host.number(NAME)? == 1).then_some(())?;
+    (exam.host.number(NAME)? == 1).then_some(())?;
     let rounds =
-        arithmetic::slow_start_rounds(case.goal.window_of_each(), case.mss(), arithmetic::INITIAL_SEGMENTS);
+        arithmetic::slow_start_rounds(exam.goal.window_of_each(), exam.mss(), arithmetic::INITIAL_SEGMENTS);
     (rounds > 1).then_some(())?;
     Some(
-        Finding::new("slow-start-after-idle", Severity::Hint, "a pause costs the window")
+        Finding::new(Check::SlowStartAfterIdle, Severity::Hint, "a pause costs the window")
             .seen(format!("{NAME} = 1"))
             .because(
                 format!(
@@ -182,23 +182,23 @@ fn after_idle(case: &Case<'_>) -> Option<Finding> {
                      {rounds} round trips, {}, to the window of the goal. A transfer that never pauses does not \
                      meet it.",
                     arithmetic::INITIAL_SEGMENTS,
-                    duration_text(case.goal.rtt.saturating_mul(rounds))
+                    duration_text(exam.goal.rtt.saturating_mul(rounds))
                 ),
                 "RFC 5681, section 4.1; tcp_cwnd_restart (6.18)",
             )
-            .mended_by(Fix::sysctl(NAME, "0", "1")),
+            .fixed_by(sysctl(NAME, "0", "1")),
     )
 }
 
 /// Pacing below what the window allows.
-fn pacing(case: &Case<'_>) -> Option<Finding> {
+fn pacing(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_pacing_ca_ratio";
-    let ratio = case.host.part(NAME, 0)?;
-    let queues = case.host.interfaces.iter().filter_map(|interface| interface.queues.as_ref()).flatten();
+    let ratio = exam.host.part(NAME, 0)?;
+    let queues = exam.host.interfaces.iter().filter_map(|interface| interface.queues.as_ref()).flatten();
     let paces = queues.into_iter().any(|queue| queue.kind == "fq");
     (ratio < 100 && paces).then_some(())?;
     Some(
-        Finding::new("pacing-ratio", Severity::Costs, "fq paces below what the window allows")
+        Finding::new(Check::PacingRatio, Severity::Costs, "fq paces below what the window allows")
             .seen(format!("{NAME} = {ratio}, qdisc fq"))
             .because(
                 format!(
@@ -206,40 +206,40 @@ fn pacing(case: &Case<'_>) -> Option<Finding> {
                 ),
                 "tcp_update_pacing_rate (6.18); ip-sysctl.rst, tcp_pacing_ca_ratio",
             )
-            .mended_by(Fix::sysctl(NAME, "120", &ratio.to_string())),
+            .fixed_by(sysctl(NAME, "120", &ratio.to_string())),
     )
 }
 
 /// Packet sizes are searched for from below.
-fn probing(case: &Case<'_>) -> Option<Finding> {
+fn probing(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_mtu_probing";
-    let base = case.host.part("net.ipv4.tcp_base_mss", 0)?;
-    (case.host.number(NAME)? == 2 && base < u64::from(case.mss())).then_some(())?;
+    let base = exam.host.part("net.ipv4.tcp_base_mss", 0)?;
+    (exam.host.number(NAME)? == 2 && base < u64::from(exam.mss())).then_some(())?;
     Some(
-        Finding::new("mtu-probing", Severity::Hint, "connections begin with small segments")
+        Finding::new(Check::MtuProbing, Severity::Hint, "connections begin with small segments")
             .seen(format!("{NAME} = 2, net.ipv4.tcp_base_mss = {base}"))
             .because(
                 format!(
                     "Every connection searches for its packet size from segments of {base} bytes on, where {} are \
                      allowed. With 1 it does so only where packets of that size vanish.",
-                    case.mss()
+                    exam.mss()
                 ),
                 "RFC 4821, section 7; tcp_mtup_init (6.18); ip-sysctl.rst, tcp_mtu_probing",
             )
-            .mended_by(Fix::sysctl(NAME, "1", "2")),
+            .fixed_by(sysctl(NAME, "1", "2")),
     )
 }
 
-fn sock_ops(case: &Case<'_>) -> Option<Finding> {
-    let programs = case.host.sock_ops.filter(|programs| *programs > 0)?;
+fn sock_ops(exam: &Examination<'_>) -> Option<Finding> {
+    let programs = exam.host.sock_ops.filter(|programs| *programs > 0)?;
     Some(
-        Finding::new("sock-ops", Severity::Hint, "BPF programs may set buffers, windows and the control of sockets")
+        Finding::new(Check::SockOps, Severity::Hint, "BPF programs may set buffers, windows and the control of sockets")
             .seen(format!("{programs} of BPF_CGROUP_SOCK_OPS at the root cgroup"))
             .because(
                 "They override settings of this host socket by socket, so that what is said here may not hold for \
                  sockets that they choose.",
                 "bpf(2), BPF_PROG_TYPE_SOCK_OPS; bpf_sock_ops_setsockopt (6.18)",
             )
-            .mended_by(Fix::command("bpftool cgroup tree")),
+            .fixed_by(look("bpftool cgroup tree")),
     )
 }

@@ -96,6 +96,7 @@ pub fn finding(cause: Cause) -> Finding {
     // Nagle's waits are as long as a delayed ACK.
     let lasted = if cause == Cause::NagleDelayedAck { ms(440) } else { 15 * SECOND };
     Finding {
+        from: End::B,
         cause,
         lasted,
         share: 0.75,

@@ -6,7 +6,6 @@ use crate::layer::Skip;
 use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
-use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
 use std::collections::BTreeMap;
@@ -89,29 +88,12 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             wire = frame.captured;
         }
-        // Most frames are decoded without leaving this function, so that no packet is copied.
-        let datagram = match frame.link {
-            LinkType::ETHERNET => Datagram::of_ethernet(frame.data, wire),
-            _ => None,
-        };
-        let taken = match datagram {
-            Some(Datagram::V4(body)) => self.accept_short::<short::V4<'_>>(at, body, frame.offset),
-            Some(Datagram::V6(body)) => self.accept_short::<short::V6<'_>>(at, body, frame.offset),
-            None => false,
-        };
-        if !taken {
+        // Most frames are decoded without leaving this function.
+        let is_taken = frame.link == LinkType::ETHERNET
+            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame.offset)).is_some();
+        if !is_taken {
             self.accept_any(at, frame.link, frame.data, wire, frame.offset);
         }
-    }
-
-    /// The short way; says whether it could be taken.
-    #[inline(always)]
-    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, offset: u64) -> bool {
-        let packet = short::packet::<I>(body);
-        if let Some(packet) = &packet {
-            self.deliver(at, packet, offset);
-        }
-        packet.is_some()
     }
 
     /// The long way for the frames that need it.

@@ -18,6 +18,7 @@
 //! - `perf`: perf.data; `symbols`: names of addresses in it.
 //! - `text`: what is text; `pprof`: what is pprof's; `images`: what functions are part of, by the names it has there.
 //! - `gather`: from named stacks to a profile, for all formats; `input`: which format a file has.
+//! - `loaded`: one event of a profile, with its call graph and functions by name.
 //! - [`error`] and [`notes`]: what to say about a file.
 //! - [`record`]: makes a perf.data; [`work`]: what the host did meanwhile, in a file beside it.
 
@@ -25,6 +26,7 @@ pub mod error;
 mod gather;
 mod images;
 mod input;
+mod loaded;
 pub mod notes;
 mod perf;
 mod pprof;
@@ -35,6 +37,7 @@ pub mod work;
 
 pub use error::{At, ProfileError, Stop};
 pub use input::{open, read};
+pub use loaded::{LoadError, Loaded, Missing};
 pub use notes::{Note, Oddity};
 pub use pprof::write as write_pprof;
 pub use record::{RecordError, Recorded, Recorder, Recording, Unwinding, What};

@@ -271,9 +271,4 @@ impl Connection {
     pub const fn send_buffer(&self) -> u32 {
         self.snd.sndbuf
     }
-
-    /// Whether the application has met a full buffer and there is still no room.
-    pub const fn is_waiting_for_room(&self) -> bool {
-        self.snd.no_space
-    }
 }

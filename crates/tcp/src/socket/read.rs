@@ -155,12 +155,6 @@ impl Connection {
         u32::try_from(end.distance_from(self.rcv.copied).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// What `recvmsg` says with `TCP_INQ` (`tcp_inq_hint`): at the end of the data 1, so that the reader comes again.
-    pub fn inq_hint(&self) -> u32 {
-        let left = u32::try_from(self.rcv.nxt.distance_from(self.rcv.copied).max(0)).unwrap_or(u32::MAX);
-        if left == 0 && self.rcv.fin { 1 } else { left }
-    }
-
     /// The oldest sequence number that is not acknowledged, and the one after the last written (`snd_una`,
     /// `write_seq`).
     pub const fn written(&self) -> (StreamOffset, StreamOffset) {

@@ -177,6 +177,7 @@ fn one_advice(advice: &Advice, whole: bool, look: &Look, out: &mut impl io::Writ
                 Host::Receiver => "on the receiver",
                 Host::Path => "on the device in front of the bottleneck",
                 Host::Either => "on either end",
+                Host::This => "on this host",
             };
             let needs = fix.needs.map_or_else(String::new, |needs| format!(", as {needs}"));
             look.styled_paragraph(out, "    ", &format!("{whose}{needs}:"), Style::new().dimmed())?;

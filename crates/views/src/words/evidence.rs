@@ -26,7 +26,9 @@ pub fn evidence(evidence: &Evidence) -> String {
         }
         Evidence::ScalingNotOffered {} => "the two SYNs did not both offer window scaling".to_owned(),
         Evidence::WindowClosed { times: n, total } => {
-            format!("the window closed {}, for {} in all", times(n), duration(total))
+            let total =
+                if total.is_zero() { String::new() } else { format!(", for {} in all", duration(total)) };
+            format!("the window closed {}{total}", times(n))
         }
         Evidence::WindowShrank { largest, smallest } => {
             format!("the window shrank from {largest} to {smallest} while data waited to be read")
@@ -156,7 +158,13 @@ pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
 /// Milliseconds, to the microsecond where there are few.
 fn millis(lasted: Duration) -> String {
     let millis = lasted.as_secs_f64() * 1e3;
-    if millis < 9.995 { format!("{millis:.3} ms") } else { format!("{millis:.1} ms") }
+    if millis < 0.000_5 {
+        "less than 0.001 ms".to_owned()
+    } else if millis < 9.995 {
+        format!("{millis:.3} ms")
+    } else {
+        format!("{millis:.1} ms")
+    }
 }
 
 #[cfg(test)]

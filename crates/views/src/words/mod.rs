@@ -31,15 +31,16 @@ pub fn ends(flow: &FlowReport) -> String {
 pub fn moved(flow: &FlowReport) -> String {
     let (measures, lasted) = (&flow.main().measures, flow.lasted());
     let (bytes, unseen) = (measures.unique_bytes, measures.unseen_bytes);
+    let time = if lasted.is_zero() { String::new() } else { format!(" in {}", duration(lasted)) };
     if bytes == Bytes::ZERO && unseen > Bytes::ZERO {
-        return format!("moved {unseen}, of which the capture has only the ACKs, in {}", duration(lasted));
+        return format!("moved {unseen}{time}, of which the capture has only the ACKs");
     }
     if bytes == Bytes::ZERO {
-        return format!("carried no data in {}", duration(lasted));
+        return format!("carried no data{time}");
     }
     match Rate::of(bytes, lasted) {
-        Some(rate) => format!("moved {bytes} in {} ({rate})", duration(lasted)),
-        None => format!("moved {bytes}"),
+        Some(rate) if rate.get() > 0 => format!("moved {bytes}{time} ({rate})"),
+        _ => format!("moved {bytes}{time}"),
     }
 }
 

@@ -78,6 +78,7 @@ fn bind(flow: &mut FlowReport, spells: &[(i64, Cause)]) {
         }
         let lasted: Duration = own.iter().map(|spell| spell.lasted()).sum();
         direction.findings.push(Finding {
+            from: direction.from,
             cause: *cause,
             lasted,
             share: lasted.as_secs_f64() / whole,

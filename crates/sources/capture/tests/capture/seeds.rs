@@ -4,8 +4,8 @@ use crate::build::{
     ACK, FIN, PSH, RST, SYN, Tcp, block, ethernet, gzip, interface, ipv4, ipv6, packet, pcap, pcap_header,
     read, record, section, udp, zstd,
 };
-use slowpath_capture::tcp::Options;
 use slowpath_capture::{LinkType, decode};
+use slowpath_wire::tcp::Options;
 use std::fs;
 use std::path::PathBuf;
 
@@ -154,7 +154,8 @@ fn every_seed_is_read_without_a_crash() {
     });
     each("frame", |bytes| {
         let Some((&[a, b, c, d, e, f], frame)) = bytes.split_first_chunk() else { return };
-        let _ = decode::decode(LinkType(u16::from_be_bytes([a, b])), frame, u32::from_be_bytes([c, d, e, f]));
+        let _ =
+            decode::headers(LinkType(u16::from_be_bytes([a, b])), frame, u32::from_be_bytes([c, d, e, f]));
     });
     each("options", |bytes| {
         Options::parse(bytes, false);
@@ -173,7 +174,7 @@ fn the_seeds_hold_what_they_should() {
     }
     for (name, bytes) in frames() {
         let link = LinkType(u16::from_be_bytes([bytes[0], bytes[1]]));
-        decode::decode(link, &bytes[6..], bytes.len() as u32 - 6)
+        decode::headers(link, &bytes[6..], bytes.len() as u32 - 6)
             .unwrap_or_else(|skip| panic!("{name}: {skip:?}"));
     }
     for (name, line) in events() {

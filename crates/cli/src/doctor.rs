@@ -1,0 +1,102 @@
+//! `slowpath doctor`: which settings of this host would limit a transfer.
+
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::tunings::{delay, rate};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use slowpath_doctor::{Aim, Asked, Files, Role, judge, read};
+use slowpath_model::Rate;
+use slowpath_views::doctor;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::time::Duration;
+
+const HELP: &str = "\
+Before a transfer, doctor reports which settings of this host would limit it. It reads settings and counters and changes nothing: \
+buffers and TCP settings against the bandwidth-delay product, the parameter cache, the route, the qdisc, the NIC with its rings and \
+offloads, the CPU clocks and softirqs, and what TCP has counted since boot. Each finding shows what was seen, what the transfer \
+needs, the command that fixes it and the command that undoes the fix. Run it on both hosts: the limit may be at either end.
+
+A finding limits (the transfer gets about this rate at most), costs (time, CPU, or more expensive losses), or is a hint (harmless \
+perhaps; look again after a transfer). Root is not needed; what only root can see is listed at the end.
+
+Exit codes: 0 nothing limits or costs, 1 something does, 2 nothing could be examined.
+
+Examples:
+  slowpath doctor --rate 1Gbit/s --rtt 40ms
+  slowpath doctor 192.0.2.9 --rate 10Gbit/s --rtt 12ms --streams 4 --as sender
+  slowpath doctor --interface eth0 --json";
+
+/// Arguments of `doctor`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Doctor {
+    /// The other end, by name or address; the default route if not given
+    #[arg(value_name = "HOST")]
+    host: Option<String>,
+    /// The rate wanted from all connections together, such as 1Gbit/s; the speed of the link if not given
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<Rate>,
+    /// RTT of the path, such as 40ms; what the kernel remembers of HOST, or else 40ms, if not given
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    rtt: Option<Duration>,
+    /// Parallel connections
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    streams: u32,
+    /// Examine this interface instead of the one that leads to HOST
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "host")]
+    interface: Option<String>,
+    /// The part this host plays in the transfer
+    #[arg(long = "as", value_name = "ROLE", default_value = "both")]
+    role: As,
+    /// Print JSON (schema slowpath/doctor/1) with everything that was read
+    #[arg(long)]
+    json: bool,
+}
+
+/// The part this host plays in a transfer.
+#[derive(Clone, Copy, ValueEnum)]
+enum As {
+    /// It sends the data
+    Sender,
+    /// It receives the data
+    Receiver,
+    /// Either
+    Both,
+}
+
+impl From<As> for Role {
+    fn from(role: As) -> Self {
+        match role {
+            As::Sender => Self::Sender,
+            As::Receiver => Self::Receiver,
+            As::Both => Self::Both,
+        }
+    }
+}
+
+pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
+    let asked = match (&args.host, &args.interface) {
+        (Some(name), _) => Asked::To(resolve(name)?),
+        (None, Some(interface)) => Asked::By(interface.clone()),
+        (None, None) => Asked::Default,
+    };
+    let host = read(&Files::default(), &asked)?;
+    let aim = Aim::new(&host, args.rate, args.rtt, args.streams, args.role.into());
+    let findings = judge(&host, &aim.goal);
+    console::tell(
+        args.json,
+        || doctor::Document::new(&host, &aim, &findings),
+        |out| doctor::print(&host, &aim, &findings, &console.look(), out),
+    )?;
+    let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);
+    Ok(if is_well { Outcome::Whole } else { Outcome::Partial })
+}
+
+fn resolve(name: &str) -> anyhow::Result<IpAddr> {
+    if let Ok(address) = name.parse() {
+        return Ok(address);
+    }
+    let addresses = (name, 0).to_socket_addrs().with_context(|| format!("{name} has no address"))?;
+    addresses.map(|address| address.ip()).next().with_context(|| format!("{name} has no address"))
+}

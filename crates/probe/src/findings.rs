@@ -1,0 +1,161 @@
+//! The procedures in their order: what one finds the next begins with.
+
+use crate::measure::ramp::Rates;
+use crate::measure::{
+    Available, Capacity, Channel, Direction, Limits, Progress, Ramp, RoundTrip, Setting, available, capacity,
+    ramp, round_trip,
+};
+use crate::real::bulk::Transfer;
+use slowpath_model::{Bytes, Rate};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The way that capacity, available bandwidth and ramp are of.
+    pub direction: Direction,
+    /// Whether the capacity is to be measured.
+    pub capacity: bool,
+    /// Whether the available bandwidth is.
+    pub available: bool,
+    /// Whether UDP is sent at one rate after the other.
+    pub ramp: bool,
+    /// The ramp's rates, if they do not follow from the capacity.
+    pub rates: Option<Rates>,
+    /// How many rates the ramp has.
+    pub steps: u32,
+}
+
+/// A round trip where no echo came back: long enough for queues to empty on most paths.
+const UNKNOWN_ROUND_TRIP_NS: u64 = 100_000_000;
+/// The ramp begins at this part of the capacity.
+const RAMP_FROM: u64 = 10;
+
+/// What was measured.
+pub struct Found {
+    /// What was to be measured.
+    pub wanted: Wanted,
+    /// Length of the packets, as IP counts it.
+    pub packet_bytes: u32,
+    /// The far end; `None` of a scenario.
+    pub far_end: Option<SocketAddr>,
+    /// What the channel allows.
+    pub limits: Option<Limits>,
+    /// Echoes.
+    pub round_trip: Option<RoundTrip>,
+    /// What the narrowest link carries.
+    pub capacity: Option<Capacity>,
+    /// What others leave of it.
+    pub available: Option<Available>,
+    /// UDP at one rate after the other.
+    pub ramp: Option<Ramp>,
+    /// Transfers by TCP.
+    pub transfers: Vec<Transfer>,
+    /// Whether all procedures came to their end.
+    pub is_done: bool,
+}
+
+impl Found {
+    /// Nothing yet.
+    pub fn new(wanted: Wanted, packet_bytes: u32) -> Self {
+        Self {
+            wanted,
+            packet_bytes,
+            far_end: None,
+            limits: None,
+            round_trip: None,
+            capacity: None,
+            available: None,
+            ramp: None,
+            transfers: Vec::new(),
+            is_done: false,
+        }
+    }
+
+    /// Measures what is wanted, and tells `told` of each step.
+    ///
+    /// # Errors
+    /// If the channel cannot go on; what was found by then is there.
+    pub fn fill<C: Channel>(
+        &mut self,
+        channel: &mut C,
+        mut told: &mut dyn FnMut(Progress),
+    ) -> Result<(), C::Error> {
+        let wanted = self.wanted;
+        let limits = channel.limits();
+        self.limits = Some(limits);
+        let round_trip = round_trip::measure(channel, &mut told)?;
+        let setting = Setting {
+            direction: wanted.direction,
+            packet_bytes: self.packet_bytes,
+            round_trip_ns: round_trip.median_ns.unwrap_or(UNKNOWN_ROUND_TRIP_NS),
+        };
+        self.round_trip = Some(round_trip);
+        if wanted.capacity {
+            self.capacity = Some(capacity::measure(channel, &setting, &mut told)?);
+        }
+        let guess = self
+            .capacity
+            .as_ref()
+            .and_then(|capacity| capacity.rate)
+            .map(|rate| rate.min(limits.rate_bit_per_s));
+        if let Some(guess) = guess.filter(|_| wanted.available) {
+            self.available = Some(available::measure(channel, &setting, guess, &mut told)?);
+        }
+        let to_capacity = guess.map(|rate| Rates {
+            from: rate / RAMP_FROM,
+            to: rate + rate / RAMP_FROM,
+            steps: wanted.steps,
+        });
+        if let Some(rates) = wanted.rates.or(to_capacity).filter(|_| wanted.ramp) {
+            self.ramp = Some(ramp::measure(channel, &setting, rates, &mut told)?);
+        }
+        self.is_done = true;
+        Ok(())
+    }
+
+    /// Whether all that was asked was measured.
+    pub fn is_whole(&self) -> bool {
+        self.is_done
+            && self.round_trip.as_ref().is_some_and(|found| found.min_ns.is_some())
+            && (!self.wanted.capacity || self.capacity.as_ref().is_some_and(|found| found.rate.is_some()))
+            && self.wanted.available == self.available.is_some()
+            && self.wanted.ramp == self.ramp.is_some()
+    }
+
+    /// It, if there is anything in it.
+    pub fn or_nothing(mut self) -> Option<Self> {
+        self.is_done = false;
+        self.round_trip.is_some().then_some(self)
+    }
+
+    /// The shortest round trip.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.round_trip.as_ref()?.min_ns.map(Duration::from_nanos)
+    }
+
+    /// What a transfer can hope for: what is available, but no more than the capacity unless that much has passed; or else
+    /// the capacity.
+    pub fn rate(&self) -> Option<Rate> {
+        let capacity = self.capacity.as_ref().and_then(|capacity| capacity.rate);
+        let Some(available) = &self.available else { return capacity.map(Rate::bits_per_second) };
+        let most = capacity.map_or(u64::MAX, |capacity| capacity.max(available.low));
+        Some(Rate::bits_per_second(available.estimate().min(most)))
+    }
+
+    /// What a transfer's window has to hold for that.
+    pub fn window(&self) -> Option<Bytes> {
+        Some(self.rate()?.amount_in(self.round_trip()?))
+    }
+
+    /// Whether the far end's cap may hide more.
+    pub fn is_capped(&self) -> bool {
+        self.rate().zip(self.limits).is_some_and(|(rate, limits)| is_cap(rate.get(), &limits))
+    }
+}
+
+/// Whether a rate is as high as is served.
+fn is_cap(rate: u64, limits: &Limits) -> bool {
+    rate >= limits.rate_bit_per_s / 100 * 97
+}

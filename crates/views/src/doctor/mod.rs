@@ -1,0 +1,7 @@
+//! `slowpath doctor`: which settings of a host would limit a transfer, as JSON and as text.
+
+mod json;
+mod text;
+
+pub use json::Document;
+pub use text::print;

@@ -1,0 +1,213 @@
+//! `slowpath explain buffer`: what becomes of a buffer's size, kernel by kernel (ubik IV-A and B), as JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_kernels::KernelProfile;
+use slowpath_kernels::buffers::{BufferSizes, Host, Step};
+use slowpath_model::{Bytes, Rate, nanos};
+use std::time::Duration;
+
+/// What becomes of a buffer's size, kernel by kernel.
+#[derive(Serialize, JsonSchema)]
+pub struct Buffer {
+    /// `slowpath/explain-buffer/1`.
+    schema: &'static str,
+    /// What was asked for by `SO_RCVBUF` and `SO_SNDBUF`; absent for buffers that nobody asks for.
+    pub asked_bytes: Option<u32>,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// The path's round trip, where it was given.
+    pub rtt_ns: Option<u64>,
+    /// Its rate, where it was given.
+    pub rate_bit_per_s: Option<u64>,
+    /// What it holds in a round trip at that rate.
+    pub bdp_bytes: Option<u64>,
+    /// The kernels, in the order asked for.
+    pub kernels: Vec<Kernel>,
+}
+
+/// One kernel's arithmetic.
+#[derive(Serialize, JsonSchema)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// `SO_RCVBUF`, or the buffer that `tcp_rmem` bounds.
+    pub receive: Way,
+    /// `SO_SNDBUF`, or the buffer that `tcp_wmem` bounds.
+    pub send: Way,
+}
+
+/// One of the two buffers.
+#[derive(Serialize, JsonSchema)]
+pub struct Way {
+    /// Step by step.
+    pub steps: Vec<OneStep>,
+    /// What `getsockopt` says once the option is set.
+    pub getsockopt_bytes: u64,
+    /// The buffer at its largest, in bytes of memory.
+    pub buffer_bytes: u64,
+    /// The shift count in the SYN; absent for a send buffer, and without window scaling.
+    pub window_scale: Option<u8>,
+    /// The first window that is told once the connection is made; absent for a send buffer.
+    pub first_bytes: Option<u64>,
+    /// The largest window, or what may be in flight at most in segments of their own.
+    pub most_bytes: u64,
+    /// That in every round trip; absent without a round trip.
+    pub rate_bit_per_s: Option<u64>,
+    /// What would be enough for the path; absent without a rate.
+    pub needed: Option<Needed>,
+}
+
+/// What would be enough.
+#[derive(Serialize, JsonSchema)]
+pub struct Needed {
+    /// Whether what there is now is.
+    pub is_enough: bool,
+    /// The least that the program has to ask for; absent if no value is enough.
+    pub ask_bytes: Option<u32>,
+    /// The sysctl that has to be raised for that, as for `sysctl -w`; absent if none has to be.
+    pub ask_sysctl: Option<String>,
+    /// The bound that tuning needs, for a program that does not ask; absent where the kernel tunes no buffer to that.
+    pub tuned_bytes: Option<u32>,
+    /// The sysctl that has to be raised for that, as for `sysctl -w`; absent if none has to be.
+    pub tuned_sysctl: Option<String>,
+}
+
+/// A step.
+#[derive(Serialize, JsonSchema)]
+pub struct OneStep {
+    /// What comes out of it.
+    pub name: &'static str,
+    /// The kernel's function, with its file.
+    pub function: &'static str,
+    /// How, in numbers.
+    pub formula: String,
+    /// What went in, where something of the steps before did.
+    pub from: Option<u64>,
+    /// What came out.
+    pub to: u64,
+    /// Its unit: `B`, `shift`, or `of 256`.
+    pub unit: &'static str,
+}
+
+impl From<Step> for OneStep {
+    fn from(step: Step) -> Self {
+        let Step { name, function, formula, from, to, unit } = step;
+        Self { name, function, formula, from, to, unit }
+    }
+}
+
+/// What of the path was given.
+#[derive(Clone, Copy)]
+struct Path {
+    rtt: Option<Duration>,
+    holds: Option<u64>,
+}
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferQuestion {
+    /// What a program asks for by `SO_RCVBUF` and `SO_SNDBUF`; `None` where it asks for nothing.
+    pub size: Option<u32>,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Memory that a full segment is charged with at the receiver, where it is known.
+    pub truesize: Option<u32>,
+    /// The path's RTT.
+    pub rtt: Option<Duration>,
+    /// The path's rate.
+    pub rate: Option<Rate>,
+}
+
+impl Buffer {
+    /// The arithmetic of each of these kernels.
+    pub fn of(args: &BufferQuestion, kernels: &[KernelProfile]) -> Self {
+        let holds = args.rate.zip(args.rtt).map(|(rate, rtt)| rate.amount_in(rtt).get());
+        let path = Path { rtt: args.rtt, holds };
+        let explained = kernels.iter().map(|kernel| {
+            let host = Host::new(kernel, args.mss, args.truesize);
+            let asked = args.size.map(i64::from);
+            Kernel {
+                name: kernel.name.clone(),
+                receive: receive(&host, kernel, asked, path),
+                send: send(&host, kernel, asked, path),
+            }
+        });
+        Self {
+            schema: "slowpath/explain-buffer/1",
+            asked_bytes: args.size,
+            mss: args.mss,
+            rtt_ns: args.rtt.map(nanos),
+            rate_bit_per_s: args.rate.map(Rate::get),
+            bdp_bytes: holds,
+            kernels: explained.collect(),
+        }
+    }
+}
+
+fn receive(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) -> Way {
+    let buffer = host.receive(asked);
+    let most = u64::from(buffer.most_window);
+    let sysctls = &kernel.sysctls;
+    Way {
+        steps: host.receive_steps(asked).into_iter().map(OneStep::from).collect(),
+        getsockopt_bytes: buffer.told.unsigned_abs(),
+        buffer_bytes: buffer.most.into(),
+        window_scale: buffer.scale.map(|(_, shift)| shift),
+        first_bytes: Some(buffer.first_window.into()),
+        most_bytes: most,
+        rate_bit_per_s: rate(most, path),
+        needed: path.holds.map(|holds| {
+            let ask = host.receive_needed(holds);
+            let tuned = host.tunes()[0].then(|| host.tuned_receive_needed(holds)).flatten();
+            Needed {
+                is_enough: most >= holds,
+                ask_bytes: ask,
+                ask_sysctl: ask
+                    .filter(|ask| *ask > sysctls.rmem_max)
+                    .map(|ask| format!("net.core.rmem_max={ask}")),
+                tuned_bytes: tuned,
+                tuned_sysctl: tuned.and_then(|most| match host.is_tuned_to_rmem_max() {
+                    true => (most > sysctls.rmem_max).then(|| format!("net.core.rmem_max={most}")),
+                    false => raised("tcp_rmem", sysctls.tcp_rmem, most),
+                }),
+            }
+        }),
+    }
+}
+
+fn send(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) -> Way {
+    let buffer = host.send(asked);
+    let sysctls = &kernel.sysctls;
+    Way {
+        steps: host.send_steps(asked).into_iter().map(OneStep::from).collect(),
+        getsockopt_bytes: buffer.told.unsigned_abs(),
+        buffer_bytes: buffer.most.into(),
+        window_scale: None,
+        first_bytes: None,
+        most_bytes: buffer.holds,
+        rate_bit_per_s: rate(buffer.holds, path),
+        needed: path.holds.map(|holds| {
+            let ask = host.send_needed(holds);
+            let tuned = host.tunes()[1].then(|| host.tuned_send_needed(holds)).flatten();
+            Needed {
+                is_enough: buffer.holds >= holds,
+                ask_bytes: ask,
+                ask_sysctl: ask
+                    .filter(|ask| *ask > sysctls.wmem_max)
+                    .map(|ask| format!("net.core.wmem_max={ask}")),
+                tuned_bytes: tuned,
+                tuned_sysctl: tuned.and_then(|most| raised("tcp_wmem", sysctls.tcp_wmem, most)),
+            }
+        }),
+    }
+}
+
+/// A sysctl of three numbers, if its third has to be raised to `most`.
+fn raised(name: &str, sizes: BufferSizes, most: u32) -> Option<String> {
+    (most > sizes.max).then(|| format!("net.ipv4.{name}={} {} {most}", sizes.min, sizes.default))
+}
+
+fn rate(bytes: u64, path: Path) -> Option<u64> {
+    Rate::of(Bytes::new(bytes), path.rtt?).map(Rate::get)
+}

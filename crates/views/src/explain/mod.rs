@@ -1,0 +1,8 @@
+//! `slowpath explain`: the arithmetic behind a cause, step by step, as JSON and as text.
+
+mod buffer;
+mod buffer_text;
+mod wait;
+
+pub use buffer::{Buffer, BufferQuestion};
+pub use wait::{Wait, WaitQuestion};

@@ -1,0 +1,255 @@
+//! What `slowpath diagnose --live --json` prints.
+
+use super::Watched;
+use super::drops::DropResult;
+use super::receiver::ReceiverResult;
+use crate::waits::WaitTimes;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses::hosts::{Account, EndAccount};
+use slowpath_live::{Counted, Dropped};
+use slowpath_model::{Bytes, End, Hold, Instant, Rate, SocketSample, nanos};
+use std::collections::BTreeMap;
+
+/// What this host's connections did while they were watched.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/live/1")]
+pub struct Document<'a> {
+    /// `slowpath/live/1`.
+    schema: &'static str,
+    /// For how long, in seconds.
+    seconds: f64,
+    /// The connections, that which carried most first.
+    flows: Vec<FlowResult<'a>>,
+    /// Flows that were too many to be kept.
+    flows_not_kept: u64,
+    /// Packets of TCP that the kernel dropped of which no socket is known that is watched.
+    drops: Vec<DropResult<'a>>,
+    /// How long the receive softirqs of this host waited to run: until then packets lay in a card's ring or a CPU's queue;
+    /// `null` where none was seen.
+    softirqs: Option<WaitTimes>,
+    /// What the probe saw of what the kernel counted; `null` with `--own`.
+    check: Option<CheckResult>,
+    /// What cannot be seen on this kernel, or with `--own`.
+    unseen: &'a [String],
+    /// Why a file of what the probe told was not read to its end; `null` if it was, or there was none.
+    incomplete: Option<&'a str>,
+}
+
+/// A connection.
+#[derive(Serialize, JsonSchema)]
+struct FlowResult<'a> {
+    /// Its number.
+    flow: u32,
+    /// The end with the higher port: as a rule it opened the connection.
+    a: EndResult<'a>,
+    /// The other end.
+    b: EndResult<'a>,
+    /// Which end sent more: `a` or `b`.
+    sender: &'static str,
+    /// What it sent, in bytes.
+    bytes: u64,
+    /// How long it was watched, in seconds.
+    seconds: f64,
+    /// Both together, in bits a second; `null` if no time passed.
+    rate_bit_per_s: Option<u64>,
+    /// What bound the sender, the longest first; empty if it is on another host.
+    bounds: Vec<BoundResult>,
+}
+
+/// What bound a sender.
+#[derive(Serialize, JsonSchema)]
+struct BoundResult {
+    /// The cause, as `slowpath causes` has it.
+    cause: String,
+    /// For how long, in seconds.
+    seconds: f64,
+    /// Of all the time in which it was watched, from 0 to 1.
+    share: f64,
+}
+
+/// One end of a connection.
+#[derive(Serialize, JsonSchema)]
+struct EndResult<'a> {
+    /// Its address and port.
+    endpoint: String,
+    /// The process that has the socket open, if it is of this host and still did when it was looked for.
+    process: Option<ProcessResult<'a>>,
+    /// What its host told; `null` if that is another host.
+    host: Option<HostResult<'a>>,
+}
+
+/// A process.
+#[derive(Serialize, JsonSchema)]
+struct ProcessResult<'a> {
+    /// Its number.
+    pid: u32,
+    /// Its name.
+    name: &'a str,
+}
+
+/// What the host of an end told.
+#[derive(Serialize, JsonSchema)]
+struct HostResult<'a> {
+    /// Bytes that the process wrote.
+    written_bytes: u64,
+    /// Bytes that it read.
+    read_bytes: u64,
+    /// What held its sender, and for how long, in nanoseconds; the names are those of the table `holds` in a recording.
+    held_ns: BTreeMap<&'static str, u64>,
+    /// Where packets, data and the process waited.
+    waits: Vec<WaitTimes>,
+    /// Packets that its kernel dropped: that it would have received, or was about to send.
+    drops: Vec<DropResult<'a>>,
+    /// What held the transfer back here, where data came in, the longest first.
+    receiver_bounds: Vec<ReceiverResult>,
+    /// Of the last smoothed round trip, what is beyond the least, in microseconds; `null` where no queue shows.
+    queueing_us: Option<u64>,
+    /// How often the window that it advertises closed.
+    zero_windows: u64,
+    /// The sizes of its receive buffer, each when it was first seen: at most 64.
+    receive_buffer: Vec<SizeResult>,
+    /// Retransmission timeouts.
+    timeouts: u64,
+    /// Of these, those that were spurious.
+    spurious_timeouts: u64,
+    /// Fast recoveries.
+    recoveries: u64,
+    /// Of these, those that were undone.
+    undone_recoveries: u64,
+    /// The socket's last state; the names are those of the table `samples` in a recording.
+    last: BTreeMap<&'static str, u32>,
+}
+
+/// A size of a buffer.
+#[derive(Serialize, JsonSchema)]
+struct SizeResult {
+    /// Since when, in seconds after the flow was first seen.
+    since_seconds: f64,
+    /// Bytes of memory (`sk_rcvbuf`).
+    bytes: u64,
+}
+
+/// What was seen of what there was.
+#[derive(Serialize, JsonSchema)]
+struct CheckResult {
+    /// Sockets that were watched.
+    sockets: u64,
+    /// Segments with data that the kernel counted for them (`tcpi_data_segs_in`).
+    kernel_segments: u64,
+    /// Of these, those that the probe took into account.
+    segments: u64,
+    /// Of these, those without a stamp of their arrival, which are in no wait.
+    unstamped: u64,
+    /// Events for which there was no room.
+    untold: u64,
+    /// Sockets for which the kernel had no memory.
+    unwatched: u64,
+    /// Timeouts that were taken back in this network namespace (`TCPLossUndo`); `null` where not all of it is watched.
+    timeouts_undone: Option<CountedResult>,
+    /// Windows that were closed there (`TCPToZeroWindowAdv`); the same.
+    zero_windows: Option<CountedResult>,
+    /// Times that a program was to run on top of itself, and did not: what happened then is not seen.
+    skipped: u64,
+}
+
+/// What the kernel counted, and what the probe did.
+#[derive(Serialize, JsonSchema)]
+struct CountedResult {
+    /// The kernel.
+    kernel: u64,
+    /// The probe.
+    probe: u64,
+}
+
+impl CountedResult {
+    fn of(counted: Counted) -> Self {
+        Self { kernel: counted.kernel, probe: counted.probe }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// The document of what was seen.
+    pub fn of(watched: &'a Watched) -> Self {
+        Self {
+            schema: "slowpath/live/1",
+            seconds: watched.lasted.as_secs_f64(),
+            flows: watched.accounts.iter().map(|account| FlowResult::of(watched, account)).collect(),
+            flows_not_kept: watched.not_kept,
+            drops: DropResult::all(&watched.drops.host),
+            softirqs: watched.softirqs.spreads().next().as_ref().map(WaitTimes::of),
+            check: watched.check.as_ref().map(|check| CheckResult {
+                sockets: check.sockets,
+                kernel_segments: check.kernel_segments,
+                segments: check.segments,
+                unstamped: check.unstamped,
+                untold: check.untold,
+                unwatched: check.unwatched,
+                timeouts_undone: check.undone.map(CountedResult::of),
+                zero_windows: check.zero_windows.map(CountedResult::of),
+                skipped: check.skipped,
+            }),
+            unseen: &watched.unseen,
+            incomplete: watched.incomplete.as_deref(),
+        }
+    }
+}
+
+impl<'a> FlowResult<'a> {
+    fn of(watched: &'a Watched, account: &'a Account) -> Self {
+        let began = account.told.map(|[first, _]| first);
+        let end = |end: End| EndResult {
+            endpoint: account.key.endpoint(end).to_string(),
+            process: watched
+                .processes
+                .get(&(account.id, end))
+                .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
+            host: account.ends[end.index()]
+                .as_deref()
+                .map(|own| HostResult::of(began, own, watched.drops.of(account.id, end))),
+        };
+        let bounds = account.bounds().into_iter().map(|bound| BoundResult {
+            cause: bound.cause.to_string(),
+            seconds: bound.lasted.as_secs_f64(),
+            share: bound.share,
+        });
+        Self {
+            flow: account.id.0,
+            a: end(End::A),
+            b: end(End::B),
+            sender: account.sender().letter(),
+            bytes: account.carried().get(),
+            seconds: account.lasted().as_secs_f64(),
+            rate_bit_per_s: Rate::of(account.carried(), account.lasted()).map(Rate::get),
+            bounds: bounds.collect(),
+        }
+    }
+}
+
+impl<'a> HostResult<'a> {
+    fn of(began: Option<Instant>, account: &EndAccount, drops: &'a [Dropped]) -> Self {
+        let size = |(at, size): &(Instant, Bytes)| SizeResult {
+            since_seconds: began.and_then(|began| at.since(began)).unwrap_or_default().as_secs_f64(),
+            bytes: size.get(),
+        };
+        let held = Hold::ALL.iter().zip(account.sending.holds());
+        let names = SocketSample::FIELDS.iter().map(|(name, ..)| *name);
+        let last = account.samples.map(|[_, last]| names.zip(last.values()).collect::<Vec<_>>());
+        Self {
+            written_bytes: account.written.get(),
+            read_bytes: account.read.get(),
+            held_ns: held.map(|(hold, time)| (hold.name(), nanos(time))).collect(),
+            waits: account.waits.spreads().map(|spread| WaitTimes::of(&spread)).collect(),
+            drops: DropResult::all(drops),
+            receiver_bounds: ReceiverResult::all(account),
+            queueing_us: account.queueing().map(|time| time.as_micros() as u64),
+            zero_windows: account.zero_windows,
+            receive_buffer: account.receive_buffer.iter().map(size).collect(),
+            timeouts: account.timeouts[0],
+            spurious_timeouts: account.timeouts[1],
+            recoveries: account.recoveries[0],
+            undone_recoveries: account.recoveries[1],
+            last: last.into_iter().flatten().filter_map(|(name, value)| Some((name, value?))).collect(),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What `slowpath probe` prints for people: what was found and what it means, and how to go on.
+
+use crate::terminal::Look;
+use slowpath_model::units::duration_text;
+use slowpath_model::{Bytes, Rate};
+use slowpath_probe::findings::Found;
+use slowpath_probe::measure::{
+    Available, Bound, Capacity, Direction, Method, Ramp, RoundTrip, Step, Weakest,
+};
+use slowpath_probe::real::bulk::Transfer;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Prints the headline, each measurement and how to go on.
+///
+/// # Errors
+/// What writing to `out` gives.
+pub fn print(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    look.strong_paragraph(out, &headline(target, found))?;
+    if let Some(round_trip) = &found.round_trip {
+        section(out, look, "Round trip", &round_trip_text(round_trip))?;
+    }
+    if let Some(capacity) = &found.capacity {
+        section(out, look, "Capacity", &capacity_text(capacity))?;
+    }
+    if let Some(available) = &found.available {
+        section(out, look, "Available bandwidth", &available_text(available))?;
+    }
+    if let Some(ramp) = &found.ramp {
+        section(out, look, "UDP, one rate after the other", &ramp_text(ramp))?;
+        table(ramp, out)?;
+    }
+    for transfer in &found.transfers {
+        let way = match transfer.direction {
+            Direction::There => "TCP, from here",
+            Direction::Back => "TCP, to here",
+        };
+        section(out, look, way, &transfer_text(transfer))?;
+    }
+    go_on(target, found, look, out)
+}
+
+fn rate(bit_per_s: u64) -> String {
+    Rate::bits_per_second(bit_per_s).to_string()
+}
+
+fn time(nanos: u64) -> String {
+    duration_text(Duration::from_nanos(nanos))
+}
+
+fn section(out: &mut impl Write, look: &Look, title: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "\n{}", look.strong(title))?;
+    look.paragraph(out, "  ", text)
+}
+
+fn headline(target: &str, found: &Found) -> String {
+    let way = match found.wanted.direction {
+        Direction::There => format!("The way to {target}"),
+        Direction::Back => format!("The way from {target}"),
+    };
+    let round_trip = found.round_trip().map(|time| format!("a round trip of {}", duration_text(time)));
+    let rate = found.rate().map(|rate| match &found.available {
+        Some(available) if available.bound != Bound::Path => format!("at least {rate} available"),
+        Some(_) => format!("about {rate} available"),
+        None => format!("a capacity of about {rate}"),
+    });
+    match (round_trip, rate) {
+        (Some(round_trip), Some(rate)) => format!("{way} has {round_trip} and {rate}."),
+        (Some(one), None) | (None, Some(one)) => format!("{way} has {one}."),
+        (None, None) => format!("{way} let nothing through that could be measured."),
+    }
+}
+
+fn round_trip_text(found: &RoundTrip) -> String {
+    let lost = format!("{} of {} echoes did not come back.", found.lost, found.echoes);
+    match (found.min_ns, found.median_ns) {
+        (Some(min), Some(median)) => {
+            let jitter =
+                found.jitter_ns.map(|jitter| format!("; one differs from the next by {}", time(jitter)));
+            let jitter = jitter.unwrap_or_default();
+            format!("{} at least, {} in the middle{jitter}. {lost}", time(min), time(median))
+        }
+        _ => lost,
+    }
+}
+
+fn capacity_text(found: &Capacity) -> String {
+    let Some(capacity) = found.rate else {
+        return "Too few packets came to say.".to_owned();
+    };
+    let by = match found.method {
+        Method::Both => "by pairs and by trains of packets",
+        Method::Pairs => "by the mode of packet pairs",
+        Method::Trains => "by trains of packets",
+    };
+    let together = if found.handed_over_together {
+        ": packets are handed over several at a time, so that pairs say nothing"
+    } else {
+        ""
+    };
+    let trains = found.trains.map_or_else(String::new, |trains| {
+        format!(" Trains of {} packets came at {} in the middle.", found.train_packets, rate(trains))
+    });
+    format!("{} is what the narrowest link carries, {by}{together}.{trains}", rate(capacity))
+}
+
+fn available_text(found: &Available) -> String {
+    let range = match found.bound {
+        Bound::Path => {
+            format!(
+                "{} to {}: above that, streams make their own delays grow.",
+                rate(found.low),
+                rate(found.high)
+            )
+        }
+        Bound::Sender => format!("At least {}, which is all that the sender can send.", rate(found.high)),
+        Bound::Cap => format!("At least {}, which is all that is allowed or tried.", rate(found.high)),
+        Bound::Receiver => {
+            format!(
+                "At least {}; at {} the receiver's socket has no room, which is the host's limit.",
+                rate(found.low),
+                rate(found.high)
+            )
+        }
+    };
+    let grey = found.grey.map_or_else(String::new, |[least, most]| {
+        format!(" From {} to {} there is enough at times and not at others.", rate(least), rate(most))
+    });
+    let lost = if found.lost_anyway_permille > 0 {
+        format!(" {:.1} % are lost even at a gentle rate.", f64::from(found.lost_anyway_permille) / 10.0)
+    } else {
+        String::new()
+    };
+    format!("{range}{grey}{lost}")
+}
+
+fn ramp_text(found: &Ramp) -> String {
+    let loss = match (found.loss_begins, found.steps.last()) {
+        (Some(begins), _) => format!("Loss begins at {}.", rate(begins)),
+        (None, Some(last)) => format!("Nothing beyond chance is lost up to {}.", rate(last.asked)),
+        (None, None) => String::new(),
+    };
+    let most = found.most_received.map_or_else(String::new, |most| format!(" At most {} came.", rate(most)));
+    let named = |weakest: Weakest| found.steps.iter().find(|step| step.weakest == weakest);
+    let sender = named(Weakest::Sender).map_or_else(String::new, |step| {
+        format!(" At {} it is the sender that is the limit, not the path.", rate(step.asked))
+    });
+    let receiver = named(Weakest::Receiver).map_or_else(String::new, |step| {
+        format!(" At {} it is the receiver's socket that has no room, not the path.", rate(step.asked))
+    });
+    format!("{loss}{most}{sender}{receiver}")
+}
+
+fn table(ramp: &Ramp, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "  {:>13} {:>13} {:>13} {:>8} {:>9}  limit",
+        "asked", "sent", "received", "lost", "overtaken"
+    )?;
+    for step in &ramp.steps {
+        let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), rate);
+        let line = format!(
+            "  {:>13} {:>13} {:>13} {:>8} {:>9}  {}",
+            rate(step.asked),
+            known(step.sent),
+            known(step.received),
+            loss(step),
+            step.overtaken,
+            match step.weakest {
+                Weakest::None => "",
+                Weakest::Sender => "sender",
+                Weakest::Receiver => "receiver",
+                Weakest::Path => "path",
+            }
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn loss(step: &Step) -> String {
+    format!("{:.2} %", f64::from(step.lost) * 100.0 / f64::from(step.packets.max(1)))
+}
+
+fn transfer_text(found: &Transfer) -> String {
+    let Some(got) = found.rate else {
+        return "No data came.".to_owned();
+    };
+    let share = |part: u64| part.saturating_mul(100) / found.busy_ns.max(1);
+    let held = format!(
+        "Of the time in which it had something to send, the receive window held it for {} % and its send buffer for {} %",
+        share(found.rwnd_limited_ns),
+        share(found.sndbuf_limited_ns)
+    );
+    format!(
+        "{} of payload, {} in {}. The sender saw round trips of {} at least and {} at the end, had a congestion window of {}, \
+         and sent {} segments again. {held}.",
+        rate(got),
+        Bytes::new(found.bytes),
+        time(found.lasted_ns),
+        time(found.min_rtt_ns),
+        time(found.rtt_ns),
+        Bytes::new(found.cwnd_bytes),
+        found.retransmitted
+    )
+}
+
+/// Text as an argument: without the space between number and unit.
+fn argument(text: &str) -> String {
+    text.replace(' ', "")
+}
+
+/// What buffers a transfer needs, and who says whether it has them.
+fn go_on(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let (Some(rate), Some(round_trip), Some(window)) = (found.rate(), found.round_trip(), found.window())
+    else {
+        return Ok(());
+    };
+    let capped = if found.is_capped() { " The far end serves no more: --max-rate raises it." } else { "" };
+    let text = format!(
+        "{rate} times {} is {window}: so much a transfer has to have in flight, and its buffers to hold.{capped} Whether they do:",
+        duration_text(round_trip)
+    );
+    writeln!(out)?;
+    look.paragraph(out, "", &text)?;
+    let (rate, round_trip) = (argument(&rate.to_string()), argument(&duration_text(round_trip)));
+    let host = if found.far_end.is_some() { format!(" {target}") } else { String::new() };
+    writeln!(out, "  $ slowpath doctor{host} --rate {rate} --rtt {round_trip}")?;
+    writeln!(out, "  $ slowpath explain buffer --rate {rate} --rtt {round_trip}")
+}

@@ -1,0 +1,150 @@
+//! `slowpath profile attribute`: for whom functions worked.
+
+use super::{About, Named, about, head, in_table, named, percent};
+use crate::columns::align;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_cost::{Attributed, Attribution, Root};
+use slowpath_profile::Loaded;
+use std::io::{self, Write};
+
+/// For whom functions worked (schema slowpath/profile-attribution/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/profile-attribution/1")]
+pub struct Document<'a> {
+    /// `slowpath/profile-attribution/1`.
+    schema: &'static str,
+    /// The profile.
+    profile: About<'a>,
+    /// Among whom costs are divided.
+    to: Vec<&'a str>,
+    /// What belongs to each of them of all, 0 to 1, in their order; null if costs overlap (`--with-callees`).
+    shares: Option<Vec<f64>>,
+    /// The functions, the greatest first.
+    functions: Vec<Line<'a>>,
+}
+
+/// A function, and to whom its cost belongs.
+#[derive(Serialize, JsonSchema)]
+struct Line<'a> {
+    #[serde(flatten)]
+    function: Named<'a>,
+    /// What it cost.
+    weight: u64,
+    /// Its part of all, 0 to 1.
+    share: f64,
+    /// By whole stacks; null without them.
+    exact: Option<Parts>,
+    /// By the call graph alone, as in the paper.
+    estimate: Parts,
+    /// Which part of its cost the estimate gives to somebody to whom it does not belong, 0 to 1; null without stacks.
+    misplaced: Option<f64>,
+}
+
+/// Parts of a function's cost, 0 to 1, that sum to 1.
+#[derive(Serialize, JsonSchema)]
+struct Parts {
+    /// To each of those named, where that is the innermost; in their order.
+    innermost: Vec<f64>,
+    /// What each of those named stands above, whatever others are between; in their order.
+    overlapping: Vec<f64>,
+    /// To nobody of those.
+    elsewhere: f64,
+    /// Stacks that were cut off too early.
+    cannot_tell: f64,
+}
+
+/// What is shown.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// How many functions.
+    pub top: usize,
+    /// Whether costs are of functions with what they called.
+    pub with_callees: bool,
+}
+
+/// The document of an attribution.
+pub fn document<'a>(loaded: &'a Loaded, attribution: &'a Attribution, shown: &Shown) -> Document<'a> {
+    let all = loaded.weight() as f64;
+    let roots = &attribution.roots;
+    let shares = || roots.iter().map(|root| attribution.cost(root) / all).collect();
+    Document {
+        schema: "slowpath/profile-attribution/1",
+        profile: about(loaded),
+        to: roots.iter().map(|root| roots.name(root)).collect(),
+        shares: (!shown.with_callees).then(shares),
+        functions: attribution.functions.iter().take(shown.top).map(|of| line(loaded, of)).collect(),
+    }
+}
+
+fn line<'a>(loaded: &'a Loaded, of: &Attributed) -> Line<'a> {
+    let part = |weight: u64| weight as f64 / (of.weight as f64).max(1.0);
+    let exact = of.exact.as_ref().map(|exact| Parts {
+        innermost: exact.innermost.iter().map(|weight| part(*weight)).collect(),
+        overlapping: exact.overlapping.iter().map(|overlap| part(overlap.weight)).collect(),
+        elsewhere: part(exact.elsewhere),
+        cannot_tell: part(exact.cannot_tell),
+    });
+    let estimate = Parts {
+        innermost: of.estimate.innermost.clone(),
+        overlapping: of.estimate.overlapping.clone(),
+        elsewhere: of.estimate.elsewhere,
+        cannot_tell: of.estimate.cannot_tell,
+    };
+    Line {
+        function: named(loaded, of.function),
+        weight: of.weight,
+        share: of.weight as f64 / loaded.weight() as f64,
+        exact,
+        estimate,
+        misplaced: of.misplaced(),
+    }
+}
+
+/// Prints the shares of the roots, then the functions.
+///
+/// # Errors
+/// What writing to `out` gives.
+pub fn print(
+    loaded: &Loaded,
+    attribution: &Attribution,
+    shown: &Shown,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    head(loaded, out)?;
+    let (roots, all) = (&attribution.roots, loaded.weight() as f64);
+    let has_stacks = loaded.stacks().is_some();
+    if !shown.with_callees {
+        let mut rows = vec![vec!["worked for".to_owned(), "share".to_owned()]];
+        let mut rest = 1.0;
+        for root in roots.iter() {
+            let part = attribution.cost(root) / all;
+            rest -= part;
+            rows.push(vec![roots.name(root).to_owned(), percent(part)]);
+        }
+        rows.push(vec!["somebody else, or nobody".to_owned(), percent(rest.max(0.0))]);
+        align(&rows, out)?;
+        writeln!(out)?;
+    }
+    let cuts =
+        attribution.functions.iter().any(|of| of.exact.as_ref().is_some_and(|exact| exact.cannot_tell > 0));
+    let mut head = vec!["function".to_owned(), "share".to_owned()];
+    head.extend(roots.iter().map(|root| roots.name(root).to_owned()));
+    head.extend(cuts.then(|| "cannot tell".to_owned()));
+    head.extend(has_stacks.then(|| "estimate off by".to_owned()));
+    let mut rows = vec![head];
+    for of in attribution.functions.iter().take(shown.top) {
+        let mut row = vec![in_table(loaded, of.function), percent(of.weight as f64 / all)];
+        row.extend(roots.iter().map(|root: Root| of.share(root).map_or_else(|| "-".to_owned(), percent)));
+        let cut =
+            of.exact.as_ref().map_or(0.0, |exact| exact.cannot_tell as f64 / (exact.weight as f64).max(1.0));
+        row.extend(cuts.then(|| percent(cut)));
+        row.extend(of.misplaced().map(percent));
+        rows.push(row);
+    }
+    align(&rows, out)?;
+    if !has_stacks {
+        writeln!(out, "\nBy who calls whom alone, as in lavoie: without stacks it cannot be counted.")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! `slowpath profile flame`: a profile's stacks as boxes.
+
+use super::{percent, spelt_in};
+use crate::flame::{Box, Kind};
+use slowpath_cost::tree::Node;
+use slowpath_cost::{Function, Image};
+use slowpath_profile::Loaded;
+
+/// The tree's nodes side by side, by their names, so that two pictures of the same load can be laid upon each other.
+pub fn boxes<'a>(loaded: &'a Loaded, tree: &[Node]) -> Vec<Box<'a>> {
+    let (functions, all) = (loaded.functions(), (tree[0].weight as f64).max(1.0));
+    let name = |function: Option<Function>| function.map_or("all", |function| functions.name(function));
+    let mut boxes = Vec::new();
+    // Node, depth, and where it begins.
+    let mut next = vec![(0, 0, 0.0)];
+    while let Some((at, depth, from)) = next.pop() {
+        let Node { function, weight, callees } = &tree[at];
+        let share = *weight as f64 / all;
+        let kind = match function.map(|function| functions.image(function)) {
+            None => Kind::All,
+            Some(Image::Kernel(_)) => Kind::Kernel,
+            Some(Image::User(_)) => Kind::Program,
+            Some(Image::Unknown) => Kind::Unknown,
+        };
+        let spelt = function.map_or_else(|| "all".to_owned(), |function| spelt_in(loaded, function));
+        let of_all = percent(*weight as f64 / loaded.weight() as f64);
+        let about = format!("{spelt}: {of_all} of all");
+        boxes.push(Box { depth, from, share, name: name(*function), about, kind });
+        let mut callees = callees.clone();
+        callees.sort_by_key(|callee| (name(tree[*callee].function), *callee));
+        let mut from = from;
+        for callee in callees {
+            next.push((callee, depth + 1, from));
+            from += tree[callee].weight as f64 / all;
+        }
+    }
+    boxes
+}

@@ -1,0 +1,163 @@
+//! What works below high-level functions, as a picture: figures 14 to 19 of the paper.
+
+use super::{percent, spelt_in};
+use crate::flame::Kind;
+use crate::layers::{Box, Graph, Line, Picture, svg};
+use crate::quantity::counted;
+use slowpath_cost::subgraph::{Edge, Node};
+use slowpath_cost::{Function, Image, Root, Roots, Subgraph};
+use slowpath_profile::{LoadError, Loaded};
+
+/// More than these in one graph nobody reads.
+const MOST_BOXES: usize = 40;
+/// Of the threshold: what calls less than this has no line of its own, unless it is its callee's heaviest.
+const LEAST_LINE: f64 = 0.25;
+
+/// The picture as a file: of each root that was named, or of those of TCP.
+///
+/// # Errors
+/// If the profile has no stacks.
+pub fn picture(
+    loaded: &Loaded,
+    roots: &Roots,
+    named: &[String],
+    threshold: f64,
+) -> Result<String, LoadError> {
+    let (calls, event) = loaded.whole_calls()?;
+    let all = loaded.weight() as f64;
+    let least = (threshold * all).ceil() as u64;
+    // Without names those of TCP: what works below interrupts and softirqs is all the rest.
+    let is_drawn = |root: &Root| !named.is_empty() || !["interrupt", "softirq"].contains(&roots.name(*root));
+    let graphs = roots
+        .iter()
+        .filter(is_drawn)
+        .map(|root| {
+            let below = calls.below(event, roots, root, least.max(1), MOST_BOXES);
+            let name = |function| (spelt_in(loaded, function), kind(loaded.functions().image(function)));
+            graph(&Drawn { root: roots.name(root), all: loaded.weight(), least, below: &below, name: &name })
+        })
+        .collect();
+    let mut remarks = vec![
+        format!(
+            "{}; of what each function cost of all CPU time with what it called, the filled part belongs to the one on top; below, \
+             what it cost itself",
+            counted(loaded.samples(), "sample")
+        ),
+        "at a line: what was seen below it, of all; dashed where functions between are too small to be shown"
+            .to_owned(),
+    ];
+    let others: Vec<&str> =
+        roots.iter().filter(|root| !is_drawn(root)).map(|root| roots.name(root)).collect();
+    if !others.is_empty() {
+        remarks.push(format!("what belongs to {} is not in it", others.join(", ")));
+    }
+    let title = format!("{}: what works for whom", loaded.name());
+    Ok(svg(&Picture { title, remarks, graphs }))
+}
+
+const fn kind(image: &Image) -> Kind {
+    match image {
+        Image::Kernel(_) => Kind::Kernel,
+        Image::User(_) => Kind::Program,
+        Image::Unknown => Kind::Unknown,
+    }
+}
+
+/// What is drawn.
+pub struct Drawn<'a> {
+    /// What the root is called.
+    pub root: &'a str,
+    /// All CPU time, in the unit of what is below.
+    pub all: u64,
+    /// What was left out had less than this.
+    pub least: u64,
+    /// What works below the root.
+    pub below: &'a Subgraph,
+    /// What a function is called, and of what it is.
+    pub name: &'a dyn Fn(Function) -> (String, Kind),
+}
+
+/// As a graph, with the root's name for a title.
+pub fn graph(drawn: &Drawn<'_>) -> Graph {
+    let below = drawn.below;
+    let lines: Vec<&Edge> = below.edges.iter().filter(|edge| is_shown(edge, below, drawn.least)).collect();
+    let heaviest = lines.iter().map(|edge| edge.weight).max().unwrap_or(1).max(1);
+    let left_out = match below.left_out {
+        0 => String::new(),
+        functions => format!("; {} too small", counted(functions as u64, "function")),
+    };
+    let here = below.nodes.first().map_or(0, |root| root.here);
+    Graph {
+        title: format!("{}: {} of all CPU time{left_out}", drawn.root, drawn.of_all(here)),
+        boxes: below.nodes.iter().map(|node| drawn.one(node)).collect(),
+        lines: lines
+            .iter()
+            .map(|edge| Line {
+                from: edge.from,
+                to: edge.to,
+                weight: edge.weight as f64 / heaviest as f64,
+                label: drawn.of_all(edge.weight),
+                about: drawn.about_line(edge),
+                is_direct: edge.direct * 2 >= edge.weight,
+            })
+            .collect(),
+    }
+}
+
+/// Whether a line is not too thin; the heaviest to each box is always there.
+fn is_shown(edge: &Edge, below: &Subgraph, least: u64) -> bool {
+    // Edges are in the order of their weights.
+    let first = below.edges.iter().find(|other| other.to == edge.to);
+    edge.weight as f64 >= LEAST_LINE * least as f64 || first == Some(edge)
+}
+
+fn part(of: u64, all: u64) -> f64 {
+    of as f64 / (all as f64).max(1.0)
+}
+
+impl Drawn<'_> {
+    fn of_all(&self, weight: u64) -> String {
+        percent(part(weight, self.all))
+    }
+
+    fn named(&self, node: &Node) -> (String, Kind) {
+        node.function.map_or_else(|| (self.root.to_owned(), Kind::All), self.name)
+    }
+
+    /// Filled is the part of what it and what it called cost that is for the root.
+    fn one(&self, node: &Node) -> Box {
+        let (name, kind) = self.named(node);
+        let (with, of_all) = (part(node.here, node.all), |weight| self.of_all(weight));
+        // What costs nothing itself works for nobody but through others.
+        let itself = if node.own == 0 {
+            "calls only".to_owned()
+        } else {
+            format!("itself {}, {} here", of_all(node.own), percent(part(node.own_here, node.own)))
+        };
+        Box {
+            about: format!(
+                "{name}: with what it called {} of all CPU time, of which {} for {root}; itself {}, of which {} for {root}",
+                of_all(node.all),
+                percent(with),
+                of_all(node.own),
+                percent(part(node.own_here, node.own)),
+                root = self.root
+            ),
+            name,
+            lines: vec![format!("{}, {} here", of_all(node.all), percent(with)), itself],
+            filled: with,
+            kind,
+        }
+    }
+
+    fn about_line(&self, edge: &Edge) -> String {
+        let name = |at: usize| self.named(&self.below.nodes[at]).0;
+        let direct = percent(part(edge.direct, edge.weight));
+        format!(
+            "{} to {}: {} of all CPU time; {direct} of it called directly",
+            name(edge.from),
+            name(edge.to),
+            self.of_all(edge.weight)
+        )
+    }
+}

@@ -1,0 +1,143 @@
+//! `slowpath profile`: where the CPU went, as JSON, text and pictures.
+
+pub mod attribute;
+pub mod calltree;
+pub mod compare;
+pub mod costs;
+pub mod descendants;
+pub mod flame;
+pub mod graph;
+pub mod record;
+pub mod top;
+
+use crate::quantity::{count, counted};
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_cost::{Function, Image};
+use slowpath_profile::Loaded;
+use std::io::{self, Write};
+
+/// The profile that a document is about.
+#[derive(Serialize, JsonSchema)]
+pub struct About<'a> {
+    /// Its file.
+    file: &'a str,
+    /// The event that was looked at; null where the profile does not say.
+    event: Option<&'a str>,
+    /// What weights count.
+    unit: &'a str,
+    /// Samples of this event.
+    samples: u64,
+    /// The sum of their weights.
+    weight: u64,
+    /// Whether it has whole stacks; otherwise only who calls whom.
+    has_stacks: bool,
+    /// Samples that the profiler says it lost.
+    lost_samples: u64,
+    /// Samples of which only the function is known.
+    without_stack: u64,
+    /// Samples whose stack ends before its beginning is reached.
+    truncated: u64,
+    /// Records that could not be read.
+    unreadable: u64,
+    /// What else was odd, and what mends it.
+    notes: Vec<String>,
+}
+
+/// A function as documents have it.
+#[derive(Serialize, JsonSchema)]
+pub struct Named<'a> {
+    /// Its name; an address in brackets where it has none.
+    name: &'a str,
+    /// What it is part of: `kernel`, a module, a program or a library; null where the profiler does not say.
+    image: Option<&'a str>,
+}
+
+/// What a document says of a profile.
+pub fn about(loaded: &Loaded) -> About<'_> {
+    let lost = loaded.lost();
+    About {
+        file: loaded.name(),
+        event: loaded.event().map(|event| event.name.as_str()),
+        unit: loaded.event().map_or("samples", |event| event.unit),
+        samples: loaded.samples(),
+        weight: loaded.edges.total(),
+        has_stacks: loaded.stacks().is_some(),
+        lost_samples: lost.samples,
+        without_stack: lost.without_stack,
+        truncated: lost.truncated,
+        unreadable: lost.unreadable,
+        notes: loaded.notes().iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// A function, in a document.
+pub fn named(loaded: &Loaded, function: Function) -> Named<'_> {
+    let image = match loaded.functions().image(function) {
+        Image::Kernel(None) => Some("kernel"),
+        Image::Kernel(Some(name)) | Image::User(name) => Some(name.as_str()),
+        Image::Unknown => None,
+    };
+    Named { name: loaded.functions().name(function), image }
+}
+
+/// A function, in a table: a name that would fill a screen loses its middle, and is whole in JSON.
+pub fn in_table(loaded: &Loaded, function: Function) -> String {
+    shortened(spelt_in(loaded, function))
+}
+
+/// A function, in text.
+pub fn spelt_in(loaded: &Loaded, function: Function) -> String {
+    spelt(loaded.functions().name(function), loaded.functions().image(function))
+}
+
+/// Heads a text: what was read, and what is missing in it.
+///
+/// # Errors
+/// What writing to `out` gives.
+pub fn head(loaded: &Loaded, out: &mut impl Write) -> io::Result<()> {
+    // Formats without events have samples of samples.
+    let event = loaded.event().map(|event| event.name.as_str()).filter(|name| *name != "samples");
+    let of = event.map_or_else(String::new, |event| format!(" of {event}"));
+    writeln!(out, "{}: {}{of}", loaded.name(), counted(loaded.samples(), "sample"))?;
+    let lost = loaded.lost();
+    let part = |samples: u64| percent(samples as f64 / (loaded.samples() as f64).max(1.0));
+    if lost.samples > 0 {
+        let all = (loaded.samples() + lost.samples) as f64;
+        writeln!(out, "  {} more were lost, {}", count(lost.samples), percent(lost.samples as f64 / all))?;
+    }
+    if lost.without_stack > 0 {
+        writeln!(out, "  {} of them have no stack", part(lost.without_stack))?;
+    }
+    if lost.truncated > 0 {
+        writeln!(out, "  {} of them have a stack that was cut off", part(lost.truncated))?;
+    }
+    writeln!(out)
+}
+
+/// A function's name; of what is not the kernel's own, with what it is part of.
+pub fn spelt(name: &str, image: &Image) -> String {
+    match image {
+        Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
+        Image::Kernel(None) | Image::Unknown => name.to_owned(),
+    }
+}
+
+/// As many columns as leave room for numbers beside them.
+const NAME_COLUMNS: usize = 64;
+
+/// A name, without its middle if it is too long: both what it begins with and what it is part of tell it from others.
+pub fn shortened(name: String) -> String {
+    let length = name.chars().count();
+    if length <= NAME_COLUMNS {
+        return name;
+    }
+    let end = NAME_COLUMNS / 2;
+    let begin = NAME_COLUMNS - 1 - end;
+    name.chars().take(begin).chain(['…']).chain(name.chars().skip(length - end)).collect()
+}
+
+/// A part of 1 in tenths of a per cent: of a profile, small parts matter.
+pub fn percent(part: f64) -> String {
+    if part > 0.0 && part < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", part * 100.0) }
+}
