@@ -119,7 +119,7 @@ impl<'a> Known<'a> {
     fn of(run: &'a Run, connection: &'a Connection, samples: &[&Sample]) -> Self {
         let truth = &run.truth;
         let end = &connection.sender;
-        let link = truth.case.forward.link.as_ref();
+        let link = truth.case.experiment().forward.link.as_ref();
         let service_ns = link.map_or(0, |link| MTU_BYTES * 8 * 1_000_000_000 / link.rate_bit_per_s);
         let acked_ns = |bytes: u64| {
             samples.iter().find(|s| s.acked_bytes > bytes).or(samples.last()).map_or(0, |s| s.at_ns)
@@ -131,7 +131,7 @@ impl<'a> Known<'a> {
                 && fault.payload_bytes > 0
         });
         let faulting = matches!(
-            &truth.case.workload,
+            &truth.case.experiment().workload,
             Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))
         );
         // Stalls count from the first packet that the link saw: the SYN, sent as the connection was opened.
@@ -139,7 +139,9 @@ impl<'a> Known<'a> {
         Self {
             run,
             began_ns,
-            base_ns: truth.case.forward.delay_ns + truth.case.backward.delay_ns + service_ns,
+            base_ns: truth.case.experiment().forward.delay_ns
+                + truth.case.experiment().backward.delay_ns
+                + service_ns,
             link,
             link_stalls: link
                 .map(|l| l.stalls.iter().map(|s| (began_ns + s.from_ns, began_ns + s.to_ns)).collect())

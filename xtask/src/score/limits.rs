@@ -82,7 +82,7 @@ impl Limits {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)
         };
         // The kernel may say that the limit held for part of the time only. What held for the rest is not known.
-        let expected = run.truth.expected.share_at_least.map(|share| share.of_transfer);
+        let expected = run.expected.share_at_least.map(|share| share.of_transfer);
         let of_expected = |share: f64| match expected {
             Some(expected) if expected > 0.0 => (share / expected).min(1.0),
             _ => share,

@@ -153,7 +153,7 @@ fn named<'a>(scenario: &'a Scenario, totals: &[Total]) -> Vec<(&'a str, Total)> 
 
 fn document<'a>(scenario: &'a Scenario, live: &'a Live, diagnosis: &'a Diagnosis<'a>) -> Document<'a> {
     let flows = named(scenario, &live.totals);
-    let carrier = live.truth.case.settings.carrier;
+    let carrier = live.truth.case.experiment().settings.carrier;
     Document {
         schema: "slowpath/lab-run/1",
         title: &scenario.title,
@@ -211,7 +211,7 @@ fn print(scenario: &Scenario, live: &Live, out: &mut impl Write) -> io::Result<(
 }
 
 fn print_path(live: &Live, out: &mut impl Write) -> io::Result<()> {
-    let carrier = live.truth.case.settings.carrier;
+    let carrier = live.truth.case.experiment().settings.carrier;
     for (name, way) in on_kernel::ways(&live.truth) {
         let totals = &way.report.totals;
         let late = |ns| duration(Duration::from_nanos(ns));
