@@ -30,7 +30,7 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("unseen", [0.96, 0.95, 0.96]),
 ];
 
-/// The same of the worst capture of each group. Where it is 0, the label holds for a time too short to be shared out.
+/// Least share by limit of the worst capture of each group. Where it is 0, the label holds for a time too short to be shared out.
 const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
     ("application", [0.91, 0.93, 0.00]),
     ("send-buffer", [0.99, 0.97, 0.99]),
@@ -80,7 +80,7 @@ const STALLS: f64 = 0.96;
 
 /// Share of the segments at the receiver with the right label.
 const LABELS_IN_ORDER: f64 = 0.999;
-/// The same on paths that reorder, with and without loss.
+/// Least share of right labels on paths that reorder, with and without loss.
 const LABELS_REORDERED: f64 = 0.995;
 /// Share of the retransmissions that arrived, in order, that are counted as such.
 const COUNTED_AT_RECEIVER: f64 = 0.97;

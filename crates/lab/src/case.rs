@@ -133,7 +133,7 @@ pub struct Settings {
     /// time, as no host has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender_card_bit_per_s: Option<u64>,
-    /// The same of the receiver's host.
+    /// Rate of the NIC of the receiver's host, in bits of IP packet per second.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_card_bit_per_s: Option<u64>,
     /// Sysctls of the sender's host beyond the pinned ones.

@@ -27,7 +27,7 @@ pub enum Held {
     ReceiveWindow,
     /// The kernel was in recovery, or waited for what the path had dropped.
     Loss,
-    /// The same while the link was busy.
+    /// The kernel was in recovery, or waited for what the path had dropped, while the link was busy.
     LossOnFullPath,
     /// There was more to send than the congestion window allowed, and the link was not busy.
     CongestionWindow,

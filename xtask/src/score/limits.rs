@@ -24,9 +24,9 @@ pub struct Verdict {
     pub group: Group,
     /// Share of the time whose limit is right, of what the kernel says there is: 0 to 1.
     pub by_limit: f64,
-    /// The same for the cause.
+    /// Share of the time whose cause is right: 0 to 1.
     pub by_cause: f64,
-    /// The same for the one cause that was put there, without what else is right.
+    /// Share of the time with the one cause that was put there: 0 to 1.
     pub by_label: f64,
     /// Share of the time by cause, most first.
     pub shares: Vec<(String, f64)>,

@@ -70,7 +70,7 @@ struct Records {
     received: BTreeMap<FlowId, [Instant; 2]>,
 }
 
-/// The same, once all is told.
+/// What the probe of a place reported, once the last record was read.
 struct Whole {
     place: Place,
     accounts: BTreeMap<FlowId, Account>,
