@@ -16,22 +16,15 @@ mod kernels;
 mod lab;
 mod live;
 mod man;
-mod measured;
-mod on_kernel;
 mod papers;
-mod parallel;
 mod probe;
 mod profile;
 mod recording;
 mod run;
 mod scenario;
-#[cfg(test)]
-mod schemas;
 mod show;
 mod sweep;
-mod transfers;
 mod tunings;
-mod waits;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};

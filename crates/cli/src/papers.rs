@@ -7,12 +7,12 @@ mod page;
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use crate::parallel;
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use measured::Asked;
 use page::Folder;
 use slowpath_papers::{Case, Measured, Report, Trace, leith, measure, ubik, weigle, wu};
+use slowpath_runs::parallel;
 use slowpath_views::papers as view;
 use std::path::PathBuf;
 
@@ -190,17 +190,18 @@ fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work =
-        |(seed, case): &(u64, usize), _: &Interrupt| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
-            Ok(Some(if *seed == 1 && *case < paper.traced() {
-                let (measured, trace) = measure::traced(&cases[*case], *seed)?;
-                (measured, Some(trace))
-            } else {
-                (measure::measure(&cases[*case], *seed)?, None)
-            }))
-        };
+    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
+        Ok(Some(if *seed == 1 && *case < paper.traced() {
+            let (measured, trace) = measure::traced(&cases[*case], *seed)?;
+            (measured, Some(trace))
+        } else {
+            (measure::measure(&cases[*case], *seed)?, None)
+        }))
+    };
+    let interrupt = Interrupt::listen()?;
     let bar = console.steps("experiment", jobs.len(), 0);
-    let done: Option<Vec<_>> = parallel::each(&jobs, None, &bar, work)?.into_iter().collect();
+    let done: Option<Vec<_>> =
+        parallel::each(&jobs, None, interrupt.flag(), &|| bar.step(), work)?.into_iter().collect();
     let Some(done) = done else {
         bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes the least time");
     };

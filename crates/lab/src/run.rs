@@ -264,8 +264,8 @@ impl Bench<'_> {
 
     /// Lets the last packets arrive, and the captures take them.
     fn let_it_settle(&self) {
-        let rtt_ns = self.experiment.forward.delay_ns + self.experiment.backward.delay_ns;
-        std::thread::sleep(Duration::from_nanos(2 * rtt_ns) + Duration::from_millis(250));
+        let rtt = self.experiment.forward.delay + self.experiment.backward.delay;
+        std::thread::sleep(2 * rtt + Duration::from_millis(250));
     }
 
     fn counters(&self) -> Result<BothHosts<Counters>, LabError> {

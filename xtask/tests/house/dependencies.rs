@@ -37,6 +37,7 @@ const RECORDING: &str = "slowpath-recording";
 const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
+const RUNS: &str = "slowpath-runs";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
@@ -51,7 +52,7 @@ const CRATES: &[Allowed] = &[
     allowed(WIRE, &[MODEL], &[]),
     // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
     allowed(UAPI, &[], &[]),
-    allowed(PATH, &[], &[]),
+    allowed(PATH, &[MODEL], &[]),
     // Its tests run the kernels that are declared one crate above.
     allowed(TCP, &[MODEL, UAPI], &[KERNELS]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
@@ -65,9 +66,14 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
+    // One run measured, many planned and stored: in the simulator, and by the lab on the kernel.
+    allowed(RUNS, &[MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB], &[]),
     allowed(
         VIEWS,
-        &[MODEL, KERNELS, SCENARIO, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, PAPERS, COST, PROFILE],
+        &[
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, LAB,
+            RUNS, PAPERS, COST, PROFILE,
+        ],
         &[],
     ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
@@ -81,12 +87,12 @@ const CRATES: &[Allowed] = &[
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[COST], &[]),
-    // The lab is for `drill --live`: what a script says can be asked of the kernel too.
+    // The lab is for `drill --lab`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
-            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
         ],
         &[],
     ),

@@ -24,6 +24,7 @@ mod sweep;
 mod sweep_out;
 mod tunings;
 mod vantage;
+mod width;
 
 use captures::Captures;
 use std::io::{Read, Write};

@@ -1,9 +1,9 @@
 //! Two measurements of a paper's experiments beside each other: as text, and on its page.
 
 use crate::chart::escaped;
-use crate::columns::align;
 use crate::profile::percent;
 use crate::quantity::share;
+use crate::table::align;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};

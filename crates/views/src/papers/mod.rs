@@ -6,8 +6,8 @@ mod page;
 
 pub use page::{GENERATOR, page};
 
-use crate::columns::align;
 use crate::quantity::{count, counted};
+use crate::table::align;
 use slowpath_papers::{Cell, Claim, Figure, Judged, Report, Table};
 use std::io::{self, Write};
 
