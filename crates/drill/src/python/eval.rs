@@ -1,27 +1,16 @@
 //! Code at work.
 
 use super::CodeError;
-use super::syntax::{Expression, Statement, StatementKind};
+use super::syntax::{Expression, Statement};
 use super::value::Value;
 use std::collections::BTreeMap;
 
-/// The most steps that one piece of code takes.
-const MOST_STEPS: u32 = 1_000_000;
 /// The longest range.
 const LONGEST_RANGE: i64 = 1 << 16;
-
-/// Where a block ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    On,
-    Break,
-    Continue,
-}
 
 pub struct Machine<'a> {
     variables: &'a mut BTreeMap<String, Value>,
     printed: &'a mut Vec<String>,
-    steps: u32,
 }
 
 fn failed<T>(message: impl Into<String>) -> Result<T, CodeError> {
@@ -30,79 +19,32 @@ fn failed<T>(message: impl Into<String>) -> Result<T, CodeError> {
 
 impl<'a> Machine<'a> {
     pub fn new(variables: &'a mut BTreeMap<String, Value>, printed: &'a mut Vec<String>) -> Self {
-        Self { variables, printed, steps: 0 }
+        Self { variables, printed }
     }
 
     pub fn run(&mut self, program: &[Statement]) -> Result<(), CodeError> {
-        self.block(program).map(|_| ())
+        program.iter().try_for_each(|statement| self.statement(statement))
     }
 
-    fn block(&mut self, block: &[Statement]) -> Result<Flow, CodeError> {
-        for statement in block {
-            let flow = self.statement(&statement.kind)?;
-            if flow != Flow::On {
-                return Ok(flow);
-            }
-        }
-        Ok(Flow::On)
-    }
-
-    fn step(&mut self) -> Result<(), CodeError> {
-        self.steps += 1;
-        if self.steps > MOST_STEPS {
-            failed(format!("the code takes more than {MOST_STEPS} steps"))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn statement(&mut self, statement: &StatementKind) -> Result<Flow, CodeError> {
-        self.step()?;
+    fn statement(&mut self, statement: &Statement) -> Result<(), CodeError> {
         match statement {
-            StatementKind::Pass => {}
-            StatementKind::Break => return Ok(Flow::Break),
-            StatementKind::Continue => return Ok(Flow::Continue),
-            StatementKind::Expression(expression) => {
+            Statement::Expression(expression) => {
                 self.value(expression)?;
             }
-            StatementKind::Assert(condition, text, message) => {
+            Statement::Assert(condition, text, message) => {
                 self.assertion(condition, text, message.as_ref())?;
             }
-            StatementKind::Assign(names, value) => {
+            Statement::Assign(names, value) => {
                 let value = self.value(value)?;
                 self.assign(names, value)?;
             }
-            StatementKind::Update(name, operator, value) => {
+            Statement::Update(name, operator, value) => {
                 let value = self.value(value)?;
                 let updated = self.variable(name)?.operate(*operator, &value)?;
                 self.variables.insert(name.clone(), updated);
             }
-            StatementKind::If(branches, otherwise) => {
-                for (condition, block) in branches {
-                    if self.value(condition)?.is_true() {
-                        return self.block(block);
-                    }
-                }
-                return self.block(otherwise);
-            }
-            StatementKind::For(names, over, block) => {
-                for item in self.value(over)?.items()? {
-                    self.assign(names, item)?;
-                    if self.block(block)? == Flow::Break {
-                        break;
-                    }
-                }
-            }
-            StatementKind::While(condition, block) => {
-                while self.value(condition)?.is_true() {
-                    self.step()?;
-                    if self.block(block)? == Flow::Break {
-                        break;
-                    }
-                }
-            }
         }
-        Ok(Flow::On)
+        Ok(())
     }
 
     fn assertion(
@@ -150,7 +92,6 @@ impl<'a> Machine<'a> {
     }
 
     fn value(&mut self, expression: &Expression) -> Result<Value, CodeError> {
-        self.step()?;
         Ok(match expression {
             Expression::Integer(value) => Value::Integer(*value),
             Expression::Float(value) => Value::Float(*value),

@@ -1,4 +1,4 @@
-//! Code as tokens, with indentation as tokens too.
+//! Code as tokens. There are no blocks, so indentation means nothing.
 
 use super::CodeError;
 
@@ -13,8 +13,6 @@ pub enum Kind {
     Sign(&'static str),
     /// The end of a statement's line.
     End,
-    Indent,
-    Dedent,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +34,7 @@ const SIGNS: &[&str] = &[
 const MOST: usize = 4000;
 
 pub fn tokens(code: &str) -> Result<Vec<Token>, CodeError> {
-    let mut lexer = Lexer { code, at: 0, line: 1, depth: 0, indents: vec![], tokens: vec![], fresh: true };
+    let mut lexer = Lexer { code, at: 0, line: 1, depth: 0, tokens: vec![] };
     while lexer.at < code.len() {
         lexer.step()?;
         if lexer.tokens.len() > MOST {
@@ -44,10 +42,6 @@ pub fn tokens(code: &str) -> Result<Vec<Token>, CodeError> {
         }
     }
     lexer.end_line();
-    while lexer.indents.len() > 1 {
-        lexer.indents.pop();
-        lexer.push(Kind::Dedent, lexer.at);
-    }
     Ok(lexer.tokens)
 }
 
@@ -55,13 +49,9 @@ struct Lexer<'a> {
     code: &'a str,
     at: usize,
     line: u32,
-    /// Open brackets: line ends and indentation mean nothing inside.
+    /// Open brackets: line ends mean nothing inside.
     depth: u32,
-    /// The columns of open blocks. The first line of the code sets the outermost.
-    indents: Vec<usize>,
     tokens: Vec<Token>,
-    /// Whether a line begins here.
-    fresh: bool,
 }
 
 impl Lexer<'_> {
@@ -74,10 +64,7 @@ impl Lexer<'_> {
     }
 
     fn end_line(&mut self) {
-        let ended = matches!(
-            self.tokens.last().map(|token| &token.kind),
-            None | Some(Kind::End | Kind::Indent | Kind::Dedent)
-        );
+        let ended = matches!(self.tokens.last().map(|token| &token.kind), None | Some(Kind::End));
         if !ended {
             self.push(Kind::End, self.at);
         }
@@ -85,15 +72,11 @@ impl Lexer<'_> {
 
     fn step(&mut self) -> Result<(), CodeError> {
         let rest = &self.code[self.at..];
-        if self.fresh && self.depth == 0 {
-            return self.begin_line(rest);
-        }
         let Some(first) = rest.chars().next() else { return Ok(()) };
         if first == '\n' {
             self.at += 1;
             if self.depth == 0 {
                 self.end_line();
-                self.fresh = true;
             }
             self.line += 1;
         } else if first == '#' {
@@ -105,36 +88,6 @@ impl Lexer<'_> {
             self.at += first.len_utf8();
         } else {
             return self.token(rest, first);
-        }
-        Ok(())
-    }
-
-    fn begin_line(&mut self, rest: &str) -> Result<(), CodeError> {
-        let width = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-        let after = &rest[width..];
-        self.at += width;
-        if after.is_empty() || after.starts_with(['\n', '#']) {
-            self.at += after.find('\n').map_or(after.len(), |end| end + 1);
-            self.line += 1;
-            return Ok(());
-        }
-        self.fresh = false;
-        match self.indents.last() {
-            None => self.indents.push(width),
-            Some(open) if width > *open => {
-                self.indents.push(width);
-                self.push(Kind::Indent, self.at);
-            }
-            Some(_) => {
-                while self.indents.len() > 1 && self.indents.last().is_some_and(|open| *open > width) {
-                    self.indents.pop();
-                    self.push(Kind::Dedent, self.at);
-                }
-                // What stands behind `%{` loses its own indentation, so the second line may show more of it.
-                if self.indents.last() != Some(&width) {
-                    return Err(self.error("this line is indented like no line above it"));
-                }
-            }
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! The code of scripts: the part of Python in which they state what must hold.
 //!
-//! Assertions, assignments, `print`, `if`, `for` and `while`; numbers, strings, booleans, tuples and lists; the usual
-//! operators, and a few functions. A name that is not known is an error that says so, never a value.
+//! Assertions, assignments and `print`; numbers, strings, booleans, tuples and lists; the usual operators, and a few functions. A
+//! name that is not known is an error that says so, never a value. There are no blocks: the 89 pieces of code in `scripts` assert and
+//! print, and do nothing else. No interpreter is embedded, since an assertion that fails has to show the values of its names.
 
 mod eval;
 mod lexer;
@@ -108,23 +109,13 @@ mod tests {
     #[test]
     fn statements() {
         let code = "
-total = 0
-for i in range(1, 4):
-    if i == 2:
-        continue
-    total += i
-else_taken = False
-while total > 100:
-    break
-if total == 4: print('four', total)
-elif total == 5:
-    print('five')
-else:
-    else_taken = True
+total = 2; total += 2
 a, b = 1, 2
-assert (a, b) == (1, 2), 'unpacked'; assert not else_taken
-# a comment
-print('%d of %s, {}'.format(7) % (a, 'b'), f'{a + b}')
+assert (a, b) == (1, 2), 'unpacked'; assert not total > 100
+   # a comment
+   print('four', total)
+print('%d of %s, {}'.format(7) % (a, 'b'),
+      f'{a + b}')
 ";
         assert_eq!(run(code).unwrap(), ["four 4", "1 of b, 7 3"]);
     }
@@ -143,14 +134,15 @@ print('%d of %s, {}'.format(7) % (a, 'b'), f'{a + b}')
         assert!(error("open('x')").contains("open"));
         assert!(error("assert 1 +").contains("line 1"));
         assert!(error("x = 1 // 0").contains("zero"));
-        assert!(error("if 1:\nprint(2)").contains("indented"));
+        assert!(error("if 1: print(2)").contains("if is not in the part of Python"));
+        let loops = error("x = 1\nfor i in x: pass");
+        assert!(loops.contains("line 2") && loops.contains("for is not"), "{loops}");
         assert!(error("x = (1, 2)[5]").contains("index"));
         assert!(error("assert 'a' < 1").contains("compare"));
     }
 
     #[test]
-    fn code_that_does_not_end_is_stopped() {
-        assert!(run("while 1: pass").unwrap_err().to_string().contains("steps"));
+    fn code_that_would_exhaust_memory_or_the_stack_is_refused() {
         assert!(run("x = 'a' * 10 ** 12").is_err());
         assert!(run("x = 9 ** 9 ** 9").is_err());
         assert!(run(&format!("x = {}1", "(".repeat(10_000))).is_err());

@@ -2,9 +2,9 @@
 
 use super::CodeError;
 use super::lexer::{self, Kind, Token};
-use super::syntax::{Comparison, Expression, Operator, Statement, StatementKind};
+use super::syntax::{Comparison, Expression, Operator, Statement};
 
-/// How deep expressions and blocks may be nested, so that no stack is exhausted.
+/// How deep expressions may be nested, so that no stack is exhausted.
 const DEEPEST: u32 = 50;
 
 /// Reads code.
@@ -12,7 +12,7 @@ pub fn parse(code: &str) -> Result<Vec<Statement>, CodeError> {
     let mut parser = Parser { code, tokens: lexer::tokens(code)?, at: 0, depth: 0 };
     let mut program = Vec::new();
     while parser.at < parser.tokens.len() {
-        parser.statements(&mut program)?;
+        parser.line_of_statements(&mut program)?;
     }
     Ok(program)
 }
@@ -29,7 +29,7 @@ type Parsed<T> = Result<T, CodeError>;
 /// What Python has and this has not; named, so that the message is not about punctuation.
 const BEYOND: &[&str] = &[
     "import", "from", "def", "class", "lambda", "return", "with", "try", "raise", "global", "yield", "del",
-    "async", "await", "nonlocal", "match",
+    "async", "await", "nonlocal", "match", "if", "for", "while", "pass", "break", "continue",
 ];
 
 impl Parser<'_> {
@@ -83,33 +83,10 @@ impl Parser<'_> {
         parsed
     }
 
-    /// The statements of one line, or one statement with its block.
-    fn statements(&mut self, into: &mut Vec<Statement>) -> Parsed<()> {
-        let line = self.line();
-        let kind = if self.keyword("if") {
-            self.if_statement()?
-        } else if self.keyword("for") {
-            let names = self.names()?;
-            if !self.keyword("in") {
-                return self.error("in is expected");
-            }
-            let over = self.expressions()?;
-            StatementKind::For(names, over, self.block()?)
-        } else if self.keyword("while") {
-            let condition = self.expression()?;
-            StatementKind::While(condition, self.block()?)
-        } else {
-            return self.simple_line(into);
-        };
-        into.push(Statement { line, kind });
-        Ok(())
-    }
-
-    fn simple_line(&mut self, into: &mut Vec<Statement>) -> Parsed<()> {
+    /// The statements of one line.
+    fn line_of_statements(&mut self, into: &mut Vec<Statement>) -> Parsed<()> {
         loop {
-            let line = self.line();
-            let kind = self.simple()?;
-            into.push(Statement { line, kind });
+            into.push(self.statement()?);
             let more = self.sign(";");
             if matches!(self.peek(), Some(Kind::End)) {
                 self.at += 1;
@@ -121,76 +98,23 @@ impl Parser<'_> {
         }
     }
 
-    fn if_statement(&mut self) -> Parsed<StatementKind> {
-        let condition = self.expression()?;
-        let mut branches = vec![(condition, self.block()?)];
-        loop {
-            if self.keyword("elif") {
-                let condition = self.expression()?;
-                branches.push((condition, self.block()?));
-            } else if self.keyword("else") {
-                return Ok(StatementKind::If(branches, self.block()?));
-            } else {
-                return Ok(StatementKind::If(branches, Vec::new()));
-            }
-        }
-    }
-
-    fn block(&mut self) -> Parsed<Vec<Statement>> {
-        self.need(":")?;
-        self.deeper(|parser| {
-            let mut block = Vec::new();
-            if parser.peek() != Some(&Kind::End) {
-                parser.simple_line(&mut block)?;
-                return Ok(block);
-            }
-            parser.at += 1;
-            if parser.peek() != Some(&Kind::Indent) {
-                return parser.error("an indented block is expected");
-            }
-            parser.at += 1;
-            while parser.peek().is_some_and(|kind| *kind != Kind::Dedent) {
-                parser.statements(&mut block)?;
-            }
-            parser.at += 1;
-            Ok(block)
-        })
-    }
-
-    fn names(&mut self) -> Parsed<Vec<String>> {
-        let mut names = vec![self.name()?];
-        while self.sign(",") {
-            names.push(self.name()?);
-        }
-        Ok(names)
-    }
-
-    fn simple(&mut self) -> Parsed<StatementKind> {
+    fn statement(&mut self) -> Parsed<Statement> {
         if let Some(Kind::Name(name)) = self.peek()
             && BEYOND.contains(&name.as_str())
         {
             return self.error(format!("{name} is not in the part of Python that is understood here"));
-        }
-        if self.keyword("pass") {
-            return Ok(StatementKind::Pass);
-        }
-        if self.keyword("break") {
-            return Ok(StatementKind::Break);
-        }
-        if self.keyword("continue") {
-            return Ok(StatementKind::Continue);
         }
         if self.keyword("assert") {
             let from = self.tokens.get(self.at).map_or(0, |token| token.start);
             let condition = self.expression()?;
             let to = self.tokens.get(self.at.wrapping_sub(1)).map_or(from, |token| token.end);
             let message = if self.sign(",") { Some(self.expression()?) } else { None };
-            return Ok(StatementKind::Assert(condition, self.code[from..to].to_owned(), message));
+            return Ok(Statement::Assert(condition, self.code[from..to].to_owned(), message));
         }
         let target = self.expressions()?;
         if self.sign("=") {
             let value = self.expressions()?;
-            return Ok(StatementKind::Assign(self.targets(target)?, value));
+            return Ok(Statement::Assign(self.targets(target)?, value));
         }
         if let Some(Kind::Sign(sign)) = self.peek()
             && let Some(operator) = sign.strip_suffix('=').and_then(operator)
@@ -199,11 +123,11 @@ impl Parser<'_> {
             let value = self.expressions()?;
             let names = self.targets(target)?;
             return match <[String; 1]>::try_from(names) {
-                Ok([name]) => Ok(StatementKind::Update(name, operator, value)),
+                Ok([name]) => Ok(Statement::Update(name, operator, value)),
                 Err(_) => self.error("one name is updated at a time"),
             };
         }
-        Ok(StatementKind::Expression(target))
+        Ok(Statement::Expression(target))
     }
 
     fn targets(&self, target: Expression) -> Parsed<Vec<String>> {

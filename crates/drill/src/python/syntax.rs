@@ -1,17 +1,8 @@
 //! What code says.
 
-/// A statement and the line it is on.
+/// A statement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Statement {
-    pub line: u32,
-    pub kind: StatementKind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum StatementKind {
-    Pass,
-    Break,
-    Continue,
+pub enum Statement {
     Expression(Expression),
     /// The condition, its text, and what it says of itself.
     Assert(Expression, String, Option<Expression>),
@@ -19,10 +10,6 @@ pub enum StatementKind {
     Assign(Vec<String>, Expression),
     /// `name += value`
     Update(String, Operator, Expression),
-    /// Conditions with their blocks, and what is done otherwise.
-    If(Vec<(Expression, Vec<Statement>)>, Vec<Statement>),
-    For(Vec<String>, Expression, Vec<Statement>),
-    While(Expression, Vec<Statement>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
