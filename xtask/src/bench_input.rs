@@ -30,7 +30,7 @@ pub struct BenchInput {
 
 /// Nine connections, 3.9 million packets, headers only.
 const NINE: &str = "nine-connections";
-/// The same without its first 400 packets, so that handshakes are missing.
+/// Nine connections without their first 400 packets, so that handshakes are missing.
 const NINE_CUT: &str = "nine-connections-without-start";
 /// 40,000 short connections.
 const SHORT: &str = "short-connections";

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use slowpath_lab::case::{Case, Set};
-use slowpath_lab::run::{Keep, Outcome, Packing, run};
+use slowpath_lab::case::{LabelledCase, Set};
+use slowpath_lab::run::{Keep, Outcome, Packing, run_labelled};
 use slowpath_lab::{cases, namespaces};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -53,14 +53,19 @@ impl Captures {
             WhichSet::Fresh => Set::Fresh,
         };
         let folder = self.out.join(set.folder());
-        let wanted = |case: &Case| {
+        let wanted = |case: &LabelledCase| {
             let named = self.only.is_empty() || self.only.iter().any(|only| case.id().starts_with(only));
             named && !(self.missing && folder.join(case.id()).exists())
         };
-        let cases: Vec<Case> = cases::all(set).into_iter().filter(wanted).collect();
+        let cases: Vec<LabelledCase> = cases::all(set).into_iter().filter(wanted).collect();
         if self.list {
             for case in &cases {
-                println!("{:<60} {}/{}", case.id(), case.expected.limit, case.expected.cause);
+                println!(
+                    "{:<60} {}/{}",
+                    case.id(),
+                    case.expectation.expected.limit,
+                    case.expectation.expected.cause
+                );
             }
             return Ok(());
         }
@@ -73,8 +78,8 @@ impl Captures {
                 scope.spawn(|| {
                     while let Some(case) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                         let id = case.id();
-                        let holds =
-                            (0..self.attempts).any(|_| report(&id, run(&case, &folder.join(&id), KEEP)));
+                        let holds = (0..self.attempts)
+                            .any(|_| report(&id, run_labelled(&case, &folder.join(&id), KEEP)));
                         if !holds && let Ok(mut failed) = failed.lock() {
                             failed.push(id);
                         }
@@ -105,8 +110,11 @@ fn report(id: &str, outcome: Result<Outcome, slowpath_lab::error::LabError>) -> 
     };
     let truth = &outcome.truth;
     let late = truth.path.forward.report.lateness;
-    let share =
-        truth.expected.share_at_least.map_or(String::new(), |s| format!(" share {:.3}", s.of_transfer));
+    let share = truth
+        .expected
+        .as_ref()
+        .and_then(|e| e.share_at_least)
+        .map_or(String::new(), |s| format!(" share {:.3}", s.of_transfer));
     println!(
         "{} {id}: {} kB, {} packets, late p99 {} us max {} us{share}",
         if outcome.written { "ok     " } else { "INVALID" },

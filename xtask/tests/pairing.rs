@@ -47,7 +47,7 @@ fn cases() -> Vec<PathBuf> {
         );
     }
     // What a recording lacks on purpose cannot be told from what its capture missed.
-    cases.retain(|case| truth(case).case.recording.omissions.is_empty());
+    cases.retain(|case| truth(case).case.experiment().recording.omissions.is_empty());
     cases.sort();
     assert!(!cases.is_empty(), "the labelled captures are part of the repository");
     cases
@@ -58,7 +58,7 @@ fn truth(case: &Path) -> Truth {
 }
 
 fn recording(case: &Path, host: Host) -> PathBuf {
-    case.join(recording_file(host, truth(case).case.recording.format))
+    case.join(recording_file(host, truth(case).case.experiment().recording.format))
 }
 
 fn compared(case: &Path, clock: impl Fn(i64) -> i64) -> Pairing {

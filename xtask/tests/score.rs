@@ -82,7 +82,7 @@ const STALLS: f64 = 0.96;
 
 /// Share of the segments at the receiver with the right label.
 const LABELS_IN_ORDER: f64 = 0.999;
-/// The same on paths that reorder, with and without loss.
+/// Least share of right labels on paths that reorder, with and without loss.
 const LABELS_REORDERED: f64 = 0.995;
 /// Share of the retransmissions that arrived, in order, that are counted as such.
 const COUNTED_AT_RECEIVER: f64 = 0.97;

@@ -90,7 +90,7 @@ pub struct Part<K> {
     pub each: Pair<Option<f64>>,
     /// How likely chance is to make a difference as large, by itself.
     pub by_chance: Option<f64>,
-    /// The same among all that are compared (Holm): below 0.05 there is at most one chance in twenty that any that is below it is chance.
+    /// How likely chance is to make such a difference among all that are compared (Holm): below 0.05 there is at most one chance in twenty that any that is below it is chance.
     pub among_all: Option<f64>,
 }
 

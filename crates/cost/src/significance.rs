@@ -72,7 +72,7 @@ impl Division {
         f64::min(as_uneven / all, 1.0)
     }
 
-    /// The same of the normal distribution with this mean and deviation; half a sample nearer, since counts are whole.
+    /// How likely chance is to make such a difference, by the normal distribution with this mean and deviation; half a sample nearer, since counts are whole.
     fn normal(self, seen_in_first: u64) -> f64 {
         let mean = self.of as f64 * self.first_part();
         let apart = ((seen_in_first as f64 - mean).abs() - 0.5).max(0.0);

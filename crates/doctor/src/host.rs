@@ -81,7 +81,7 @@ pub struct Interface {
     pub queue_length: Option<u32>,
     /// The largest super-packet that it is handed, in segments.
     pub gso_max_segments: Option<u32>,
-    /// The same in bytes.
+    /// The largest super-packet that it is handed, in bytes (`gso_max_size`).
     pub gso_max_bytes: Option<u32>,
     /// Its link's rate in bit/s; `None` where the driver does not know one.
     pub speed: Option<u64>,

@@ -109,7 +109,7 @@ impl Host {
         self.settings.choices.receive_tuning == ReceiveTuning::SenderWindow
     }
 
-    /// The same of `tcp_wmem` for what is in flight.
+    /// The least `tcp_wmem[2]` that lets so many bytes be in flight.
     pub fn tuned_send_needed(&self, flight: u64) -> Option<u32> {
         least(|most| {
             let mut host = self.clone();

@@ -1,34 +1,37 @@
 //! Kernels as tables of choices: nothing compares versions.
 //!
-//! - [`profile`]: one kernel's choices, by subject.
+//! A choice is declared once, next to the others of its part of the kernel; `declare.rs` says how. The declaration has its
+//! name, type, source in the kernel, sysctl if there is one, and the value of each kernel. What a scenario may write, the
+//! listing of `slowpath kernels` and the reference page are derived from it.
+//!
+//! - [`receive`], [`transmit`], [`profile`] (scheduling and locks), `tcp`, [`sysctls`]: the declarations.
 //! - [`registry`]: the kernels there are, by name.
-//! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
-//! - [`choice`]: the choices one by one, with their sources; how a kernel of one's own is made.
-//! - [`sysctls`]: the sysctls by their kernel names.
+//! - [`choice`]: the choices one by one; how a kernel of one's own is made.
 //! - [`table`]: kernels side by side.
-//! - [`receive`], [`transmit`], [`schedule`]: the subjects. TCP's own choices are [`slowpath_tcp::choices`].
+//! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
+
+#[macro_use]
+pub mod value;
+#[macro_use]
+mod declare;
 
 pub mod buffers;
 pub mod choice;
-mod linux_2_2_20;
-mod linux_2_4_17;
-mod linux_2_4_23;
-mod linux_2_6_14;
-mod linux_6_18;
 pub mod profile;
 pub mod receive;
 pub mod registry;
 pub mod schedule;
 pub mod sysctls;
 pub mod table;
+mod tcp;
 pub mod transmit;
-pub mod value;
 
-pub use choice::{CHOICES, Choice};
+pub use choice::{Choice, choices};
 pub use profile::KernelProfile;
 pub use receive::{
     BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
 };
+pub use registry::Release;
 pub use schedule::{Preemption, Scheduler};
-pub use sysctls::{SYSCTLS, Sysctl};
+pub use sysctls::{Sysctl, sysctls};
 pub use transmit::{QueueDiscipline, TransmitPath};

@@ -1,30 +1,56 @@
 //! A kernel as a table of choices.
 
+use crate::choice::Subject;
+use crate::declare::Part;
 use crate::receive::ReceivePath;
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::TransmitPath;
 use slowpath_tcp::choices::Choices;
 use slowpath_tcp::sysctl::Sysctls;
+use std::time::Duration;
 
-/// Everything about a kernel that a simulated host needs to know. Plain data.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelProfile {
-    /// Its name, such as `linux-6.18`; a profile of one's own keeps its base's name with a plus sign behind it.
-    pub name: String,
-    /// From the device to TCP.
-    pub receive: ReceivePath,
-    /// From TCP to the device.
-    pub transmit: TransmitPath,
-    /// Who runs when.
-    pub scheduler: Scheduler,
-    /// Where a task inside the kernel can lose the CPU.
-    pub preemption: Preemption,
-    /// Whether one process at a time is in a system call on a socket (`lock_kernel`, until 2.2).
-    pub big_kernel_lock: bool,
-    /// TCP itself; ticks (`HZ`) and the prequeue are among these.
-    pub tcp: Choices,
-    /// The sysctls that TCP reads, as they are after boot.
-    pub sysctls: Sysctls,
+declare! {
+    /// Everything about a kernel that a simulated host needs to know. Plain data.
+    own KernelProfile at (), of release;
+    parts {
+        /// Its name, such as `linux-6.18`; a profile of one's own keeps its base's name with a plus sign behind it.
+        name: String = release.name().to_owned();
+        /// From the device to TCP.
+        receive: ReceivePath = Part::of_release(release);
+        /// From TCP to the device.
+        transmit: TransmitPath = Part::of_release(release);
+        /// TCP itself; ticks (`HZ`) and the prequeue are among these.
+        tcp: Choices = Part::of_release(release);
+        /// The sysctls that TCP reads, as they are after boot.
+        sysctls: Sysctls = Part::of_release(release);
+    }
+    choices {
+        scheduler: Scheduler = {
+            name: "scheduler", subject: Subject::Tasks,
+            meaning: "how the next task is chosen",
+            source: "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; kernel/sched/fair.c: pick_eevdf \
+                since 6.6, base slice 0.7 ms since 6.15",
+            kernels: [
+                Scheduler::Goodness, Linux2_6_14 => Scheduler::O1 { extra_runs: false },
+                Linux2_6_14Wu => Scheduler::O1 { extra_runs: true },
+                Linux6_18 => Scheduler::Eevdf { base_slice: Duration::from_micros(700) },
+            ],
+        };
+        preemption: Preemption = {
+            name: "preemption", subject: Subject::Tasks,
+            values: { "none" => None, "voluntary" => Voluntary, "full" => Full },
+            meaning: "where a task inside the kernel can lose the CPU",
+            source: "Kconfig.preempt: not in 2.4; PREEMPT since 2.6, on in wu's kernel; PREEMPT_DYNAMIC's default is voluntary",
+            kernels: [Preemption::None, Linux2_6_14 => Preemption::Full, Linux6_18 => Preemption::Voluntary],
+        };
+        big_kernel_lock: bool = {
+            name: "big-kernel-lock", subject: Subject::Tasks,
+            meaning: "whether one process at a time is in a system call on a socket; others spin on their CPUs",
+            source: "fs/read_write.c, net/socket.c: lock_kernel in sys_read, sys_write and the calls on sockets until 2.2; not since 2.4",
+            kernels: [true, Linux2_4_17 => false],
+        };
+    }
+    sysctls {}
 }
 
 impl KernelProfile {

@@ -1,8 +1,9 @@
 //! The sysctls by their kernel names, written as the kernel writes them.
 
-use crate::choice::NotAChoice;
+use crate::choice::{GROUPS, NotAChoice};
 use crate::profile::KernelProfile;
-use crate::value::Value;
+use crate::value::FieldText;
+use slowpath_tcp::sysctl::{BufferSizes, Sysctls};
 use std::time::Duration;
 
 /// One sysctl.
@@ -10,20 +11,18 @@ use std::time::Duration;
 pub struct Sysctl {
     /// Its whole name, such as `net.ipv4.tcp_sack`.
     pub name: &'static str,
-    form: fn() -> String,
-    get: fn(&KernelProfile) -> String,
-    set: fn(&mut KernelProfile, &str) -> bool,
+    pub(crate) text: FieldText,
 }
 
 impl Sysctl {
     /// What its values look like, to be put behind "write".
     pub fn form(&self) -> String {
-        (self.form)()
+        (self.text.form)()
     }
 
     /// Its value, as `sysctl -n` shows it.
     pub fn of(&self, kernel: &KernelProfile) -> String {
-        (self.get)(kernel)
+        (self.text.get)(kernel)
     }
 
     /// Sets it, as `sysctl -w` does.
@@ -32,12 +31,12 @@ impl Sysctl {
     ///
     /// Text that is not one of its values; it is as it was.
     pub fn put(&self, kernel: &mut KernelProfile, text: &str) -> Result<(), NotAChoice> {
-        if (self.set)(kernel, text) { Ok(()) } else { Err(NotAChoice { form: self.form() }) }
+        self.text.put(kernel, text)
     }
 
     /// The sysctl of that name, with or without `net.ipv4.` or `net.core.` before it.
     pub fn named(name: &str) -> Option<&'static Self> {
-        SYSCTLS.iter().find(|sysctl| sysctl.name == name || sysctl.short_name() == name)
+        sysctls().find(|sysctl| sysctl.name == name || sysctl.short_name() == name)
     }
 
     /// Its name without `net.ipv4.` or `net.core.`.
@@ -46,154 +45,120 @@ impl Sysctl {
     }
 }
 
-/// The form of the values of a field, by its type.
-fn form_of<T: Value>(_field: fn(&KernelProfile) -> &T) -> String {
-    T::form()
-}
-
-const NANOSECOND: u128 = 1;
-const MICROSECOND: u128 = 1000 * NANOSECOND;
-const MILLISECOND: u128 = 1000 * MICROSECOND;
-const SECOND: u128 = 1000 * MILLISECOND;
+pub(crate) const NANOSECOND: u128 = 1;
+pub(crate) const MICROSECOND: u128 = 1000 * NANOSECOND;
+pub(crate) const MILLISECOND: u128 = 1000 * MICROSECOND;
+pub(crate) const SECOND: u128 = 1000 * MILLISECOND;
 
 /// The time that a whole number of such units is; `None` for other text, and for more than 584 years.
-fn time(text: &str, unit: u128) -> Option<Duration> {
+pub(crate) fn time(text: &str, unit: u128) -> Option<Duration> {
     let nanos = u128::from(text.parse::<u64>().ok()?).checked_mul(unit)?;
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
-/// Puts a value, if there is one, where it belongs.
-fn put<T>(place: &mut T, value: Option<T>) -> bool {
-    let is_one = value.is_some();
-    if let Some(value) = value {
-        *place = value;
+declare! {
+    foreign Sysctls at (.sysctls), of release;
+    parts {}
+    choices {}
+    sysctls {
+        tcp_rmem: BufferSizes = value "net.ipv4.tcp_rmem", [
+            BufferSizes { min: 65_535, default: 65_535, max: 65_535 },
+            Linux2_4_17 => BufferSizes { min: 4096, default: 87_380, max: 174_760 },
+            Linux6_18 => BufferSizes { min: 4096, default: 131_072, max: 33_554_432 },
+        ];
+        tcp_wmem: BufferSizes = value "net.ipv4.tcp_wmem", [
+            BufferSizes { min: 65_535, default: 65_535, max: 65_535 },
+            Linux2_4_17 => BufferSizes { min: 4096, default: 16_384, max: 131_072 },
+            Linux6_18 => BufferSizes { min: 4096, default: 16_384, max: 4_194_304 },
+        ];
+        rmem_max: u32 = value "net.core.rmem_max", [65_535, Linux2_6_14 => 131_071, Linux6_18 => 4_194_304];
+        wmem_max: u32 = value "net.core.wmem_max", [65_535, Linux2_6_14 => 131_071, Linux6_18 => 4_194_304];
+        somaxconn: u32 = value "net.core.somaxconn", [128, Linux6_18 => 4096];
+        tcp_window_scaling: bool = switch "net.ipv4.tcp_window_scaling", [true];
+        tcp_timestamps: u8 = value "net.ipv4.tcp_timestamps", [1];
+        tcp_sack: bool = switch "net.ipv4.tcp_sack", [true];
+        tcp_dsack: bool = switch "net.ipv4.tcp_dsack", [true];
+        tcp_ecn: u8 = value "net.ipv4.tcp_ecn", [0, Linux6_18 => 2];
+        tcp_ecn_fallback: bool = switch "net.ipv4.tcp_ecn_fallback", [true];
+        tcp_fastopen: u32 = value "net.ipv4.tcp_fastopen", [0, Linux6_18 => 1];
+        tcp_moderate_rcvbuf: bool = switch "net.ipv4.tcp_moderate_rcvbuf", [true];
+        tcp_app_win: u8 = value "net.ipv4.tcp_app_win", [31];
+        tcp_reordering: u32 = value "net.ipv4.tcp_reordering", [3];
+        tcp_max_reordering: u32 = value "net.ipv4.tcp_max_reordering", [127, Linux6_18 => 300];
+        tcp_recovery: u8 = value "net.ipv4.tcp_recovery", [0, Linux6_18 => 1];
+        tcp_frto: u8 = value "net.ipv4.tcp_frto", [0, Linux6_18 => 2];
+        tcp_early_retrans: u8 = value "net.ipv4.tcp_early_retrans", [0, Linux6_18 => 3];
+        tcp_limit_output_bytes: u32 = value "net.ipv4.tcp_limit_output_bytes", [4 << 20];
+        tcp_min_tso_segs: u32 = value "net.ipv4.tcp_min_tso_segs", [2];
+        tcp_tso_win_divisor: u32 = value "net.ipv4.tcp_tso_win_divisor", [3];
+        tcp_tso_rtt_log: u8 = value "net.ipv4.tcp_tso_rtt_log", [9];
+        tcp_pacing_ss_ratio: u32 = value "net.ipv4.tcp_pacing_ss_ratio", [200];
+        tcp_pacing_ca_ratio: u32 = value "net.ipv4.tcp_pacing_ca_ratio", [120];
+        tcp_slow_start_after_idle: bool = switch "net.ipv4.tcp_slow_start_after_idle", [true];
+        tcp_no_metrics_save: bool = switch "net.ipv4.tcp_no_metrics_save", [false];
+        tcp_no_ssthresh_metrics_save: bool = switch "net.ipv4.tcp_no_ssthresh_metrics_save", [
+            false,
+            Linux6_18 => true,
+        ];
+        tcp_autocorking: bool = switch "net.ipv4.tcp_autocorking", [false, Linux6_18 => true];
+        tcp_syn_retries: u8 = value "net.ipv4.tcp_syn_retries", [5, Linux6_18 => 6];
+        tcp_synack_retries: u8 = value "net.ipv4.tcp_synack_retries", [5];
+        tcp_syn_linear_timeouts: u8 = value "net.ipv4.tcp_syn_linear_timeouts", [0, Linux6_18 => 4];
+        tcp_retries1: u8 = value "net.ipv4.tcp_retries1", [3];
+        tcp_retries2: u8 = value "net.ipv4.tcp_retries2", [15];
+        tcp_orphan_retries: u8 = value "net.ipv4.tcp_orphan_retries", [0];
+        tcp_syncookies: u8 = value "net.ipv4.tcp_syncookies", [0, Linux6_18 => 1];
+        tcp_max_syn_backlog: u32 = value "net.ipv4.tcp_max_syn_backlog", [1024, Linux6_18 => 4096];
+        tcp_abort_on_overflow: bool = switch "net.ipv4.tcp_abort_on_overflow", [false];
+        tcp_fin_timeout: Duration = time "net.ipv4.tcp_fin_timeout" in SECOND, [Duration::from_secs(60)];
+        tcp_keepalive_time: Duration = time "net.ipv4.tcp_keepalive_time" in SECOND, [
+            Duration::from_secs(7200),
+        ];
+        tcp_keepalive_intvl: Duration = time "net.ipv4.tcp_keepalive_intvl" in SECOND, [
+            Duration::from_secs(75),
+        ];
+        tcp_keepalive_probes: u8 = value "net.ipv4.tcp_keepalive_probes", [9];
+        tcp_invalid_ratelimit: Duration = time "net.ipv4.tcp_invalid_ratelimit" in MILLISECOND, [
+            Duration::from_millis(500),
+        ];
+        tcp_challenge_ack_limit: u32 = value "net.ipv4.tcp_challenge_ack_limit", [u32::MAX / 2];
+        tcp_comp_sack_delay: Duration = time "net.ipv4.tcp_comp_sack_delay_ns" in NANOSECOND, [
+            Duration::from_millis(1),
+        ];
+        tcp_comp_sack_slack: Duration = time "net.ipv4.tcp_comp_sack_slack_ns" in NANOSECOND, [
+            Duration::from_micros(100),
+        ];
+        tcp_comp_sack_nr: u8 = value "net.ipv4.tcp_comp_sack_nr", [44];
+        tcp_rto_min: Duration = time "net.ipv4.tcp_rto_min_us" in MICROSECOND, [Duration::from_millis(200)];
+        tcp_rto_max: Duration = time "net.ipv4.tcp_rto_max_ms" in MILLISECOND, [Duration::from_secs(120)];
+        tcp_notsent_lowat: u32 = value "net.ipv4.tcp_notsent_lowat", [u32::MAX];
+        tcp_retrans_collapse: bool = switch "net.ipv4.tcp_retrans_collapse", [true];
+        tcp_thin_linear_timeouts: bool = switch "net.ipv4.tcp_thin_linear_timeouts", [false];
+        tcp_base_mss: u32 = value "net.ipv4.tcp_base_mss", [1024];
+        tcp_min_snd_mss: u32 = value "net.ipv4.tcp_min_snd_mss", [48];
+        tcp_mtu_probing: u8 = value "net.ipv4.tcp_mtu_probing", [0];
+        tcp_mtu_probe_floor: u32 = value "net.ipv4.tcp_mtu_probe_floor", [48];
+        tcp_probe_threshold: u32 = value "net.ipv4.tcp_probe_threshold", [8];
+        tcp_probe_interval: Duration = time "net.ipv4.tcp_probe_interval" in SECOND, [Duration::from_secs(600)];
+        tcp_stdurg: bool = switch "net.ipv4.tcp_stdurg", [false];
+        tcp_rfc1337: bool = switch "net.ipv4.tcp_rfc1337", [false];
+        tcp_workaround_signed_windows: bool = switch "net.ipv4.tcp_workaround_signed_windows", [false];
+        tcp_shrink_window: bool = switch "net.ipv4.tcp_shrink_window", [false];
+        tcp_min_rtt_wlen: Duration = time "net.ipv4.tcp_min_rtt_wlen" in SECOND, [Duration::from_secs(300)];
+        tcp_backlog_ack_defer: bool = switch "net.ipv4.tcp_backlog_ack_defer", [true];
+        tcp_reflect_tos: bool = switch "net.ipv4.tcp_reflect_tos", [false];
+        tcp_migrate_req: bool = switch "net.ipv4.tcp_migrate_req", [false];
+        tcp_fwmark_accept: bool = switch "net.ipv4.tcp_fwmark_accept", [false];
     }
-    is_one
 }
 
-/// A number, or several; a number may have a range.
-macro_rules! number {
-    ($name:literal, $($field:ident).+) => {
-        Sysctl {
-            name: $name,
-            form: || form_of(|kernel| &kernel.$($field).+),
-            get: |kernel| kernel.$($field).+.write(),
-            set: |kernel, text| put(&mut kernel.$($field).+, Value::read(text)),
-        }
-    };
-    ($name:literal, $($field:ident).+ in $least:literal..=$most:literal) => {
-        Sysctl {
-            name: $name,
-            form: || concat!("a whole number from ", $least, " to ", $most).to_owned(),
-            get: |kernel| kernel.$($field).+.write(),
-            set: |kernel, text| {
-                put(&mut kernel.$($field).+, Value::read(text).filter(|value| ($least..=$most).contains(value)))
-            },
-        }
-    };
+/// All sysctls that there are here: those of TCP, then those of a choice or of the receive path.
+pub fn sysctls() -> impl Iterator<Item = &'static Sysctl> {
+    GROUPS.iter().flat_map(|group| {
+        let of_choices = group.choices.iter().filter_map(|choice| choice.sysctl.as_ref());
+        of_choices.chain(group.sysctls)
+    })
 }
-
-/// 0 or 1.
-macro_rules! switch {
-    ($name:literal, $($field:ident).+) => {
-        Sysctl {
-            name: $name,
-            form: || "0 or 1".to_owned(),
-            get: |kernel| u8::from(kernel.$($field).+).to_string(),
-            set: |kernel, text| put(&mut kernel.$($field).+, matches!(text, "0" | "1").then_some(text == "1")),
-        }
-    };
-}
-
-/// A time, as a whole number of the unit that the kernel counts it in.
-macro_rules! time {
-    ($name:literal, $($field:ident).+, $unit:ident) => {
-        Sysctl {
-            name: $name,
-            form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
-            get: |kernel| (kernel.$($field).+.as_nanos() / $unit).to_string(),
-            set: |kernel, text| put(&mut kernel.$($field).+, time(text, $unit)),
-        }
-    };
-}
-
-/// All sysctls that there are here.
-pub const SYSCTLS: &[Sysctl] = &[
-    number!("net.ipv4.tcp_rmem", sysctls.tcp_rmem),
-    number!("net.ipv4.tcp_wmem", sysctls.tcp_wmem),
-    number!("net.core.rmem_max", sysctls.rmem_max),
-    number!("net.core.wmem_max", sysctls.wmem_max),
-    number!("net.core.somaxconn", sysctls.somaxconn),
-    switch!("net.ipv4.tcp_window_scaling", sysctls.tcp_window_scaling),
-    number!("net.ipv4.tcp_timestamps", sysctls.tcp_timestamps),
-    switch!("net.ipv4.tcp_sack", sysctls.tcp_sack),
-    switch!("net.ipv4.tcp_dsack", sysctls.tcp_dsack),
-    number!("net.ipv4.tcp_ecn", sysctls.tcp_ecn),
-    switch!("net.ipv4.tcp_ecn_fallback", sysctls.tcp_ecn_fallback),
-    number!("net.ipv4.tcp_fastopen", sysctls.tcp_fastopen),
-    switch!("net.ipv4.tcp_moderate_rcvbuf", sysctls.tcp_moderate_rcvbuf),
-    number!("net.ipv4.tcp_app_win", sysctls.tcp_app_win),
-    number!("net.ipv4.tcp_reordering", sysctls.tcp_reordering),
-    number!("net.ipv4.tcp_max_reordering", sysctls.tcp_max_reordering),
-    number!("net.ipv4.tcp_recovery", sysctls.tcp_recovery),
-    number!("net.ipv4.tcp_frto", sysctls.tcp_frto),
-    number!("net.ipv4.tcp_early_retrans", sysctls.tcp_early_retrans),
-    number!("net.ipv4.tcp_limit_output_bytes", sysctls.tcp_limit_output_bytes),
-    number!("net.ipv4.tcp_min_tso_segs", sysctls.tcp_min_tso_segs),
-    number!("net.ipv4.tcp_tso_win_divisor", sysctls.tcp_tso_win_divisor),
-    number!("net.ipv4.tcp_tso_rtt_log", sysctls.tcp_tso_rtt_log),
-    number!("net.ipv4.tcp_pacing_ss_ratio", sysctls.tcp_pacing_ss_ratio),
-    number!("net.ipv4.tcp_pacing_ca_ratio", sysctls.tcp_pacing_ca_ratio),
-    switch!("net.ipv4.tcp_slow_start_after_idle", sysctls.tcp_slow_start_after_idle),
-    switch!("net.ipv4.tcp_no_metrics_save", sysctls.tcp_no_metrics_save),
-    switch!("net.ipv4.tcp_no_ssthresh_metrics_save", sysctls.tcp_no_ssthresh_metrics_save),
-    switch!("net.ipv4.tcp_autocorking", sysctls.tcp_autocorking),
-    number!("net.ipv4.tcp_syn_retries", sysctls.tcp_syn_retries),
-    number!("net.ipv4.tcp_synack_retries", sysctls.tcp_synack_retries),
-    number!("net.ipv4.tcp_syn_linear_timeouts", sysctls.tcp_syn_linear_timeouts),
-    number!("net.ipv4.tcp_retries1", sysctls.tcp_retries1),
-    number!("net.ipv4.tcp_retries2", sysctls.tcp_retries2),
-    number!("net.ipv4.tcp_orphan_retries", sysctls.tcp_orphan_retries),
-    number!("net.ipv4.tcp_syncookies", sysctls.tcp_syncookies),
-    number!("net.ipv4.tcp_max_syn_backlog", sysctls.tcp_max_syn_backlog),
-    switch!("net.ipv4.tcp_abort_on_overflow", sysctls.tcp_abort_on_overflow),
-    time!("net.ipv4.tcp_fin_timeout", sysctls.tcp_fin_timeout, SECOND),
-    time!("net.ipv4.tcp_keepalive_time", sysctls.tcp_keepalive_time, SECOND),
-    time!("net.ipv4.tcp_keepalive_intvl", sysctls.tcp_keepalive_intvl, SECOND),
-    number!("net.ipv4.tcp_keepalive_probes", sysctls.tcp_keepalive_probes),
-    time!("net.ipv4.tcp_invalid_ratelimit", sysctls.tcp_invalid_ratelimit, MILLISECOND),
-    number!("net.ipv4.tcp_challenge_ack_limit", sysctls.tcp_challenge_ack_limit),
-    time!("net.ipv4.tcp_comp_sack_delay_ns", sysctls.tcp_comp_sack_delay, NANOSECOND),
-    time!("net.ipv4.tcp_comp_sack_slack_ns", sysctls.tcp_comp_sack_slack, NANOSECOND),
-    number!("net.ipv4.tcp_comp_sack_nr", sysctls.tcp_comp_sack_nr),
-    time!("net.ipv4.tcp_rto_min_us", sysctls.tcp_rto_min, MICROSECOND),
-    time!("net.ipv4.tcp_rto_max_ms", sysctls.tcp_rto_max, MILLISECOND),
-    number!("net.ipv4.tcp_notsent_lowat", sysctls.tcp_notsent_lowat),
-    switch!("net.ipv4.tcp_retrans_collapse", sysctls.tcp_retrans_collapse),
-    switch!("net.ipv4.tcp_thin_linear_timeouts", sysctls.tcp_thin_linear_timeouts),
-    number!("net.ipv4.tcp_base_mss", sysctls.tcp_base_mss),
-    number!("net.ipv4.tcp_min_snd_mss", sysctls.tcp_min_snd_mss),
-    number!("net.ipv4.tcp_mtu_probing", sysctls.tcp_mtu_probing),
-    number!("net.ipv4.tcp_mtu_probe_floor", sysctls.tcp_mtu_probe_floor),
-    number!("net.ipv4.tcp_probe_threshold", sysctls.tcp_probe_threshold),
-    time!("net.ipv4.tcp_probe_interval", sysctls.tcp_probe_interval, SECOND),
-    switch!("net.ipv4.tcp_stdurg", sysctls.tcp_stdurg),
-    switch!("net.ipv4.tcp_rfc1337", sysctls.tcp_rfc1337),
-    switch!("net.ipv4.tcp_workaround_signed_windows", sysctls.tcp_workaround_signed_windows),
-    switch!("net.ipv4.tcp_shrink_window", sysctls.tcp_shrink_window),
-    time!("net.ipv4.tcp_min_rtt_wlen", sysctls.tcp_min_rtt_wlen, SECOND),
-    switch!("net.ipv4.tcp_backlog_ack_defer", sysctls.tcp_backlog_ack_defer),
-    switch!("net.ipv4.tcp_reflect_tos", sysctls.tcp_reflect_tos),
-    switch!("net.ipv4.tcp_migrate_req", sysctls.tcp_migrate_req),
-    switch!("net.ipv4.tcp_fwmark_accept", sysctls.tcp_fwmark_accept),
-    number!("net.core.netdev_max_backlog", receive.netdev_max_backlog in 1..=10_000_000),
-    number!("net.core.netdev_budget", receive.netdev_budget in 1..=10_000_000),
-    time!("net.core.netdev_budget_usecs", receive.netdev_budget_time, MICROSECOND),
-    number!("net.core.dev_weight", receive.dev_weight in 1..=10_000_000),
-    time!("net.core.busy_read", receive.busy_read, MICROSECOND),
-    number!("net.core.default_qdisc", transmit.qdisc),
-    number!("net.ipv4.tcp_congestion_control", tcp.congestion_control),
-];
 
 #[cfg(test)]
 mod tests {
@@ -208,7 +173,7 @@ mod tests {
     fn every_sysctl_of_every_kernel_is_read_back() {
         for kernel in registry::all() {
             let mut changed = linux_6_18();
-            for sysctl in SYSCTLS {
+            for sysctl in sysctls() {
                 sysctl.put(&mut changed, &sysctl.of(&kernel)).unwrap();
             }
             // A field without its row would still be that of 6.18.

@@ -1,8 +1,8 @@
 //! Kernels side by side: a row for each choice, a column for each kernel.
 
-use crate::choice::CHOICES;
+use crate::choice::choices;
 use crate::profile::KernelProfile;
-use crate::sysctls::SYSCTLS;
+use crate::sysctls::sysctls;
 use serde::Serialize;
 use std::fmt::{self, Display};
 
@@ -39,14 +39,14 @@ pub struct Row {
 impl Table {
     /// The table of these kernels.
     pub fn of(kernels: &[KernelProfile]) -> Self {
-        let choices = CHOICES.iter().map(|choice| Row {
+        let choices = choices().map(|choice| Row {
             name: choice.name,
-            subject: choice.subject,
+            subject: choice.subject.name(),
             meaning: choice.meaning,
             source: choice.source,
             values: kernels.iter().map(|kernel| choice.of(kernel)).collect(),
         });
-        let sysctls = SYSCTLS.iter().map(|sysctl| Row {
+        let sysctls = sysctls().map(|sysctl| Row {
             name: sysctl.name,
             subject: "sysctls",
             meaning: "",

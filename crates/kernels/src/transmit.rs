@@ -1,5 +1,7 @@
 //! How packets come from TCP to the device.
 
+use crate::choice::Subject;
+
 /// The queue before the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueDiscipline {
@@ -9,16 +11,38 @@ pub enum QueueDiscipline {
     Fq,
 }
 
-/// How packets come from TCP to the device. Whether TCP makes super-packets is [`slowpath_tcp::Choices`]' matter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransmitPath {
-    /// The queue before the device (`net.core.default_qdisc`).
-    pub qdisc: QueueDiscipline,
-    /// Most packets in it (`ifconfig txqueuelen`, `ether_setup`).
-    pub txqueuelen: u32,
-    /// Whether the kernel cuts super-packets itself where the device does not (`dev_gso_segment`, since 2.6.18).
-    pub gso: bool,
-    /// Whether TCP learns of a packet that the local queue drops, and answers as to congestion (`NET_XMIT_CN` and
-    /// `tcp_enter_cwr`).
-    pub local_drop_notified: bool,
+declare! {
+    /// How packets come from TCP to the device. Whether TCP makes super-packets is [`slowpath_tcp::Choices`]' matter.
+    own TransmitPath at (.transmit), of release;
+    parts {}
+    choices {
+        qdisc: QueueDiscipline = {
+            name: "qdisc", subject: Subject::TransmitPath,
+            values: { "pfifo-fast" => PfifoFast, "fq" => Fq },
+            meaning: "the queue before the device",
+            source: "net/sched/sch_generic.c: pfifo_fast, unless net.core.default_qdisc says otherwise",
+            sysctl: value "net.core.default_qdisc",
+            kernels: [QueueDiscipline::PfifoFast],
+        };
+        txqueuelen: u32 = {
+            name: "txqueuelen", subject: Subject::TransmitPath,
+            range: 1..=10_000_000,
+            meaning: "most packets in it (ubik, section V)",
+            source: "drivers/net/net_init.c: ether_setup, 100 in 2.4; net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN, 1000 since 2.6",
+            kernels: [100, Linux2_6_14 => 1000],
+        };
+        gso: bool = {
+            name: "gso", subject: Subject::TransmitPath,
+            meaning: "whether the kernel cuts super-packets for a device that cannot",
+            source: "net/core/dev.c: dev_gso_segment, since 2.6.18",
+            kernels: [false, Linux6_18 => true],
+        };
+        local_drop_notified: bool = {
+            name: "local-drop-notified", subject: Subject::TransmitPath,
+            meaning: "whether a drop in the local queue counts as congestion",
+            source: "net/ipv4/tcp_output.c: tcp_transmit_skb, tcp_enter_cwr, since 2.4",
+            kernels: [false, Linux2_4_17 => true],
+        };
+    }
+    sysctls {}
 }

@@ -1,16 +1,10 @@
 //! Choices as text: how a scenario file and the table of kernels write them.
 
-use crate::receive::{BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, SocketBacklogLimit};
-use crate::schedule::{Preemption, Scheduler};
-use crate::transmit::QueueDiscipline;
+use crate::choice::NotAChoice;
+use crate::profile::KernelProfile;
+use crate::schedule::Scheduler;
 use slowpath_model::units::{duration_from_text, duration_text};
-use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, BurstModeration, CongestionControl, FirstWindow, ForwardAlloc,
-    ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold,
-    ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
-    WindowReduction, WindowScale, ZeroWindow,
-};
-use slowpath_tcp::clock::TimerWheel;
+use slowpath_tcp::choices::{BufferArithmetic, CongestionControl, InitialWindow, SendTuning};
 use slowpath_tcp::sysctl::BufferSizes;
 use std::time::Duration;
 
@@ -26,12 +20,27 @@ pub trait Value: Sized {
     fn write(&self) -> String;
 }
 
+/// A field of a kernel's profile, as text.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldText {
+    pub(crate) form: fn() -> String,
+    pub(crate) get: fn(&KernelProfile) -> String,
+    pub(crate) set: fn(&mut KernelProfile, &str) -> bool,
+}
+
+impl FieldText {
+    /// Changes a kernel; text that is none of the field's values changes nothing.
+    pub(crate) fn put(&self, kernel: &mut KernelProfile, text: &str) -> Result<(), NotAChoice> {
+        if (self.set)(kernel, text) { Ok(()) } else { Err(NotAChoice { form: (self.form)() }) }
+    }
+}
+
 /// Gives each value of an enum its name.
 macro_rules! named {
     ($type:ty: $($name:literal => $value:expr),+ $(,)?) => {
-        impl Value for $type {
+        impl $crate::value::Value for $type {
             fn form() -> String {
-                one_of(&[$($name),+])
+                $crate::value::one_of(&[$($name),+])
             }
 
             fn read(text: &str) -> Option<Self> {
@@ -49,7 +58,7 @@ macro_rules! named {
 }
 
 /// `"a", "b" or "c"`.
-fn one_of(names: &[&str]) -> String {
+pub(crate) fn one_of(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
@@ -59,48 +68,6 @@ fn one_of(names: &[&str]) -> String {
 }
 
 named!(bool: "yes" => true, "no" => false);
-named!(PacketIntake: "cpu-backlog" => Self::CpuBacklog, "napi" => Self::Napi);
-named!(BottomHalves: "one-at-a-time" => Self::OneAtATime, "each-cpu" => Self::EachCpu);
-named!(BacklogThrottle: "until-empty" => Self::UntilEmpty, "none" => Self::Absent);
-named!(SocketBacklogLimit: "unlimited" => Self::Unlimited, "twice-rcvbuf" => Self::TwiceReceiveBuffer);
-named!(
-    DrainSoftirqs:
-    "off" => Self::Off, "off-between-offers" => Self::OffBetweenOffers, "on" => Self::On
-);
-named!(QueueDiscipline: "pfifo-fast" => Self::PfifoFast, "fq" => Self::Fq);
-named!(Preemption: "none" => Self::None, "voluntary" => Self::Voluntary, "full" => Self::Full);
-named!(TimerWheel: "exact" => Self::Exact, "levels" => Self::Levels);
-named!(LossDetection: "forward-ack" => Self::ForwardAck, "rack" => Self::Rack);
-named!(
-    SackWalk:
-    "from-head" => Self::FromHead, "repeats" => Self::Repeats, "holes" => Self::Holes, "index" => Self::Index
-);
-named!(BurstModeration: "no" => Self::No, "in-flight" => Self::InFlight, "by-ack" => Self::ByAck);
-named!(PriorThreshold: "three-quarters" => Self::ThreeQuarters, "exact" => Self::Exact);
-named!(ForwardAlloc: "kept" => Self::Kept, "returned" => Self::Returned);
-named!(PartialUndo: "window" => Self::Window, "all" => Self::All);
-named!(RoundTrips: "echoed" => Self::Echoed, "sent" => Self::Sent);
-named!(Reneging: "as-timeout" => Self::AsTimeout, "forget" => Self::Forget, "wait" => Self::Wait);
-named!(WindowReduction: "rate-halving" => Self::RateHalving, "proportional" => Self::Proportional);
-named!(ForwardRto: "no" => Self::No, "rfc4138" => Self::Rfc4138, "rfc5682" => Self::Rfc5682);
-named!(
-    ReceiveTuning:
-    "fixed" => Self::Fixed, "memory" => Self::Memory, "sender-window" => Self::SenderWindow,
-    "largest" => Self::Largest, "right-sizing" => Self::RightSizing, "growing" => Self::Growing
-);
-named!(BufferMemory: "as-asked" => Self::AsAsked, "as-allocated" => Self::AsAllocated);
-named!(WindowScale: "first-buffer" => Self::FirstBuffer, "largest-buffer" => Self::LargestBuffer);
-named!(FirstWindow: "whole" => Self::Whole, "signed" => Self::Signed, "rfc2414" => Self::Rfc2414);
-named!(ZeroWindow: "segment" => Self::BelowSegment, "sixteenth" => Self::BelowSixteenth);
-named!(
-    WindowGrowth:
-    "at-once" => Self::AtOnce, "with-arrivals" => Self::WithArrivals, "twice-received" => Self::TwiceReceived
-);
-named!(WindowIncrease: "by-ack" => Self::ByAck, "by-segment" => Self::BySegment);
-named!(TimestampClock: "jiffies" => Self::Jiffies, "milliseconds" => Self::Milliseconds);
-named!(MetricsCache: "no" => Self::No, "routes" => Self::Routes, "destinations" => Self::Destinations);
-named!(Prequeue: "yes" => Self::Yes, "no" => Self::No);
-
 impl Value for CongestionControl {
     fn form() -> String {
         one_of(&Self::ALL.iter().map(|control| control.name()).collect::<Vec<_>>())
@@ -303,6 +270,6 @@ mod tests {
         assert_eq!(BufferArithmetic::read("adv-win-scale 32"), None);
         assert_eq!(BufferSizes::read("8192 4096 16384"), None);
         assert_eq!(BufferSizes::read("1 2 3 4"), None);
-        assert_eq!(Preemption::form(), "\"none\", \"voluntary\" or \"full\"");
+        assert_eq!(crate::schedule::Preemption::form(), "\"none\", \"voluntary\" or \"full\"");
     }
 }

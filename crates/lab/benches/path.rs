@@ -6,7 +6,7 @@
 //! kind of interface, in turns; shown are the median and, in brackets, all of them. `stolen` is the share of CPU time that
 //! the machine beneath took away.
 
-use slowpath_lab::case::{Carrier, Case, MTU_BYTES, Offload, Set};
+use slowpath_lab::case::{Carrier, LabelledCase, MTU_BYTES, Offload, Set};
 use slowpath_lab::error::LabError;
 use slowpath_lab::lateness::StolenWatch;
 use slowpath_lab::namespaces;
@@ -35,9 +35,9 @@ const SAMPLE_EVERY_NS: u64 = 2 * MS;
 const BUFFERS: &str = "4096 134217728 1073741824";
 
 /// A path both ways and one connection over it.
-fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> Case {
+fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> LabelledCase {
     let workload = Workload::Streams(vec![Stream::one(writer)]);
-    Case::new(Set::Fresh, "bench", "path/bottleneck-full", rate_bit_per_s, rtt_ns, workload)
+    LabelledCase::new(Set::Fresh, "bench", "path/bottleneck-full", rate_bit_per_s, rtt_ns, workload)
         .offload(Offload::SuperPackets)
         .sysctl("net.ipv4.tcp_rmem", BUFFERS)
         .sysctl("net.ipv4.tcp_wmem", "4096 16384 1073741824")
@@ -58,11 +58,17 @@ struct Run {
     stolen: f64,
 }
 
-fn run(case: &Case) -> Result<Run, LabError> {
-    let (namespaces, hosts) = testbed::build(&case.settings)?;
-    let relay =
-        Relay::open(&namespaces, testbed::ways(&case.settings, [&case.forward, &case.backward], [1, 2]))?;
-    let Workload::Streams(streams) = &case.workload else { panic!("benchmarks have streams") };
+fn run(case: &LabelledCase) -> Result<Run, LabError> {
+    let (namespaces, hosts) = testbed::build(&case.experiment.settings)?;
+    let relay = Relay::open(
+        &namespaces,
+        testbed::ways(
+            &case.experiment.settings,
+            [&case.experiment.forward, &case.experiment.backward],
+            [1, 2],
+        ),
+    )?;
+    let Workload::Streams(streams) = &case.experiment.workload else { panic!("benchmarks have streams") };
     let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let sampler = Sampler::default();
     let deadline_ns = clock::monotonic_ns() + nanos(CASE_TIME);
@@ -86,7 +92,7 @@ fn run(case: &Case) -> Result<Run, LabError> {
         let before = samples.iter().rev().find(|s| s.local == sender.local && s.at_ns <= at_ns);
         before.map_or(0, |sample| sample.acked_bytes)
     };
-    let link = case.forward.link.as_ref().map_or(1, |link| link.rate.get());
+    let link = case.experiment.forward.link.as_ref().map_or(1, |link| link.rate.get());
     let share = |bytes: u64| bytes as f64 * 8.0 / (link as f64 * SEGMENT_BYTES as f64 / MTU_BYTES as f64);
     let began_ns = sender.write_began_ns.unwrap_or(sender.opened_ns);
     let whole = (sender.write_ended_ns.unwrap_or(began_ns) - began_ns) / SECOND;
@@ -124,7 +130,7 @@ fn row(what: &str, [veth, tap]: [String; 2], reach: &str) {
 /// Runs over veth devices, and over TAP devices.
 type Runs = [Vec<Run>; 2];
 
-fn times(count: usize, case: &Case) -> Result<Runs, LabError> {
+fn times(count: usize, case: &LabelledCase) -> Result<Runs, LabError> {
     let mut runs = Runs::default();
     for _ in 0..count {
         for (carrier, runs) in [Carrier::Veth, Carrier::Tap].into_iter().zip(&mut runs) {

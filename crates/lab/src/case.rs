@@ -1,7 +1,7 @@
 //! A case: one transfer whose limiting cause is known because we caused it.
 
+use crate::experiment::Experiment;
 use crate::host::Host;
-use crate::load::Load;
 use crate::namespaces::Place;
 use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
@@ -147,7 +147,7 @@ pub struct Settings {
     /// time, as no host has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender_card_bit_per_s: Option<u64>,
-    /// The same of the receiver's host.
+    /// Rate of the NIC of the receiver's host, in bits of IP packet per second.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_card_bit_per_s: Option<u64>,
     /// Sysctls of the sender's host beyond the pinned ones.
@@ -241,17 +241,9 @@ pub enum Check {
     EveryByteArrived,
 }
 
-/// One labelled transfer.
+/// What is expected of a run, and must be true of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Case {
-    /// The collection.
-    pub set: Set,
-    /// The kind, such as `small-rcvbuf`.
-    pub name: String,
-    /// The parameters in short, such as `20mbit-40ms-16k`.
-    pub variant: String,
-    /// One sentence: what is done, and what therefore binds.
-    pub about: String,
+pub struct Expectation {
     /// What binds.
     pub expected: Label,
     /// What an analysis may say as well without being wrong.
@@ -261,31 +253,27 @@ pub struct Case {
     pub also_at_sender: Vec<Label>,
     /// Where the kernel says for how long; `None` if it has no such number.
     pub share: Option<ShareBasis>,
-    /// The hosts.
-    pub settings: Settings,
-    /// The path from sender to receiver.
-    pub forward: PathConfig,
-    /// The path back.
-    pub backward: PathConfig,
-    /// Seeds of the paths' random numbers, forward and backward, if not the id's.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub seeds: Option<[u64; 2]>,
-    /// A transfer of this many bytes before the observed one, not captured, to fill the metrics cache.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub warm_up_bytes: Option<u64>,
-    /// What runs.
-    pub workload: Workload,
-    /// What else wants the hosts' CPUs.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub loads: Vec<Load>,
-    /// Streams are closed as they are after this long.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cut_after_ns: Option<u64>,
-    /// What is kept of the captures.
-    #[serde(skip_serializing_if = "Recording::is_as_captured", default)]
-    pub recording: Recording,
     /// What must be true of the run.
     pub checks: Vec<Check>,
+}
+
+/// One labelled transfer: what is run, and what is expected of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabelledCase {
+    /// The collection.
+    pub set: Set,
+    /// The kind, such as `small-rcvbuf`.
+    pub name: String,
+    /// The parameters in short, such as `20mbit-40ms-16k`.
+    pub variant: String,
+    /// One sentence: what is done, and what therefore binds.
+    pub about: String,
+    /// What is expected of it.
+    #[serde(flatten)]
+    pub expectation: Expectation,
+    /// What is run.
+    #[serde(flatten)]
+    pub experiment: Experiment,
 }
 
 /// Bytes of an MTU packet, by which queues are sized.
@@ -359,7 +347,7 @@ impl Settings {
     }
 }
 
-impl Case {
+impl LabelledCase {
     /// A case on a path of a rate and a round trip, with a queue of one bandwidth-delay product (at least 20
     /// packets), per-packet captures, cubic, and a fast way back.
     ///
@@ -386,28 +374,32 @@ impl Case {
             name: name.into(),
             variant: String::new(),
             about: String::new(),
-            expected: Label::parse(label).expect("labels are limit/cause"),
-            also: Vec::new(),
-            also_at_sender: Vec::new(),
-            share: None,
-            settings: Settings::plain(),
-            forward: PathConfig {
-                link: link(rate_bit_per_s, queue),
-                delay: Duration::from_nanos(rtt_ns / 2),
-                ..PathConfig::default()
+            expectation: Expectation {
+                expected: Label::parse(label).expect("labels are limit/cause"),
+                also: Vec::new(),
+                also_at_sender: Vec::new(),
+                share: None,
+                checks: vec![Check::LatenessAtMost(5.0)],
             },
-            backward: PathConfig {
-                link: link(rate_bit_per_s, queue.max(1000)),
-                delay: Duration::from_nanos(rtt_ns - rtt_ns / 2),
-                ..PathConfig::default()
+            experiment: Experiment {
+                settings: Settings::plain(),
+                forward: PathConfig {
+                    link: link(rate_bit_per_s, queue),
+                    delay: Duration::from_nanos(rtt_ns / 2),
+                    ..PathConfig::default()
+                },
+                backward: PathConfig {
+                    link: link(rate_bit_per_s, queue.max(1000)),
+                    delay: Duration::from_nanos(rtt_ns - rtt_ns / 2),
+                    ..PathConfig::default()
+                },
+                seeds: None,
+                warm_up_bytes: None,
+                workload,
+                loads: Vec::new(),
+                cut_after_ns: None,
+                recording: Recording::default(),
             },
-            seeds: None,
-            warm_up_bytes: None,
-            workload,
-            loads: Vec::new(),
-            cut_after_ns: None,
-            recording: Recording::default(),
-            checks: vec![Check::LatenessAtMost(5.0)],
         }
     }
 
@@ -416,14 +408,13 @@ impl Case {
         format!("{}-{}", self.name, self.variant)
     }
 
-    /// The seeds of the paths' random numbers, forward and backward; of a labelled case made from FNV-1a of the id.
+    /// The seeds of the paths' random numbers, forward and backward, made from FNV-1a of the id.
     pub fn seeds(&self) -> [u64; 2] {
-        let of_id = || {
-            self.id().bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, b| {
-                (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-            })
-        };
-        self.seeds.unwrap_or_else(|| [of_id(), of_id().rotate_left(32) ^ 1])
+        let of_id = self
+            .id()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        [of_id, of_id.rotate_left(32) ^ 1]
     }
 
     /// Names the parameters.
@@ -446,7 +437,7 @@ impl Case {
     /// If `label` is not `limit/cause`.
     #[must_use]
     pub fn or(mut self, label: &str) -> Self {
-        self.also.push(Label::parse(label).expect("labels are limit/cause"));
+        self.expectation.also.push(Label::parse(label).expect("labels are limit/cause"));
         self
     }
 
@@ -456,56 +447,56 @@ impl Case {
     /// If `label` is not `limit/cause`.
     #[must_use]
     pub fn or_at_sender(mut self, label: &str) -> Self {
-        self.also_at_sender.push(Label::parse(label).expect("labels are limit/cause"));
+        self.expectation.also_at_sender.push(Label::parse(label).expect("labels are limit/cause"));
         self
     }
 
     /// Leaves frames out of both recordings.
     #[must_use]
     pub fn without(mut self, omission: Omission) -> Self {
-        self.recording.omissions.push(omission);
+        self.experiment.recording.omissions.push(omission);
         self
     }
 
     /// Adds a check.
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
-        self.checks.push(check);
+        self.expectation.checks.push(check);
         self
     }
 
     /// Says that the kernel knows the share, and that it must be at least so much.
     #[must_use]
     pub fn share_at_least(mut self, basis: ShareBasis, at_least: f64) -> Self {
-        self.share = Some(basis);
+        self.expectation.share = Some(basis);
         self.check(Check::Share(basis, at_least))
     }
 
     /// Changes the hosts' settings.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(&mut self.settings);
+        change(&mut self.experiment.settings);
         self
     }
 
     /// Changes the forward path.
     #[must_use]
     pub fn forward(mut self, change: impl FnOnce(&mut PathConfig)) -> Self {
-        change(&mut self.forward);
+        change(&mut self.experiment.forward);
         self
     }
 
     /// Changes the backward path.
     #[must_use]
     pub fn backward(mut self, change: impl FnOnce(&mut PathConfig)) -> Self {
-        change(&mut self.backward);
+        change(&mut self.experiment.backward);
         self
     }
 
     /// Sets the forward queue, in packets.
     #[must_use]
     pub fn queue(mut self, packets: u32) -> Self {
-        if let Some(link) = &mut self.forward.link {
+        if let Some(link) = &mut self.experiment.forward.link {
             link.queue = QueueLimit::Packets(packets);
         }
         self
@@ -514,7 +505,9 @@ impl Case {
     /// Sets a sysctl on both hosts.
     #[must_use]
     pub fn sysctl(mut self, name: &str, value: &str) -> Self {
-        for list in [&mut self.settings.sender_sysctls, &mut self.settings.receiver_sysctls] {
+        for list in
+            [&mut self.experiment.settings.sender_sysctls, &mut self.experiment.settings.receiver_sysctls]
+        {
             list.push((name.into(), value.into()));
         }
         self
@@ -523,14 +516,14 @@ impl Case {
     /// Sets the offloads.
     #[must_use]
     pub fn offload(mut self, offload: Offload) -> Self {
-        self.settings.offload = offload;
+        self.experiment.settings.offload = offload;
         self
     }
 
     /// Sets the sender's congestion control.
     #[must_use]
     pub fn congestion_control(mut self, name: &str) -> Self {
-        self.settings.sender_socket.congestion_control = Some(name.into());
+        self.experiment.settings.sender_socket.congestion_control = Some(name.into());
         self
     }
 }

@@ -1,6 +1,7 @@
 //! Did the fault really happen? Checks of a run against what the case asked for.
 
-use crate::case::{Case, Check};
+use crate::case::{Check, Expectation};
+use crate::experiment::Experiment;
 use crate::path::LossReason;
 use crate::path::link::LinkConfig;
 use crate::relay::Fate;
@@ -10,19 +11,23 @@ use crate::workload::end::EndRecord;
 use slowpath_live::TcpInfo;
 
 /// The ends that send what the case is about: those on the sender's host, unless a stream is reversed.
-pub fn sending_ends<'a>(case: &Case, connections: &'a [Connection]) -> Vec<&'a EndRecord> {
+pub fn sending_ends<'a>(experiment: &Experiment, connections: &'a [Connection]) -> Vec<&'a EndRecord> {
     let sent_more = |c: &'a Connection| {
         if c.sender.written_bytes >= c.receiver.written_bytes { &c.sender } else { &c.receiver }
     };
-    match &case.workload {
+    match &experiment.workload {
         Workload::Exchange(_) => connections.iter().map(|c| &c.sender).collect(),
         Workload::Streams(_) | Workload::Programs(_) => connections.iter().map(sent_more).collect(),
     }
 }
 
-/// Every check of the case, and those that every run has to pass.
-pub fn all(case: &Case, truth: &Truth) -> Vec<CheckResult> {
-    let mut results: Vec<CheckResult> = case.checks.iter().map(|check| measure(check, case, truth)).collect();
+/// Every check of what is expected, and those that every run has to pass.
+pub fn all(experiment: &Experiment, expectation: Option<&Expectation>, truth: &Truth) -> Vec<CheckResult> {
+    let mut results: Vec<CheckResult> = expectation
+        .into_iter()
+        .flat_map(|expectation| &expectation.checks)
+        .map(|check| measure(check, experiment, truth))
+        .collect();
     let mut must = |required: Check, measured: u64, holds: bool| {
         results.push(CheckResult { required, measured: measured as f64, holds });
     };
@@ -31,7 +36,7 @@ pub fn all(case: &Case, truth: &Truth) -> Vec<CheckResult> {
     let ways = [&truth.path.forward.report, &truth.path.backward.report];
     let missed: u64 = ways.iter().map(|w| w.missed_packets + w.refused_packets).sum();
     must(Check::PathComplete, missed, missed == 0 && ways.iter().all(|w| w.is_conserved()));
-    if matches!(case.workload, Workload::Programs(_)) {
+    if matches!(experiment.workload, Workload::Programs(_)) {
         // They tell nobody what they wrote and read.
         return results;
     }
@@ -43,14 +48,14 @@ pub fn all(case: &Case, truth: &Truth) -> Vec<CheckResult> {
                 + c.receiver.written_bytes.abs_diff(c.sender.read_bytes)
         })
         .sum();
-    let all_arrived = unread == 0 || case.cut_after_ns.is_some();
+    let all_arrived = unread == 0 || experiment.cut_after_ns.is_some();
     let holds = all_arrived && !truth.connections.is_empty();
     results.push(CheckResult { required: Check::EveryByteArrived, measured: unread as f64, holds });
     results
 }
 
-fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
-    let ends = sending_ends(case, &truth.connections);
+fn measure(check: &Check, experiment: &Experiment, truth: &Truth) -> CheckResult {
+    let ends = sending_ends(experiment, &truth.connections);
     let forward = &truth.path.forward.report;
     let share = |basis| overall_share(&ends, basis).map_or(0.0, |s| s.of_transfer);
     let counter =
@@ -91,9 +96,11 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
             )
         }
         Check::SynDropped(least) => at_least(syns_dropped(truth), *least as f64),
-        Check::LinkUsed(least) => at_least(link_used(case.forward.link.as_ref(), truth, &ends), *least),
-        Check::LinkUsedAtMost(most) => at_most(link_used(case.forward.link.as_ref(), truth, &ends), *most),
-        Check::QueueReached(least) => at_least(queue_ms(case.forward.link.as_ref(), truth), *least),
+        Check::LinkUsed(least) => at_least(link_used(experiment.forward.link.as_ref(), truth, &ends), *least),
+        Check::LinkUsedAtMost(most) => {
+            at_most(link_used(experiment.forward.link.as_ref(), truth, &ends), *most)
+        }
+        Check::QueueReached(least) => at_least(queue_ms(experiment.forward.link.as_ref(), truth), *least),
         Check::SsthreshAtMost(most) => at_most(largest(&|i| i.snd_ssthresh_packets), f64::from(*most)),
         Check::CwndAtMost(most) => at_most(largest(&|i| i.snd_cwnd_packets), f64::from(*most)),
         Check::LatenessAtMost(most) => {

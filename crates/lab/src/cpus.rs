@@ -4,8 +4,8 @@
 //! meet. What the case binds to no CPU (the path, captures, processes of a host that has nothing else to do) keeps away
 //! from those that it binds something to, as long as others are left.
 
-use crate::case::Case;
 use crate::error::LabError;
+use crate::experiment::Experiment;
 use crate::host::{DEVICE, Host};
 use crate::namespaces::{Namespaces, Place};
 use crate::privilege::{self, Privilege};
@@ -23,8 +23,8 @@ pub fn of_host(machine: &[u32], host: Host, cpu: u32) -> Option<u32> {
 }
 
 /// The CPUs that the case binds loads or processes to.
-fn bound(case: &Case) -> Vec<u32> {
-    let processes: Vec<&Scheduling> = match &case.workload {
+fn bound(experiment: &Experiment) -> Vec<u32> {
+    let processes: Vec<&Scheduling> = match &experiment.workload {
         Workload::Streams(streams) => {
             streams.iter().flat_map(|stream| [&stream.opener, &stream.acceptor]).flatten().collect()
         }
@@ -34,7 +34,7 @@ fn bound(case: &Case) -> Vec<u32> {
             .filter_map(|program| program.scheduling.as_ref())
             .collect(),
     };
-    let loads = case.loads.iter().map(|load| &load.scheduling);
+    let loads = experiment.loads.iter().map(|load| &load.scheduling);
     processes.into_iter().chain(loads).flat_map(|scheduling| scheduling.cpus.iter().copied()).collect()
 }
 
@@ -46,12 +46,12 @@ pub struct KeptAway {
 }
 
 impl KeptAway {
-    /// From the CPUs of that case; from none if no other would be left.
+    /// From the CPUs that an experiment binds something to; from none if no other would be left.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn from(case: &Case) -> Result<Self, LabError> {
-        Self::from_cpus(&bound(case))
+    pub fn from(experiment: &Experiment) -> Result<Self, LabError> {
+        Self::from_cpus(&bound(experiment))
     }
 
     /// From these; from none if no other would be left.
@@ -79,11 +79,11 @@ impl Drop for KeptAway {
 /// # Errors
 /// If the kernel has no receive packet steering (`CONFIG_RPS`). Without root it is not asked for: only root of the machine
 /// may steer.
-pub fn steer(namespaces: &Namespaces, case: &Case) -> Result<(), LabError> {
+pub fn steer(namespaces: &Namespaces, experiment: &Experiment) -> Result<(), LabError> {
     if privilege::held() != Privilege::Root {
         return Ok(());
     }
-    let settings = &case.settings;
+    let settings = &experiment.settings;
     for (place, cpu) in
         [(Place::Sender, settings.sender_softirq_cpu), (Place::Receiver, settings.receiver_softirq_cpu)]
     {

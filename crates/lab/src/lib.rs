@@ -41,6 +41,7 @@ pub mod clock;
 pub mod cpus;
 pub mod drill;
 pub mod error;
+pub mod experiment;
 pub mod frame;
 pub mod host;
 pub mod lateness;

@@ -263,7 +263,7 @@ pub fn run(command: &[&str]) -> Result<(), LabError> {
     output(command).map(drop)
 }
 
-/// The same; gives what it said on standard output.
+/// Runs a command to its end, and returns what it wrote to standard output.
 ///
 /// # Errors
 /// Likewise.

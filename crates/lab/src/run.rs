@@ -1,10 +1,11 @@
-//! One run of a case: set up, capture, transfer, check, write.
+//! One run of an experiment: set up, capture, transfer, check, write.
 
-use crate::case::{Carrier, Case};
+use crate::case::{Carrier, LabelledCase};
 use crate::check;
 use crate::clock;
 use crate::cpus::{self, KeptAway};
 use crate::error::LabError;
+use crate::experiment::{Experiment, RunInput};
 use crate::host::{DEVICE, Host};
 use crate::load;
 use crate::namespaces::{Namespaces, Place};
@@ -90,19 +91,32 @@ pub struct Outcome {
     pub unwatched: Option<String>,
 }
 
-/// Runs a case and, if every check holds, writes its files into `folder`. A run whose checks fail writes
+/// Runs an experiment and, if the path and the captures were complete, writes its files into `folder`; see
+/// [`run_labelled`].
+///
+/// # Errors
+/// If the testbed cannot be set up or the transfer itself fails.
+pub fn run(experiment: &Experiment, folder: &Path, keep: Keep) -> Result<Outcome, LabError> {
+    record(&RunInput::Unlabelled(experiment.clone()), folder, keep)
+}
+
+/// Runs a labelled case and, if every check holds, writes its files into `folder`. A run whose checks fail writes
 /// nothing, and removes what an earlier run wrote there.
 ///
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
-pub fn run(case: &Case, folder: &Path, Keep { packing, probe }: Keep) -> Result<Outcome, LabError> {
+pub fn run_labelled(case: &LabelledCase, folder: &Path, keep: Keep) -> Result<Outcome, LabError> {
+    record(&RunInput::Labelled(case.clone()), folder, keep)
+}
+
+fn record(input: &RunInput, folder: &Path, Keep { packing, probe }: Keep) -> Result<Outcome, LabError> {
+    let experiment = input.experiment();
     let scratch = Scratch::create()?;
     let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
-    let kept_away = KeptAway::from(case)?;
-    let (namespaces, hosts) = testbed::build(&case.settings)?;
-    cpus::steer(&namespaces, case)?;
-    let seeds = case.seeds();
-    let bench = Bench { case, namespaces: &namespaces, hosts: &hosts, seeds };
+    let kept_away = KeptAway::from(experiment)?;
+    let (namespaces, hosts) = testbed::build(&experiment.settings)?;
+    cpus::steer(&namespaces, experiment)?;
+    let bench = Bench { input, experiment, namespaces: &namespaces, hosts: &hosts, seeds: input.seeds() };
     let told = scratch.file("probe.raw");
     let hosts = [namespaces.number(Place::Sender)?, namespaces.number(Place::Receiver)?];
     let probe = match privilege::held() {
@@ -115,10 +129,10 @@ pub fn run(case: &Case, folder: &Path, Keep { packing, probe }: Keep) -> Result<
     let watched = probe.map(|probe| probe.and_then(finish));
     drop((namespaces, kept_away));
     let captured = |path: &Path| fs::read(path).map_err(LabError::file(path));
-    let (sender, left_out_at_sender) = recording::make(&captured(&raw[0])?, &case.recording)?;
-    let (receiver, left_out_at_receiver) = recording::make(&captured(&raw[1])?, &case.recording)?;
+    let (sender, left_out_at_sender) = recording::make(&captured(&raw[0])?, &experiment.recording)?;
+    let (receiver, left_out_at_receiver) = recording::make(&captured(&raw[1])?, &experiment.recording)?;
     truth.recordings = BothHosts { sender: left_out_at_sender, receiver: left_out_at_receiver };
-    truth.checks = check::all(case, &truth);
+    truth.checks = check::all(experiment, input.expectation(), &truth);
     let is_watched = matches!(watched, Some(Ok(())));
     let unwatched = watched.and_then(Result::err);
     let mut outcome = Outcome { truth, written: false, stored_bytes: 0, unwatched };
@@ -128,7 +142,7 @@ pub fn run(case: &Case, folder: &Path, Keep { packing, probe }: Keep) -> Result<
     if outcome.truth.checks.iter().all(|c| c.holds) {
         fs::create_dir_all(folder).map_err(LabError::file(folder))?;
         for (host, recording) in [(Host::Sender, sender), (Host::Receiver, receiver)] {
-            let file = recording_file(host, case.recording.format);
+            let file = recording_file(host, experiment.recording.format);
             outcome.stored_bytes += store(&folder.join(file), &recording, packing)?;
         }
         outcome.stored_bytes += store(&folder.join(SAMPLES), samples.as_bytes(), packing)?;
@@ -154,7 +168,8 @@ fn store(path: &Path, data: &[u8], packing: Packing) -> Result<u64, LabError> {
 type Transferred = (Vec<(EndRecord, EndRecord)>, Vec<ProgramRecord>);
 
 struct Bench<'a> {
-    case: &'a Case,
+    input: &'a RunInput,
+    experiment: &'a Experiment,
     namespaces: &'a Namespaces,
     hosts: &'a Hosts,
     seeds: [u64; 2],
@@ -162,12 +177,12 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self, raw: &[std::path::PathBuf; 2]) -> Result<(Truth, String), LabError> {
-        let configs = [&self.case.forward, &self.case.backward];
-        let relay = if self.case.settings.carrier == Carrier::Netem {
+        let configs = [&self.experiment.forward, &self.experiment.backward];
+        let relay = if self.experiment.settings.carrier == Carrier::Netem {
             netem::install(self.namespaces, configs)?;
             None
         } else {
-            let ways = testbed::ways(&self.case.settings, configs, self.seeds);
+            let ways = testbed::ways(&self.experiment.settings, configs, self.seeds);
             Some(Relay::open(self.namespaces, ways)?)
         };
         let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -180,7 +195,7 @@ impl Bench<'_> {
                     relay.run(&relay_stop)
                 })
             });
-            if let Some(bytes) = self.case.warm_up_bytes {
+            if let Some(bytes) = self.experiment.warm_up_bytes {
                 let around = self.surroundings(&sampler);
                 stream::run(self.namespaces, self.hosts, &[Stream::one(Writer::Total { bytes })], around)?;
                 self.let_it_settle();
@@ -196,7 +211,7 @@ impl Bench<'_> {
             });
             let start_ns = clock::monotonic_ns();
             let deadline_ns = start_ns.saturating_add(nanos(CASE_TIME));
-            let loads = load::Running::start(&self.case.loads, start_ns, deadline_ns, self.seeds[0])?;
+            let loads = load::Running::start(&self.experiment.loads, start_ns, deadline_ns, self.seeds[0])?;
             let from_ns = clock::realtime_ns();
             let (connections, programs) = self.transfer(&sampler)?;
             let to_ns = clock::realtime_ns();
@@ -233,10 +248,10 @@ impl Bench<'_> {
 
     fn transfer(&self, sampler: &Sampler) -> Result<Transferred, LabError> {
         let mut around = self.surroundings(sampler);
-        let lasts_ns = self.case.cut_after_ns;
+        let lasts_ns = self.experiment.cut_after_ns;
         around.cut_ns = lasts_ns.map(|ns| clock::monotonic_ns().saturating_add(ns));
         let (namespaces, hosts) = (self.namespaces, self.hosts);
-        let connections = match &self.case.workload {
+        let connections = match &self.experiment.workload {
             Workload::Streams(streams) => stream::run(namespaces, hosts, streams, around)?,
             Workload::Exchange(plan) => exchange::run(namespaces, hosts, plan, around)?,
             Workload::Programs(plan) => {
@@ -249,7 +264,7 @@ impl Bench<'_> {
 
     /// Lets the last packets arrive, and the captures take them.
     fn let_it_settle(&self) {
-        let rtt = self.case.forward.delay + self.case.backward.delay;
+        let rtt = self.experiment.forward.delay + self.experiment.backward.delay;
         std::thread::sleep(2 * rtt + Duration::from_millis(250));
     }
 
@@ -267,7 +282,7 @@ impl Bench<'_> {
         connections: Vec<(EndRecord, EndRecord)>,
         ([forward, backward], cost): ([DirectionReport; 2], Option<Cost>),
     ) -> Truth {
-        let case = self.case;
+        let experiment = self.experiment;
         let mut connections: Vec<Connection> = connections
             .into_iter()
             .map(|(sender, receiver)| Connection {
@@ -278,9 +293,14 @@ impl Bench<'_> {
             })
             .collect();
         connections.sort_by_key(|c| c.sender.opened_ns.min(c.receiver.opened_ns));
-        let share_at_least = case
-            .share
-            .and_then(|basis| truth::overall_share(&check::sending_ends(case, &connections), basis));
+        let expected = self.input.expectation().map(|expectation| Expected {
+            label: expectation.expected.clone(),
+            also: expectation.also.clone(),
+            also_at_sender: expectation.also_at_sender.clone(),
+            share_at_least: expectation.share.and_then(|basis| {
+                truth::overall_share(&check::sending_ends(experiment, &connections), basis)
+            }),
+        });
         let way = |n: usize, config: &crate::path::PathConfig, report| OneWay {
             seed: self.seeds[n],
             config: config.clone(),
@@ -288,13 +308,8 @@ impl Bench<'_> {
         };
         Truth {
             format: truth::FORMAT,
-            expected: Expected {
-                label: case.expected.clone(),
-                also: case.also.clone(),
-                also_at_sender: case.also_at_sender.clone(),
-                share_at_least,
-            },
-            case: case.clone(),
+            expected,
+            case: self.input.clone(),
             kernel: kernel_release(),
             from_ns,
             to_ns,
@@ -303,8 +318,8 @@ impl Bench<'_> {
             loads: Vec::new(),
             programs: Vec::new(),
             path: BothWays {
-                forward: way(0, &case.forward, forward),
-                backward: way(1, &case.backward, backward),
+                forward: way(0, &experiment.forward, forward),
+                backward: way(1, &experiment.backward, backward),
                 cost,
             },
             captures: BothHosts::default(),

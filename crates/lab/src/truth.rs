@@ -3,7 +3,8 @@
 //! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
 //! A counter that is absent is 0. What the kernel does not tell is `null`.
 
-use crate::case::{Case, Check, Label, ShareBasis};
+use crate::case::{Check, Label, ShareBasis};
+use crate::experiment::RunInput;
 use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;
@@ -24,10 +25,11 @@ pub const FORMAT: u32 = 1;
 pub struct Truth {
     /// [`FORMAT`].
     pub format: u32,
-    /// What binds.
-    pub expected: Expected,
-    /// The case and all of its parameters.
-    pub case: Case,
+    /// What binds, if it is a labelled case.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expected: Option<Expected>,
+    /// What was run, with all of its parameters.
+    pub case: RunInput,
     /// Release of the kernel that both hosts ran on.
     pub kernel: String,
     /// When the first connection was opened.
@@ -82,7 +84,7 @@ pub struct ExpectedShare {
     pub from: ShareBasis,
 }
 
-/// The same for both hosts.
+/// A value of each host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BothHosts<T> {
     /// The host that sends.

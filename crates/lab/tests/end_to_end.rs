@@ -1,11 +1,11 @@
 //! Real runs on this kernel. They need root, iproute2 and ethtool.
 
-use slowpath_lab::case::{Case, Check, Offload, Set, ShareBasis};
+use slowpath_lab::case::{Check, LabelledCase, Offload, Set, ShareBasis};
 use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::recording::Format;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, run};
+use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, run, run_labelled};
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{frame, namespaces};
@@ -51,21 +51,21 @@ impl Drop for Folder {
 
 /// A case that promises nothing about time: what these tests look at, a relay that a busy machine makes late does not
 /// change.
-fn timeless(label: &str, rate_bit_per_s: u64, rtt_ns: u64, workload: Workload) -> Case {
-    let mut case = Case::new(Set::Shipped, "test", label, rate_bit_per_s, rtt_ns, workload);
-    case.checks.retain(|check| !matches!(check, Check::LatenessAtMost(_)));
+fn timeless(label: &str, rate_bit_per_s: u64, rtt_ns: u64, workload: Workload) -> LabelledCase {
+    let mut case = LabelledCase::new(Set::Shipped, "test", label, rate_bit_per_s, rtt_ns, workload);
+    case.expectation.checks.retain(|check| !matches!(check, Check::LatenessAtMost(_)));
     case
 }
 
 /// A run that kept all its promises; as `xtask captures` does, one that did not is tried again.
-fn written(case: &Case, folder: &Path) -> Outcome {
-    let mut outcome = run(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
+fn written(case: &LabelledCase, folder: &Path) -> Outcome {
+    let mut outcome = run_labelled(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
     for _ in 1..6 {
         if outcome.written {
             break;
         }
         eprintln!("tried again: {:?}", outcome.truth.checks);
-        outcome = run(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
+        outcome = run_labelled(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
     }
     assert!(outcome.written, "{:?}", outcome.truth.checks);
     outcome
@@ -115,7 +115,7 @@ fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
     let truth: Truth =
         serde_json::from_slice(&std::fs::read(folder.0.join(TRUTH)).unwrap()).expect("reads back");
     assert_eq!(truth, outcome.truth);
-    assert!(truth.expected.share_at_least.unwrap().of_transfer > 0.6);
+    assert!(truth.expected.unwrap().share_at_least.unwrap().of_transfer > 0.6);
     assert_eq!(namespaces_of(std::process::id()), Vec::<String>::new());
 }
 
@@ -133,9 +133,9 @@ fn a_reader_that_polls_takes_its_packets_itself() {
              [flows.receiver.socket]\nSO_BUSY_POLL = \"{time}\"\n"
         );
         let plan = slowpath_scenario::check("x.toml", &text, &[], None).expect("a scenario").scenario;
-        let case = slowpath_lab::scenario::case(&plan, &[0, 1]).expect("the lab can do that");
+        let experiment = slowpath_lab::scenario::experiment(&plan, &[0, 1]).expect("the lab can do that");
         let folder = Folder::new("busy-poll");
-        let outcome = run(&case, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();
+        let outcome = run(&experiment, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();
         let counters = &outcome.truth.counters.receiver;
         let exchanges = outcome.truth.connections[0].receiver.read_bytes / 100;
         (counters.get("TcpExtBusyPollRxPackets").copied().unwrap_or(0), exchanges)
@@ -154,7 +154,7 @@ fn run_whose_fault_did_not_happen_is_not_written() {
     let case = timeless("loss-recovery/rto", 20 * MBIT, 10 * MS, bulk(300))
         .variant("no-fault")
         .check(Check::Dropped(1_000_000));
-    let outcome = run(&case, &folder.0, Keep { packing: Packing::Small, probe: false }).unwrap();
+    let outcome = run_labelled(&case, &folder.0, Keep { packing: Packing::Small, probe: false }).unwrap();
     assert!(!outcome.written);
     assert!(!folder.0.exists());
 }

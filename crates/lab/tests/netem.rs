@@ -2,7 +2,7 @@
 
 mod transfer;
 
-use slowpath_lab::case::{Carrier, Case, Set, Settings};
+use slowpath_lab::case::{Carrier, LabelledCase, Set, Settings};
 use slowpath_lab::host::DEVICE;
 use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_lab::path::jitter::JitterConfig;
@@ -72,10 +72,11 @@ fn a_case_runs_over_it() {
     }
     let workload = Workload::Streams(vec![Stream::one(Writer::Total { bytes: BYTES as u64 / 4 })]);
     let rtt_ns = 2 * DELAY.as_nanos() as u64;
-    let case = Case::new(Set::Fresh, "netem", "path/bottleneck-full", RATE_BIT_PER_S, rtt_ns, workload);
+    let case =
+        LabelledCase::new(Set::Fresh, "netem", "path/bottleneck-full", RATE_BIT_PER_S, rtt_ns, workload);
     let case = case.with(|settings| settings.carrier = Carrier::Netem);
     let folder = std::env::temp_dir().join(format!("netem-of-a-test-{}", std::process::id()));
-    let outcome = run::run(&case, &folder, Keep { packing: Packing::Quick, probe: false }).unwrap();
+    let outcome = run::run_labelled(&case, &folder, Keep { packing: Packing::Quick, probe: false }).unwrap();
     let truth = outcome.truth;
     assert!(outcome.written, "{:?}", truth.checks);
     std::fs::remove_dir_all(&folder).unwrap();

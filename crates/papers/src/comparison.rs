@@ -41,7 +41,7 @@ pub struct Difference {
     pub places: [Option<usize>; 2],
     /// What it cost itself before, and after, in per cent of the CPU.
     pub shares: [Option<f64>; 2],
-    /// The same in microseconds of CPU for a request; null where these are not known.
+    /// What it cost before, and after, in microseconds of CPU for a request; null where these are not known.
     pub us_a_request: [Option<f64>; 2],
     /// How likely chance makes such a difference of shares, 0 to 1, by itself.
     pub by_chance: Option<f64>,

@@ -190,7 +190,7 @@ impl Course {
         Series { of: self.of, ..series }
     }
 
-    /// The same as marks, each with this letter.
+    /// A series drawn as marks, each with this letter.
     pub fn marks(&self, name: impl Into<String>, letter: char) -> Series {
         Series { letter: Some(letter), ..self.series(name, Drawn::Marks) }
     }

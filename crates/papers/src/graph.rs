@@ -95,7 +95,7 @@ impl Graph {
         }
     }
 
-    /// The same as it was counted: but for the root, a function's number is its place among the nodes.
+    /// The subgraph with its own numbers, as it was counted: but for the root, a function's number is its place among the nodes.
     pub fn below(&self) -> Subgraph {
         let node = |(at, node): (usize, &Worker)| Node {
             function: u32::try_from(at).ok().filter(|at| *at > 0).map(Function),

@@ -221,7 +221,7 @@ pub struct Outcome {
     pub timeouts: u64,
     /// The most memory that the sender's sockets held at once, all together, in bytes.
     pub sender_memory: u64,
-    /// The same of the receiver's.
+    /// The most memory that the receiver's sockets held at once, all together, in bytes.
     pub receiver_memory: u64,
     /// The largest send buffer that any connection came to, in bytes of memory.
     pub send_buffer: u64,

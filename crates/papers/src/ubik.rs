@@ -40,7 +40,7 @@ enum Experiment {
     Rude(u32),
     /// iperf over Géant, with the sender's queue and a window in MB.
     Iperf { queue: u32, window: u32 },
-    /// The same, with the queue of the receiver's CPU as 2.4 has it.
+    /// iperf over Géant, with the queue of the receiver's CPU as 2.4 has it.
     IperfShortBacklog { queue: u32, window: u32 },
 }
 
@@ -113,7 +113,7 @@ impl<'r> Results<'r> {
         self.of(Experiment::Iperf { queue, window }, Measured::rate)
     }
 
-    /// The same with the receiver's short queue.
+    /// The rate over Géant with the receiver's short queue, in Mbit/s.
     fn short(&self, queue: u32, window: u32) -> [f64; 3] {
         self.of(Experiment::IperfShortBacklog { queue, window }, Measured::rate)
     }

@@ -450,7 +450,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The same as the fuzz target `protocol`, over bytes that begin like a message.
+        /// What the fuzz target `protocol` checks, over bytes that begin like a message.
         #[test]
         fn whatever_comes_is_a_message_a_part_of_one_or_an_error(
             kind in 0_u8..15,

@@ -67,18 +67,18 @@ pub fn run(
     mut each: impl FnMut(FlowReport),
 ) -> Result<Live, Error> {
     let machine = task::own_cpus();
-    let case = match instead {
-        None => scenario::case(scenario, &machine)?,
-        Some(instead) => scenario::case_of_programs(scenario, &machine, instead)?,
+    let experiment = match instead {
+        None => scenario::experiment(scenario, &machine)?,
+        Some(instead) => scenario::experiment_of_programs(scenario, &machine, instead)?,
     };
-    let case = scenario::carried_by(carrier, case)?;
+    let experiment = scenario::carried_by(carrier, experiment)?;
     if let Some(folder) = keep.filter(|folder| folder.exists()) {
         return Err(Error::Exists(folder.to_owned()));
     }
     signals::remove_namespaces_when_ended()?;
     let scratch = Scratch::create()?;
     let folder = keep.map_or_else(|| scratch.file("run"), Path::to_owned);
-    let outcome = run::run(&case, &folder, run::Keep { packing: run::Packing::Quick, probe: true })?;
+    let outcome = run::run(&experiment, &folder, run::Keep { packing: run::Packing::Quick, probe: true })?;
     let failed: Vec<_> = outcome.truth.checks.iter().filter(|check| !check.holds).collect();
     if !outcome.written {
         return Err(Error::TooBusy(format!("{failed:?}")));
@@ -155,7 +155,7 @@ fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[A
     let flows = scenario.flow_of_streams();
     let sender = scenario.flows[0].sender_host();
     if !truth.programs.is_empty() {
-        let hosts = Host::BOTH.map(|host| testbed::address(truth.case.settings.family, host));
+        let hosts = Host::BOTH.map(|host| testbed::address(truth.case.experiment().settings.family, host));
         for (end, waits) in accounts::waits_by_host(accounts, hosts) {
             waiting.join(0, end, waits);
         }
@@ -173,7 +173,7 @@ fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[A
 
 /// The flow of a connection, given those of all streams.
 pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection) -> Option<usize> {
-    match truth.case.workload {
+    match truth.case.experiment().workload {
         Workload::Streams(_) => flow_of_streams.get(number_of(&connection.sender)).copied(),
         Workload::Exchange(_) => Some(0),
         Workload::Programs(_) => None,

@@ -117,7 +117,7 @@ fn pc_2002() -> CostTable {
 /// 504 Mbit/s). `slowpath-papers` has the test that it still does.
 pub const WU_RECEIVER_PERCENT: u64 = 187;
 
-/// The same for ubik's PCs when they receive: Pentium III of 850 MHz with a card on a 64-bit bus of 66 MHz (section V). Fitted:
+/// The costs of ubik's PCs when they receive: Pentium III of 850 MHz with a card on a 64-bit bus of 66 MHz (section V). Fitted:
 /// `scenarios/ubik/geant.toml` back to back carries what they carried, 531 Mbit/s. `slowpath-papers` has the test. When they
 /// send they are a `pc_2002`: they sent 1000 Mbit/s of UDP, and what a program has just written is in the cache.
 pub const UBIK_PC_PERCENT: u64 = 156;

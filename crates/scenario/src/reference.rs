@@ -4,7 +4,7 @@ use crate::costs::{COSTS, Cost};
 use crate::machines::{MACHINES, machine};
 use crate::read::SECTIONS;
 use crate::schema::{Describe, Fallback, Section};
-use slowpath_kernels::{CHOICES, SYSCTLS, registry};
+use slowpath_kernels::{choices, registry, sysctls};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -101,7 +101,7 @@ fn write_kernels(page: &mut String) {
     let kernels = registry::all();
     let _ = writeln!(page, "| choice | what is chosen | value | {} | source |", registry::NAMES.join(" | "));
     let _ = writeln!(page, "| --- | --- | --- |{} --- |", " --- |".repeat(kernels.len()));
-    for choice in CHOICES {
+    for choice in choices() {
         let values: Vec<String> = kernels.iter().map(|kernel| choice.of(kernel)).collect();
         let _ = writeln!(
             page,
@@ -119,7 +119,7 @@ fn write_kernels(page: &mut String) {
     );
     let _ = writeln!(page, "| sysctl | {} |", registry::NAMES.join(" | "));
     let _ = writeln!(page, "| --- |{}", " --- |".repeat(kernels.len()));
-    for sysctl in SYSCTLS {
+    for sysctl in sysctls() {
         let values: Vec<String> = kernels.iter().map(|kernel| sysctl.of(kernel)).collect();
         let _ = writeln!(page, "| `{}` | {} |", sysctl.name, values.join(" | "));
     }

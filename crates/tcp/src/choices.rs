@@ -1,35 +1,38 @@
-//! What one kernel's TCP does differently from another's: a table of choices, never a version to compare.
+//! What one kernel's TCP does differently from another's.
+//!
+//! The types are here, since this crate acts on them and depends on no crate of kernels. Which kernel has which value, since
+//! which version and where in its source, is declared in `slowpath-kernels`.
 
-use crate::clock::{Clock, TimerWheel};
+use crate::clock::Clock;
 use std::time::Duration;
 
 /// How a sender finds out that segments are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// By counting: what lies `reordering` segments below the highest one sacked is lost (forward acknowledgment,
-    /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`, 2.4 to 4.13); without SACK, three duplicate
+    /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`); without SACK, three duplicate
     /// ACKs (RFC 5681).
     ForwardAck,
     /// By time: what was sent a reordering window before something delivered is lost (RFC 8985;
-    /// `tcp_rack_detect_loss`, the only one since 6.0 or so for connections with SACK).
+    /// `tcp_rack_detect_loss`).
     Rack,
 }
 
 /// How a SACK block finds the buffers that it is about, a count those that are lost, and a retransmission what to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackWalk {
-    /// From the head of the write queue, for every block, and each time (`for_retrans_queue`, 2.4 to 2.6.15).
+    /// From the head of the write queue, for every block, and each time (`for_retrans_queue`).
     FromHead,
     /// Where only the end of the first block differs from the last ACK's, from where that block's last walk ended; else
     /// from the head, once for all blocks. What is lost and what is sent again is looked for from where it was found last
-    /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`, 2.6.16 to 2.6.24).
+    /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`).
     Repeats,
     /// Once for all blocks, over a list of what is not sacked. Where that has become long, blocks of several ACKs are put
     /// together first. What is lost and what is sent again is looked for in that list, from where it was found last
     /// (leith, section 1.1).
     Holes,
     /// By an index, for what the last ACK did not report already; what is sent again is looked for from where it was found
-    /// last (`tcp_sacktag_bsearch`, since 4.15).
+    /// last (`tcp_sacktag_bsearch`).
     Index,
 }
 
@@ -37,9 +40,9 @@ pub enum SackWalk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowReduction {
     /// By one for every second ACK, to a least that is the congestion control's: half of ssthresh for Reno (rate halving;
-    /// `tcp_cwnd_down`, 2.4 to 3.1).
+    /// `tcp_cwnd_down`).
     RateHalving,
-    /// In proportion to what is delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`, since 3.2).
+    /// In proportion to what is delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`).
     Proportional,
 }
 
@@ -49,7 +52,7 @@ pub enum BurstModeration {
     /// Nothing but pacing, if there is any.
     No,
     /// cwnd is cut to three segments beyond what is in flight, whenever an ACK says more than that all goes well, outside
-    /// fast recovery, and after an undo (`tcp_moderate_cwnd`, 2.4 and 2.6; leith, section 1.5).
+    /// fast recovery, and after an undo (`tcp_moderate_cwnd`; leith, section 1.5).
     InFlight,
     /// Three segments are sent for an ACK in recovery, and cwnd stays (leith, section 1.5: `tcp_htcp_moderation`).
     ByAck,
@@ -68,9 +71,9 @@ pub enum PriorThreshold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTrips {
     /// What its timestamp echoes, if it acknowledges something; without timestamps when that was sent, if once only
-    /// (`tcp_ack_update_rtt`, 2.4 to 3.11).
+    /// (`tcp_ack_update_rtt`).
     Echoed,
-    /// When what it acknowledges or sacks was sent, if once only; the echo where nothing was (`tcp_ack_update_rtt`, since 3.12). What
+    /// When what it acknowledges or sacks was sent, if once only; the echo where nothing was (`tcp_ack_update_rtt`). What
     /// is sacked starts the timeout anew if it had been sent before the head was last.
     Sent,
 }
@@ -79,23 +82,21 @@ pub enum RoundTrips {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialUndo {
     /// The window, for the time being: the recovery goes on, and comes to its end with the threshold that an undo restores
-    /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`, 2.4 to 3.11).
+    /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`).
     Window,
-    /// All, and the recovery is over, once nothing that was sent again is out (`tcp_try_undo_partial`, since 3.12).
+    /// All, and the recovery is over, once nothing that was sent again is out (`tcp_try_undo_partial`).
     All,
 }
 
 /// What a sender makes of a receiver that no longer has what it sacked (RFC 2018, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reneging {
-    /// The same as of a timeout, at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`,
-    /// 2.4 to 3.16).
+    /// It counts as a timeout at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`).
     AsTimeout,
     /// Nothing is sacked any more, and all is sent again in the Loss state, but cwnd and ssthresh stay (leith, section
     /// 1.3).
     Forget,
-    /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`,
-    /// since 3.17).
+    /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
     Wait,
 }
 
@@ -105,7 +106,7 @@ pub enum ForwardAlloc {
     /// The socket keeps it for the next ones, until its timer for delayed ACKs runs (`tcp_rfree` of 2.4, `sk_stream_rfree`,
     /// `sk_mem_uncharge` until 5.19, which returned what was beyond 2 MiB).
     Kept,
-    /// Whole pages of it are returned at once (`sk_mem_uncharge` with `sk_mem_reclaim`, since 6.0).
+    /// Whole pages of it are returned at once (`sk_mem_uncharge` with `sk_mem_reclaim`).
     Returned,
 }
 
@@ -114,28 +115,28 @@ pub enum ForwardAlloc {
 pub enum ForwardRto {
     /// Not by the order of ACKs; only by timestamps and DSACK.
     No,
-    /// F-RTO (RFC 4138; `tcp_enter_frto`, 2.4.21 to 3.9, off by default until 2.6.24).
+    /// F-RTO (RFC 4138; `tcp_enter_frto`).
     Rfc4138,
-    /// F-RTO with SACK (RFC 5682; `tcp_process_loss`, since 3.10).
+    /// F-RTO with SACK (RFC 5682; `tcp_process_loss`).
     Rfc5682,
 }
 
 /// How many segments go out before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`, until 2.6.38). With metrics by routes it is two until
+    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`). With metrics by routes it is two until
     /// the round trip of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
     Rfc3390,
-    /// So many (RFC 6928: ten; `TCP_INIT_CWND`, since 2.6.39).
+    /// So many (RFC 6928: ten; `TCP_INIT_CWND`).
     Segments(u32),
 }
 
 /// How much window a buffer stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferArithmetic {
-    /// A fixed share is kept for overhead: `tcp_adv_win_scale` (`tcp_win_from_space`, until 6.4).
+    /// A fixed share is kept for overhead: `tcp_adv_win_scale` (`tcp_win_from_space`).
     AdvertisedScale(i32),
-    /// The share is measured: payload over true size of what arrives (`scaling_ratio`, since 6.5).
+    /// The share is measured: payload over true size of what arrives (`scaling_ratio`).
     ScalingRatio,
 }
 
@@ -145,9 +146,9 @@ const OLD_MAX_TCP_HEADER: u32 = 128 + 32 + 48;
 /// What of a packet's buffer counts as its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferMemory {
-    /// The bytes that its driver asked for, room for a whole frame, and `struct sk_buff` (`alloc_skb`, until 3.2).
+    /// The bytes that its driver asked for, room for a whole frame, and `struct sk_buff` (`alloc_skb`).
     AsAsked,
-    /// What was allocated for them, `struct skb_shared_info` included (`SKB_TRUESIZE`, `ksize`; since 3.2).
+    /// What was allocated for them, `struct skb_shared_info` included (`SKB_TRUESIZE`, `ksize`).
     AsAllocated,
 }
 
@@ -186,31 +187,31 @@ impl BufferMemory {
 /// Which buffer the window scale is chosen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowScale {
-    /// The one that the socket has when its SYN goes out, though tuning may make it larger (`tcp_select_initial_window`
-    /// until 2.6.7; weigle, section IV-B).
+    /// The one that the socket has when its SYN goes out, though tuning may make it larger (`tcp_select_initial_window`;
+    /// weigle, section IV-B).
     FirstBuffer,
-    /// The largest that tuning or `setsockopt` may make of it (LANL's patch for 2.4; since 2.6.8).
+    /// The largest that tuning or `setsockopt` may make of it (LANL's patch for 2.4).
     LargestBuffer,
 }
 
 /// The window before anything has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWindow {
-    /// All that the buffer stands for (since 4.20).
+    /// All that the buffer stands for.
     Whole,
-    /// The same, up to what a field holds that the peer takes for signed (`MAX_TCP_WINDOW`, 2.2).
+    /// All that the buffer stands for, up to what a field holds that the peer takes for signed (`MAX_TCP_WINDOW`).
     Signed,
-    /// The same, and two to four segments, by the MSS, as a sender may begin with by RFC 2414 (2.4 to 2.6.32).
+    /// At most what a signed field holds, and at most two to four segments, by the MSS (RFC 2414).
     Rfc2414,
 }
 
 /// When a window that would be small is closed instead, so that the sender waits for a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroWindow {
-    /// When less than a segment is free (`__tcp_select_window`, until 3.14).
+    /// When less than a segment is free (`__tcp_select_window`).
     BelowSegment,
     /// Also when less than a sixteenth of the buffer is, before memory runs out with the window open
-    /// (`__tcp_select_window`, since 3.15).
+    /// (`__tcp_select_window`).
     BelowSixteenth,
 }
 
@@ -219,7 +220,7 @@ pub enum ZeroWindow {
 pub enum WindowGrowth {
     /// With the first ACK (`tcp_select_window` of 2.2).
     AtOnce,
-    /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`, since 2.4).
+    /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`).
     WithArrivals,
     /// It is twice what arrived in the round trip that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
     TwiceReceived,
@@ -228,7 +229,7 @@ pub enum WindowGrowth {
 /// How the receive buffer finds its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveTuning {
-    /// It stays (2.2).
+    /// It stays.
     Fixed,
     /// By memory alone: when more arrives than it has room for, and part of that is beyond a hole, it is made as large as
     /// what is there (`tcp_clamp_window` of 2.4).
@@ -239,16 +240,16 @@ pub enum ReceiveTuning {
     /// It is as large as it may be from the start, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and
     /// Mathis 1998).
     Largest,
-    /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`, 2.6.7 to 6.14).
+    /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`).
     RightSizing,
-    /// The same, growing by what the next round trip may bring (`tcp_rcvbuf_grow`, since 6.16).
+    /// Right-sizing that grows by what the next RTT may bring (`tcp_rcvbuf_grow`).
     Growing,
 }
 
 /// What a sender's buffer does as the congestion window grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTuning {
-    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say (2.2).
+    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say.
     Fixed,
     /// Room for this many congestion windows (`tcp_new_space` in 2.4 and 2.6, `tcp_sndbuf_expand` today: 2).
     Windows(u32),
@@ -257,16 +258,16 @@ pub enum SendTuning {
 /// Which clock stamps segments (`tcp_time_stamp`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampClock {
-    /// One tick (until 4.12).
+    /// One tick.
     Jiffies,
-    /// One millisecond (since 4.13).
+    /// One millisecond.
     Milliseconds,
 }
 
 /// What a process that waits in `recv` lends to the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prequeue {
-    /// Segments for a sleeping reader wait until it runs and processes them itself (until 4.13).
+    /// Segments for a sleeping reader wait until it runs and processes them itself.
     Yes,
     /// Every segment is processed as it arrives.
     No,
@@ -277,9 +278,9 @@ pub enum Prequeue {
 pub enum MetricsCache {
     /// Nowhere.
     No,
-    /// With the route (`struct rtable`, until 3.5): a known round trip is where the next connection begins to measure.
+    /// With the route (`struct rtable`): a known round trip is where the next connection begins to measure.
     Routes,
-    /// By destination (`struct tcp_metrics_block`, since 3.6): it only makes the first timeout longer.
+    /// By destination (`struct tcp_metrics_block`): it only makes the first timeout longer.
     Destinations,
 }
 
@@ -301,7 +302,7 @@ impl MetricsCache {
 pub enum WindowIncrease {
     /// ACKs, however much they acknowledge: a receiver that acknowledges every other segment halves it.
     ByAck,
-    /// The segments that are acknowledged (`tcp_slow_start` since 3.13, `tcp_cong_avoid_ai` since 4.0).
+    /// The segments that are acknowledged (`tcp_slow_start`, `tcp_cong_avoid_ai`).
     BySegment,
 }
 
@@ -363,7 +364,7 @@ impl CongestionControl {
     }
 }
 
-/// One kernel's TCP.
+/// One kernel's TCP. `slowpath-kernels` declares the values of each kernel, field by field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
     /// Ticks and timers.
@@ -372,25 +373,25 @@ pub struct Choices {
     pub loss_detection: LossDetection,
     /// How SACK walks the queue of what was sent.
     pub sack_walk: SackWalk,
-    /// Whether sacked buffers that lie side by side become one (`tcp_shift_skb_data`, since 2.6.29).
+    /// Whether sacked buffers that lie side by side become one (`tcp_shift_skb_data`).
     pub sack_merging: bool,
     /// How the window comes down in recovery.
     pub window_reduction: WindowReduction,
     /// How needless timeouts are found.
     pub forward_rto: ForwardRto,
-    /// Whether the end of a flight is probed before the timeout (RFC 8985, section 7; since 3.10).
+    /// Whether the end of a flight is probed before the timeout (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// Segments before the first ACK.
     pub initial_window: InitialWindow,
-    /// The retransmission timeout before the first measurement (`TCP_TIMEOUT_INIT`): 1 s since RFC 6298 (3.1), 3 s
-    /// before.
+    /// The retransmission timeout before the first measurement (`TCP_TIMEOUT_INIT`): 1 s by RFC 6298, 3 s
+    /// by RFC 1122.
     pub initial_rto: Duration,
     /// The least retransmission timeout (`TCP_RTO_MIN`).
     pub min_rto: Duration,
     /// Whether the variation's floor is `min_rto` itself rather than the whole timeout (`tcp_rtt_estimator`:
-    /// rttvar is at least `tcp_rto_min`; every Linux since 2.4).
+    /// rttvar is at least `tcp_rto_min`).
     pub rttvar_floor: bool,
-    /// Whether round trips are measured in microseconds (since 3.15) rather than in ticks.
+    /// Whether round trips are measured in microseconds rather than in ticks.
     pub microsecond_rtt: bool,
     /// What an ACK says of them.
     pub round_trips: RoundTrips,
@@ -414,13 +415,13 @@ pub struct Choices {
     pub zero_window: ZeroWindow,
     /// How it grows from there.
     pub window_growth: WindowGrowth,
-    /// Whether it grows with data beyond a hole too (`tcp_data_queue_ofo`, since 3.12). To a sender before 3.3 an ACK with another window
-    /// is no duplicate.
+    /// Whether it grows with data beyond a hole too (`tcp_data_queue_ofo`). To an old sender an ACK with
+    /// another window is no duplicate.
     pub window_growth_beyond_holes: bool,
     /// What keeps a sender from sending a burst.
     pub burst_moderation: BurstModeration,
-    /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate (`tcp_cwnd_down`, 2.4
-    /// to 3.1; leith, section 1.5: `tcp_htcp_cap` takes it away).
+    /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate
+    /// (`tcp_cwnd_down`; leith, section 1.5: `tcp_htcp_cap` takes it away).
     pub reduction_cap: bool,
     /// The threshold that an undo restores.
     pub prior_threshold: PriorThreshold,
@@ -431,30 +432,29 @@ pub struct Choices {
     pub undo_again: bool,
     /// What is made of a receiver that takes SACKs back.
     pub reneging: Reneging,
-    /// Whether super-packets are sent (TSO or GSO; since 2.5.33 and 2.6.18).
+    /// Whether super-packets are sent (TSO or GSO).
     pub super_packets: bool,
-    /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`, since 5.4).
+    /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`).
     pub push_super_packets: bool,
     /// Whether a connection keeps no more than about a millisecond of data in the queues below it
-    /// (`tcp_small_queue_check`, since 3.6).
+    /// (`tcp_small_queue_check`).
     pub small_queues: bool,
     /// Whether segments wait for more while one of the same socket is still in the queue of the device
-    /// (`tcp_autocorking`, since 3.14).
+    /// (`tcp_autocorking`).
     pub autocorking: bool,
-    /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`, since 4.18).
+    /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`).
     pub compressed_acks: bool,
-    /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`,
-    /// since 4.19).
+    /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`).
     pub ack_repairs_at_once: bool,
-    /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961; since 3.6). Without,
+    /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961). Without,
     /// any reset or SYN in the window ends the connection.
     pub challenges: bool,
-    /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`, until 6.16).
+    /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`).
     pub data_beyond_window: bool,
     /// What lets the congestion window grow.
     pub window_increase: WindowIncrease,
     /// Whether the congestion window is left alone while the application does not fill it
-    /// (`tcp_is_cwnd_limited` with `max_packets_out`, since 3.16; RFC 7661).
+    /// (`tcp_is_cwnd_limited` with `max_packets_out`; RFC 7661).
     pub window_validation: bool,
     /// Whether waiting readers process segments themselves.
     pub prequeue: Prequeue,
@@ -462,143 +462,4 @@ pub struct Choices {
     pub metrics: MetricsCache,
     /// What new sockets start with.
     pub congestion_control: CongestionControl,
-}
-
-impl Choices {
-    /// Linux 6.18.
-    pub const LINUX_6_18: Self = Self {
-        clock: Clock { hz: 1000, wheel: TimerWheel::Levels },
-        loss_detection: LossDetection::Rack,
-        sack_walk: SackWalk::Index,
-        sack_merging: true,
-        window_reduction: WindowReduction::Proportional,
-        forward_rto: ForwardRto::Rfc5682,
-        tail_loss_probe: true,
-        initial_window: InitialWindow::Segments(10),
-        initial_rto: Duration::from_secs(1),
-        min_rto: Duration::from_millis(200),
-        rttvar_floor: true,
-        microsecond_rtt: true,
-        round_trips: RoundTrips::Sent,
-        timestamp_clock: TimestampClock::Milliseconds,
-        buffer_arithmetic: BufferArithmetic::ScalingRatio,
-        receive_tuning: ReceiveTuning::Growing,
-        buffer_memory: BufferMemory::AsAllocated,
-        forward_alloc: ForwardAlloc::Returned,
-        window_scale: WindowScale::LargestBuffer,
-        first_window: FirstWindow::Whole,
-        zero_window: ZeroWindow::BelowSixteenth,
-        window_growth: WindowGrowth::WithArrivals,
-        window_growth_beyond_holes: true,
-        send_tuning: SendTuning::Windows(2),
-        burst_moderation: BurstModeration::No,
-        reduction_cap: false,
-        prior_threshold: PriorThreshold::ThreeQuarters,
-        partial_undo: PartialUndo::All,
-        undo_again: false,
-        reneging: Reneging::Wait,
-        super_packets: true,
-        push_super_packets: true,
-        small_queues: true,
-        autocorking: true,
-        compressed_acks: true,
-        ack_repairs_at_once: true,
-        challenges: true,
-        data_beyond_window: false,
-        window_increase: WindowIncrease::BySegment,
-        window_validation: true,
-        prequeue: Prequeue::No,
-        metrics: MetricsCache::Destinations,
-        congestion_control: CongestionControl::Cubic,
-    };
-
-    /// Linux 2.6.14: SACK by counting, rate halving, BIC, right-sizing, prequeue.
-    pub const LINUX_2_6_14: Self = Self {
-        clock: Clock { hz: 250, wheel: TimerWheel::Exact },
-        loss_detection: LossDetection::ForwardAck,
-        sack_walk: SackWalk::FromHead,
-        sack_merging: false,
-        window_reduction: WindowReduction::RateHalving,
-        forward_rto: ForwardRto::No,
-        tail_loss_probe: false,
-        initial_window: InitialWindow::Rfc3390,
-        initial_rto: Duration::from_secs(3),
-        min_rto: Duration::from_millis(200),
-        rttvar_floor: true,
-        microsecond_rtt: false,
-        round_trips: RoundTrips::Echoed,
-        timestamp_clock: TimestampClock::Jiffies,
-        buffer_arithmetic: BufferArithmetic::AdvertisedScale(2),
-        receive_tuning: ReceiveTuning::RightSizing,
-        buffer_memory: BufferMemory::AsAsked,
-        forward_alloc: ForwardAlloc::Kept,
-        window_scale: WindowScale::LargestBuffer,
-        first_window: FirstWindow::Rfc2414,
-        zero_window: ZeroWindow::BelowSegment,
-        window_growth: WindowGrowth::WithArrivals,
-        window_growth_beyond_holes: false,
-        send_tuning: SendTuning::Windows(2),
-        burst_moderation: BurstModeration::InFlight,
-        reduction_cap: true,
-        prior_threshold: PriorThreshold::ThreeQuarters,
-        partial_undo: PartialUndo::Window,
-        undo_again: false,
-        reneging: Reneging::AsTimeout,
-        super_packets: true,
-        push_super_packets: false,
-        small_queues: false,
-        autocorking: false,
-        compressed_acks: false,
-        ack_repairs_at_once: false,
-        challenges: false,
-        data_beyond_window: true,
-        window_increase: WindowIncrease::ByAck,
-        window_validation: false,
-        prequeue: Prequeue::Yes,
-        metrics: MetricsCache::Routes,
-        congestion_control: CongestionControl::Bic,
-    };
-
-    /// Linux 2.4.17.
-    pub const LINUX_2_4_17: Self = Self {
-        clock: Clock { hz: 100, wheel: TimerWheel::Exact },
-        receive_tuning: ReceiveTuning::Memory,
-        window_scale: WindowScale::FirstBuffer,
-        super_packets: false,
-        congestion_control: CongestionControl::Reno,
-        ..Self::LINUX_2_6_14
-    };
-
-    /// Linux 2.4.17 with Dynamic Right-Sizing (LANL's patch; weigle).
-    pub const LINUX_2_4_17_DRS: Self = Self {
-        buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
-        receive_tuning: ReceiveTuning::SenderWindow,
-        window_scale: WindowScale::LargestBuffer,
-        window_growth: WindowGrowth::TwiceReceived,
-        ..Self::LINUX_2_4_17
-    };
-
-    /// Linux 2.4.23 with Leith's changes (leith, section 1), and H-TCP.
-    pub const LINUX_2_4_23_LEITH: Self = Self {
-        sack_walk: SackWalk::Holes,
-        burst_moderation: BurstModeration::ByAck,
-        reduction_cap: false,
-        prior_threshold: PriorThreshold::Exact,
-        undo_again: true,
-        reneging: Reneging::Forget,
-        congestion_control: CongestionControl::Htcp,
-        ..Self::LINUX_2_4_17
-    };
-
-    /// Linux 2.2.20: nothing finds its size, half of a buffer is window. Loss recovery is 2.4's.
-    pub const LINUX_2_2_20: Self = Self {
-        buffer_arithmetic: BufferArithmetic::AdvertisedScale(1),
-        receive_tuning: ReceiveTuning::Fixed,
-        send_tuning: SendTuning::Fixed,
-        first_window: FirstWindow::Signed,
-        zero_window: ZeroWindow::BelowSegment,
-        window_growth: WindowGrowth::AtOnce,
-        prequeue: Prequeue::No,
-        ..Self::LINUX_2_4_17
-    };
 }

@@ -15,15 +15,15 @@ use std::path::Path;
 
 /// Runs it.
 pub fn run(scenario: &Scenario) -> Result<Seen> {
-    let case = scenario::case(scenario, &task::own_cpus())?;
+    let experiment = scenario::experiment(scenario, &task::own_cpus())?;
     ensure!(
-        case.settings.offload == Offload::PerPacket && case.settings.receiver_offload.is_none(),
+        experiment.settings.offload == Offload::PerPacket && experiment.settings.receiver_offload.is_none(),
         "captures with single packets: tso and gro are off"
     );
     let scratch = Scratch::create()?;
     let folder = scratch.file("run");
     ensure!(
-        run::run(&case, &folder, run::Keep { packing: run::Packing::Quick, probe: false })?.written,
+        run::run(&experiment, &folder, run::Keep { packing: run::Packing::Quick, probe: false })?.written,
         "the machine is too busy for a capture"
     );
     read(&folder)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How late a CPU may have been for what does not agree to count: half a tick or so.
 const STEADY: Duration = Duration::from_millis(2);
-/// The same where CPU time that is taken away is counted instead.
+/// Largest share of CPU time taken away (steal) of a steady run.
 const STEADY_SHARE: f64 = 0.005;
 
 /// Watches whether the machine's CPUs come when they are wanted.

@@ -68,7 +68,7 @@ pub struct Judging {
 
 impl Judging {
     pub fn of(run: &Run, place: Place) -> Result<Self> {
-        let expected = &run.truth.expected;
+        let expected = &run.expected;
         let labels = std::iter::once(&expected.label).chain(&expected.also);
         let also = labels.map(named).collect::<Result<Vec<_>>>()?.concat();
         let at_sender = expected.also_at_sender.iter().map(named).collect::<Result<Vec<_>>>()?.concat();
@@ -88,7 +88,7 @@ impl Timed {
         Self {
             run: run.name.clone(),
             place,
-            group: Group::of(&run.truth.expected.label),
+            group: Group::of(&run.expected.label),
             known_s: 0.0,
             unsettled_s: 0.0,
             right_s: 0.0,
@@ -114,7 +114,7 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
         let mut timed = Timed::new(run, place);
         let near_ns = match place {
             Place::Sender | Place::Both => 0,
-            Place::Receiver => slowpath_model::nanos(run.truth.case.forward.delay),
+            Place::Receiver => slowpath_model::nanos(run.truth.case.experiment().forward.delay),
         };
         for flow in &watched.flows {
             let Some((connection, end)) = connection(run, flow) else { continue };

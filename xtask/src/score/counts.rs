@@ -57,6 +57,6 @@ pub fn add(counts: &mut Counts, run: &Run) {
         wire,
         syns,
         kernel: run.truth.counters.sender.get("TcpRetransSegs").copied().unwrap_or(0),
-        super_packets: run.truth.case.settings.offload == Offload::SuperPackets,
+        super_packets: run.truth.case.experiment().settings.offload == Offload::SuperPackets,
     });
 }

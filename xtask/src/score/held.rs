@@ -28,7 +28,7 @@ pub enum Held {
     ReceiveWindow,
     /// The kernel was in recovery, or waited for what the path had dropped.
     Loss,
-    /// The same while the link was busy.
+    /// The kernel was in recovery, or waited for what the path had dropped, while the link was busy.
     LossOnFullPath,
     /// There was more to send than the congestion window allowed, and the link was not busy.
     CongestionWindow,
@@ -120,7 +120,7 @@ impl<'a> Known<'a> {
     fn of(run: &'a Run, connection: &'a Connection, samples: &[&Sample]) -> Self {
         let truth = &run.truth;
         let end = &connection.sender;
-        let link = truth.case.forward.link.as_ref();
+        let link = truth.case.experiment().forward.link.as_ref();
         let service_ns = link.map_or(0, |link| MTU_BYTES * 8 * 1_000_000_000 / link.rate.get());
         let acked_ns = |bytes: u64| {
             samples.iter().find(|s| s.acked_bytes > bytes).or(samples.last()).map_or(0, |s| s.at_ns)
@@ -132,7 +132,7 @@ impl<'a> Known<'a> {
                 && fault.payload_bytes > 0
         });
         let faulting = matches!(
-            &truth.case.workload,
+            &truth.case.experiment().workload,
             Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))
         );
         // Stalls count from the first packet that the link saw: the SYN, sent as the connection was opened.
@@ -140,7 +140,8 @@ impl<'a> Known<'a> {
         Self {
             run,
             began_ns,
-            base_ns: nanos(truth.case.forward.delay + truth.case.backward.delay) + service_ns,
+            base_ns: nanos(truth.case.experiment().forward.delay + truth.case.experiment().backward.delay)
+                + service_ns,
             link,
             link_stalls: link
                 .map(|l| {

@@ -43,7 +43,7 @@ struct Sent {
 
 /// Adds a run.
 pub fn add(labels: &mut Labels, run: &Run) {
-    let settings = &run.truth.case.settings;
+    let settings = &run.truth.case.experiment().settings;
     let sent = sent(run);
     if settings.offload == Offload::SuperPackets || sent.is_empty() {
         labels.left_out.push(run.name.clone());

@@ -24,9 +24,9 @@ pub struct Verdict {
     pub group: Group,
     /// Share of the time whose limit is right, of what the kernel says there is: 0 to 1.
     pub by_limit: f64,
-    /// The same for the cause.
+    /// Share of the time whose cause is right: 0 to 1.
     pub by_cause: f64,
-    /// The same for the one cause that was put there, without what else is right.
+    /// Share of the time with the one cause that was put there: 0 to 1.
     pub by_label: f64,
     /// Share of the time by cause, most first.
     pub shares: Vec<(String, f64)>,
@@ -82,7 +82,7 @@ impl Limits {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)
         };
         // The kernel may say that the limit held for part of the time only. What held for the rest is not known.
-        let expected = run.truth.expected.share_at_least.map(|share| share.of_transfer);
+        let expected = run.expected.share_at_least.map(|share| share.of_transfer);
         let of_expected = |share: f64| match expected {
             Some(expected) if expected > 0.0 => (share / expected).min(1.0),
             _ => share,

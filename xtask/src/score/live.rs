@@ -25,7 +25,7 @@ use std::time::Duration;
 /// one that is about what a recording lacks, or about the time before a connection is made.
 pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) -> Result<bool> {
     let path = folder.join(PROBE);
-    let group = Group::of(&run.truth.expected.label);
+    let group = Group::of(&run.expected.label);
     let is_judged = path.exists() && group != Group::Unseen && group != Group::SynLost;
     if !is_judged {
         return Ok(false);
@@ -70,7 +70,7 @@ struct Records {
     received: BTreeMap<FlowId, [Instant; 2]>,
 }
 
-/// The same, once all is told.
+/// What the probe of a place reported, once the last record was read.
 struct Whole {
     place: Place,
     accounts: BTreeMap<FlowId, Account>,
@@ -253,7 +253,7 @@ impl Whole {
 }
 
 fn is_receivers_label(run: &Run) -> bool {
-    matches!(run.truth.expected.label.limit.as_str(), "receive-window" | "receiver-processing")
+    matches!(run.expected.label.limit.as_str(), "receive-window" | "receiver-processing")
 }
 
 /// Whether it is for the receiver's host to say.

@@ -93,7 +93,7 @@ pub struct Right {
 impl Right {
     /// From the label and what is right as well, of a capture at a host.
     pub fn of(truth: &Truth, at: Place) -> Result<Self> {
-        let expected = &truth.expected;
+        let expected = truth.expected.as_ref().context("truth.json: it has no label")?;
         let mut causes = Vec::new();
         if lost_in_handshake(truth) {
             causes.push(Cause::SynLost);
@@ -185,7 +185,9 @@ mod tests {
     #[test]
     fn slowpath_has_a_name_for_everything_the_lab_does() {
         for case in Set::ALL.into_iter().flat_map(cases::all) {
-            let labels = std::iter::once(&case.expected).chain(&case.also).chain(&case.also_at_sender);
+            let labels = std::iter::once(&case.expectation.expected)
+                .chain(&case.expectation.also)
+                .chain(&case.expectation.also_at_sender);
             for label in labels {
                 named(label).unwrap_or_else(|error| panic!("{}: {error}", case.id()));
             }

@@ -9,7 +9,7 @@ use slowpath_capture::Capture;
 use slowpath_lab::host::Host;
 use slowpath_lab::run::{SAMPLES, recording_file};
 use slowpath_lab::sampled::{self, Sample};
-use slowpath_lab::truth::Truth;
+use slowpath_lab::truth::{Expected, Truth};
 use slowpath_model::{Event, EventKind, FlowId, Segment};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -52,6 +52,8 @@ pub struct Run {
     pub name: String,
     /// What was done, and what the kernel counted.
     pub truth: Truth,
+    /// What its label says.
+    pub expected: Expected,
     /// What the kernel said of each socket, every 10 ms.
     pub samples: Vec<Sample>,
     /// What was seen at the sender, and at the receiver.
@@ -90,16 +92,17 @@ impl Run {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(folder.join("truth.json")).context("truth.json")?;
         let truth: Truth = serde_json::from_str(&text).context("truth.json")?;
+        let expected = truth.expected.clone().context("truth.json: it has no label")?;
         ensure!(!truth.connections.is_empty(), "truth.json: no connections");
         let ports: HashSet<u16> =
             truth.connections.iter().map(|connection| connection.receiver.local.port()).collect();
-        let format = truth.case.recording.format;
+        let format = truth.case.experiment().recording.format;
         let watched = |host: Host| watch(&folder.join(recording_file(host, format)), &ports);
         let (sender, sender_tap) = watched(Host::Sender)?;
         let (receiver, receiver_tap) = watched(Host::Receiver)?;
         let merged = merge(&sender, &receiver, &[sender_tap, receiver_tap]);
         let samples = sampled::read(&folder.join(SAMPLES))?;
-        Ok(Self { name, truth, samples, ends: [sender, receiver], merged })
+        Ok(Self { name, truth, expected, samples, ends: [sender, receiver], merged })
     }
 
     /// The address of the host that sends.

@@ -30,7 +30,7 @@ pub struct Stalls {
 /// Adds a run, by its recording at the sender.
 pub fn add(stalls: &mut Stalls, run: &Run) {
     let incomplete = |omission: &Omission| !matches!(omission, Omission::After { .. });
-    if run.truth.case.recording.omissions.iter().any(incomplete) {
+    if run.truth.case.experiment().recording.omissions.iter().any(incomplete) {
         return;
     }
     let watched = &run.ends[0];
@@ -140,12 +140,12 @@ impl<'a> Known<'a> {
     fn is_late(&self, from_ns: u64, to_ns: u64) -> bool {
         let first_ns =
             self.run.truth.connections.iter().map(|c| c.sender.opened_ns.min(c.receiver.opened_ns)).min();
-        let link = self.run.truth.case.forward.link.as_ref();
+        let link = self.run.truth.case.experiment().forward.link.as_ref();
         let stalls = link.into_iter().flat_map(|link| &link.stalls);
         let stalls =
             stalls.map(|s| first_ns.unwrap_or(0) + nanos(s.from)..first_ns.unwrap_or(0) + nanos(s.to));
         let faulting = matches!(
-            &self.run.truth.case.workload,
+            &self.run.truth.case.experiment().workload,
             Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))
         );
         let stops =
@@ -184,7 +184,7 @@ impl<'a> Known<'a> {
     /// Nobody had anything outstanding: who was the first to do something again?
     fn idle(&self, to_ns: u64, by_sender: bool) -> Option<&'static [StallCause]> {
         use StallCause as S;
-        match &self.run.truth.case.workload {
+        match &self.run.truth.case.experiment().workload {
             Workload::Exchange(_) if !by_sender => Some(&[S::ClientIdle]),
             Workload::Exchange(_) => self.wrote_at(to_ns).then_some(&[S::DataUnavailable]),
             Workload::Streams(_) => self.wrote_at(to_ns).then_some(&[S::ResourceConstraint]),

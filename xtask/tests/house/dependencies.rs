@@ -53,7 +53,8 @@ const CRATES: &[Allowed] = &[
     // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
     allowed(UAPI, &[], &[]),
     allowed(PATH, &[MODEL], &[]),
-    allowed(TCP, &[MODEL, UAPI], &[]),
+    // Its tests run the kernels that are declared one crate above.
+    allowed(TCP, &[MODEL, UAPI], &[KERNELS]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
     allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console;
 use clap::Args;
-use slowpath_kernels::{KernelProfile, SYSCTLS, Sysctl, registry};
+use slowpath_kernels::{KernelProfile, Sysctl, registry, sysctls};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_scenario::schema::nearest::nearest;
@@ -84,7 +84,7 @@ fn put_sysctl(kernel: &mut KernelProfile, text: &str) -> anyhow::Result<()> {
     };
     let name = name.trim();
     let Some(sysctl) = Sysctl::named(name) else {
-        let mend = match nearest(name, SYSCTLS.iter().map(Sysctl::short_name)) {
+        let mend = match nearest(name, sysctls().map(Sysctl::short_name)) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels --sysctls` lists them".to_owned(),
         };

@@ -47,7 +47,7 @@ pub fn some_roots() -> impl Strategy<Value = Roots> {
     })
 }
 
-/// The same, and whether the first works for the second where that stands above it.
+/// Some roots, and whether the first works for the second where that stands above it.
 fn roots_within() -> impl Strategy<Value = (Roots, bool)> {
     (some_roots(), any::<bool>()).prop_map(|(mut roots, is_within)| {
         let is_within = is_within && roots.len() > 1;

@@ -59,7 +59,7 @@ fn time(value: &[u8]) -> Option<Duration> {
     (!time.is_zero()).then_some(time)
 }
 
-/// The same, as `getsockopt` gives it.
+/// A time as `getsockopt` returns it: `struct timeval`, zero for none.
 fn time_bytes(time: Option<Duration>) -> Vec<u8> {
     let time = time.unwrap_or_default();
     [(time.as_secs() as i64).to_le_bytes(), i64::from(time.subsec_micros()).to_le_bytes()].concat()

@@ -1,10 +1,10 @@
 //! Transfers that the applications bind.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
-use crate::case::{Case, Check, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [messages(set), steady_writes(set), request_response(set), slow_server(set)].concat()
 }
 
@@ -32,10 +32,10 @@ impl Messages {
         Self { rate, rtt, bytes, every, count, nodelay, offload }
     }
 
-    fn case(self, set: Set, name: &str) -> Case {
+    fn case(self, set: Set, name: &str) -> LabelledCase {
         let writer = Writer::Messages { bytes: self.bytes, every_ns: ms(self.every), count: self.count };
         let nodelay = if self.nodelay { "-nodelay" } else { "" };
-        Case::new(
+        LabelledCase::new(
             set,
             name,
             "application/sender-idle",
@@ -59,7 +59,7 @@ impl Messages {
 }
 
 /// Between messages everything is acknowledged, so the kernel counts the sender as idle.
-fn messages(set: Set) -> Vec<Case> {
+fn messages(set: Set) -> Vec<LabelledCase> {
     let row = Messages::row;
     let rows = rows(
         set,
@@ -83,7 +83,7 @@ fn messages(set: Set) -> Vec<Case> {
 }
 
 /// There is always something in flight, so the kernel counts the sender as busy all the time.
-fn steady_writes(set: Set) -> Vec<Case> {
+fn steady_writes(set: Set) -> Vec<LabelledCase> {
     let row = Messages::row;
     let rows = rows(
         set,
@@ -107,7 +107,7 @@ fn steady_writes(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn request_response(set: Set) -> Vec<Case> {
+fn request_response(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, bytes of a response, ms of thinking, rounds.
     let rows = rows(
         set,
@@ -122,7 +122,7 @@ fn request_response(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, response, think, rounds, offload)| {
         let plan =
             Exchange { rounds_per_connection: rounds, think_ns: ms(think), ..Exchange::one(200, response) };
-        Case::new(
+        LabelledCase::new(
             set,
             "request-response",
             "application/think-time",
@@ -140,7 +140,7 @@ fn request_response(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn slow_server(set: Set) -> Vec<Case> {
+fn slow_server(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, bytes of a response, ms the server takes, rounds.
     let rows = rows(
         set,
@@ -151,7 +151,7 @@ fn slow_server(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, response, server, rounds)| {
         let plan =
             Exchange { rounds_per_connection: rounds, server_ns: ms(server), ..Exchange::one(300, response) };
-        Case::new(
+        LabelledCase::new(
             set,
             "slow-server",
             "application/sender-idle",

@@ -1,10 +1,10 @@
 //! Transfers that the congestion window binds without any loss.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
-use crate::case::{Case, Check, Set};
+use crate::case::{Check, LabelledCase, Set};
 use crate::workload::{Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [slow_start(set), cached_ssthresh(set), clamped(set)].concat()
 }
 
@@ -12,7 +12,7 @@ fn total(bytes: u64) -> Workload {
     Workload::Streams(vec![Stream::one(Writer::Total { bytes })])
 }
 
-fn slow_start(set: Set) -> Vec<Case> {
+fn slow_start(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(100, 150, 300_000, PACKETS), (50, 100, 150_000, PACKETS), (100, 200, 500_000, SUPER)],
@@ -20,18 +20,25 @@ fn slow_start(set: Set) -> Vec<Case> {
         &[(70, 140, 250_000, PACKETS), (120, 90, 350_000, SUPER)],
     );
     let case = |(rate, rtt, bytes, offload)| {
-        Case::new(set, "slow-start", "congestion-window/slow-start", mbit(rate), ms(rtt), total(bytes))
-            .variant(format!("{rate}mbit-{rtt}ms-{bytes}b{}", suffix(offload)))
-            .about("A transfer over a long round trip that is over before slow start has opened the window.")
-            .offload(offload)
-            .check(Check::NothingDropped)
-            .check(Check::LinkUsedAtMost(0.4))
+        LabelledCase::new(
+            set,
+            "slow-start",
+            "congestion-window/slow-start",
+            mbit(rate),
+            ms(rtt),
+            total(bytes),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{bytes}b{}", suffix(offload)))
+        .about("A transfer over a long round trip that is over before slow start has opened the window.")
+        .offload(offload)
+        .check(Check::NothingDropped)
+        .check(Check::LinkUsedAtMost(0.4))
     };
     rows.into_iter().map(case).collect()
 }
 
 /// The metrics cache is filled by a transfer before the observed one, from locked attributes of the route.
-fn from_cache(case: Case, route: &str) -> Case {
+fn from_cache(case: LabelledCase, route: &str) -> LabelledCase {
     let mut case = case
         .with(|s| {
             s.sender_route = Some(route.to_owned());
@@ -40,11 +47,11 @@ fn from_cache(case: Case, route: &str) -> Case {
         })
         .check(Check::NothingDropped)
         .check(Check::LinkUsedAtMost(0.7));
-    case.warm_up_bytes = Some(3000);
+    case.experiment.warm_up_bytes = Some(3000);
     case
 }
 
-fn cached_ssthresh(set: Set) -> Vec<Case> {
+fn cached_ssthresh(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(50, 100, 8, 900_000, "reno"), (40, 80, 12, 1_500_000, "cubic")],
@@ -52,7 +59,7 @@ fn cached_ssthresh(set: Set) -> Vec<Case> {
         &[(45, 110, 7, 800_000, "cubic")],
     );
     let case = |(rate, rtt, packets, bytes, cc): (u64, u64, u32, u64, &str)| {
-        let case = Case::new(
+        let case = LabelledCase::new(
             set,
             "cached-ssthresh",
             "congestion-window/cached-ssthresh",
@@ -70,7 +77,7 @@ fn cached_ssthresh(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn clamped(set: Set) -> Vec<Case> {
+fn clamped(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(20, 60, 20, 1_500_000), (50, 40, 30, 3_000_000)],
@@ -78,12 +85,18 @@ fn clamped(set: Set) -> Vec<Case> {
         &[(40, 50, 22, 2_000_000)],
     );
     let case = |(rate, rtt, packets, bytes)| {
-        let case =
-            Case::new(set, "cwnd-clamped", "congestion-window/clamped", mbit(rate), ms(rtt), total(bytes))
-                .variant(format!("{rate}mbit-{rtt}ms-{packets}packets"))
-                .about("The route's locked cwnd keeps the congestion window below the path's BDP.")
-                .or("congestion-window/cached-ssthresh")
-                .check(Check::CwndAtMost(packets));
+        let case = LabelledCase::new(
+            set,
+            "cwnd-clamped",
+            "congestion-window/clamped",
+            mbit(rate),
+            ms(rtt),
+            total(bytes),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{packets}packets"))
+        .about("The route's locked cwnd keeps the congestion window below the path's BDP.")
+        .or("congestion-window/cached-ssthresh")
+        .check(Check::CwndAtMost(packets));
         from_cache(case, &format!("cwnd lock {packets}"))
     };
     rows.into_iter().map(case).collect()

@@ -1,14 +1,14 @@
 //! Transfers that losses and the recovery from them bind.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Case, Check, Offload, Set};
+use crate::case::{Check, LabelledCase, Offload, Set};
 use crate::path::link::Stall;
 use crate::path::loss::{LossConfig, Stretch};
 use crate::path::{PathConfig, ReorderConfig};
 use crate::workload::{Exchange, Stream, Workload, Writer};
 use std::time::Duration;
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [
         random_loss(set),
         burst_loss(set),
@@ -40,7 +40,7 @@ enum Without {
 }
 
 impl Without {
-    fn apply(self, case: Case) -> Case {
+    fn apply(self, case: LabelledCase) -> LabelledCase {
         match self {
             Self::Nothing => case,
             Self::Sack => case.sysctl("net.ipv4.tcp_sack", "0"),
@@ -63,7 +63,7 @@ impl Without {
     }
 }
 
-fn random_loss(set: Set) -> Vec<Case> {
+fn random_loss(set: Set) -> Vec<LabelledCase> {
     #[derive(Clone, Copy)]
     struct Row(u64, u64, u32, u64, &'static str, Without, Offload);
     use Without::{Nothing, Sack, Timestamps};
@@ -94,28 +94,32 @@ fn random_loss(set: Set) -> Vec<Case> {
     );
     let case = |Row(rate, rtt, ppm, seconds, cc, without, offload)| {
         let packets = u64::from(ppm >= 1000) + 1;
-        let case =
-            Case::new(set, "random-loss", "congestion-window/after-loss", mbit(rate), ms(rtt), bulk(seconds))
-                .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-{cc}{}{}", without.suffix(), suffix(offload)))
-                .about(
-                    "Packets are lost at random, independently of load, and keep the congestion window down.",
-                )
-                .or("loss-recovery/fast-retransmit")
-                .or("loss-recovery/rto")
-                .congestion_control(cc)
-                .offload(offload)
-                .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: ppm }))
-                .check(Check::NoQueueDrops)
-                .check(Check::Dropped(packets))
-                .check(Check::Retransmitted(packets))
-                .check(Check::LinkUsedAtMost(0.85));
+        let case = LabelledCase::new(
+            set,
+            "random-loss",
+            "congestion-window/after-loss",
+            mbit(rate),
+            ms(rtt),
+            bulk(seconds),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-{cc}{}{}", without.suffix(), suffix(offload)))
+        .about("Packets are lost at random, independently of load, and keep the congestion window down.")
+        .or("loss-recovery/fast-retransmit")
+        .or("loss-recovery/rto")
+        .congestion_control(cc)
+        .offload(offload)
+        .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: ppm }))
+        .check(Check::NoQueueDrops)
+        .check(Check::Dropped(packets))
+        .check(Check::Retransmitted(packets))
+        .check(Check::LinkUsedAtMost(0.85));
         // Room for the overshoot of slow start, so that nothing but chance drops packets.
         without.apply(if ppm <= 2000 { case.queue(2000) } else { case })
     };
     rows.into_iter().map(case).collect()
 }
 
-fn burst_loss(set: Set) -> Vec<Case> {
+fn burst_loss(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, mean packets between bursts, mean packets in a burst.
     let rows = rows(
         set,
@@ -133,24 +137,31 @@ fn burst_loss(set: Set) -> Vec<Case> {
             bad_to_good_ppm: 1_000_000 / inside,
             bad_loss_ppm: 1_000_000,
         };
-        let case = Case::new(set, "burst-loss", "congestion-window/after-loss", mbit(rate), ms(rtt), bulk(5))
-            .variant(format!("{rate}mbit-{rtt}ms-{inside}-every-{between}{}", without.suffix()))
-            .about("Packets are lost in bursts (Gilbert's chain), independently of load.")
-            .or("loss-recovery/fast-retransmit")
-            .or("loss-recovery/rto")
-            .or("loss-recovery/lost-retransmission")
-            .forward(|p| p.loss.push(loss))
-            .check(Check::NoQueueDrops)
-            .check(Check::Dropped(6))
-            .check(Check::Retransmitted(6))
-            .check(Check::LinkUsedAtMost(0.8));
+        let case = LabelledCase::new(
+            set,
+            "burst-loss",
+            "congestion-window/after-loss",
+            mbit(rate),
+            ms(rtt),
+            bulk(5),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{inside}-every-{between}{}", without.suffix()))
+        .about("Packets are lost in bursts (Gilbert's chain), independently of load.")
+        .or("loss-recovery/fast-retransmit")
+        .or("loss-recovery/rto")
+        .or("loss-recovery/lost-retransmission")
+        .forward(|p| p.loss.push(loss))
+        .check(Check::NoQueueDrops)
+        .check(Check::Dropped(6))
+        .check(Check::Retransmitted(6))
+        .check(Check::LinkUsedAtMost(0.8));
         without.apply(case)
     };
     rows.into_iter().map(case).collect()
 }
 
 /// The last segments of each response are lost once. Requests follow at once, so nobody is ever idle.
-fn tail_loss(set: Set) -> Vec<Case> {
+fn tail_loss(set: Set) -> Vec<LabelledCase> {
     use Without::{Nothing, Sack, TailLossProbe};
     let rows = rows(
         set,
@@ -171,7 +182,7 @@ fn tail_loss(set: Set) -> Vec<Case> {
         let stretch =
             |n| Stretch { from_byte: n * response + tail.min(response - 1), to_byte: (n + 1) * response };
         let stretches = (0..rounds).map(stretch).collect();
-        let case = Case::new(
+        let case = LabelledCase::new(
             set,
             "tail-loss",
             "loss-recovery/tail-loss",
@@ -191,7 +202,7 @@ fn tail_loss(set: Set) -> Vec<Case> {
 }
 
 /// A segment and its retransmission are lost, at several places of a transfer.
-fn lost_retransmission(set: Set) -> Vec<Case> {
+fn lost_retransmission(set: Set) -> Vec<LabelledCase> {
     use Without::{Nothing, Rack};
     let rows = rows(
         set,
@@ -202,7 +213,7 @@ fn lost_retransmission(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, times, without): (u64, u64, u32, Without)| {
         let at = |n: u64| Stretch { from_byte: n * 120_000, to_byte: n * 120_000 + 2 * MSS_BYTES };
         let stretches = (1..40).map(at).collect();
-        let case = Case::new(
+        let case = LabelledCase::new(
             set,
             "lost-retransmission",
             "loss-recovery/lost-retransmission",
@@ -225,7 +236,7 @@ fn lost_retransmission(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn syn_loss(set: Set) -> Vec<Case> {
+fn syn_loss(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, how often, whether it is the SYN-ACK.
     let rows = rows(
         set,
@@ -237,7 +248,7 @@ fn syn_loss(set: Set) -> Vec<Case> {
         let loss = LossConfig::Syn { times };
         let which = if answer { "synack" } else { "syn" };
         let stream = Stream::one(Writer::Total { bytes: 60_000 });
-        let case = Case::new(
+        let case = LabelledCase::new(
             set,
             "syn-loss",
             "loss-recovery/handshake",
@@ -257,7 +268,7 @@ fn syn_loss(set: Set) -> Vec<Case> {
 }
 
 /// Nothing is lost, but some packets are overtaken by more than the sender tolerates.
-fn reordering(set: Set) -> Vec<Case> {
+fn reordering(set: Set) -> Vec<LabelledCase> {
     #[derive(Clone, Copy)]
     struct Row(u64, u64, u32, u64, u32, Without);
     use Without::{Nothing, Sack, Timestamps};
@@ -279,7 +290,7 @@ fn reordering(set: Set) -> Vec<Case> {
     );
     let case = |Row(rate, rtt, ppm, extra, lost_ppm, without)| {
         let name = if lost_ppm > 0 { "reordering-and-loss" } else { "reordering" };
-        let case = Case::new(set, name, "loss-recovery/reordering", mbit(rate), ms(rtt), bulk(4))
+        let case = LabelledCase::new(set, name, "loss-recovery/reordering", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-by-{extra}ms{}", without.suffix()))
             .or("congestion-window/after-loss")
             .or("path/reordering")
@@ -305,7 +316,7 @@ fn reordering(set: Set) -> Vec<Case> {
 }
 
 /// Nothing is lost, but the link stands still again and again.
-fn delay_spike(set: Set) -> Vec<Case> {
+fn delay_spike(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
     // Link in Mbit/s, round trip in ms, ms of standing still, ms from one to the next.
     let rows = rows(
@@ -316,15 +327,18 @@ fn delay_spike(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, stall, every, without): (u64, u64, u64, u64, Without)| {
         let stalls = (1..5).map(|n| standing_still(n * every - stall, n * every)).collect();
-        let case = Case::new(set, "delay-spike", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(6))
-            .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-of-{every}ms{}", without.suffix()))
-            .about("The link stands still again and again; nothing is lost, but the sender's timer expires.")
-            .or("path/delay-spike")
-            .queue(3000)
-            .forward(|p| stand_still(p, stalls))
-            .check(Check::NothingDropped)
-            .check(Check::SenderCounter("TcpExtTCPTimeouts".into(), 1))
-            .check(Check::Retransmitted(1));
+        let case =
+            LabelledCase::new(set, "delay-spike", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(6))
+                .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-of-{every}ms{}", without.suffix()))
+                .about(
+                    "The link stands still again and again; nothing is lost, but the sender's timer expires.",
+                )
+                .or("path/delay-spike")
+                .queue(3000)
+                .forward(|p| stand_still(p, stalls))
+                .check(Check::NothingDropped)
+                .check(Check::SenderCounter("TcpExtTCPTimeouts".into(), 1))
+                .check(Check::Retransmitted(1));
         without.apply(case)
     };
     rows.into_iter().map(case).collect()
@@ -343,7 +357,7 @@ fn stand_still(path: &mut PathConfig, stalls: Vec<Stall>) {
 
 /// Nothing is lost, but the link stands still once for longer than the retransmission timeout, and for longer than
 /// the next ones too.
-fn long_stall(set: Set) -> Vec<Case> {
+fn long_stall(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
     // Link in Mbit/s, round trip in ms, ms until it stands still, ms for which it does.
     let rows = rows(
@@ -354,15 +368,16 @@ fn long_stall(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, at, stall, without): (u64, u64, u64, u64, Without)| {
         let stalls = vec![standing_still(at, at + stall)];
-        let case = Case::new(set, "long-stall", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(3))
-            .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-at-{at}ms{}", without.suffix()))
-            .about("The link stands still for a while; nothing is lost, but the sender's timer expires.")
-            .or("path/delay-spike")
-            .queue(3000)
-            .forward(|p| stand_still(p, stalls))
-            .check(Check::NothingDropped)
-            .check(Check::SenderCounter("TcpExtTCPTimeouts".into(), 2))
-            .check(Check::Retransmitted(2));
+        let case =
+            LabelledCase::new(set, "long-stall", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(3))
+                .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-at-{at}ms{}", without.suffix()))
+                .about("The link stands still for a while; nothing is lost, but the sender's timer expires.")
+                .or("path/delay-spike")
+                .queue(3000)
+                .forward(|p| stand_still(p, stalls))
+                .check(Check::NothingDropped)
+                .check(Check::SenderCounter("TcpExtTCPTimeouts".into(), 2))
+                .check(Check::Retransmitted(2));
         without.apply(case)
     };
     rows.into_iter().map(case).collect()

@@ -1,11 +1,11 @@
 //! Other shapes of traffic: many connections, both directions, IPv6 and VLAN.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Case, Check, Family, Set, ShareBasis};
+use crate::case::{Check, Family, LabelledCase, Set, ShareBasis};
 use crate::path::loss::LossConfig;
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [short_connections(set), parallel(set), both_ways(set), ipv6(set), vlan(set)].concat()
 }
 
@@ -13,7 +13,7 @@ fn bulk(seconds: u64) -> Stream {
     Stream::one(Writer::For { duration_ns: secs(seconds) })
 }
 
-fn short_connections(set: Set) -> Vec<Case> {
+fn short_connections(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(50, 40, 30_000, 4, 15), (20, 80, 15_000, 3, 10)],
@@ -22,7 +22,7 @@ fn short_connections(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, response, clients, connections)| {
         let plan = Exchange { clients, connections_per_client: connections, ..Exchange::one(150, response) };
-        Case::new(
+        LabelledCase::new(
             set,
             "short-connections",
             "congestion-window/slow-start",
@@ -39,11 +39,11 @@ fn short_connections(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn parallel(set: Set) -> Vec<Case> {
+fn parallel(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(10, 30, 4), (12, 50, 4)], &[(9, 40, 3)], &[(14, 60, 3)]);
     let case = |(rate, rtt, count)| {
         let stream = Stream { count, ..bulk(5) };
-        Case::new(
+        LabelledCase::new(
             set,
             "parallel",
             "path/bottleneck-full",
@@ -61,11 +61,11 @@ fn parallel(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn both_ways(set: Set) -> Vec<Case> {
+fn both_ways(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(8, 30)], &[(6, 50)], &[(10, 40)]);
     let case = |(rate, rtt)| {
         let stream = Stream { answer: Some(Writer::For { duration_ns: secs(5) }), ..bulk(5) };
-        let mut case = Case::new(
+        let mut case = LabelledCase::new(
             set,
             "both-ways",
             "path/bottleneck-full",
@@ -77,17 +77,17 @@ fn both_ways(set: Set) -> Vec<Case> {
         .about("Both ends send in bulk over the same connection at the same time.")
         .or("path/standing-queue")
         .check(Check::LinkUsed(0.6));
-        case.backward.link.clone_from(&case.forward.link);
+        case.experiment.backward.link.clone_from(&case.experiment.forward.link);
         case
     };
     rows.into_iter().map(case).collect()
 }
 
-fn v6(case: Case) -> Case {
+fn v6(case: LabelledCase) -> LabelledCase {
     case.with(|s| s.family = Family::V6)
 }
 
-fn ipv6(set: Set) -> Vec<Case> {
+fn ipv6(set: Set) -> Vec<LabelledCase> {
     let small = rows(
         set,
         &[(20, 50, 20, PACKETS), (30, 40, 32, SUPER)],
@@ -96,7 +96,7 @@ fn ipv6(set: Set) -> Vec<Case> {
     );
     let lossy = rows(set, &[(20, 30, 10_000)], &[(15, 40, 15_000)], &[(25, 50, 8000)]);
     let small = small.into_iter().map(|(rate, rtt, kib, offload)| {
-        v6(Case::new(
+        v6(LabelledCase::new(
             set,
             "ipv6-small-rcvbuf",
             "receive-window/buffer-too-small",
@@ -112,7 +112,7 @@ fn ipv6(set: Set) -> Vec<Case> {
         .check(Check::NothingDropped)
     });
     let lossy = lossy.into_iter().map(|(rate, rtt, ppm)| {
-        v6(Case::new(
+        v6(LabelledCase::new(
             set,
             "ipv6-random-loss",
             "congestion-window/after-loss",
@@ -133,7 +133,7 @@ fn ipv6(set: Set) -> Vec<Case> {
     small.chain(lossy).collect()
 }
 
-fn vlan(set: Set) -> Vec<Case> {
+fn vlan(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(10, 35, 100, PACKETS), (20, 25, 7, SUPER)],
@@ -141,7 +141,7 @@ fn vlan(set: Set) -> Vec<Case> {
         &[(15, 55, 300, PACKETS)],
     );
     let case = |(rate, rtt, id, offload)| {
-        Case::new(
+        LabelledCase::new(
             set,
             "vlan-full-link",
             "path/bottleneck-full",

@@ -15,10 +15,10 @@ mod recording;
 mod reneging;
 mod send_buffer;
 
-use crate::case::{Case, Offload, Set};
+use crate::case::{LabelledCase, Offload, Set};
 
 /// All cases of a set.
-pub fn all(set: Set) -> Vec<Case> {
+pub fn all(set: Set) -> Vec<LabelledCase> {
     [
         receive_window::cases(set),
         send_buffer::cases(set),
@@ -85,7 +85,9 @@ mod tests {
     #[test]
     fn no_kind_has_a_path_in_both_sets() {
         let paths = |set| -> HashSet<_> {
-            let path = |c: Case| (c.name, c.forward.link.map(|l| l.rate), c.forward.delay);
+            let path = |c: LabelledCase| {
+                (c.name, c.experiment.forward.link.map(|l| l.rate), c.experiment.forward.delay)
+            };
             all(set).into_iter().map(path).collect()
         };
         let both: Vec<_> = paths(Set::Shipped).intersection(&paths(Set::Heldout)).cloned().collect();
@@ -96,11 +98,16 @@ mod tests {
     fn no_kind_has_a_rate_or_a_round_trip_of_the_others_in_the_fresh_set() {
         let others = [Set::Shipped, Set::Heldout].map(all).concat();
         for case in all(Set::Fresh) {
-            let rate = |case: &Case| case.forward.link.as_ref().map(|link| link.rate);
-            let alike =
-                |other: &&Case| rate(other) == rate(&case) || other.forward.delay == case.forward.delay;
-            let alike: Vec<String> =
-                others.iter().filter(|other| other.name == case.name).filter(alike).map(Case::id).collect();
+            let rate = |case: &LabelledCase| case.experiment.forward.link.as_ref().map(|link| link.rate);
+            let alike = |other: &&LabelledCase| {
+                rate(other) == rate(&case) || other.experiment.forward.delay == case.experiment.forward.delay
+            };
+            let alike: Vec<String> = others
+                .iter()
+                .filter(|other| other.name == case.name)
+                .filter(alike)
+                .map(LabelledCase::id)
+                .collect();
             assert!(alike.is_empty(), "{} is like {alike:?}", case.id());
         }
     }

@@ -1,14 +1,14 @@
 //! Transfers that the path binds.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Case, Check, Set};
+use crate::case::{Check, LabelledCase, Set};
 use crate::path::ReorderConfig;
 use crate::path::policer::PolicerConfig;
 use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [full_link(set), bufferbloat(set), policer(set), duplicates(set), reordering_harmless(set)].concat()
 }
 
@@ -16,7 +16,7 @@ fn bulk(seconds: u64) -> Workload {
     Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
-fn full_link(set: Set) -> Vec<Case> {
+fn full_link(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[
@@ -29,7 +29,7 @@ fn full_link(set: Set) -> Vec<Case> {
         &[(15, 70, 5, "cubic", PACKETS), (25, 35, 4, "reno", SUPER), (9, 45, 5, "bbr", PACKETS)],
     );
     let case = |(rate, rtt, seconds, cc, offload)| {
-        Case::new(set, "full-link", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(seconds))
+        LabelledCase::new(set, "full-link", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(seconds))
             .variant(format!("{rate}mbit-{rtt}ms-{cc}{}", suffix(offload)))
             .about("A bulk transfer fills a link with a drop-tail queue of one BDP: the good case.")
             .or("path/standing-queue")
@@ -40,7 +40,7 @@ fn full_link(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn bufferbloat(set: Set) -> Vec<Case> {
+fn bufferbloat(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, packets of queue (10 BDP and more).
     let rows = rows(
         set,
@@ -49,7 +49,7 @@ fn bufferbloat(set: Set) -> Vec<Case> {
         &[(7, 30, 250, PACKETS)],
     );
     let case = |(rate, rtt, packets, offload)| {
-        Case::new(set, "bufferbloat", "path/standing-queue", mbit(rate), ms(rtt), bulk(6))
+        LabelledCase::new(set, "bufferbloat", "path/standing-queue", mbit(rate), ms(rtt), bulk(6))
             .variant(format!("{rate}mbit-{rtt}ms-{packets}packets{}", suffix(offload)))
             .about("A bulk transfer fills a link whose queue holds many times the BDP.")
             .or("path/bottleneck-full")
@@ -61,7 +61,7 @@ fn bufferbloat(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn policer(set: Set) -> Vec<Case> {
+fn policer(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, policed rate in Mbit/s, KiB of burst.
     let rows = rows(
         set,
@@ -70,7 +70,7 @@ fn policer(set: Set) -> Vec<Case> {
         &[(70, 35, 9, 80), (90, 25, 7, 40)],
     );
     let case = |(rate, rtt, policed, kib): (u64, u64, u64, u64)| {
-        Case::new(set, "policer", "path/policer", mbit(rate), ms(rtt), bulk(5))
+        LabelledCase::new(set, "policer", "path/policer", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-policed-{policed}mbit-{kib}k"))
             .about("A policer drops whatever exceeds its rate; no queue builds up.")
             .or("congestion-window/after-loss")
@@ -86,11 +86,11 @@ fn policer(set: Set) -> Vec<Case> {
 
 /// Reordering that the sender learns to wait for (RACK's window and the reordering degree, RFC 8985): the
 /// link stays full.
-fn reordering_harmless(set: Set) -> Vec<Case> {
+fn reordering_harmless(set: Set) -> Vec<LabelledCase> {
     let rows =
         rows(set, &[(8, 40, 20_000, 10), (6, 60, 10_000, 8)], &[(9, 50, 15_000, 12)], &[(10, 45, 12_000, 9)]);
     let case = |(rate, rtt, ppm, extra)| {
-        Case::new(set, "reordering-harmless", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(5))
+        LabelledCase::new(set, "reordering-harmless", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-by-{extra}ms"))
             .about("Some packets are overtaken, but the sender copes with it; the link is what binds.")
             .or("path/standing-queue")
@@ -104,10 +104,10 @@ fn reordering_harmless(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn duplicates(set: Set) -> Vec<Case> {
+fn duplicates(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(10, 30, 20_000), (8, 60, 5000)], &[(12, 45, 10_000)], &[(9, 40, 15_000)]);
     let case = |(rate, rtt, ppm)| {
-        Case::new(set, "duplicates", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
+        LabelledCase::new(set, "duplicates", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm"))
             .about("Some packets arrive twice, which harms nobody; the link is what binds.")
             .or("path/standing-queue")

@@ -1,10 +1,10 @@
 //! Transfers that the receiver's window binds.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Case, Check, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
 use crate::workload::{Reader, Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [
         small_rcvbuf(set),
         no_window_scaling(set),
@@ -22,7 +22,7 @@ fn bulk(seconds: u64) -> Workload {
     Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
-fn small_rcvbuf(set: Set) -> Vec<Case> {
+fn small_rcvbuf(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(20, 40, 16, PACKETS), (10, 100, 24, PACKETS), (50, 60, 48, SUPER), (20, 200, 64, PACKETS)],
@@ -30,18 +30,25 @@ fn small_rcvbuf(set: Set) -> Vec<Case> {
         &[(25, 70, 28, PACKETS), (60, 80, 56, SUPER)],
     );
     let case = |(rate, rtt, kib, offload): (u64, u64, u32, Offload)| {
-        Case::new(set, "small-rcvbuf", "receive-window/buffer-too-small", mbit(rate), ms(rtt), bulk(4))
-            .variant(format!("{rate}mbit-{rtt}ms-{kib}k{}", suffix(offload)))
-            .about("The receiver sets SO_RCVBUF so small that its window is well below the path's BDP.")
-            .with(|s| s.receiver_socket.so_rcvbuf_bytes = Some(kib * 1024))
-            .offload(offload)
-            .share_at_least(ShareBasis::RwndLimited, 0.75)
-            .check(Check::NothingDropped)
+        LabelledCase::new(
+            set,
+            "small-rcvbuf",
+            "receive-window/buffer-too-small",
+            mbit(rate),
+            ms(rtt),
+            bulk(4),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{kib}k{}", suffix(offload)))
+        .about("The receiver sets SO_RCVBUF so small that its window is well below the path's BDP.")
+        .with(|s| s.receiver_socket.so_rcvbuf_bytes = Some(kib * 1024))
+        .offload(offload)
+        .share_at_least(ShareBasis::RwndLimited, 0.75)
+        .check(Check::NothingDropped)
     };
     rows.into_iter().map(case).collect()
 }
 
-fn no_window_scaling(set: Set) -> Vec<Case> {
+fn no_window_scaling(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(20, 100, true, false), (40, 60, false, true), (20, 120, true, true)],
@@ -55,54 +62,75 @@ fn no_window_scaling(set: Set) -> Vec<Case> {
             (false, _) => "receiver",
         };
         let off = ("net.ipv4.tcp_window_scaling".to_owned(), "0".to_owned());
-        Case::new(set, "no-window-scaling", "receive-window/no-window-scaling", mbit(rate), ms(rtt), bulk(4))
-            .variant(format!("{rate}mbit-{rtt}ms-{side}"))
-            .about("Window scaling is off at one host or both, so no window exceeds 64 KiB; the BDP does.")
-            .with(|s| {
-                if sender_off {
-                    s.sender_sysctls.push(off.clone());
-                }
-                if receiver_off {
-                    s.receiver_sysctls.push(off.clone());
-                }
-            })
-            .share_at_least(ShareBasis::RwndLimited, 0.6)
-            .check(Check::NothingDropped)
+        LabelledCase::new(
+            set,
+            "no-window-scaling",
+            "receive-window/no-window-scaling",
+            mbit(rate),
+            ms(rtt),
+            bulk(4),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{side}"))
+        .about("Window scaling is off at one host or both, so no window exceeds 64 KiB; the BDP does.")
+        .with(|s| {
+            if sender_off {
+                s.sender_sysctls.push(off.clone());
+            }
+            if receiver_off {
+                s.receiver_sysctls.push(off.clone());
+            }
+        })
+        .share_at_least(ShareBasis::RwndLimited, 0.6)
+        .check(Check::NothingDropped)
     };
     rows.into_iter().map(case).collect()
 }
 
-fn no_autotuning(set: Set) -> Vec<Case> {
+fn no_autotuning(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 80), (50, 50)], &[(40, 70), (12, 160)], &[(30, 90)]);
     let case = |(rate, rtt)| {
-        Case::new(set, "no-autotuning", "receive-window/buffer-too-small", mbit(rate), ms(rtt), bulk(4))
-            .variant(format!("{rate}mbit-{rtt}ms"))
-            .about("tcp_moderate_rcvbuf is 0, so the receive buffer stays at its default of 128 KiB.")
-            .with(|s| s.receiver_sysctls.push(("net.ipv4.tcp_moderate_rcvbuf".into(), "0".into())))
-            .share_at_least(ShareBasis::RwndLimited, 0.6)
-            .check(Check::NothingDropped)
+        LabelledCase::new(
+            set,
+            "no-autotuning",
+            "receive-window/buffer-too-small",
+            mbit(rate),
+            ms(rtt),
+            bulk(4),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms"))
+        .about("tcp_moderate_rcvbuf is 0, so the receive buffer stays at its default of 128 KiB.")
+        .with(|s| s.receiver_sysctls.push(("net.ipv4.tcp_moderate_rcvbuf".into(), "0".into())))
+        .share_at_least(ShareBasis::RwndLimited, 0.6)
+        .check(Check::NothingDropped)
     };
     rows.into_iter().map(case).collect()
 }
 
-fn small_tcp_rmem(set: Set) -> Vec<Case> {
+fn small_tcp_rmem(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 60, 64), (30, 80, 160)], &[(25, 90, 96), (45, 40, 128)], &[(35, 70, 112)]);
     let case = |(rate, rtt, kib): (u64, u64, u32)| {
         let bytes = kib * 1024;
         let rmem = format!("4096 {} {bytes}", bytes.min(131_072));
-        Case::new(set, "small-tcp-rmem", "receive-window/buffer-too-small", mbit(rate), ms(rtt), bulk(4))
-            .variant(format!("{rate}mbit-{rtt}ms-{kib}k"))
-            .about("The receiver's tcp_rmem maximum keeps autotuning below the path's BDP.")
-            .with(|s| s.receiver_sysctls.push(("net.ipv4.tcp_rmem".into(), rmem)))
-            .share_at_least(ShareBasis::RwndLimited, 0.6)
-            .check(Check::NothingDropped)
+        LabelledCase::new(
+            set,
+            "small-tcp-rmem",
+            "receive-window/buffer-too-small",
+            mbit(rate),
+            ms(rtt),
+            bulk(4),
+        )
+        .variant(format!("{rate}mbit-{rtt}ms-{kib}k"))
+        .about("The receiver's tcp_rmem maximum keeps autotuning below the path's BDP.")
+        .with(|s| s.receiver_sysctls.push(("net.ipv4.tcp_rmem".into(), rmem)))
+        .share_at_least(ShareBasis::RwndLimited, 0.6)
+        .check(Check::NothingDropped)
     };
     rows.into_iter().map(case).collect()
 }
 
 /// The sender starts with a large congestion window, as servers of large objects do, so that the receiver's window is
 /// what it has to wait for.
-fn autotuning_lag(set: Set) -> Vec<Case> {
+fn autotuning_lag(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, KiB of first buffer, packets of initial window, bytes in all.
     let rows = rows(
         set,
@@ -112,7 +140,7 @@ fn autotuning_lag(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, kib, initial, bytes): (u64, u64, u32, u32, u64)| {
         let stream = Stream::one(Writer::Total { bytes });
-        Case::new(
+        LabelledCase::new(
             set,
             "autotuning-lag",
             "receive-window/autotuning-lag",
@@ -135,11 +163,11 @@ fn autotuning_lag(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn scale_too_small(set: Set) -> Vec<Case> {
+fn scale_too_small(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, KiB of window that the scale is chosen for.
     let rows = rows(set, &[(30, 80, 64), (40, 120, 128)], &[(50, 90, 128), (20, 150, 64)], &[(60, 110, 256)]);
     let case = |(rate, rtt, kib): (u64, u64, u32)| {
-        Case::new(set, "scale-too-small", "receive-window/scale-too-small", mbit(rate), ms(rtt), bulk(5))
+        LabelledCase::new(set, "scale-too-small", "receive-window/scale-too-small", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-for-{kib}k"))
             .about("The listening socket bounds its window, so a small scale is agreed on; later there is more room.")
             .with(|s| s.receiver_socket.window_clamp_at_handshake_bytes = Some(kib * 1024))
@@ -149,7 +177,7 @@ fn scale_too_small(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn slow_reader(set: Set) -> Vec<Case> {
+fn slow_reader(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, KiB per read, ms between reads.
     let rows = rows(
         set,
@@ -160,7 +188,7 @@ fn slow_reader(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, kib, every, offload): (u64, u64, u64, u64, Offload)| {
         let reader = Reader::Paced { bytes: kib * 1024, every_ns: ms(every) };
         let stream = Stream { reader, ..Stream::one(Writer::For { duration_ns: secs(5) }) };
-        Case::new(
+        LabelledCase::new(
             set,
             "slow-reader",
             "receive-window/slow-reader",
@@ -177,7 +205,7 @@ fn slow_reader(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn reader_stopped(set: Set) -> Vec<Case> {
+fn reader_stopped(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, ms of running, ms of standing still.
     let rows = rows(
         set,
@@ -188,7 +216,7 @@ fn reader_stopped(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, runs, stops, offload)| {
         let reader = Reader::Stopping { runs_ns: ms(runs), stops_ns: ms(stops) };
         let stream = Stream { reader, ..Stream::one(Writer::For { duration_ns: secs(6) }) };
-        Case::new(
+        LabelledCase::new(
             set,
             "reader-stopped",
             "receive-window/reader-stopped",

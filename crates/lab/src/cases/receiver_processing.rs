@@ -1,16 +1,16 @@
 //! Transfers whose receiver has the data and answers late.
 
 use super::{mbit, ms, rows, secs};
-use crate::case::{Case, Check, Set};
+use crate::case::{Check, LabelledCase, Set};
 use crate::workload::{Reader, Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     acks_held_back(set)
 }
 
 /// What the receiver waits for is longer than a round trip, so that everything the sender may send has arrived and
 /// waits meanwhile. A capture at the sender shows a longer round trip and nothing else.
-fn acks_held_back(set: Set) -> Vec<Case> {
+fn acks_held_back(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, ms from one wait to the next, ms of waiting.
     let rows = rows(
         set,
@@ -21,7 +21,7 @@ fn acks_held_back(set: Set) -> Vec<Case> {
     let case = |(rate, rtt, every, waits)| {
         let reader = Reader::Faulting { every_ns: ms(every), for_ns: ms(waits) };
         let stream = Stream { reader, ..Stream::one(Writer::For { duration_ns: secs(4) }) };
-        Case::new(
+        LabelledCase::new(
             set,
             "acks-held-back",
             "receiver-processing/acks-held-back",

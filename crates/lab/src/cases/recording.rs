@@ -3,13 +3,13 @@
 //! The transfer itself has a cause too. Where a recording still shows it, naming it is right.
 
 use super::{mbit, ms, rows, secs};
-use crate::case::{Case, Check, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Set, ShareBasis};
 use crate::host::Host;
 use crate::path::loss::LossConfig;
 use crate::recording::{Format, Omission};
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [
         capture_gap(set),
         one_direction(set),
@@ -26,7 +26,7 @@ fn bulk(seconds: u64) -> Workload {
 }
 
 /// Every recorded frame is missing for a while, several times, as when the capture's buffer runs over.
-fn capture_gap(set: Set) -> Vec<Case> {
+fn capture_gap(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, KiB of buffer, ms of each gap, ms from one to the next.
     let rows = rows(
         set,
@@ -36,7 +36,7 @@ fn capture_gap(set: Set) -> Vec<Case> {
     );
     let case = |(rate, rtt, kib, gap, every): (u64, u64, u32, u64, u64)| {
         let between = |n: u64| Omission::Between { from_ns: ms(n * every), to_ns: ms(n * every + gap) };
-        let case = Case::new(set, "capture-gap", "unknown/capture-gap", mbit(rate), ms(rtt), bulk(4))
+        let case = LabelledCase::new(set, "capture-gap", "unknown/capture-gap", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{gap}ms-of-{every}ms"))
             .about(
                 "A small receive buffer binds, and all frames are missing from the recordings for a while.",
@@ -46,12 +46,12 @@ fn capture_gap(set: Set) -> Vec<Case> {
             .check(Check::Share(ShareBasis::RwndLimited, 0.7))
             .check(Check::NothingDropped)
             .check(Check::LeftOut(100));
-        (1..=3000 / every).map(between).fold(case, Case::without)
+        (1..=3000 / every).map(between).fold(case, LabelledCase::without)
     };
     rows.into_iter().map(case).collect()
 }
 
-fn one_direction(set: Set) -> Vec<Case> {
+fn one_direction(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(10, 40, Host::Receiver), (20, 30, Host::Sender)],
@@ -63,7 +63,7 @@ fn one_direction(set: Set) -> Vec<Case> {
             Host::Sender => "answers",
             Host::Receiver => "data",
         };
-        Case::new(set, "one-direction", "unknown/one-direction", mbit(rate), ms(rtt), bulk(3))
+        LabelledCase::new(set, "one-direction", "unknown/one-direction", mbit(rate), ms(rtt), bulk(3))
             .variant(format!("{rate}mbit-{rtt}ms-{of}-only"))
             .about("The recordings hold only what one of the hosts sent.")
             .without(Omission::SentBy { host: missing })
@@ -74,7 +74,7 @@ fn one_direction(set: Set) -> Vec<Case> {
 }
 
 /// Recording began in the middle and ended before the first answer to anything it had seen.
-fn cut_short(set: Set) -> Vec<Case> {
+fn cut_short(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, ms until recording began, ms for which it went on.
     let rows = rows(
         set,
@@ -83,7 +83,7 @@ fn cut_short(set: Set) -> Vec<Case> {
         &[(25, 180, 1600, 110)],
     );
     let case = |(rate, rtt, from, lasts): (u64, u64, u64, u64)| {
-        Case::new(set, "cut-short", "unknown/undetermined", mbit(rate), ms(rtt), bulk(3))
+        LabelledCase::new(set, "cut-short", "unknown/undetermined", mbit(rate), ms(rtt), bulk(3))
             .variant(format!("{rate}mbit-{rtt}ms-{lasts}ms-at-{from}ms"))
             .about("The recordings hold less than a round trip from the middle of a transfer.")
             .or("path/bottleneck-full")
@@ -95,15 +95,15 @@ fn cut_short(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn as_pcapng(mut case: Case) -> Case {
-    case.recording.format = Format::Pcapng;
+fn as_pcapng(mut case: LabelledCase) -> LabelledCase {
+    case.experiment.recording.format = Format::Pcapng;
     case
 }
 
-fn pcapng_small_rcvbuf(set: Set) -> Vec<Case> {
+fn pcapng_small_rcvbuf(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 50, 20)], &[(40, 30, 32)], &[(30, 60, 24)]);
     let case = |(rate, rtt, kib): (u64, u64, u32)| {
-        as_pcapng(Case::new(
+        as_pcapng(LabelledCase::new(
             set,
             "pcapng-small-rcvbuf",
             "receive-window/buffer-too-small",
@@ -120,10 +120,10 @@ fn pcapng_small_rcvbuf(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn pcapng_random_loss(set: Set) -> Vec<Case> {
+fn pcapng_random_loss(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 35, 15_000)], &[(30, 45, 12_000)], &[(25, 55, 18_000)]);
     let case = |(rate, rtt, ppm)| {
-        as_pcapng(Case::new(
+        as_pcapng(LabelledCase::new(
             set,
             "pcapng-random-loss",
             "congestion-window/after-loss",
@@ -143,12 +143,12 @@ fn pcapng_random_loss(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn pcapng_request_response(set: Set) -> Vec<Case> {
+fn pcapng_request_response(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(15, 30, 25_000, 220)], &[(25, 40, 35_000, 260)], &[(20, 50, 30_000, 280)]);
     let case = |(rate, rtt, response, think)| {
         let plan =
             Exchange { rounds_per_connection: 10, think_ns: ms(think), ..Exchange::one(200, response) };
-        as_pcapng(Case::new(
+        as_pcapng(LabelledCase::new(
             set,
             "pcapng-request-response",
             "application/think-time",

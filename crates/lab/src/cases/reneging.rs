@@ -1,14 +1,14 @@
 //! Transfers whose receiver takes back data that it has selectively acknowledged.
 
 use super::{mbit, ms, rows, secs};
-use crate::case::{Case, Check, Set};
+use crate::case::{Check, LabelledCase, Set};
 use crate::path::loss::{LossConfig, Stretch};
 use crate::workload::{Reader, Stream, Workload, Writer};
 
 const MSS_BYTES: u64 = 1448;
 
 /// A segment is lost every so often, and the receiver has no memory left for what came behind it.
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, round trip in ms, bytes from one loss to the next.
     let rows = rows(
         set,
@@ -21,7 +21,7 @@ pub(super) fn cases(set: Set) -> Vec<Case> {
         let stretches = (1..60).map(at).collect();
         let stream =
             Stream { reader: Reader::Squeezing, ..Stream::one(Writer::For { duration_ns: secs(6) }) };
-        Case::new(
+        LabelledCase::new(
             set,
             "sack-reneging",
             "loss-recovery/sack-reneging",

@@ -5,10 +5,10 @@
 //! that a busy writer gets far beyond SO_SNDBUF and the buffer does not bind.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Case, Check, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
 use crate::workload::{Stream, Workload, Writer};
 
-pub(super) fn cases(set: Set) -> Vec<Case> {
+pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [small_sndbuf(set), small_tcp_wmem(set)].concat()
 }
 
@@ -16,7 +16,7 @@ fn bulk(seconds: u64) -> Workload {
     Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
-fn small_sndbuf(set: Set) -> Vec<Case> {
+fn small_sndbuf(set: Set) -> Vec<LabelledCase> {
     let rows = rows(
         set,
         &[(50, 80, 16, PACKETS), (30, 150, 32, PACKETS), (100, 60, 48, SUPER)],
@@ -24,7 +24,7 @@ fn small_sndbuf(set: Set) -> Vec<Case> {
         &[(45, 110, 20, PACKETS), (70, 50, 40, SUPER)],
     );
     let case = |(rate, rtt, kib, offload): (u64, u64, u32, Offload)| {
-        Case::new(set, "small-sndbuf", "send-buffer/fixed", mbit(rate), ms(rtt), bulk(4))
+        LabelledCase::new(set, "small-sndbuf", "send-buffer/fixed", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{kib}k{}", suffix(offload)))
             .about("The sender sets SO_SNDBUF so small that it holds far less than the path's BDP.")
             .with(|s| {
@@ -39,11 +39,11 @@ fn small_sndbuf(set: Set) -> Vec<Case> {
     rows.into_iter().map(case).collect()
 }
 
-fn small_tcp_wmem(set: Set) -> Vec<Case> {
+fn small_tcp_wmem(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(40, 80, 48), (60, 60, 64)], &[(50, 90, 40), (30, 140, 80)], &[(35, 120, 56)]);
     let case = |(rate, rtt, kib)| {
         let wmem = format!("4096 16384 {}", kib * 1024);
-        Case::new(set, "small-tcp-wmem", "send-buffer/tcp-wmem", mbit(rate), ms(rtt), bulk(4))
+        LabelledCase::new(set, "small-tcp-wmem", "send-buffer/tcp-wmem", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{kib}k"))
             .about("The sender's tcp_wmem maximum keeps its buffer below the path's BDP.")
             .with(|s| {

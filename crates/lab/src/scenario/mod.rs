@@ -10,12 +10,14 @@ mod programs;
 
 pub use programs::Instead;
 
-use crate::case::{Carrier, Case, Offload, Set, Settings};
+use crate::case::{Carrier, Offload, Settings};
+use crate::experiment::Experiment;
 use crate::host::Host as Role;
 use crate::netem;
+use crate::recording::Recording;
 use crate::workload::Workload as Work;
 use hosts::Placed;
-use slowpath_kernels::{KernelProfile, registry, sysctls::SYSCTLS};
+use slowpath_kernels::{KernelProfile, registry, sysctls};
 use slowpath_model::{Bytes, nanos};
 use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
@@ -40,44 +42,48 @@ const MTU: Bytes = Bytes::new(1500);
 /// About what a card waits before it interrupts (a scenario's `interrupt-delay`, if it says nothing).
 const JOINED_WITHIN_NS: u64 = 50_000;
 
-/// The scenario as a case on a machine with these CPUs. Its path draws as the simulator's does: the nth packet meets the
-/// same fate in both.
+/// The scenario as an experiment on a machine with these CPUs. Its path draws as the simulator's does: the nth packet
+/// meets the same fate in both.
 ///
 /// # Errors
 /// If there is anything in it that the lab cannot do.
-pub fn case(scenario: &Scenario, machine: &[u32]) -> Result<Case, Refused> {
+pub fn experiment(scenario: &Scenario, machine: &[u32]) -> Result<Experiment, Refused> {
     whole(|refused| translate(scenario, machine, None, refused))
 }
 
-/// The same with programs in place of the scenario's flows.
+/// The scenario as an experiment with programs in place of the scenario's flows.
 ///
 /// # Errors
 /// If there is anything in the rest of it that the lab cannot do.
-pub fn case_of_programs(scenario: &Scenario, machine: &[u32], instead: &Instead) -> Result<Case, Refused> {
+pub fn experiment_of_programs(
+    scenario: &Scenario,
+    machine: &[u32],
+    instead: &Instead,
+) -> Result<Experiment, Refused> {
     whole(|refused| translate(scenario, machine, Some(instead), refused))
 }
 
-/// The case with its packets carried otherwise.
+/// The experiment with its packets carried otherwise.
 ///
 /// # Errors
 /// If that cannot do to packets what the path is to do.
-pub fn carried_by(carrier: Carrier, case: Case) -> Result<Case, Refused> {
-    let no_napi = busy_poll::refused_over(carrier, &case.settings);
-    let ways = [("to the receiver", &case.forward), ("to the sender", &case.backward)];
+pub fn carried_by(carrier: Carrier, experiment: Experiment) -> Result<Experiment, Refused> {
+    let no_napi = busy_poll::refused_over(carrier, &experiment.settings);
+    let ways = [("to the receiver", &experiment.forward), ("to the sender", &experiment.backward)];
     let refused = ways.map(|(way, config)| {
         let of_way = move |why: String| format!("path, {way}: {why}");
         let why = if carrier == Carrier::Netem { netem::refused(config) } else { Vec::new() };
         why.into_iter().map(of_way)
     });
     let refused: Vec<String> = refused.into_iter().flatten().chain(no_napi).collect();
-    let settings = Settings { carrier, ..case.settings.clone() };
-    if refused.is_empty() { Ok(Case { settings, ..case }) } else { Err(Refused(refused)) }
+    let settings = Settings { carrier, ..experiment.settings.clone() };
+    if refused.is_empty() { Ok(Experiment { settings, ..experiment }) } else { Err(Refused(refused)) }
 }
 
-fn whole(translate: impl FnOnce(&mut Vec<String>) -> Option<Case>) -> Result<Case, Refused> {
+fn whole(translate: impl FnOnce(&mut Vec<String>) -> Option<Experiment>) -> Result<Experiment, Refused> {
     let mut refused = Vec::new();
     match translate(&mut refused) {
-        Some(case) if refused.is_empty() => Ok(case),
+        Some(experiment) if refused.is_empty() => Ok(experiment),
         _ => Err(Refused(refused)),
     }
 }
@@ -87,7 +93,7 @@ fn translate(
     machine: &[u32],
     instead: Option<&Instead>,
     refused: &mut Vec<String>,
-) -> Option<Case> {
+) -> Option<Experiment> {
     let first = &scenario.flows[0];
     let path = scenario.path(first.path);
     let (sender, receiver) = (first.sender_host(), first.receiver_host());
@@ -123,8 +129,8 @@ fn translate(
         joined_within_ns: JOINED_WITHIN_NS,
         sender_card_bit_per_s: Some(hosts[0].nic.rate.get()),
         receiver_card_bit_per_s: Some(hosts[1].nic.rate.get()),
-        sender_sysctls: sysctls(&hosts[0].kernel),
-        receiver_sysctls: sysctls(&hosts[1].kernel),
+        sender_sysctls: own_sysctls(&hosts[0].kernel),
+        receiver_sysctls: own_sysctls(&hosts[1].kernel),
         sender_softirq_cpu: placed[0].softirq_cpu(&processes[0]),
         receiver_softirq_cpu: placed[1].softirq_cpu(&processes[1]),
         sender_napi,
@@ -142,22 +148,22 @@ fn translate(
             flows.iter().flat_map(|flow| flows::streams(scenario, flow, placed, refused)).collect(),
         ),
     };
-    let mut case = Case::new(Set::Fresh, "scenario", "unknown/undetermined", 1, 0, work);
     let mut seeds = scenario.draws();
     let mut seeds = [seeds.bits(), seeds.bits()];
     if path.ends[0] != sender {
         seeds.swap(0, 1);
     }
-    case.seeds = Some(seeds);
-    case.variant.clone_from(&scenario.title);
-    case.forward = forward;
-    case.backward = backward;
-    case.settings = settings;
-    case.loads = placed.iter().flat_map(Placed::loads).collect();
-    case.cut_after_ns = Some(nanos(scenario.duration));
-    // Who asks for the run says how late it may have been.
-    case.checks = Vec::new();
-    Some(case)
+    Some(Experiment {
+        settings,
+        forward,
+        backward,
+        seeds: Some(seeds),
+        warm_up_bytes: None,
+        workload: work,
+        loads: placed.iter().flat_map(Placed::loads).collect(),
+        cut_after_ns: Some(nanos(scenario.duration)),
+        recording: Recording::default(),
+    })
 }
 
 /// The processes of all flows on a host.
@@ -213,9 +219,9 @@ fn offload(host: &Host, refused: &mut Vec<String>) -> Offload {
 }
 
 /// The sysctls that a namespace has for itself; the congestion control is set on the sockets.
-fn sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
+fn own_sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     let is_own = |name: &str| name.starts_with("net.ipv4.") && name != "net.ipv4.tcp_congestion_control";
-    let own = SYSCTLS.iter().filter(|sysctl| is_own(sysctl.name));
+    let own = sysctls().filter(|sysctl| is_own(sysctl.name));
     own.map(|sysctl| (sysctl.name.to_owned(), sysctl.of(kernel))).collect()
 }
 
@@ -234,7 +240,7 @@ mod tests {
     fn all_that_cannot_be_done_is_said_at_once() {
         let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\ninterrupt-affinity = \"in-turn\"\n\
                     [flows]\nmessages = { size = \"10 kB\" }";
-        let Refused(all) = case(&read(text), &[0, 1]).expect_err("none of that is there");
+        let Refused(all) = experiment(&read(text), &[0, 1]).expect_err("none of that is there");
         for key in [
             "hosts.receiver.kernel",
             "hosts.receiver.cpus",
@@ -250,8 +256,9 @@ mod tests {
     #[test]
     fn a_job_of_the_labs_make_is_one_process() {
         let make = |keys: &str| format!("[hosts.receiver]\ncpus = 1\nload = {{ make = 2{keys} }}\n");
-        assert!(case(&read(&make("")), &[0]).is_ok());
-        let Refused(all) = case(&read(&make(", tool-time = \"1 ms\"")), &[0]).expect_err("it has no tools");
+        assert!(experiment(&read(&make("")), &[0]).is_ok());
+        let Refused(all) =
+            experiment(&read(&make(", tool-time = \"1 ms\"")), &[0]).expect_err("it has no tools");
         assert!(all.len() == 1 && all[0].contains("tool-time"), "{all:?}");
     }
 
@@ -260,7 +267,7 @@ mod tests {
     fn a_reader_polls_where_there_is_a_napi() {
         const POLLS: &str = "[flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n";
         const SINGLE: &str = "[hosts.receiver.nic]\ntso = false\ngro = false\n";
-        let read = |text: &str| case(&read(text), &[0, 1]);
+        let read = |text: &str| experiment(&read(text), &[0, 1]);
         let able = read(&format!("{SINGLE}{POLLS}")).expect("the lab can do that");
         assert_eq!((able.settings.sender_napi, able.settings.receiver_napi), (false, true));
         let Work::Streams(streams) = &able.workload else { panic!("streams") };
@@ -286,9 +293,9 @@ mod tests {
     fn what_netem_cannot_do_is_said_by_its_key_and_way() {
         let text = "[path]\ndelay = \"10 ms\"\nreorder = \"1 %\"\n[path.forward.policer]\nrate = \"10 Mbit/s\"\n\
                     [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n";
-        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
-        assert!(carried_by(Carrier::Tap, case.clone()).is_ok());
-        let Refused(all) = carried_by(Carrier::Netem, case).expect_err("none of that is there");
+        let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
+        assert!(carried_by(Carrier::Tap, experiment.clone()).is_ok());
+        let Refused(all) = carried_by(Carrier::Netem, experiment).expect_err("none of that is there");
         let told: Vec<_> = all.iter().map(|why| why.rsplit_once(": ").expect("key and reason").0).collect();
         assert_eq!(
             told,
@@ -308,12 +315,15 @@ mod tests {
                     [[flows]]\nname = \"down\"\namount = \"1 MB\"\nstreams = 2\n\
                     [[flows]]\nname = \"up\"\nfrom = \"receiver\"\nto = \"sender\"\namount = \"2 MB\"\n";
         let scenario = read(text);
-        let case = case(&scenario, &[0, 1]).expect("the lab can do that");
-        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        let experiment = experiment(&scenario, &[0, 1]).expect("the lab can do that");
+        let Work::Streams(streams) = &experiment.workload else { panic!("streams") };
         assert_eq!(streams.iter().map(|stream| stream.reversed).collect::<Vec<_>>(), [false, false, true]);
         assert_eq!(scenario.flow_of_streams(), [0, 0, 1]);
-        assert_eq!((case.forward.delay, case.backward.loss.len()), (Duration::from_millis(20), 1));
-        let queue = case.forward.link.as_ref().expect("a bottleneck").queue;
+        assert_eq!(
+            (experiment.forward.delay, experiment.backward.loss.len()),
+            (Duration::from_millis(20), 1)
+        );
+        let queue = experiment.forward.link.as_ref().expect("a bottleneck").queue;
         // One bandwidth-delay product.
         assert_eq!(queue, QueueLimit::Bytes(Bytes::new(100_000_000 / 8 / 25)));
     }
@@ -322,14 +332,14 @@ mod tests {
     fn what_is_bound_to_a_cpu_has_one_of_the_machines() {
         let text = "[hosts.receiver]\ncpus = 2\nload = [{ hogs = 10, nice = 5 }, { make = 3, cpu = 1, class = \"idle\" }]\n\
                     [hosts.receiver.nic]\ninterrupt-cpu = 1\n[flows.receiver]\ncpu = 0\nnice = -5\n";
-        let case = case(&read(text), &[0, 1, 2]).expect("the lab can do that");
-        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        let experiment = experiment(&read(text), &[0, 1, 2]).expect("the lab can do that");
+        let Work::Streams(streams) = &experiment.workload else { panic!("streams") };
         assert_eq!(streams[0].opener, None, "the sender's host has nothing else to do");
         let scheduling = |nice, cpus: &[u32]| Scheduling { class: Class::Other, nice, cpus: cpus.to_vec() };
         assert_eq!(streams[0].acceptor, Some(scheduling(-5, &[2])));
-        let loads: Vec<_> = case.loads.iter().map(|load| load.scheduling.clone()).collect();
+        let loads: Vec<_> = experiment.loads.iter().map(|load| load.scheduling.clone()).collect();
         assert_eq!(loads, [scheduling(5, &[2, 1]), Scheduling { class: Class::Idle, ..scheduling(0, &[1]) }]);
-        let softirqs = (case.settings.sender_softirq_cpu, case.settings.receiver_softirq_cpu);
+        let softirqs = (experiment.settings.sender_softirq_cpu, experiment.settings.receiver_softirq_cpu);
         assert_eq!(softirqs, (None, Some(1)));
     }
 
@@ -337,20 +347,20 @@ mod tests {
     fn requests_without_a_number_end_with_the_run() {
         let text = "[flows]\nrequests = { response = [\"10 B\", \"20 B\", \"30 B\"], connection = \"each\" }\n\
                     start = \"1 s\"\nstreams = 2\nstagger = \"500 ms\"\n";
-        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
-        let Work::Exchange(plan) = &case.workload else { panic!("an exchange") };
+        let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
+        let Work::Exchange(plan) = &experiment.workload else { panic!("an exchange") };
         assert_eq!((plan.connections_per_client, plan.rounds_per_connection), (u32::MAX, 1));
         assert_eq!((plan.after_ns, plan.stagger_ns), (1_000_000_000, 500_000_000));
         assert_eq!([0, 1, 2, 3, 4].map(|nth| plan.response(nth)), [10, 20, 30, 10, 20]);
-        assert!(case.cut_after_ns.is_some());
+        assert!(experiment.cut_after_ns.is_some());
     }
 
     #[test]
     fn a_rate_without_an_end_ends_with_the_run() {
         let text = "duration = \"2 s\"\n[flows.sender]\nrate = \"8 Mbit/s\"\ncall-size = \"1 kB\"\n";
-        let case = case(&read(text), &[0, 1]).expect("the lab can do that");
-        let Work::Streams(streams) = &case.workload else { panic!("streams") };
+        let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
+        let Work::Streams(streams) = &experiment.workload else { panic!("streams") };
         assert_eq!(streams[0].writer, Writer::Messages { bytes: 1000, every_ns: 1_000_000, count: 2000 });
-        assert_eq!(case.cut_after_ns, Some(2_000_000_000));
+        assert_eq!(experiment.cut_after_ns, Some(2_000_000_000));
     }
 }

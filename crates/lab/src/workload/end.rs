@@ -320,7 +320,7 @@ impl End {
         Ok(Some(total))
     }
 
-    /// The same, but where the socket polls it waits for something until then.
+    /// Reads at most `bytes`; a socket that polls waits for data until `until_ns`.
     fn read_until(&mut self, bytes: u64, buffer: &mut [u8], until_ns: u64) -> Result<Option<u64>, LabError> {
         if !self.polls {
             return self.read_now(bytes, buffer);

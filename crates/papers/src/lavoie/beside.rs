@@ -204,7 +204,7 @@ fn claims(measured: &[Runs; 2], tables: &[Compared]) -> Vec<Claim> {
     asked.into_iter().map(|(says, answer)| claim("section 4, figures 20 to 22", says, answer)).collect()
 }
 
-/// The same question of each size, before and after.
+/// Asks a question of each size, before and after.
 fn each([before, after]: &[Runs; 2], ask: impl Fn(&Measured, &Measured) -> Answer) -> Option<Answer> {
     each_size(|kib| Some(ask(before.plain(kib)?, after.plain(kib)?)))
 }

@@ -137,7 +137,7 @@ pub(super) fn claim(place: &'static str, says: &'static str, answer: Option<Answ
     Claim { place, says, seen, holds }
 }
 
-/// The same question of each size of a file: so only if it is of all.
+/// Asks a question of each size of a file: so only if it is of all.
 pub(super) fn each_size(ask: impl Fn(u32) -> Option<Answer>) -> Option<Answer> {
     let answers: Vec<(u32, Answer)> =
         FILES_KIB.into_iter().map(|kib| Some((kib, ask(kib)?))).collect::<Option<_>>()?;
@@ -145,7 +145,7 @@ pub(super) fn each_size(ask: impl Fn(u32) -> Option<Answer>) -> Option<Answer> {
     Some((seen.join(", "), all(answers.into_iter().map(|(_, (_, holds))| holds))))
 }
 
-/// The same question of each of the plain cases.
+/// Asks a question of each of the plain cases.
 fn each(runs: &Runs, ask: impl Fn(&Measured) -> Answer) -> Option<Answer> {
     each_size(|kib| Some(ask(runs.plain(kib)?)))
 }

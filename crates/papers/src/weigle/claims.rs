@@ -22,7 +22,7 @@ fn medians(results: &Results, kernel: usize, delay: u32, tuned: Tuned) -> [f64; 
     STREAMS.map(|streams| results.median(kernel, delay, streams, tuned))
 }
 
-/// The same with the best sizes.
+/// Medians of a kernel over the numbers of processes, each with its best size.
 fn ideals(results: &Results, kernel: usize, delay: u32) -> [f64; 4] {
     STREAMS.map(|streams| results.ideal(kernel, delay, streams).1[1])
 }

@@ -55,7 +55,7 @@ impl Results {
         bounds.max_by(|one, other| sum(*one).total_cmp(&sum(*other))).unwrap_or(Tuned::Nothing)
     }
 
-    /// The same for a kernel: 2.2 was tried with one bound only, as it makes no difference to it.
+    /// The bound that a kernel was tried with: 2.2 was tried with one bound only, as it makes no difference to it.
     pub fn bound_of(&self, kernel: usize, delay: u32) -> Tuned {
         if kernel == NONE { Tuned::Kernel(SIZES[SIZES.len() - 1]) } else { self.bound(delay) }
     }

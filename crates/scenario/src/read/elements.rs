@@ -207,7 +207,7 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
         cross: if link.is_some() { each(reader, &CROSS_TRAFFIC, &CROSS, cross) } else { Vec::new() },
         link,
         delay: reader.get(&DELAY),
-        jitter: (!jitter.is_zero()).then(|| JitterConfig { up_to: jitter, overtakes }),
+        jitter: (!jitter.is_zero()).then_some(JitterConfig { up_to: jitter, overtakes }),
         reorder: (reorder.ppm > 0).then_some(ReorderConfig { probability_ppm: reorder.ppm, extra }),
         duplicate_ppm: reader.get(&DUPLICATE).ppm,
     }

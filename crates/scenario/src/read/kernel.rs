@@ -4,8 +4,8 @@ use crate::file::{Entry, Place, Table, Value};
 use crate::schema::nearest::nearest;
 use crate::schema::table::origin;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
-use slowpath_kernels::choice::{CHOICES, Choice};
-use slowpath_kernels::sysctls::{SYSCTLS, Sysctl};
+use slowpath_kernels::choice::{Choice, choices};
+use slowpath_kernels::sysctls::{Sysctl, sysctls};
 use slowpath_kernels::{KernelProfile, registry};
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn own(host: &Reader<'_>, key: &'static Sub, table: &Table, place: &Place) -> Ke
 
 fn put_choice(context: &Context, prefix: &str, kernel: &mut KernelProfile, entry: &Entry) {
     let Some(choice) = Choice::named(&entry.key) else {
-        let mend = match nearest(&entry.key, CHOICES.iter().map(|choice| choice.name)) {
+        let mend = match nearest(&entry.key, choices().map(|choice| choice.name)) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels` lists the choices".to_owned(),
         };
@@ -118,7 +118,7 @@ fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, 
         return;
     }
     let Some(sysctl) = Sysctl::named(&entry.key) else {
-        let names = SYSCTLS.iter().map(Sysctl::short_name);
+        let names = sysctls().map(Sysctl::short_name);
         let mend = match nearest(&entry.key, names) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels --sysctls` lists them".to_owned(),

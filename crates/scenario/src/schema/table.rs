@@ -99,7 +99,7 @@ impl<'d> Reader<'d> {
         reader
     }
 
-    /// The same, with another table's values where this one has none.
+    /// This reader, with another table's values where its own has none.
     pub fn with_behind(mut self, behind: Option<&'d Table>) -> Self {
         self.behind = behind;
         self
@@ -262,7 +262,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// The same; of more than so many, the first too many is refused and none is read.
+    /// The tables of a key; of more than `most`, the first too many is refused and none is read.
     pub fn tables_up_to(&self, key: &Sub, most: usize) -> Vec<(&'d Table, &'d Place)> {
         let tables = self.tables(key);
         let Some((_, place)) = tables.get(most) else { return tables };

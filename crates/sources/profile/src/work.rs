@@ -274,7 +274,7 @@ pub fn open(path: &Path) -> Result<WorkRead, WorkError> {
     from_json(&name, &bytes)
 }
 
-/// The same, of what is in memory.
+/// Reads a document of work from memory.
 pub fn from_json(name: &str, bytes: &[u8]) -> Result<WorkRead, WorkError> {
     let not_work = |reason: String| WorkError::NotWork { name: name.to_owned(), reason };
     if bytes.len() as u64 > MOST_BYTES {

@@ -234,50 +234,6 @@ fn align_up(window: u32, scale: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Choices;
-    use crate::sysctl::Sysctls;
-
-    fn settings(choices: Choices, sysctls: Sysctls) -> Settings {
-        let route = Default::default();
-        Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65_535, 65_536), route }
-    }
-
-    fn today() -> Settings {
-        settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18)
-    }
-
-    /// The windows that everybody has seen in the SYN and the SYN-ACK of a Linux with default buffers.
-    #[test]
-    fn first_windows_are_the_known_ones() {
-        let syn = initial_window(&today(), 65_536, 1460, 0, true);
-        assert_eq!((syn.window, syn.scale), (64_240, 10));
-        let syn_ack = initial_window(&today(), 65_536, 1448, 0, true);
-        assert_eq!(syn_ack.window, 65_160);
-        let old = settings(Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14);
-        let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
-        assert_eq!((syn.window, syn.scale), (5840, 2));
-        let old = settings(Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17);
-        let syn = initial_window(&old, 87_380 - (87_380 >> 2), 1460, 0, true);
-        assert_eq!((syn.window, syn.scale), (5840, 0));
-        let old = settings(Choices::LINUX_2_2_20, Sysctls::LINUX_2_2_20);
-        let syn = initial_window(&old, 65_535 / 2, 1460, 0, true);
-        assert_eq!((syn.window, syn.scale), (32_120, 0));
-    }
-
-    #[test]
-    fn an_unscaled_window_is_clamped_to_its_field() {
-        let chosen = initial_window(&today(), 1 << 20, 1460, 0, false);
-        assert_eq!((chosen.clamp, chosen.scale), (65_535, 0));
-        assert_eq!(initial_window(&today(), 1 << 20, 0, 4000, true).window, 4000);
-    }
-
-    /// `ip route ... initrwnd 20`, as the live kernel's SYN-ACK shows it.
-    #[test]
-    fn a_route_bounds_the_first_window() {
-        let route = crate::Route { initrwnd: Some(20), ..Default::default() };
-        let chosen = initial_window(&Settings { route, ..today() }, 65_536, 1300, 0, true);
-        assert_eq!(chosen.window, 26_000);
-    }
 
     #[test]
     fn aligning_saturates() {

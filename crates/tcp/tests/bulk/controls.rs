@@ -1,13 +1,14 @@
 //! Congestion controls against the formulas of their papers and RFCs.
 
 use crate::transfer::{Bulk, big_buffers};
+use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::choices::{Choices, CongestionControl};
 use std::time::Duration;
 
 /// A transfer over so many bits a second and so many packets of queue, with room for any window.
 fn transfer(control: CongestionControl, rate: f64, queue: usize, rtt: Duration) -> Bulk {
-    let choices = Choices { congestion_control: control, ..Choices::LINUX_6_18 };
+    let choices = Choices { congestion_control: control, ..Release::Linux6_18.tcp() };
     let mut sysctls = big_buffers();
     sysctls.tcp_wmem.max = 1 << 30;
     sysctls.tcp_rmem.max = 1 << 30;

@@ -1,8 +1,8 @@
 //! The window over time against the curves that the RFCs give.
 
 use crate::transfer::{Bulk, big_buffers};
+use slowpath_kernels::Release;
 use slowpath_model::Instant;
-use slowpath_tcp::Choices;
 use slowpath_tcp::choices::CongestionControl;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const RTT: Duration = Duration::from_millis(50);
 
 /// A transfer that nothing holds but its window, and that loses what `loses` says.
 fn transfer(control: CongestionControl, loses: impl FnMut(u64) -> bool + 'static) -> Bulk {
-    let mut choices = Choices::LINUX_6_18;
+    let mut choices = Release::Linux6_18.tcp();
     choices.congestion_control = control;
     // Receive tuning would hold the first seconds.
     let mut sysctls = big_buffers();

@@ -4,13 +4,13 @@ mod controls;
 mod curves;
 mod transfer;
 
-use slowpath_tcp::Choices;
+use slowpath_kernels::Release;
 use std::time::Duration;
 use transfer::{Bulk, big_buffers};
 
 #[test]
 fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
-    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 100e6, 330, Duration::from_millis(40));
+    let mut bulk = Bulk::new(Release::Linux6_18.tcp(), big_buffers(), 100e6, 330, Duration::from_millis(40));
     bulk.run(Duration::from_secs(10));
     let rate = bulk.read as f64 * 8.0 / 10.0;
     assert!(rate < 100e6 && rate > 90e6, "{rate}");
@@ -22,7 +22,7 @@ fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
 /// Forward acknowledgment and rate halving, by ticks of 4 and 10 ms: slower, but every loss is repaired.
 #[test]
 fn older_kernels_repair_losses_too() {
-    for choices in [Choices::LINUX_2_6_14, Choices::LINUX_2_4_17] {
+    for choices in [Release::Linux2_6_14.tcp(), Release::Linux2_4_17.tcp()] {
         let mut bulk = Bulk::new(choices, big_buffers(), 50e6, 170, Duration::from_millis(40));
         bulk.there.loses = Box::new(|n| n % 1777 == 1776);
         bulk.run(Duration::from_secs(20));
@@ -38,7 +38,7 @@ fn older_kernels_repair_losses_too() {
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
-    let mut bulk = Bulk::new(Choices::LINUX_6_18, big_buffers(), 1e9, 3333, Duration::from_millis(40));
+    let mut bulk = Bulk::new(Release::Linux6_18.tcp(), big_buffers(), 1e9, 3333, Duration::from_millis(40));
     let start = std::time::Instant::now();
     bulk.run(Duration::from_secs(60));
     let spent = start.elapsed().as_secs_f64();

@@ -1,5 +1,6 @@
 //! A bulk transfer over a link with a queue, a delay and losses.
 
+use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::socket::options::SocketOptions;
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags};
@@ -165,7 +166,7 @@ impl Bulk {
 }
 
 pub fn big_buffers() -> Sysctls {
-    let mut sysctls = Sysctls::LINUX_6_18;
+    let mut sysctls = Release::Linux6_18.sysctls();
     sysctls.tcp_wmem.max = 64 << 20;
     sysctls.tcp_rmem.max = 64 << 20;
     sysctls

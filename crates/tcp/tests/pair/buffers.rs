@@ -2,6 +2,7 @@
 
 use crate::ends::{Application, Pair, settings};
 use proptest::prelude::*;
+use slowpath_kernels::Release;
 use slowpath_tcp::buffers::{AskedBuffer, ReceiveBuffer, SendBuffer};
 use slowpath_tcp::packet::Options;
 use slowpath_tcp::socket::{PacketMemory, SocketOptions};
@@ -11,10 +12,10 @@ use std::time::Duration;
 
 fn kernels() -> [(Choices, Sysctls); 4] {
     [
-        (Choices::LINUX_2_2_20, Sysctls::LINUX_2_2_20),
-        (Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17),
-        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14),
-        (Choices::LINUX_6_18, Sysctls::LINUX_6_18),
+        (Release::Linux2_2_20.tcp(), Release::Linux2_2_20.sysctls()),
+        (Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls()),
+        (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls()),
+        (Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),
     ]
 }
 

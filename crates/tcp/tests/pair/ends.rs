@@ -1,6 +1,7 @@
 //! Two endpoints with an application each, stepped in virtual time.
 
 use crate::network::{Channel, Fate};
+use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags, Shutdown, SocketOptions};
 use slowpath_tcp::{Choices, Connection, Errno, Packet, Settings, State, Sysctls, Work, WriteFlags};
@@ -125,7 +126,7 @@ impl Pair {
 
     /// A Linux 6.18 on either side of an undisturbed path.
     pub fn modern() -> Self {
-        Self::new(&settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18), Vec::new(), Vec::new())
+        Self::new(&settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()), Vec::new(), Vec::new())
     }
 
     fn applications(&mut self) {

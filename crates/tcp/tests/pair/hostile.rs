@@ -2,10 +2,11 @@
 
 use crate::ends::{PEER, settings};
 use proptest::prelude::*;
+use slowpath_kernels::Release;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 use slowpath_tcp::packet::{Block, Cookie, Options, Sack, SynOptions};
 use slowpath_tcp::socket::{Listener, ReadFlags, Shutdown, SocketOption, SocketOptions, Unreachable};
-use slowpath_tcp::{Choices, Connection, Packet, Settings, Sysctls, WriteFlags};
+use slowpath_tcp::{Connection, Packet, Settings, Sysctls, WriteFlags};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,7 +121,10 @@ fn perform(connection: &mut Connection, now: &mut Instant, step: &Step) {
 }
 
 fn modern() -> Arc<Settings> {
-    settings(Choices::LINUX_6_18, Sysctls { tcp_fastopen: 0x403, tcp_ecn: 1, ..Sysctls::LINUX_6_18 })
+    settings(
+        Release::Linux6_18.tcp(),
+        Sysctls { tcp_fastopen: 0x403, tcp_ecn: 1, ..Release::Linux6_18.sysctls() },
+    )
 }
 
 /// A connection just opened from outside.

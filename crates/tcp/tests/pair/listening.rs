@@ -1,13 +1,14 @@
 //! The socket that waits for connections, fed by hand.
 
 use crate::ends::settings;
+use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use slowpath_tcp::packet::{Options, SynOptions};
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags, SocketOption, SocketOptions};
-use slowpath_tcp::{Choices, Connection, Errno, Packet, State, Sysctls, WriteFlags};
+use slowpath_tcp::{Connection, Errno, Packet, State, Sysctls, WriteFlags};
 
 fn listening(sysctls: Sysctls, backlog: u32) -> Listener {
-    Listener::listen(settings(Choices::LINUX_6_18, sysctls), SocketOptions::default(), backlog)
+    Listener::listen(settings(Release::Linux6_18.tcp(), sysctls), SocketOptions::default(), backlog)
 }
 
 fn at(millis: i64) -> Instant {
@@ -42,7 +43,7 @@ fn open(listener: &mut Listener, peer: u64) {
 
 #[test]
 fn a_syn_ack_is_sent_again_and_given_up() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &syn(Flags::SYN));
     assert_eq!(flags(&sent(&mut listener)), [SYN_ACK]);
     let mut times = Vec::new();
@@ -56,7 +57,7 @@ fn a_syn_ack_is_sent_again_and_given_up() {
 
 #[test]
 fn one_more_than_the_backlog_waits() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 1);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 1);
     for peer in 0..3 {
         open(&mut listener, peer);
     }
@@ -69,7 +70,7 @@ fn one_more_than_the_backlog_waits() {
 
 #[test]
 fn an_overflow_resets_if_it_is_told_to() {
-    let sysctls = Sysctls { tcp_abort_on_overflow: true, ..Sysctls::LINUX_6_18 };
+    let sysctls = Sysctls { tcp_abort_on_overflow: true, ..Release::Linux6_18.sysctls() };
     let mut listener = listening(sysctls, 0);
     // Both SYNs come while there is room.
     for peer in 0..2 {
@@ -84,7 +85,7 @@ fn an_overflow_resets_if_it_is_told_to() {
 #[test]
 fn a_full_queue_answers_with_cookies_or_not_at_all() {
     for (mode, answers, scaled) in [(0, 2, 2), (1, 5, 2), (2, 5, 0)] {
-        let mut listener = listening(Sysctls { tcp_syncookies: mode, ..Sysctls::LINUX_6_18 }, 1);
+        let mut listener = listening(Sysctls { tcp_syncookies: mode, ..Release::Linux6_18.sysctls() }, 1);
         for peer in 0..5 {
             listener.handle_packet(at(0), Peer(peer), &syn(Flags::SYN));
         }
@@ -96,7 +97,7 @@ fn a_full_queue_answers_with_cookies_or_not_at_all() {
 
 #[test]
 fn a_segment_without_a_connection_is_reset() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &ack(77, 10));
     let answer = sent(&mut listener);
     assert_eq!((answer[0].flags, answer[0].seq), (Flags::RST, StreamOffset(1)));
@@ -107,7 +108,7 @@ fn a_segment_without_a_connection_is_reset() {
 
 #[test]
 fn a_reset_ends_a_handshake() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &syn(Flags::SYN));
     listener.handle_packet(at(5), Peer(1), &Packet::new(Flags::RST, StreamOffset(1), 0));
     assert_eq!(listener.poll_timeout(), None);
@@ -123,7 +124,7 @@ fn ecn_is_agreed_on_when_asked_and_accurate_ecn_becomes_that() {
         (Flags::SYN, 1, SYN_ACK),
         (plain, 0, SYN_ACK),
     ] {
-        let mut listener = listening(Sysctls { tcp_ecn: mode, ..Sysctls::LINUX_6_18 }, 8);
+        let mut listener = listening(Sysctls { tcp_ecn: mode, ..Release::Linux6_18.sysctls() }, 8);
         listener.handle_packet(at(0), Peer(1), &syn(asked));
         assert_eq!(flags(&sent(&mut listener)), [answer]);
     }
@@ -131,7 +132,7 @@ fn ecn_is_agreed_on_when_asked_and_accurate_ecn_becomes_that() {
 
 #[test]
 fn defer_accept_waits_for_data() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     assert_eq!(listener.setsockopt(SocketOption::DeferAccept, 5), Ok(()));
     assert_eq!(listener.getsockopt(SocketOption::DeferAccept), 7);
     open(&mut listener, 1);
@@ -143,7 +144,7 @@ fn defer_accept_waits_for_data() {
 
 #[test]
 fn closing_a_listener_resets_connections_not_accepted() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     open(&mut listener, 1);
     sent(&mut listener);
     listener.close(at(20));
@@ -152,7 +153,7 @@ fn closing_a_listener_resets_connections_not_accepted() {
 
 /// A connection in TIME-WAIT whose peer has sent `len` bytes.
 fn in_time_wait(now: Instant, len: u32) -> Connection {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     let stamped = |packet: Packet| Packet { timestamps: Some(Timestamps { val: 100, ecr: 0 }), ..packet };
     listener.handle_packet(now, Peer(1), &stamped(syn(Flags::SYN)));
     listener.handle_packet(now, Peer(1), &stamped(ack(1, len)));
@@ -185,7 +186,7 @@ fn a_new_syn_may_take_the_place_of_time_wait() {
 
 #[test]
 fn data_after_close_is_reset() {
-    let mut listener = listening(Sysctls::LINUX_6_18, 8);
+    let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     open(&mut listener, 1);
     let (_, mut connection) = listener.accept().expect("opened");
     connection.close(at(20));
@@ -200,8 +201,10 @@ fn data_after_close_is_reset() {
 #[test]
 fn options_have_the_ranges_of_the_kernel() {
     let now = at(0);
-    let mut socket =
-        Connection::new(settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18), SocketOptions::default());
+    let mut socket = Connection::new(
+        settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),
+        SocketOptions::default(),
+    );
     for (option, value, outcome) in [
         (SocketOption::MaxSeg, 87, Err(Errno::EINVAL)),
         (SocketOption::MaxSeg, 500, Ok(500)),

@@ -2,6 +2,7 @@
 
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
+use slowpath_kernels::Release;
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::{Choices, Packet, Sysctls, WriteFlags};
 use std::time::Duration;
@@ -23,9 +24,9 @@ fn established(choices: Choices, sysctls: Sysctls) -> Pair {
 #[test]
 fn a_segment_dropped_by_the_qdisc_counts_as_unsent() {
     for (choices, sysctls) in [
-        (Choices::LINUX_6_18, Sysctls::LINUX_6_18),
-        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14),
-        (Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17),
+        (Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),
+        (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls()),
+        (Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls()),
     ] {
         let choices =
             Choices { super_packets: false, congestion_control: CongestionControl::Reno, ..choices };
@@ -61,7 +62,7 @@ fn a_segment_dropped_by_the_qdisc_counts_as_unsent() {
 /// Nothing is out whose acknowledgment could bring it back: the probe timer does (`tcp_check_probe_timer`).
 #[test]
 fn a_drop_with_nothing_out_is_tried_again_by_the_probe_timer() {
-    let mut pair = established(Choices::LINUX_6_18, Sysctls::LINUX_6_18);
+    let mut pair = established(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls());
     let acked = pair.client.info(pair.now).bytes_acked;
     pair.client.write(pair.now, 100, WriteFlags::default()).expect("room");
     let packet = pair.client.poll_transmit().expect("the data");
@@ -79,8 +80,8 @@ fn a_drop_with_nothing_out_is_tried_again_by_the_probe_timer() {
 fn a_retransmission_dropped_by_the_qdisc_stays_marked_lost() {
     // The handshake's two packets, ten of data, then the first of the next flight is lost.
     let fates = (0..13).map(|n| if n == 12 { Fate::Drop } else { Fate::Deliver }).collect();
-    let choices = Choices { super_packets: false, ..Choices::LINUX_6_18 };
-    let mut pair = Pair::new(&settings(choices, Sysctls::LINUX_6_18), fates, Vec::new());
+    let choices = Choices { super_packets: false, ..Release::Linux6_18.tcp() };
+    let mut pair = Pair::new(&settings(choices, Release::Linux6_18.sysctls()), fates, Vec::new());
     pair.asks = Application::writing(100_000);
     let lost = |packet: &Packet| packet.seq.0 == 1 + 10 * 1448 && packet.len > 0;
     pair.refuses = Some(|client, packet| {

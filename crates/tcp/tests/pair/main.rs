@@ -2,6 +2,7 @@
 
 mod buffers;
 mod ends;
+mod first_window;
 mod hostile;
 mod listening;
 mod local;

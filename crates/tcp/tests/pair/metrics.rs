@@ -2,13 +2,14 @@
 
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
+use slowpath_kernels::Release;
 use slowpath_tcp::choices::MetricsCache;
-use slowpath_tcp::{Choices, Connection, Metrics, Settings, Sysctls};
+use slowpath_tcp::{Connection, Metrics, Settings, Sysctls};
 use std::sync::Arc;
 use std::time::Duration;
 
 fn old() -> Settings {
-    (*settings(Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14)).clone()
+    (*settings(Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls())).clone()
 }
 
 /// A client that has sent 2 MB, of which one segment was lost, and closed.
@@ -60,11 +61,11 @@ fn the_next_connection_begins_with_what_is_known() {
         cwnd: Some(20),
         reordering: Some(9),
     };
-    let keeping = Sysctls { tcp_no_ssthresh_metrics_save: false, ..Sysctls::LINUX_6_18 };
+    let keeping = Sysctls { tcp_no_ssthresh_metrics_save: false, ..Release::Linux6_18.sysctls() };
     for (choices, sysctls, threshold, rtt_ms, rto_ms) in [
-        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14, 7, 300, 500),
-        (Choices::LINUX_6_18, Sysctls::LINUX_6_18, 0x7fff_ffff, 20, 900),
-        (Choices::LINUX_6_18, keeping, 7, 20, 900),
+        (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls(), 7, 300, 500),
+        (Release::Linux6_18.tcp(), Release::Linux6_18.sysctls(), 0x7fff_ffff, 20, 900),
+        (Release::Linux6_18.tcp(), keeping, 7, 20, 900),
     ] {
         let mut settings = (*settings(choices, sysctls)).clone();
         settings.route.known = known;
@@ -96,7 +97,7 @@ fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
 /// it stays at the two segments that sockets begin with. Later kernels choose in any case.
 #[test]
 fn the_old_kernel_begins_with_two_segments_on_an_unknown_path() {
-    let (old, today) = (old(), (*settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18)).clone());
+    let (old, today) = (old(), (*settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls())).clone());
     for (settings, timestamps, known_ms, segments) in [
         (&old, 1, None, 2),
         (&old, 1, Some(30), 3),

@@ -2,11 +2,12 @@
 
 use crate::ends::{Application, PEER, Pair, settings};
 use crate::network::Fate;
+use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant};
 use slowpath_tcp::packet::{Cookie, Options};
 use slowpath_tcp::socket::SocketOptions;
 use slowpath_tcp::socket::fast_open::CookieCache;
-use slowpath_tcp::{Choices, Connection, Errno, State, Sysctls};
+use slowpath_tcp::{Connection, Errno, State, Sysctls};
 use std::time::Duration;
 
 const MINUTES: Duration = Duration::from_secs(600);
@@ -39,9 +40,9 @@ fn a_handshake_is_syn_syn_ack_ack() {
 #[test]
 fn a_bulk_transfer_in_every_kernel() {
     for (choices, sysctls) in [
-        (Choices::LINUX_6_18, Sysctls::LINUX_6_18),
-        (Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14),
-        (Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17),
+        (Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),
+        (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls()),
+        (Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls()),
     ] {
         let mut pair = Pair::new(&settings(choices, sysctls), Vec::new(), Vec::new());
         pair.asks = Application::writing(3_000_000);
@@ -91,7 +92,7 @@ fn the_end_that_closes_first_is_in_time_wait_for_a_minute() {
 
 /// Client and server allow data in SYNs, the server without the socket option.
 fn fast() -> std::sync::Arc<slowpath_tcp::Settings> {
-    settings(Choices::LINUX_6_18, Sysctls { tcp_fastopen: 0x403, ..Sysctls::LINUX_6_18 })
+    settings(Release::Linux6_18.tcp(), Sysctls { tcp_fastopen: 0x403, ..Release::Linux6_18.sysctls() })
 }
 
 #[test]

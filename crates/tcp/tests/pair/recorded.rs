@@ -1,10 +1,11 @@
 //! What Linux 6.18 answered, recorded on a tun device: windows and memory to the byte.
 
 use crate::ends::{PEER, settings};
+use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::packet::{Options, SynOptions};
 use slowpath_tcp::socket::{Listener, ReadFlags, SocketOption, SocketOptions};
-use slowpath_tcp::{Choices, Connection, Packet, Sysctls};
+use slowpath_tcp::{Connection, Packet};
 
 struct Receiver {
     connection: Connection,
@@ -15,7 +16,7 @@ struct Receiver {
 impl Receiver {
     /// A connection accepted 12 ms after its SYN, which offered SACK and scaling but no timestamps.
     fn accepted(mss: u16, receive_buffer: Option<i64>) -> Self {
-        let settings = settings(Choices::LINUX_6_18, Sysctls::LINUX_6_18);
+        let settings = settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls());
         let mut listener = Listener::listen(settings, SocketOptions::default(), 10);
         if let Some(bytes) = receive_buffer {
             assert_eq!(listener.setsockopt(SocketOption::ReceiveBuffer, bytes), Ok(()));

@@ -3,6 +3,7 @@
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
 use proptest::prelude::*;
+use slowpath_kernels::Release;
 use slowpath_model::{Flags, StreamOffset};
 use slowpath_tcp::{Choices, Packet, Sysctls};
 use std::collections::BTreeSet;
@@ -22,9 +23,9 @@ fn fate() -> impl Strategy<Value = Fate> {
 
 fn kernel() -> impl Strategy<Value = (Choices, Sysctls)> {
     prop_oneof![
-        Just((Choices::LINUX_6_18, Sysctls::LINUX_6_18)),
-        Just((Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14)),
-        Just((Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17)),
+        Just((Release::Linux6_18.tcp(), Release::Linux6_18.sysctls())),
+        Just((Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls())),
+        Just((Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls())),
     ]
 }
 

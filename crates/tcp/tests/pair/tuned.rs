@@ -2,6 +2,7 @@
 
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
+use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::choices::{FirstWindow, ReceiveTuning, WindowGrowth, ZeroWindow};
 use slowpath_tcp::packet::Options;
@@ -41,7 +42,7 @@ fn buffer_and_window(pair: &Pair) -> (u32, u32) {
 /// 2.2: the buffer stays, half of it is window, all of which is advertised with the first ACK.
 #[test]
 fn linux_2_2_offers_half_of_its_buffer_at_once() {
-    let pair = transfer(Choices::LINUX_2_2_20, roomy(Sysctls::LINUX_2_2_20), Vec::new());
+    let pair = transfer(Release::Linux2_2_20.tcp(), roomy(Release::Linux2_2_20.sysctls()), Vec::new());
     let (buffer, window) = buffer_and_window(&pair);
     assert_eq!(buffer, 65_535);
     assert!((30_000..=32_767).contains(&window), "{window}");
@@ -52,7 +53,7 @@ fn linux_2_2_offers_half_of_its_buffer_at_once() {
 /// 2.4: no more than a field without a scale can say, though the buffer may be larger (weigle, section IV-B).
 #[test]
 fn linux_2_4_says_no_more_than_its_first_scale_can() {
-    let pair = transfer(Choices::LINUX_2_4_17, roomy(Sysctls::LINUX_2_4_17), Vec::new());
+    let pair = transfer(Release::Linux2_4_17.tcp(), roomy(Release::Linux2_4_17.sysctls()), Vec::new());
     let (buffer, window) = buffer_and_window(&pair);
     assert_eq!(buffer, 87_380);
     assert!((60_000..=65_535).contains(&window), "{window}");
@@ -64,7 +65,7 @@ fn linux_2_4_says_no_more_than_its_first_scale_can() {
 /// DRS: the scale is that of the bound, and buffer and window follow the sender.
 #[test]
 fn right_sizing_follows_the_sender() {
-    let pair = transfer(Choices::LINUX_2_4_17_DRS, roomy(Sysctls::LINUX_2_4_17), Vec::new());
+    let pair = transfer(Release::Linux2_4_17Drs.tcp(), roomy(Release::Linux2_4_17.sysctls()), Vec::new());
     let (buffer, window) = buffer_and_window(&pair);
     assert!(buffer > 500_000, "{buffer}");
     assert!((buffer / 3..=buffer / 2 + 65_536).contains(&window), "{window} of {buffer}");
@@ -73,8 +74,11 @@ fn right_sizing_follows_the_sender() {
 /// It is bounded by `net.core.rmem_max`: as the kernel comes, it grows no buffer.
 #[test]
 fn right_sizing_needs_its_bound_raised() {
-    let (buffer, window) =
-        buffer_and_window(&transfer(Choices::LINUX_2_4_17_DRS, Sysctls::LINUX_2_4_17, Vec::new()));
+    let (buffer, window) = buffer_and_window(&transfer(
+        Release::Linux2_4_17Drs.tcp(),
+        Release::Linux2_4_17.sysctls(),
+        Vec::new(),
+    ));
     assert_eq!(buffer, 87_380);
     assert!((40_000..=43_690).contains(&window), "{window}");
 }
@@ -82,10 +86,12 @@ fn right_sizing_needs_its_bound_raised() {
 /// PSC's receiver offers what it may from the start.
 #[test]
 fn the_largest_buffer_is_there_from_the_start() {
-    let choices = Choices { receive_tuning: ReceiveTuning::Largest, ..Choices::LINUX_6_18 };
-    let pair = Pair::new(&settings(choices.clone(), roomy(Sysctls::LINUX_6_18)), Vec::new(), Vec::new());
+    let choices = Choices { receive_tuning: ReceiveTuning::Largest, ..Release::Linux6_18.tcp() };
+    let pair =
+        Pair::new(&settings(choices.clone(), roomy(Release::Linux6_18.sysctls())), Vec::new(), Vec::new());
     assert_eq!(pair.client.receive_buffer(), 16 << 20);
-    let (buffer, window) = buffer_and_window(&transfer(choices, roomy(Sysctls::LINUX_6_18), Vec::new()));
+    let (buffer, window) =
+        buffer_and_window(&transfer(choices, roomy(Release::Linux6_18.sysctls()), Vec::new()));
     assert_eq!(buffer, 16 << 20);
     assert!(window > 1 << 20, "{window}");
 }
@@ -97,9 +103,9 @@ fn twice_received_is_a_choice_of_its_own() {
         receive_tuning: ReceiveTuning::Largest,
         first_window: FirstWindow::Rfc2414,
         window_growth: WindowGrowth::TwiceReceived,
-        ..Choices::LINUX_6_18
+        ..Release::Linux6_18.tcp()
     };
-    let pair = transfer(choices, roomy(Sysctls::LINUX_6_18), Vec::new());
+    let pair = transfer(choices, roomy(Release::Linux6_18.sysctls()), Vec::new());
     let windows: Vec<u32> = pair.back.record.iter().skip(1).map(|(_, packet)| packet.window.into()).collect();
     let (first, largest) = (windows[0], windows.iter().copied().max().unwrap_or(0));
     assert!(largest > 4 * first, "{first}, {largest}");
@@ -114,10 +120,10 @@ fn memory_beyond_a_hole_grows_the_buffer_in_2_4_alone() {
         fates
     };
     // All of the buffer's share is offered at once, and a segment takes more memory than that share allows for.
-    let hasty = Choices { window_growth: WindowGrowth::AtOnce, ..Choices::LINUX_2_4_17 };
+    let hasty = Choices { window_growth: WindowGrowth::AtOnce, ..Release::Linux2_4_17.tcp() };
     let frugal = Sysctls {
         tcp_rmem: BufferSizes { min: 4096, default: 60_000, max: 1 << 20 },
-        ..Sysctls::LINUX_2_4_17
+        ..Release::Linux2_4_17.sysctls()
     };
     let (grown, _) = buffer_and_window(&transfer(hasty.clone(), frugal.clone(), lossy()));
     let fixed = Choices { receive_tuning: ReceiveTuning::Fixed, ..hasty };
@@ -130,8 +136,8 @@ fn memory_beyond_a_hole_grows_the_buffer_in_2_4_alone() {
 fn how_little_room_closes_the_window_is_a_choice() {
     const BUFFER: u32 = 1 << 20;
     let window_after = |zero_window: ZeroWindow, read: u32| {
-        let choices = Choices { zero_window, ..Choices::LINUX_2_6_14 };
-        let sysctls = roomy(Sysctls::LINUX_2_6_14);
+        let choices = Choices { zero_window, ..Release::Linux2_6_14.tcp() };
+        let sysctls = roomy(Release::Linux2_6_14.sysctls());
         let tcp_rmem = BufferSizes { default: BUFFER, ..sysctls.tcp_rmem };
         let mut pair = Pair::new(&settings(choices, Sysctls { tcp_rmem, ..sysctls }), Vec::new(), Vec::new());
         pair.asks = Application::writing(5_000_000);

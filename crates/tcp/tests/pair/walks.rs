@@ -2,6 +2,7 @@
 
 use crate::ends::{Application, Pair, settings};
 use crate::network::Fate;
+use slowpath_kernels::Release;
 use slowpath_tcp::choices::SackWalk;
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Choices, Sysctls};
@@ -31,14 +32,15 @@ fn steps(choices: Choices, sysctls: Sysctls, window: usize) -> (Vec<u64>, u64) {
 fn a_walk_from_the_head_grows_with_the_window_and_an_index_does_not() {
     let mean = |steps: &[u64]| steps.iter().sum::<u64>() / steps.len().max(1) as u64;
     for window in [150, 600] {
-        let (new, freed) = steps(Choices::LINUX_6_18, Sysctls::LINUX_6_18, window);
+        let (new, freed) = steps(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls(), window);
         assert!(new.len() > window / 2, "{} ACKs with blocks", new.len());
         assert!(mean(&new) <= 16, "{} steps for an ACK", mean(&new));
         // Each segment, the SYN and the FIN, but those that are merged into others.
         assert!(freed as usize >= 6 * window && freed as usize <= 6 * window + 2, "{freed}");
-        for (choices, sysctls) in
-            [(Choices::LINUX_2_6_14, Sysctls::LINUX_2_6_14), (Choices::LINUX_2_4_17, Sysctls::LINUX_2_4_17)]
-        {
+        for (choices, sysctls) in [
+            (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls()),
+            (Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls()),
+        ] {
             let indexed = Choices { sack_walk: SackWalk::Index, ..choices.clone() };
             let (old, _) = steps(choices, sysctls.clone(), window);
             let window = window as u64;

@@ -1,6 +1,7 @@
 //! A sender with a window of segments out, and a receiver that is only its SACK blocks: what a sender does for each ACK, and
 //! nothing beside.
 
+use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::SackWalk;
 use slowpath_tcp::packet::{Block, Options, Sack, SynOptions};
@@ -19,7 +20,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// A sender of one kernel or another, by how it walks.
 pub fn choices(walk: SackWalk) -> Choices {
-    let kernel = if walk == SackWalk::Index { Choices::LINUX_6_18 } else { Choices::LINUX_2_4_17 };
+    let kernel = if walk == SackWalk::Index { Release::Linux6_18.tcp() } else { Release::Linux2_4_17.tcp() };
     Choices { sack_walk: walk, super_packets: false, ..kernel }
 }
 
@@ -75,7 +76,7 @@ impl Script {
     /// A sender that has just got a window of so many segments out.
     pub fn new(choices: Choices, window: u32) -> Self {
         let buffers = BufferSizes { min: 4096, default: 1 << 30, max: 1 << 30 };
-        let mut sysctls = Sysctls { tcp_wmem: buffers, tcp_timestamps: 0, ..Sysctls::LINUX_6_18 };
+        let mut sysctls = Sysctls { tcp_wmem: buffers, tcp_timestamps: 0, ..Release::Linux6_18.sysctls() };
         sysctls.tcp_slow_start_after_idle = false;
         let settings = Settings {
             choices,

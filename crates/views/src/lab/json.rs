@@ -109,7 +109,7 @@ impl<'a> Document<'a> {
         diagnosis: json::Diagnosis<'a>,
     ) -> Self {
         let flows = named(scenario, &live.totals);
-        let carrier = live.truth.case.settings.carrier;
+        let carrier = live.truth.case.experiment().settings.carrier;
         Self {
             schema: "slowpath/lab-run/1",
             title: &scenario.title,

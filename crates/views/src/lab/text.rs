@@ -56,7 +56,7 @@ pub fn print(
 }
 
 fn print_path(live: &Live, look: &Look, out: &mut impl Write) -> io::Result<()> {
-    let carrier = live.truth.case.settings.carrier;
+    let carrier = live.truth.case.experiment().settings.carrier;
     for (name, way) in ways(&live.truth) {
         let totals = &way.report.totals;
         let late = |ns| duration(Duration::from_nanos(ns));

@@ -11,7 +11,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Input, ProfileError> {
     read("test", Cursor::new(bytes), &Options::default())
 }
 
-/// The same with a kernel of two functions, and no programs: nothing of this host is looked at.
+/// Reads a profile with a kernel of two functions, and no programs: nothing of this host is looked at.
 pub fn read_apart(bytes: &[u8]) -> Result<Input, ProfileError> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profile/data");
     let options = Options { kallsyms: Some(data.join("kallsyms")), root: Some(data), ..Options::default() };

@@ -63,8 +63,7 @@ impl Remembered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slowpath_tcp::choices::Choices;
-    use slowpath_tcp::sysctl::Sysctls;
+    use slowpath_kernels::Release;
     use std::time::Duration;
 
     /// 2.6.14 forgets the route, however often it is used; 6.18 an entry that nobody has added to.
@@ -72,11 +71,11 @@ mod tests {
     fn entries_last_as_long_as_the_kernel_keeps_them() {
         let at = |minutes: u64| Instant::START + Duration::from_secs(60 * minutes);
         for (choices, after_9, after_18, after_100) in
-            [(Choices::LINUX_2_6_14, true, false, false), (Choices::LINUX_6_18, true, true, false)]
+            [(Release::Linux2_6_14.tcp(), true, false, false), (Release::Linux6_18.tcp(), true, true, false)]
         {
             let plain = Settings {
                 choices,
-                sysctls: Sysctls::LINUX_6_18,
+                sysctls: Release::Linux6_18.sysctls(),
                 mtu: 1500,
                 ip_header: 20,
                 gso_max: (65_535, 65_536),
