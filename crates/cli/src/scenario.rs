@@ -64,6 +64,11 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Whether any value or the seed is replaced.
+    pub fn are_any(&self) -> bool {
+        !self.set.is_empty() || self.seed.is_some()
+    }
+
     /// What is put in the place of the file's values, as it was written.
     pub fn texts(&self) -> Vec<String> {
         self.set.iter().map(|one| one.text().to_owned()).collect()
