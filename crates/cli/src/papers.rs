@@ -1,42 +1,40 @@
-//! `slowpath papers`: published experiments made again.
+//! `slowpath papers`: published experiments, reproduced.
 
 mod kept;
 mod measured;
-mod page;
 
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use measured::Asked;
-use page::Folder;
 use slowpath_papers::{Case, Measured, Report, Trace, leith, measure, ubik, weigle, wu};
 use slowpath_runs::parallel;
 use slowpath_views::papers as view;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
-Each experiment is a scenario in the simulator, run with several seeds; what is shown is the median, and beside it the \
-least and the most. Where a paper does not say what its machines took for a packet, one of its own cells is used to find \
-out, and marked as fitted: all other numbers come of the mechanism. Below the tables are the commands that run each \
-experiment by itself. Figures over time are of the first seed's runs; --html draws all of them, --json has their points.
+Each experiment is a scenario, run in the simulator with several seeds. The tables show the median, and the lowest and highest \
+value. Where a paper does not give its machines' cost per packet, one of its own cells is used to find it, and marked as \
+fitted; all other numbers are predictions. Below the tables are the commands that run each experiment alone. Figures over \
+time are from the first seed; --html draws them, and --json has their points.
 
-lavoie is about where the CPU of a busy web server goes. It is not simulated but measured on this machine's kernel: nginx is \
-loaded by wrk, in two network namespaces with a CPU each, and perf samples the server's. It runs as root, needs nginx, wrk and \
-perf, takes about three minutes, and says of each of the paper's claims whether it is still so. --html draws who works for whom \
-(figures 14 to 19). With --beside what was kept of another kernel, or of another setting, is compared function by function \
-(figures 20 to 22).
+lavoie is about the CPU time of a busy web server. It is not simulated but measured on this machine's kernel: wrk loads nginx, \
+in two network namespaces with one CPU each, while perf samples the server's CPU. It needs root, nginx, wrk and perf, takes \
+about three minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
+14 to 19). --compare compares two kernels or settings function by function (figures 20 to 22).
 
 Examples:
   slowpath papers wu
-  slowpath papers wu --html wu
-  slowpath papers weigle --html weigle
+  slowpath papers wu --html wu.html
+  slowpath papers weigle --html weigle.html
   slowpath papers ubik
   slowpath papers wu --seeds 1 --json
-  sudo slowpath papers lavoie --html lavoie --keep profiles
+  sudo slowpath papers lavoie --html lavoie.html --keep profiles
   sudo slowpath papers lavoie --only '64K one sendfile'
-  slowpath papers lavoie --from profiles-6.18 --beside profiles-6.12";
+  slowpath papers lavoie --from profiles-6.18 --compare profiles-6.12";
 
 /// Arguments of `papers`.
 #[derive(Args)]
@@ -45,33 +43,33 @@ pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]
     paper: Paper,
-    /// How often to run each experiment, each time with another seed; without it, five times for wu and ubik, seven for leith, three for weigle
+    /// Runs per experiment, each with another seed [default: 5 for wu and ubik, 7 for leith, 3 for weigle]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Print JSON (schema slowpath/paper/1) instead of text
     #[arg(long)]
     json: bool,
-    /// Also write a page with the tables and claims, and with the figures drawn, as index.html in a folder
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    /// Also write tables, claims and figures as one page for a browser
+    #[arg(long, value_name = "PAGE", value_hint = clap::ValueHint::FilePath)]
     html: Option<PathBuf>,
-    /// Of lavoie: run only the cases whose names have these words, such as '8K ten sendfile no-TSO'
+    /// lavoie: only the cases whose names have these words, such as '8K ten sendfile no-TSO'
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Of lavoie: for how long each case is profiled [default: 5]
+    /// lavoie: how long each case is profiled [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: Option<u64>,
-    /// Of lavoie: keep the perf.data and the counters of each case in a folder that is not there yet
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    /// lavoie: keep perf.data and the counters of each case in this folder, which must not exist
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     keep: Option<PathBuf>,
-    /// Of lavoie: make the report again from what --keep has kept, on the host where it was measured
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["keep", "seconds"])]
+    /// lavoie: read a folder written by --keep instead of measuring, on the same host
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["keep", "seconds"])]
     from: Option<PathBuf>,
-    /// Of lavoie: compare it with what --keep has kept before, under another kernel or setting
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath, requires = "from")]
-    beside: Option<PathBuf>,
+    /// lavoie: compare with a folder written by --keep under another kernel or setting
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, requires = "from")]
+    compare: Option<PathBuf>,
 }
 
-/// How long a case is profiled where nobody says.
+/// How long a case is profiled, unless --seconds is given.
 const SECONDS: u64 = 5;
 
 /// A paper, by its short name.
@@ -99,7 +97,7 @@ enum Simulated {
 }
 
 impl Paper {
-    /// `None` of one whose experiments are measured on a real kernel.
+    /// `None` if its experiments are measured on a real kernel.
     const fn simulated(self) -> Option<Simulated> {
         match self {
             Self::Wu => Some(Simulated::Wu),
@@ -112,7 +110,7 @@ impl Paper {
 }
 
 impl Simulated {
-    /// How often each experiment is run where nobody says.
+    /// Runs per experiment, unless --seeds is given.
     const fn seeds(self) -> u64 {
         match self {
             Self::Wu | Self::Ubik => 5,
@@ -149,39 +147,42 @@ impl Simulated {
     }
 }
 
-/// What was found in the runs of all cases.
+/// Results of the runs of all cases.
 struct Found {
     runs: Vec<Vec<Measured>>,
-    /// Of the first run of each case that is traced.
+    /// One for each traced case, from its first run.
     traces: Vec<Trace>,
 }
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
-    let folder = args.html.as_deref().map(Folder::open).transpose()?;
+    if let Some(page) = &args.html {
+        // An experiment takes minutes; its page must not fail for this afterwards.
+        let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
+        ensure!(folder.is_none_or(Path::is_dir) && !page.is_dir(), "{}: cannot be written", page.display());
+    }
     let report = match args.paper.simulated() {
         Some(paper) => {
-            // --beside takes --from.
+            // --compare requires --from.
             let others =
                 !args.only.is_empty() || args.seconds.is_some() || args.keep.is_some() || args.from.is_some();
             ensure!(
                 !others,
-                "--only, --seconds, --keep, --from and --beside are for lavoie, which is measured; this paper is simulated"
+                "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured; this paper is simulated"
             );
             paper.report(&find(paper, args.seeds.unwrap_or(paper.seeds()), console)?)
         }
         None => {
-            ensure!(args.seeds.is_none(), "--seeds is for papers that are simulated; lavoie is measured");
-            let [keep, from, beside] = [&args.keep, &args.from, &args.beside].map(Option::as_deref);
+            ensure!(args.seeds.is_none(), "--seeds is for simulated papers; lavoie is measured");
+            let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
             let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));
-            measured::report(&Asked { only, seconds, keep, from, beside }, console)?
+            measured::report(&Asked { only, seconds, keep, from, compare }, console)?
         }
     };
-    let page = folder.map(|folder| folder.write(&report)).transpose()?;
-    console::tell(args.json, || &report, |out| view::print(&report, out))?;
-    if let Some(page) = page {
-        // Standard output may be a document.
-        eprintln!("the page is {}", page.display());
+    if let Some(page) = &args.html {
+        fs::write(page, view::page(&report))
+            .with_context(|| format!("{}: cannot be written", page.display()))?;
     }
+    console::tell(args.json, || &report, |out| view::print(&report, out))?;
     Ok(Outcome::Whole)
 }
 
@@ -203,7 +204,7 @@ fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found
     let done: Option<Vec<_>> =
         parallel::each(&jobs, None, interrupt.flag(), &|| bar.step(), work)?.into_iter().collect();
     let Some(done) = done else {
-        bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes the least time");
+        bail!("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)");
     };
     let mut found = Found { runs: vec![Vec::new(); cases.len()], traces: Vec::new() };
     for ((_, case), (measured, trace)) in jobs.iter().zip(done) {

@@ -73,6 +73,11 @@ impl Changes {
     pub fn load(&self, path: &Path) -> anyhow::Result<slowpath_scenario::Scenario> {
         Ok(file::load(path, &self.get())?)
     }
+
+    /// Whether any value or the seed is replaced.
+    pub fn are_any(&self) -> bool {
+        !self.set.is_empty() || self.seed.is_some()
+    }
 }
 
 #[derive(Args)]

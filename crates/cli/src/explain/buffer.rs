@@ -11,13 +11,13 @@ use slowpath_views::explain::{self, BufferQuestion};
 use std::time::Duration;
 
 const HELP: &str = "\
-Every step has the kernel's function, its formula, and what went in and came out: what SO_RCVBUF and SO_SNDBUF make of a \
-size, what getsockopt says, how much of the buffer is window, the scale in the SYN, the first window and the largest, and \
-how much a send buffer lets be in flight. Without a size, the buffers are those that the kernel tunes. The figures are \
-those of the simulator: a connection of each kernel is led through its handshake and as many full segments as it needs.
+Shows every step with the kernel's function, its formula, inputs and result: the buffer after SO_RCVBUF or SO_SNDBUF, the value of \
+getsockopt, the share used as window, the window scale in the SYN, the first and the largest window, and how much a send \
+buffer allows in flight. Without SIZE, the buffers are autotuned. The values are those of the simulator: a connection on \
+each kernel is taken through its handshake and as many full segments as it needs.
 
-With --rtt, windows are rates. With --rate too, it says whether the buffers are enough for the path, and what to ask for \
-if they are not.
+With --rtt, windows are also shown as rates. With --rate too, it shows whether the buffers suffice for the path, and which \
+size would.
 
 Examples:
   slowpath explain buffer 4MiB --kernel 2.2.20,2.4.17,2.6.14,6.18
@@ -29,25 +29,25 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = HELP)]
 pub struct Buffer {
-    /// What a program asks for by SO_RCVBUF and by SO_SNDBUF, such as 4MiB; without it, it asks for nothing
+    /// The size that the program sets with SO_RCVBUF and SO_SNDBUF, such as 4MiB; default: none is set
     #[arg(value_name = "SIZE", value_parser = size)]
     size: Option<u32>,
-    /// The kernels, by their names in `slowpath kernels`, with commas between
+    /// The kernels, separated by commas; `slowpath kernels` lists them
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = kernel, default_value = "6.18")]
     kernel: Vec<KernelProfile>,
-    /// A sysctl of all of them, as for `sysctl -w`, with or without net.ipv4. or net.core. before its name; can be repeated
+    /// A sysctl, set on all kernels, as for `sysctl -w`; net.ipv4. and net.core. may be omitted; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     sysctl: Vec<String>,
     /// Payload of a full segment, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1448, value_parser = clap::value_parser!(u32).range(88..=9148))]
     mss: u32,
-    /// Memory that a full segment is charged with at the receiver, in bytes, if the driver's is known (skmem in ss)
+    /// Memory that the receiver charges for a full segment, in bytes, if known for the driver (skmem in ss)
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     truesize: Option<u32>,
-    /// The round trip of the path, such as 40ms
+    /// The RTT of the path, such as 40ms
     #[arg(long, value_name = "TIME", value_parser = round_trip)]
     rtt: Option<Duration>,
-    /// The rate that the path carries, such as 1Gbit/s
+    /// The rate of the path, such as 1Gbit/s
     #[arg(long, value_name = "RATE", requires = "rtt")]
     rate: Option<Rate>,
     /// Print JSON (schema slowpath/explain-buffer/1) instead of text
@@ -57,38 +57,35 @@ pub struct Buffer {
 
 fn size(text: &str) -> Result<u32, String> {
     let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-    u32::try_from(size.get()).ok().filter(|size| i32::try_from(*size).is_ok()).ok_or_else(|| {
-        format!("setsockopt takes an int; write no more than {} B, which is just below 2 GiB", i32::MAX)
-    })
+    u32::try_from(size.get())
+        .ok()
+        .filter(|size| i32::try_from(*size).is_ok())
+        .ok_or_else(|| format!("setsockopt takes an int; write at most {} B, just below 2 GiB", i32::MAX))
 }
 
 fn kernel(text: &str) -> Result<KernelProfile, String> {
     let name = text.trim();
     registry::named(name)
-        .ok_or_else(|| format!("there is no kernel {name:?} here; there are {}", registry::NAMES.join(", ")))
+        .ok_or_else(|| format!("unknown kernel {name:?}; known are {}", registry::NAMES.join(", ")))
 }
 
 fn round_trip(text: &str) -> Result<Duration, String> {
     let time = duration_from_text(text).map_err(|error| error.to_string())?;
-    if time.is_zero() {
-        Err("write a round trip longer than nothing, such as 40ms".to_owned())
-    } else {
-        Ok(time)
-    }
+    if time.is_zero() { Err("the RTT must be above 0, such as 40ms".to_owned()) } else { Ok(time) }
 }
 
-/// Puts a sysctl, as `sysctl -w` does, into a kernel.
+/// Sets a sysctl of a kernel, as `sysctl -w` does.
 fn put_sysctl(kernel: &mut KernelProfile, text: &str) -> anyhow::Result<()> {
     let Some((name, value)) = text.split_once('=') else {
         anyhow::bail!("--sysctl {text:?}: write NAME=VALUE, such as rmem_max=16777216");
     };
     let name = name.trim();
     let Some(sysctl) = Sysctl::named(name) else {
-        let mend = match nearest(name, sysctls().map(Sysctl::short_name)) {
+        let fix = match nearest(name, sysctls().map(Sysctl::short_name)) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels --sysctls` lists them".to_owned(),
         };
-        anyhow::bail!("--sysctl {name}: there is no such sysctl here; {mend}");
+        anyhow::bail!("--sysctl {name}: unknown sysctl; {fix}");
     };
     if let Err(error) = sysctl.put(kernel, value.trim()) {
         anyhow::bail!("--sysctl {}: cannot be {:?}; write {}", sysctl.name, value.trim(), error.form);

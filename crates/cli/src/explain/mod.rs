@@ -16,9 +16,9 @@ pub struct Explain {
 /// What to explain.
 #[derive(Subcommand)]
 enum What {
-    /// What a socket buffer's size becomes, kernel by kernel: what getsockopt says, the window, its scale, the rate
+    /// Show how a socket buffer becomes a window, kernel by kernel: getsockopt, window, scale, rate
     Buffer(buffer::Buffer),
-    /// How long a packet waits for a process that others keep off the CPU, and whether its sender times out
+    /// Show how long a packet waits for a process that waits for a CPU, and whether the sender times out
     Wait(wait::Wait),
 }
 

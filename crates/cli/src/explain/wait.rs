@@ -9,11 +9,11 @@ use slowpath_views::explain::{self, WaitQuestion};
 use std::time::Duration;
 
 const HELP: &str = "\
-Under the scheduler of Linux 2.6.0 to 2.6.22 a process that has used up its time slice runs again when all others have \
-used up theirs. If it is then in the middle of a read, its socket is locked, and packets wait until it goes on. The \
-answer is a lower bound: it supposes that everybody uses the whole of a slice.
+Under the scheduler of Linux 2.6.0 to 2.6.22, a process that has used up its time slice runs again only after all others \
+have used up theirs. If it was in the middle of a read, its socket is locked, and packets wait until it runs again. The \
+result is a lower bound: it assumes that every task uses its whole slice.
 
-Tasks are given by their nice values, such as 0,0,-5, or as how many there are of one, such as 10x0.
+Give tasks by their nice values, such as 0,0,-5, or as a number of tasks with one nice value, such as 10x0.
 
 Examples:
   slowpath explain wait --active 6x0 --expired 4x0 --rtt 1ms
@@ -23,26 +23,26 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = HELP)]
 pub struct Wait {
-    /// Tasks left in the active array when the reader's slice ends
+    /// Tasks left in the active array when the reader's time slice ends
     #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
     active: Tasks,
-    /// Tasks in the expired array that are to run before the reader
+    /// Tasks in the expired array that run before the reader
     #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
     expired: Tasks,
-    /// Tasks in the active array that are to run before a reader that was woken
+    /// Tasks in the active array that run before a reader that wakes up
     #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
     woken: Tasks,
-    /// The round trip of a packet that does not wait, such as 40ms
+    /// The RTT of a packet that does not wait, such as 40ms
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     rtt: Duration,
     /// The sender's RTTVAR before the wait
     #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "0s")]
     rttvar: Duration,
-    /// The sender's RTO, where it is not to be that of SRTT and RTTVAR
+    /// The sender's RTO; default: from --rtt and --rttvar
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     rto: Option<Duration>,
-    /// The chance that a packet is lost, from 0 to 1, for the bandwidth that Reno reaches
-    #[arg(long, value_name = "CHANCE", value_parser = chance)]
+    /// The packet loss probability, from 0 to 1, for Reno's throughput
+    #[arg(long, value_name = "P", value_parser = chance)]
     loss: Option<f64>,
     /// The path's MSS, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1448, value_parser = clap::value_parser!(u32).range(1..=65_535))]
@@ -56,7 +56,7 @@ pub struct Wait {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tasks(Vec<i8>);
 
-/// As many tasks as a machine may be thought to have.
+/// The highest number of tasks accepted.
 const MOST: usize = 100_000;
 
 fn tasks(text: &str) -> Result<Tasks, String> {
@@ -81,7 +81,7 @@ fn chance(text: &str) -> Result<f64, String> {
 
 pub fn run(args: &Wait) -> anyhow::Result<Outcome> {
     if args.active.0.is_empty() && args.expired.0.is_empty() && args.woken.0.is_empty() {
-        bail!("nothing is in the way: name tasks by --active, --expired or --woken, such as --active 10x0");
+        bail!("no tasks: give --active, --expired or --woken, such as --active 10x0");
     }
     let document = explain::Wait::of(&WaitQuestion {
         active: &args.active.0,

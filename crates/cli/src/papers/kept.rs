@@ -1,7 +1,5 @@
-//! What is kept of a measured paper's runs, to make the report again, or to compare it with another kernel's.
-//!
-//! A folder has of each case its perf.data and, beside it, what was counted; and once the kernel's symbols: under another kernel
-//! than the one that was profiled nobody else knows what is where.
+//! The folder that `papers lavoie --keep` writes: per case its perf.data and its counters, and once the kernel's symbols, which
+//! another kernel does not have.
 
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};

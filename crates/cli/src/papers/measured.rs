@@ -1,4 +1,4 @@
-//! `papers lavoie`: a web server loaded and profiled here, case by case.
+//! `papers lavoie`: loads and profiles a web server on this host, case by case.
 
 use super::kept::{self, Done, file_of, read};
 use crate::console::Console;
@@ -13,12 +13,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the server's processes are called.
+/// Name of the server's processes.
 const SERVER: &str = "nginx";
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Samples a second: no divisor of the ticks of any kernel. Each takes some microseconds of the server's CPU.
 const FREQUENCY: u32 = 1999;
-/// A recording that nobody ends any more ends after so much more than it was to take.
+/// If nothing stops a recording, it ends this long after its time.
 const SPARE: Duration = Duration::from_secs(10);
 
 /// Which cases, for how long, and what is kept.
@@ -29,16 +29,16 @@ pub struct Asked<'a> {
     pub seconds: u64,
     /// Where profiles and counters are kept.
     pub keep: Option<&'a Path>,
-    /// Where they were kept before: nothing is run then.
+    /// A folder of kept profiles and counters, used instead of a run.
     pub from: Option<&'a Path>,
-    /// Where others were kept, to compare them with.
-    pub beside: Option<&'a Path>,
+    /// A folder of other profiles and counters, to compare with.
+    pub compare: Option<&'a Path>,
 }
 
-/// Runs the cases one after the other, or takes what was kept of them.
+/// Runs the cases one after the other, or reads kept ones.
 pub fn report(asked: &Asked<'_>, console: &Console) -> anyhow::Result<Report> {
     let cases = chosen(asked.only)?;
-    let comparable = match (asked.beside, asked.from) {
+    let comparable = match (asked.compare, asked.from) {
         (Some(before), Some(after)) => kept::in_both(&cases, before, after)?,
         _ => Vec::new(),
     };
@@ -51,7 +51,7 @@ pub fn report(asked: &Asked<'_>, console: &Console) -> anyhow::Result<Report> {
     let mut report = lavoie::report(&runs, measured_on(&done), |case| {
         format!("slowpath papers lavoie --seconds {seconds} --only '{case}'")
     });
-    if let Some(folder) = asked.beside {
+    if let Some(folder) = asked.compare {
         let before = kept::read_all(&comparable, folder)?;
         let before_runs: Vec<Run<'_>> = before.iter().map(as_run).collect();
         put_beside(&mut report, side(&before, &before_runs), side(&done, &runs));
@@ -71,7 +71,7 @@ fn side<'a>(done: &'a [Done], runs: &'a [Run<'a>]) -> Side<'a> {
 fn run_all(cases: Vec<Case>, asked: &Asked<'_>, console: &Console) -> anyhow::Result<Vec<Done>> {
     all_is_there()?;
     if let Some(folder) = asked.keep {
-        ensure!(!folder.exists(), "{}: is there already; name a folder that is not", folder.display());
+        ensure!(!folder.exists(), "{}: exists; --keep needs the name of a new folder", folder.display());
     }
     signals::remove_namespaces_when_ended()?;
     let scratch = Scratch::create()?;
@@ -93,13 +93,13 @@ fn run_all(cases: Vec<Case>, asked: &Asked<'_>, console: &Console) -> anyhow::Re
         bar.step();
     }
     if let Some(folder) = asked.keep {
-        // At the end: what was run has had its modules loaded.
+        // At the end, because the runs load modules.
         kept::keep_symbols(folder)?;
     }
     Ok(done)
 }
 
-/// Before anything is made: what is missing, all of it at once.
+/// Reports everything that is missing, before anything is created.
 fn all_is_there() -> anyhow::Result<()> {
     let missing = tools::missing();
     if !missing.is_empty() {
@@ -112,15 +112,15 @@ fn all_is_there() -> anyhow::Result<()> {
         });
         let packages: Vec<_> = missing.iter().map(|one| one.package).collect();
         bail!(
-            "missing here: {}; on Debian and Ubuntu install them with `apt-get install --no-install-recommends {}` (Debian starts \
-             nginx when it installs it: `systemctl disable --now nginx` stops it again)",
+            "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}` (Debian starts \
+             nginx after the installation; stop it with `systemctl disable --now nginx`)",
             named.collect::<Vec<_>>().join(", "),
             packages.join(" ")
         );
     }
     ensure!(
         privilege::is_root(),
-        "lavoie loads a web server in network namespaces, has each host receive on a CPU of its own, and samples a CPU: run it as root"
+        "lavoie needs root: it creates network namespaces, steers packets to CPUs, and samples a CPU"
     );
     Ok(())
 }
@@ -134,7 +134,7 @@ fn chosen(only: &[String]) -> anyhow::Result<Vec<Case>> {
     for words in only {
         ensure!(
             all.iter().any(|case| has(case, words)),
-            "no case has all of the words {words:?}; a case is called like {:?}",
+            "no case has all the words {words:?}; the name of a case is like {:?}",
             all[0].to_string()
         );
     }

@@ -1,4 +1,4 @@
-//! `slowpath probe`: what a path gives to packets of one's own, and the far end that answers them.
+//! `slowpath probe`: measures a path with its own packets, and is the far end that answers them.
 
 mod serve;
 
@@ -7,7 +7,7 @@ use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
 use crate::tunings::rate;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Rate, nanos};
@@ -22,29 +22,29 @@ use std::path::Path;
 use std::time::Duration;
 
 const HELP: &str = "\
-Start the far end on the other host, measure, and end it again:
-  rtt        Echoes by UDP: the path's delay without its queues, and with.
-  capacity   Pairs and trains of packets: what the narrowest link carries
-             when it carries nothing else.
-  available  Streams that load the path for some milliseconds: what others
-             leave of it. pathload's method.
-  ramp       UDP at one rate after the other, as RUDE/CRUDE sends it: where
-             loss begins, and which end or the path was the limit.
-  tcp        A transfer by TCP, and what held its sender.
-Rate times round trip is what a transfer's buffers have to hold; `slowpath doctor` then says whether this host's do. With a \
-scenario in place of a host its path is probed, in no time.
+Start the far end on the other host, measure, then stop it:
+  rtt        UDP echoes: the RTT with empty and with full queues.
+  capacity   Packet pairs and trains: the rate of the bottleneck link
+             without other traffic.
+  available  Short streams that load the path: the rate left by other
+             traffic. This is pathload's method.
+  ramp       UDP at increasing rates, as RUDE/CRUDE sends it: the rate at
+             which loss begins, and whether an end or the path limits it.
+  tcp        A TCP transfer each way, and what limited its sender.
+The result includes the bandwidth-delay product, which a transfer's buffers must hold; `slowpath doctor` checks whether this \
+host's do. If a scenario file is given instead of a host, its path is measured in the simulator.
 
-The far end listens on loopback unless --listen says another address; it needs TCP and UDP from that port on, a UDP port for \
-each of four sessions. It sends UDP only to whom it has shaken hands with by TCP and who has shown the session's token by UDP, \
-no faster than --max-rate, and in a session no more than that for --max-duration.
+The far end listens on loopback unless --listen gives another address. It needs TCP and UDP on that port, and a UDP port for \
+each of up to four sessions. It sends UDP only to clients that have completed a TCP handshake and sent the session's token by \
+UDP, never faster than --max-rate, and in a session not longer than --max-duration.
 
-Exit codes: 0 all that was asked was measured, 1 a part of it could not be or was stopped, 2 nothing was.
+Exit codes: 0 everything was measured; 1 something could not be measured or was interrupted; 2 nothing was measured.
 
 Examples:
   slowpath probe --serve
-  slowpath probe 127.0.0.1 --only rtt,capacity,available
-  slowpath probe localhost --only ramp --ramp 100Mbit/s..200Mbit/s --steps 3 --reverse
-  slowpath probe localhost --only rtt,tcp --tcp 1s --json
+  slowpath probe 127.0.0.1 --measure rtt,capacity,available
+  slowpath probe localhost --measure ramp --ramp 100Mbit/s..200Mbit/s --steps 3 --reverse
+  slowpath probe localhost --measure rtt,tcp --tcp 1s --json
   slowpath probe scenarios/bulk-wan.toml --set path.rate=622Mbit/s";
 
 /// Arguments of `probe`.
@@ -54,36 +54,35 @@ pub struct Probe {
     /// The other host, by name or address, where `slowpath probe --serve` runs; or a scenario file
     #[arg(value_name = "HOST|FILE", required_unless_present = "serve", value_hint = ValueHint::Hostname)]
     target: Option<String>,
-    /// Be the far end, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["target", "only", "reverse", "ramp", "json"])]
+    /// Run the far end, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["target", "port", "measure", "reverse", "ramp", "steps", "tcp", "set", "seed", "json"])]
     serve: bool,
-    /// As the far end: where to listen
+    /// With --serve: the address and port to listen on
     #[arg(long, value_name = "ADDRESS:PORT", requires = "serve", default_value_t = SocketAddr::from(([127, 0, 0, 1], PORT)))]
     listen: SocketAddr,
-    /// As the far end: the highest rate of a train, here or from here
+    /// With --serve: the highest rate of a packet train, in either direction
     #[arg(long, value_name = "RATE", requires = "serve", default_value = "1Gbit/s", value_parser = rate)]
     max_rate: Rate,
-    /// As the far end: the longest train or transfer
+    /// With --serve: the longest packet train or transfer
     #[arg(long, value_name = "TIME", requires = "serve", default_value = "10s", value_parser = longest)]
     max_duration: Duration,
-    /// The far end's port
-    #[arg(long, value_name = "PORT", default_value_t = PORT)]
-    port: u16,
-    /// What to measure, with commas between; without it, all
+    #[arg(long, value_name = "PORT", help = format!("The far end's port [default: {PORT}]"))]
+    port: Option<u16>,
+    /// What to measure, separated by commas; default: everything
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    only: Vec<What>,
-    /// Measure the way from the far end to here
+    measure: Vec<What>,
+    /// Measure from the far end to this host
     #[arg(long)]
     reverse: bool,
-    /// The rates of the ramp, such as 300Mbit/s..1Gbit/s; without it, up to a tenth more than the capacity
+    /// The lowest and highest rate of the ramp, such as 300Mbit/s..1Gbit/s; default: up to 1.1 times the capacity
     #[arg(long, value_name = "FROM..TO", value_parser = rates)]
     ramp: Option<(Rate, Rate)>,
-    /// How many rates the ramp has
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_STEPS)))]
-    steps: u32,
-    /// How long each transfer by TCP lasts
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = longest)]
-    tcp: Duration,
+    /// The number of rates in the ramp [default: 11]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_STEPS)))]
+    steps: Option<u32>,
+    /// The duration of each TCP transfer [default: 3s]
+    #[arg(long, value_name = "TIME", value_parser = longest)]
+    tcp: Option<Duration>,
     #[command(flatten)]
     changes: Changes,
     /// Print JSON (schema slowpath/probe/1) instead of text
@@ -91,18 +90,23 @@ pub struct Probe {
     json: bool,
 }
 
+/// Rates in a ramp, unless --steps is given.
+const STEPS: u32 = 11;
+/// Duration of a TCP transfer, unless --tcp is given.
+const TRANSFER: Duration = Duration::from_secs(3);
+
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// The round trip
+    /// The RTT
     Rtt,
-    /// What the narrowest link carries
+    /// The rate of the bottleneck link
     Capacity,
-    /// What others leave of it
+    /// The rate that other traffic leaves
     Available,
-    /// UDP at one rate after the other
+    /// Loss at increasing rates of UDP
     Ramp,
-    /// A transfer by TCP each way
+    /// A TCP transfer each way
     Tcp,
 }
 
@@ -115,25 +119,38 @@ fn longest(text: &str) -> Result<Duration, String> {
 fn rates(text: &str) -> Result<(Rate, Rate), String> {
     let (from, to) = text.split_once("..").ok_or("write two rates, such as 300Mbit/s..1Gbit/s")?;
     let (from, to) = (rate(from)?, rate(to)?);
-    if from < to { Ok((from, to)) } else { Err("the first rate is not below the second".to_owned()) }
+    if from < to { Ok((from, to)) } else { Err("the first rate must be below the second".to_owned()) }
 }
 
 impl Probe {
     fn wants(&self, what: What) -> bool {
-        self.only.is_empty() || self.only.contains(&what)
+        self.measure.is_empty() || self.measure.contains(&what)
+    }
+
+    /// Refuses options for a measurement that is not made.
+    fn check(&self) -> anyhow::Result<()> {
+        for (is_given, option, what, name) in [
+            (self.ramp.is_some(), "--ramp", What::Ramp, "ramp"),
+            (self.steps.is_some(), "--steps", What::Ramp, "ramp"),
+            (self.tcp.is_some(), "--tcp", What::Tcp, "tcp"),
+        ] {
+            ensure!(!is_given || self.wants(what), "{option} needs {name} in --measure");
+        }
+        Ok(())
     }
 
     fn wanted(&self) -> Wanted {
+        let steps = self.steps.unwrap_or(STEPS);
         Wanted {
             direction: if self.reverse { Direction::Back } else { Direction::There },
-            // Where the search for what is available begins, and the ramp ends.
+            // The search for the available rate starts from the capacity, and the default ramp ends above it.
             capacity: self.wants(What::Capacity)
                 || self.wants(What::Available)
                 || (self.wants(What::Ramp) && self.ramp.is_none()),
             available: self.wants(What::Available),
             ramp: self.wants(What::Ramp),
-            rates: self.ramp.map(|(from, to)| Rates { from: from.get(), to: to.get(), steps: self.steps }),
-            steps: self.steps,
+            rates: self.ramp.map(|(from, to)| Rates { from: from.get(), to: to.get(), steps }),
+            steps,
         }
     }
 }
@@ -142,11 +159,13 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     let Some(target) = &args.target else {
         return serve::run(args.listen, args.max_rate, args.max_duration);
     };
+    args.check()?;
     let found = if Path::new(target).extension().is_some_and(|extension| extension == "toml") {
+        ensure!(args.port.is_none(), "--port is for hosts; {target} is a scenario file");
         simulated(args, Path::new(target), console)?
     } else {
-        let answer = "--set and --seed are a scenario's, and this is a host";
-        if args.changes.get().texts().is_empty() { real(args, target, console)? } else { bail!("{answer}") }
+        ensure!(!args.changes.are_any(), "--set and --seed are for scenario files; {target} is a host");
+        real(args, target, console)?
     };
     console::tell(
         args.json,
@@ -167,7 +186,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.has_come();
     let mut last = None;
-    for to in addresses(target, args.port)? {
+    for to in addresses(target, args.port.unwrap_or(PORT))? {
         match Client::connect(to, &stop) {
             Ok((mut client, connected)) => {
                 let mut found = Found::new(args.wanted(), connected.packet_bytes);
@@ -175,7 +194,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
                 let result = found.fill(&mut client, &mut shown(console));
                 let result = result.and_then(|()| transfers(args, &mut client, &mut found, console));
                 let Err(error) = result else {
-                    // Whatever becomes of the session, all has been measured.
+                    // Everything has been measured, even if closing the session fails.
                     let _ = client.close();
                     return Ok(found);
                 };
@@ -183,7 +202,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
                     return Err(anyhow::Error::from(error).context("nothing was measured"));
                 };
                 if !matches!(error, Error::Stopped) {
-                    warn(&format!("{error}; what was measured by then:"));
+                    warn(&format!("{error}; measured before that:"));
                 }
                 return Ok(found);
             }
@@ -194,7 +213,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
     Err(last.map_or_else(|| anyhow::anyhow!("{target} has no address"), anyhow::Error::from))
 }
 
-/// A transfer by TCP each way, the way that is measured first.
+/// A TCP transfer each way, the measured direction first.
 fn transfers(
     args: &Probe,
     client: &mut Client<'_>,
@@ -204,17 +223,17 @@ fn transfers(
     if !args.wants(What::Tcp) {
         return Ok(());
     }
-    let _working = console.working("TCP, there and back");
+    let _working = console.working("TCP transfers");
     for direction in [Direction::There, Direction::Back] {
-        found.transfers.push(client.transfer(direction, args.tcp)?);
+        found.transfers.push(client.transfer(direction, args.tcp.unwrap_or(TRANSFER))?);
     }
     Ok(())
 }
 
 /// The path of a scenario's first flow, from its sender on.
 fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Found> {
-    if args.only == [What::Tcp] {
-        bail!("a transfer over a scenario's path is simulated by `slowpath run {}`", file.display());
+    if args.tcp.is_some() || args.measure == [What::Tcp] {
+        bail!("to simulate a TCP transfer on this path, use `slowpath run {}`", file.display());
     }
     let scenario = args.changes.load(file)?;
     let flow = &scenario.flows[0];
@@ -243,11 +262,11 @@ fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Fou
     Ok(found)
 }
 
-/// Shows each step while it lasts.
+/// Shows progress step by step.
 fn shown(console: &Console) -> impl FnMut(Progress) {
     let mut shown = None;
     move |progress| {
-        // The one before it is wiped away first.
+        // The previous step is cleared first.
         drop(shown.take());
         shown = Some(console.working(&says(progress)));
     }
@@ -257,7 +276,7 @@ fn says(progress: Progress) -> String {
     match progress {
         Progress::Echoes => "echoes".to_owned(),
         Progress::Trains => "trains of packets".to_owned(),
-        Progress::Available(rate) => format!("is {} available", Rate::bits_per_second(rate)),
+        Progress::Available(rate) => format!("available: trying {}", Rate::bits_per_second(rate)),
         Progress::Ramp(rate) => format!("UDP at {}", Rate::bits_per_second(rate)),
     }
 }

@@ -13,18 +13,18 @@ pub fn run(listen: SocketAddr, rate: Rate, duration: Duration) -> anyhow::Result
     let interrupt = Interrupt::listen()?;
     let server = Server::bind(listen, Caps { rate, duration })?;
     let at = server.address()?;
-    let whom = if at.ip().is_loopback() { " for this host only; --listen has others" } else { "" };
-    say(&format!("Listening on {at}{whom}, up to {rate} for {}. Ctrl-C ends it.", duration_text(duration)));
-    let told = |happened: Happened<'_>| match happened {
-        Happened::Began(client) => say(&format!("{client}: a session begins")),
-        Happened::Ended(client) => say(&format!("{client}: its session is over")),
+    let whom = if at.ip().is_loopback() { " (this host only; --listen takes another address)" } else { "" };
+    say(&format!("Listening on {at}{whom}, up to {rate} for {}. Ctrl-C stops it.", duration_text(duration)));
+    let report = |happened: Happened<'_>| match happened {
+        Happened::Began(client) => say(&format!("{client}: session started")),
+        Happened::Ended(client) => say(&format!("{client}: session ended")),
         Happened::Broke(client, error) => say(&format!("{client}: {error}")),
     };
-    server.run(&|| interrupt.has_come(), &told)?;
+    server.run(&|| interrupt.has_come(), &report)?;
     Ok(Outcome::Whole)
 }
 
-/// A line for whoever watches; that nobody does is no reason to stop.
+/// Prints a line; a closed standard output does not stop the server.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -1,6 +1,6 @@
-//! `slowpath profile attribute`: for whom functions worked.
+//! `slowpath profile attribute`: for which high-level functions others ran.
 
-use super::{Source, load};
+use super::{Source, load, share};
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::diagnose::refuse_input;
@@ -14,18 +14,18 @@ use std::path::PathBuf;
 use std::slice;
 
 const HELP: &str = "\
-A function such as kmem_cache_free works for several others. Of each function it says which part of its cost belongs to each of the \
-high-level functions that are named (lavoie, section 3.1.3, and figures 14 to 19): to the innermost of them that stands above it on the \
-stack, or is it. An interrupt or a softirq was called for by nothing that it came upon, so that a stack begins there.
+A function such as kmem_cache_free works for several others. For each function, shows which share of its cost belongs to each of the \
+high-level functions given by --to (lavoie, section 3.1.3, and figures 14 to 19): a sample belongs to the innermost of them on its stack. \
+A stack starts anew at an interrupt or a softirq, because the interrupted function did not call it.
 
-From whole stacks that is counted. The paper had only who calls whom, and multiplied shares along the calls: that estimate stands beside it, \
-with how far it is off. A stack that was cut off before any of the named functions was seen cannot tell.
+With whole stacks, samples are counted. The paper knew only who calls whom, and multiplied shares along the calls; that estimate is shown \
+next to the count, with its error. A truncated stack without any of these functions is not attributed.
 
-Names are those of functions, or of the paper's operations, which know what they are called in each kernel: \"TCP receive\", \
-\"TCP send message\", \"TCP send pages\", \"interrupt\" and \"softirq\", which are the ones without --to.
+Names are those of functions, or of the paper's operations in any kernel: \"TCP receive\", \"TCP send message\", \"TCP send pages\", \
+\"interrupt\" and \"softirq\", which are the default.
 
-With --svg it draws what works below each of those that are named, as the paper does: who calls whom for it, with what each function costs \
-of all CPU time, and how much of that belongs to it.
+--svg draws the call graph below each of these functions, as the paper does: who calls whom, each function's share of all CPU time, and \
+how much of it belongs to the function at the top.
 
 Examples:
   slowpath profile attribute perf.data
@@ -38,32 +38,24 @@ Examples:
 pub struct Attribute {
     #[command(flatten)]
     source: Source,
-    /// Among whom to divide
+    /// The functions among which cost is divided
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     to: Vec<String>,
     /// How many functions to list, the greatest first
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
-    /// Count with a function what it called
+    /// Include the cost of callees
     #[arg(long)]
     with_callees: bool,
-    /// Draw what works below each of those named into this file; without --to, below the three of TCP
+    /// Also draw the call graph below each function of --to as an SVG file; default: below the three TCP operations
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
-    /// In the picture, leave out functions with less than this part of all CPU time in them and below
-    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "1%", requires = "svg")]
+    /// With --svg: leave out functions with less than this share of all CPU time, callees included
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%", requires = "svg")]
     threshold: f64,
     /// Print JSON (schema slowpath/profile-attribution/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// A share such as `1%` or `0.5 %`, as a part of 1.
-fn share_from_text(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
-    number.filter(|share| (0.0..=100.0).contains(share)).map(|share| share / 100.0).ok_or_else(|| {
-        format!("\"{text}\" is no share; write a number from 0 to 100 with a per cent sign, such as \"1%\"")
-    })
 }
 
 pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {

@@ -1,4 +1,4 @@
-//! `slowpath profile compare`: two profiles beside each other.
+//! `slowpath profile compare`: two profiles, function by function.
 
 use super::{Names, load};
 use crate::Outcome;
@@ -9,10 +9,9 @@ use slowpath_views::profile::{compare as view, head};
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Functions are matched by name, also where a newer kernel calls them otherwise. Beside each difference stands how likely chance alone \
-makes one as large somewhere among all that are compared, from the counts of samples (Fisher's exact test, Holm's correction): that the two runs \
-did the same work it cannot say. What each function cost for each TCP segment stands there too if both were recorded by `slowpath profile \
-record`, which writes beside a profile what the host did; with --work, for each unit of any other work.
+Functions are matched by name, including names that changed between kernels. For each difference, the probability is shown that chance \
+alone makes one as large for any function (Fisher's exact test, Holm's correction). It does not cover differences in workload. The cost \
+per TCP segment is shown if both profiles come from `slowpath profile record`; with --work, the cost per unit of other work.
 
 Examples:
   slowpath profile compare before.perf.data after.perf.data
@@ -22,13 +21,13 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = HELP)]
 pub struct Compare {
-    /// The profile to compare with
+    /// The first profile
     #[arg(value_name = "BEFORE", value_hint = ValueHint::FilePath)]
     before: PathBuf,
-    /// The other profile
+    /// The second profile
     #[arg(value_name = "AFTER", value_hint = ValueHint::FilePath)]
     after: PathBuf,
-    /// How much work was done in each, in the same unit: requests, bytes or packets; without it, TCP segments, where both tell of them
+    /// The work done in each, in the same unit: requests, bytes or packets; default: TCP segments, if both have a work file
     #[arg(long, value_name = "BEFORE,AFTER", value_delimiter = ',')]
     work: Vec<f64>,
     /// How many functions to list, the largest differences first
@@ -44,11 +43,11 @@ pub struct Compare {
 pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     if !matches!(args.work.len(), 0 | 2) {
         anyhow::bail!(
-            "--work: give two numbers, such as 120000,180000: how much was done in BEFORE and in AFTER"
+            "--work: give two numbers, the work done in BEFORE and in AFTER, such as 120000,180000"
         );
     }
     if let Some(work) = args.work.iter().find(|work| !(work.is_finite() && **work > 0.0)) {
-        anyhow::bail!("--work: {work} is no amount of work; give two numbers above 0");
+        anyhow::bail!("--work: {work} is not above 0");
     }
     let [before, after] = [&args.before, &args.after].map(|file| load::open_file(file, &args.names, console));
     let (before, after) = (before?, after?);
@@ -69,7 +68,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     Ok(if outcomes == [Outcome::Whole; 2] { Outcome::Whole } else { Outcome::Partial })
 }
 
-/// How much was done in each, and of what: as given, else what both tell beside them.
+/// The work done in each and its name: as given, else from both work files.
 fn work(args: &Compare) -> (Option<&'static str>, Option<[f64; 2]>) {
     if let [before, after] = args.work[..] {
         return (Some("--work"), Some([before, after]));

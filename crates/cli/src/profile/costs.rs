@@ -12,13 +12,13 @@ use slowpath_views::profile::costs as view;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-A sample belongs to the innermost of the kernel's functions that do a kind of work; the time of these is divided by how often the kernel's \
-counters say that the work was done while `slowpath profile record --system` looked. What is not counted, or was seen in fewer than 25 \
-samples, is not known. The error is that of the number of samples alone.
+A sample belongs to the innermost kernel function on its stack that does a known kind of work. The time of each kind is divided by how \
+often the work was done, as counted by the kernel during `slowpath profile record --system`. A cost is unknown if its work is not counted, \
+or was seen in fewer than 25 samples. The error shown is the sampling error alone.
 
-With --as-cost-table it prints a host's costs for a scenario, with what each is from; what is not known is kept from server-2020.
+--as-cost-table prints a host's costs for a scenario, each with its origin. Unknown costs are taken from server-2020.
 
-A profile by cpu-clock is in ns. Cycles are turned into time by the CPU's frequency, which the work file has on x86; otherwise give --cpu-mhz.
+A cpu-clock profile is in ns. Cycles become time by the CPU's frequency, which the work file has on x86; elsewhere give --cpu-mhz.
 
 Examples:
   slowpath profile record --system 10s
@@ -31,16 +31,16 @@ Examples:
 pub struct Costs {
     #[command(flatten)]
     source: Source,
-    /// What the host did meanwhile (schema slowpath/work/1); without it, the file beside the profile
+    /// The work file (schema slowpath/work/1); default: the one next to the profile
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     work: Option<PathBuf>,
-    /// How fast the CPU ran, for a profile in cycles
+    /// The CPU's frequency, for a profile in cycles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cpu_mhz: Option<u32>,
-    /// Print the costs as a scenario takes them
+    /// Print the costs as a table for a scenario file
     #[arg(long, conflicts_with = "json")]
     as_cost_table: bool,
-    /// The scenario's host whose costs they become
+    /// The host in the scenario
     #[arg(long, value_name = "NAME", default_value = "receiver", requires = "as_cost_table", value_parser = host_name)]
     host: String,
     /// Print JSON (schema slowpath/profile-costs/1) instead of text
@@ -54,7 +54,7 @@ fn host_name(text: &str) -> Result<String, String> {
     if is_name {
         Ok(text.to_owned())
     } else {
-        Err("a host's name has letters, digits, - and _ only".to_owned())
+        Err("a host's name consists of letters, digits, - and _".to_owned())
     }
 }
 
@@ -64,7 +64,7 @@ pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
         Some(file) => load::work_in(file)?,
         None => load::work_beside(&args.source.file).with_context(|| {
             format!(
-                "{}: nothing beside it says what the host did; record with `slowpath profile record --system 10s`, or give --work",
+                "{}: there is no work file next to it; record with `slowpath profile record --system 10s`, or give --work",
                 loaded.name()
             )
         })?,
@@ -73,7 +73,7 @@ pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
     let found = costs(calls, event, &work, nanos(&loaded, &work, args.cpu_mhz)?);
     if work.is_whole_host == Some(false) {
         warn(
-            "only a part of the host was profiled: what others did of the work is not in these costs; record with --system",
+            "only a part of the host was profiled: costs lack the work of the other processes; record with --system",
         );
     }
     if args.as_cost_table {
@@ -92,9 +92,9 @@ fn nanos(loaded: &Loaded, work: &Work, cpu_mhz: Option<u32>) -> anyhow::Result<f
         "ns" => Ok(1.0),
         "cycles" => {
             let hertz = cpu_mhz.map(|megahertz| f64::from(megahertz) * 1e6).or(work.cpu_hz);
-            let hertz = hertz.context("how fast the CPU ran is not in the work file; give --cpu-mhz")?;
+            let hertz = hertz.context("the work file lacks the CPU's frequency; give --cpu-mhz")?;
             Ok(1e9 / hertz)
         }
-        unit => bail!("{}: it is in {unit}, which are no time; record by cycles or cpu-clock", loaded.name()),
+        unit => bail!("{}: its unit is {unit}, which is not time; record cycles or cpu-clock", loaded.name()),
     }
 }

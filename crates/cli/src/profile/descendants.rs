@@ -7,9 +7,9 @@ use clap::Args;
 use slowpath_views::profile::descendants as view;
 
 const HELP: &str = "\
-For each of the functions that cost most themselves it lists what costs most of all that they called, however deep (lavoie, section \
-3.1.2). A descendant's cost is all of its own, whoever called it: how much of it was for whom says `slowpath profile attribute`. What \
-interrupts and softirqs do on top of a function it has not called.
+For each of the functions with the highest cost of their own, lists the most expensive functions below it, at any depth (lavoie, section \
+3.1.2). The cost of a descendant is its whole own cost, whoever called it; `slowpath profile attribute` divides it among callers. \
+Interrupts and softirqs are not descendants of the function that they interrupt.
 
 Examples:
   slowpath profile descendants perf.data
@@ -21,13 +21,13 @@ Examples:
 pub struct Descendants {
     #[command(flatten)]
     source: Source,
-    /// Of how many of the functions that cost most themselves
+    /// How many functions to start from, the most expensive first
     #[arg(long, value_name = "M", default_value_t = 10)]
     top: usize,
-    /// Of these functions, in place of those that cost most; names of functions, or of operations such as "TCP receive"
+    /// The functions to start from: names of functions, or of operations such as "TCP receive"
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',', conflicts_with = "top")]
     of: Vec<String>,
-    /// How many descendants of each
+    /// How many descendants to list per function
     #[arg(long, value_name = "N", default_value_t = 8)]
     greatest: usize,
     /// Print JSON (schema slowpath/profile-descendants/1) instead of text

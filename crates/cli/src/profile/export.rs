@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::slice;
 
 const HELP: &str = "\
-Functions have the names that they have here. That a stack was cut off neither format can say.
+Functions have the names that the other commands show. Neither format can mark a truncated stack.
 
 Examples:
   slowpath profile export perf.data --as folded --out perf.folded
@@ -36,9 +36,9 @@ pub struct Export {
 /// A format that other tools read.
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// A stack a line, with its samples: for flamegraph.pl, speedscope and others
+    /// One stack per line with its samples, for flamegraph.pl, speedscope and others
     Folded,
-    /// pprof's profile.proto, packed with gzip
+    /// pprof's profile.proto, compressed with gzip
     Pprof,
 }
 

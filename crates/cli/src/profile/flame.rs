@@ -1,4 +1,4 @@
-//! `slowpath profile flame`: a profile's stacks as a picture.
+//! `slowpath profile flame`: a flame graph.
 
 use super::{Source, load};
 use crate::Outcome;
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::slice;
 
 const HELP: &str = "\
-Each function has a box on each way to it, as wide as the part of all samples in which it was there, upon the box of its caller; what the \
-box has no room for its tooltip says. Orange is the kernel's, blue a program's.
+Each function is a box on top of its caller, as wide as its share of all samples. Tooltips have the full names. Orange is the kernel, \
+blue a program.
 
 Examples:
   slowpath profile flame perf.data --out flame.svg
@@ -30,10 +30,10 @@ pub struct Flame {
     /// The SVG file to write
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: PathBuf,
-    /// Of stacks with one of these functions, the part from there inwards; names of functions, or of operations such as "TCP receive"
+    /// Draw only these functions and what they call: names of functions, or of operations such as "TCP receive"
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     of: Vec<String>,
-    /// Let callees hang below their callers
+    /// Draw callees below their callers
     #[arg(long)]
     icicle: bool,
 }

@@ -1,4 +1,4 @@
-//! A profile that a command reads, and what is to be said about it.
+//! Reading a profile, with warnings about what is missing.
 
 use super::{Names, Source};
 use crate::Outcome;
@@ -24,7 +24,7 @@ pub fn open_file(file: &Path, names: &Names, console: &Console) -> anyhow::Resul
     Ok(Loaded::open(file, &options, names.event.as_deref())?)
 }
 
-/// Says what is odd, and how it went.
+/// Warns about oddities; returns the exit code.
 pub fn outcome(loaded: &Loaded) -> Outcome {
     for missing in loaded.missing() {
         warn(&missing.to_string());
@@ -33,14 +33,14 @@ pub fn outcome(loaded: &Loaded) -> Outcome {
         warn(&note.to_string());
     }
     if let Some(stop) = loaded.stopped() {
-        warn(&format!("{}: {stop}; what came before was read", loaded.name()));
+        warn(&format!("{}: {stop}; only what precedes it was read", loaded.name()));
     }
     let is_partial =
         loaded.stopped().is_some() || loaded.lost().unreadable > 0 || !loaded.missing().is_empty();
     if is_partial { Outcome::Partial } else { Outcome::Whole }
 }
 
-/// What the host did while a profile was recorded, if that is in a file beside it.
+/// The work file next to a profile, if there is one.
 pub fn work_beside(profile: &Path) -> Option<Work> {
     let file = work::beside(profile);
     if !file.exists() {
@@ -49,11 +49,11 @@ pub fn work_beside(profile: &Path) -> Option<Work> {
     work_in(&file).inspect_err(|error| warn(&format!("{error:#}"))).ok()
 }
 
-/// What a host did, of a file; says what of it was skipped.
+/// Reads a work file; warns about skipped values.
 pub fn work_in(file: &Path) -> anyhow::Result<Work> {
     let read = work::open(file)?;
     if !read.skipped.is_empty() {
-        warn(&format!("{}: makes no sense and was skipped: {}", file.display(), read.skipped.join(", ")));
+        warn(&format!("{}: invalid values, skipped: {}", file.display(), read.skipped.join(", ")));
     }
     Ok(read.work)
 }

@@ -1,4 +1,4 @@
-//! `slowpath profile`: where the CPU went, by what a profiler saw.
+//! `slowpath profile`: where CPU time went, from a profile.
 
 pub mod attribute;
 pub mod calltree;
@@ -17,13 +17,13 @@ use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
 const HELP: &str = "\
-It reads what a profiler has recorded and says where the CPU went, and for whom: perf.data (of `perf record -g`), the text of \
-`perf script`, folded stacks, pprof, and the text of `opreport --callgraph`. Which of these a file is, it sees by itself.
+Reads a profile and shows where CPU time went, and for whom. The format is detected: perf.data (from `perf record -g`), the output \
+of `perf script`, folded stacks, pprof, or the output of `opreport --callgraph`.
 
-Record, on the host in question while it is busy; perf is underneath:
+Record a profile on the busy host, with perf:
   slowpath profile record --system 10s
 
-Then ask what costs most, and for whom it was done:
+Then list what costs most, and for whom it ran:
   slowpath profile top perf.data
   slowpath profile attribute perf.data";
 
@@ -35,57 +35,65 @@ pub struct Profile {
     what: What,
 }
 
-/// What to say of a profile.
+/// What to do with a profile.
 #[derive(Subcommand)]
 enum What {
-    /// Record a profile, of this host for some time or of a command
+    /// Record a profile of this host, a process or a command
     Record(record::Record),
-    /// List the functions that cost most themselves, and the categories that they are of
+    /// List the functions with the highest cost of their own, and cost by category
     Top(top::Top),
-    /// List what costs most of all that the top functions called, however deep (Greatest n Descendants)
+    /// List the most expensive functions below the top functions (Greatest n Descendants)
     Descendants(descendants::Descendants),
-    /// Show who called for given functions, through the callers that matter (Calltree)
+    /// Show the callers of given functions, up to the roots (Calltree)
     Calltree(calltree::Calltree),
-    /// Divide the cost of functions among those that they worked for
+    /// Divide the cost of functions among the high-level functions that they ran for
     Attribute(attribute::Attribute),
-    /// Say what a packet, a byte and an ACK cost on this host, also as a scenario's cost table
+    /// Show what a packet, a byte and an ACK cost, also as a scenario's cost table
     Costs(costs::Costs),
-    /// Set two profiles beside each other, function by function
+    /// Compare two profiles, function by function
     Compare(compare::Compare),
-    /// Draw a profile's stacks as a flame graph
+    /// Draw a flame graph
     Flame(flame::Flame),
-    /// Write a profile's stacks in a format that other tools read
+    /// Convert a profile to a format of other tools
     Export(export::Export),
 }
 
-/// Which part of which profile.
+/// A profile to read.
 #[derive(Args)]
 struct Source {
-    /// The profile: perf.data, the text of perf script, folded stacks, pprof (packed or not), or the text of opreport --callgraph
+    /// The profile: perf.data, output of perf script, folded stacks, pprof (gzip or not), or output of opreport --callgraph
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     #[command(flatten)]
     names: Names,
 }
 
-/// How to name what is in a profile.
+/// Which event of a profile, and where its symbols are.
 #[derive(Args)]
 struct Names {
-    /// Of several events in a profile, the one to look at; without it, the one with the most samples
+    /// The event to use, if the profile has several; default: the one with the most samples
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// The /proc/kallsyms of the profiled host, as its root read it; without it, this host's if it runs the same kernel
+    /// A copy of /proc/kallsyms of the profiled host, read as root; default: this host's, if it runs the same kernel
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     kallsyms: Option<PathBuf>,
-    /// The profiled kernel with its symbols
+    /// The vmlinux of the profiled kernel, with symbols
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "kallsyms")]
     vmlinux: Option<PathBuf>,
-    /// The folder under which the profiled host's programs and libraries are, such as /mnt/host
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    /// The root directory of the profiled host's programs and libraries, such as /mnt/host
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     root: Option<PathBuf>,
-    /// Show functions of programs that the compiler has put into their callers, where debug information of them is there
+    /// Show inlined functions of programs that have debug information
     #[arg(long)]
     inline: bool,
+}
+
+/// A share such as `1%` or `0.5 %`, as a part of 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+    number.filter(|share| (0.0..100.0).contains(share)).map(|share| share / 100.0).ok_or_else(|| {
+        format!("{text:?} is not a share; write a percentage from 0% to below 100%, such as 5%")
+    })
 }
 
 pub fn run(args: &Profile, console: &Console) -> anyhow::Result<Outcome> {

@@ -1,4 +1,4 @@
-//! `slowpath profile record`: makes a profile, with perf underneath.
+//! `slowpath profile record`: records a profile with perf.
 
 use crate::Outcome;
 use crate::console::{self, Console, warn};
@@ -17,59 +17,59 @@ use std::thread;
 use std::time::Duration;
 
 const HELP: &str = "\
-It finds out what it may before it begins, and by what to sample: by the CPU's cycles where they are to be had, else by the clock, and says \
-so. perf (linux-perf, linux-tools or perf, by the distribution) does the sampling, with call graphs. To sample all that runs takes root or \
-CAP_PERFMON, or kernel.perf_event_paranoid at 0; a command of one's own with what the kernel does for it, 1.
+perf (package linux-perf, linux-tools or perf) takes the samples, with call graphs. The event is CPU cycles if they can be counted, else \
+cpu-clock; the output names it. Sampling the whole host takes root, CAP_PERFMON or kernel.perf_event_paranoid at 0. Sampling a command and \
+the kernel's work for it takes kernel.perf_event_paranoid at 1.
 
-An older FILE becomes FILE.old. Beside it FILE.work.json says what the host did meanwhile in this network namespace: packets, ACKs, bytes. \
-With it `profile compare` and `profile costs` tell what a packet costs.
+An existing FILE is renamed to FILE.old. FILE.work.json, next to FILE, counts the packets, ACKs and bytes of this network namespace during \
+the recording. `profile compare` and `profile costs` use it for costs per packet.
 
-Ctrl-C ends the recording in order; what there is, is kept. What a command prints is its own, so that what is said of the recording goes to \
-standard error then.
+Ctrl-C ends the recording and keeps what was recorded. With a command, standard output belongs to the command, and the summary goes to \
+standard error.
 
-Exit codes: 0 if all went well, 1 if the command failed, samples were lost in part or the recording was ended early, 2 if there is none.
+Exit codes: 0 success; 1 the command failed, samples were lost, or the recording was ended early; 2 no profile.
 
 Examples:
   slowpath profile record --system 10s
   slowpath profile record --system 30s --cpus 2,3 --out receive.perf.data
   slowpath profile record -- iperf3 -c 192.0.2.1 -t 10";
 
-/// How often it is looked whether it is over.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often the recording is checked for its end.
+const CHECK_EVERY: Duration = Duration::from_millis(10);
 
 /// Arguments of `profile record`.
 #[derive(Args)]
 #[command(after_long_help = HELP)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["system", "pid", "command"])))]
 pub struct Record {
-    /// Sample all that runs on this host, for so long, such as 10s
+    /// Sample the whole host for this time, such as 10s
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     system: Option<Duration>,
-    /// Of the host, only these CPUs, such as 2,3
+    /// With --system: sample only these CPUs, such as 2,3
     #[arg(long, value_name = "CPU", value_delimiter = ',', requires = "system", conflicts_with_all = ["pid", "command"])]
     cpus: Vec<u32>,
     /// Sample this process, until it ends
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,
-    /// End a command's or a process's recording after this time, and the command with it
+    /// Stop after this time, and end the command
     #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "1h", conflicts_with = "system")]
     longest: Duration,
     /// The file to write
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "perf.data")]
     out: PathBuf,
-    /// By what to sample, as perf names it; without it, by cycles where the CPU counts them for us, else by cpu-clock
+    /// The event to sample, as perf names it; default: cycles if they can be counted, else cpu-clock
     #[arg(long, value_name = "EVENT")]
     event: Option<String>,
-    /// Samples a second, of each CPU
+    /// Samples per second and CPU
     #[arg(long, value_name = "N", default_value_t = slowpath_profile::record::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     frequency: u32,
-    /// How callers are found: by frame pointers, which slowpath reads, or from dumps of stacks, for `perf script`
+    /// How perf finds callers: fp, by frame pointers, or dwarf, from stack dumps, which only `perf script` can read
     #[arg(long, value_name = "HOW", default_value = "fp")]
     call_graph: CallGraphs,
     /// Print JSON (schema slowpath/profile-record/1) instead of text; what the command prints goes to standard error
     #[arg(long)]
     json: bool,
-    /// The command to run and to sample, behind --
+    /// The command to run and sample, after --
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
@@ -83,7 +83,7 @@ enum CallGraphs {
 
 pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     if args.out.as_os_str() == "-" {
-        bail!("--out -: the samples go to a file; give its name");
+        bail!("--out -: samples cannot go to standard output; give the name of a file");
     }
     let recorder = recorder(args);
     let interrupt = Interrupt::listen()?;
@@ -141,7 +141,7 @@ fn recorder(args: &Record) -> Recorder {
     }
 }
 
-/// Until it is over; whether somebody ended it.
+/// Waits for the end; returns whether the recording was ended early.
 fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, console: &Console) -> bool {
     let is_timed = matches!(recorder.what, What::System { .. });
     // A command draws on the terminal itself.
@@ -153,13 +153,13 @@ fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, c
         if let Some(bar) = &bar {
             bar.at(recording.lasts());
         }
-        thread::sleep(LOOK_EVERY.min(recorder.longest.saturating_sub(recording.lasts())));
+        thread::sleep(CHECK_EVERY.min(recorder.longest.saturating_sub(recording.lasts())));
     }
-    // Ctrl-C comes to the command as well, and perf may be told to end by somebody else.
+    // Ctrl-C reaches the command as well, and somebody else may have ended perf.
     interrupt.has_come() || is_timed && recording.lasts() < recorder.longest
 }
 
-/// How many samples a profile has; if it cannot be read, says why.
+/// How many samples a profile has; if it cannot be read, warns with the reason.
 fn counted_in(file: &Path) -> Option<Counted> {
     match slowpath_profile::open(file, &Options::default()) {
         Ok(input) => match input.contents {
@@ -176,7 +176,7 @@ fn counted_in(file: &Path) -> Option<Counted> {
     }
 }
 
-/// Says how the command ended, and how it went.
+/// Warns if the command failed; returns the exit code.
 fn outcome(recorded: &Recorded, counted: Option<&Counted>, is_early: bool) -> Outcome {
     let failed = recorded.command.filter(|status| !status.success() && !is_early);
     if let Some(status) = failed {

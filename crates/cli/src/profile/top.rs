@@ -1,4 +1,4 @@
-//! `slowpath profile top`: what costs most itself, and of what kind it is.
+//! `slowpath profile top`: the most expensive functions, and cost by category.
 
 use super::{Source, load};
 use crate::Outcome;
@@ -7,12 +7,12 @@ use clap::Args;
 use slowpath_views::profile::top;
 
 const HELP: &str = "\
-A function's cost is its own: what it called is theirs. Categories are those of lavoie's figure 1 and some more; a kernel's \
-function is in one by its name, as Linux 2.4, 2.6 and 6.x have it, and what fits nowhere is shown as such.
+The cost of a function is its own, without its callees. Categories are those of lavoie's figure 1 and some more. A kernel function is \
+put into a category by its name in Linux 2.4, 2.6 and 6.x; the rest is shown as \"in no category\".
 
 Examples:
   slowpath profile top perf.data
-  slowpath profile top perf.data --functions 40 --json";
+  slowpath profile top perf.data --top 40 --json";
 
 /// Arguments of `profile top`.
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub struct Top {
     source: Source,
     /// How many functions to list
     #[arg(long, value_name = "N", default_value_t = 20)]
-    functions: usize,
+    top: usize,
     /// Print JSON (schema slowpath/profile-top/1) instead of text
     #[arg(long)]
     json: bool,
@@ -30,7 +30,7 @@ pub struct Top {
 
 pub fn run(args: &Top, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = load::open(&args.source, console)?;
-    let document = top::document(&loaded, args.functions);
+    let document = top::document(&loaded, args.top);
     console::tell(args.json, || &document, |out| top::print(&loaded, &document, out))?;
     Ok(load::outcome(&loaded))
 }

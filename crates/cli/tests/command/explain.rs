@@ -88,12 +88,12 @@ fn buffers_that_make_no_sense_are_refused() {
     for (rest, why) in [
         (&["4"][..], "write a number and a unit"),
         (&["4GiB"], "setsockopt takes an int"),
-        (&["--kernel", "9.9"], "there is no kernel \"9.9\" here"),
+        (&["--kernel", "9.9"], "unknown kernel \"9.9\""),
         (&["--sysctl", "rmem_max"], "write NAME=VALUE"),
         (&["--sysctl", "rmem_mx=1"], "did you mean rmem_max?"),
         (&["--sysctl", "tcp_rmem=1"], "net.ipv4.tcp_rmem: cannot be \"1\""),
         (&["--rate", "1Gbit/s"], "--rtt"),
-        (&["--rtt", "0s"], "longer than nothing"),
+        (&["--rtt", "0s"], "must be above 0"),
         (&["--mss", "87"], "88..=9148"),
     ] {
         let (code, out, err) = told(&run(&folder, &[&["explain", "buffer"], rest].concat()));

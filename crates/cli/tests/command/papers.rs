@@ -1,4 +1,4 @@
-//! Papers' experiments made again.
+//! Papers' experiments, reproduced.
 
 use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
@@ -12,9 +12,9 @@ use std::process::Command;
 #[test]
 fn every_cell_stands_beside_the_published_one() {
     let folder = Captures::new();
-    let command = ["papers", "wu", "--seeds", "1", "--json", "--html", "page"];
+    let command = ["papers", "wu", "--seeds", "1", "--json", "--html", "page.html"];
     let (code, out, err) = told(&run(&folder, &command));
-    assert_eq!((code, err.as_str()), (0, "the page is page/index.html\n"));
+    assert_eq!((code, err.as_str()), (0, ""));
     let document: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(
         (document["schema"].as_str(), document["seeds"].as_u64()),
@@ -37,7 +37,7 @@ fn every_cell_stands_beside_the_published_one() {
             .all(|series| series["x"].as_array().map(Vec::len) == series["y"].as_array().map(Vec::len))
     );
     // All of it is on the page as well.
-    let page = fs::read_to_string(folder.path("page/index.html")).expect("a page");
+    let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     let shows = |text: &str| page.contains(&text.replace('&', "&amp;").replace('"', "&quot;"));
     for (of, keys) in [(tables, ["name", "about"]), (figures, ["name", "seen"]), (claims, ["says", "seen"])] {
         for text in of.iter().flat_map(|one| keys.map(|key| one[key].as_str().expect("a text"))) {
@@ -54,17 +54,14 @@ fn every_cell_stands_beside_the_published_one() {
 }
 
 #[test]
-fn somebody_elses_folder_is_left_alone() {
+fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
     let folder = Captures::new();
     fs::create_dir(folder.path("mine")).expect("a folder");
-    fs::write(folder.path("mine/index.html"), "mine").expect("a file");
-    let (code, out, err) = told(&run(&folder, &["papers", "wu", "--html", "mine"]));
-    assert_eq!((code, out.as_str()), (2, ""));
-    assert!(
-        err.contains("mine/index.html: is no page of this command's; name another folder for --html"),
-        "{err}"
-    );
-    assert_eq!(fs::read_to_string(folder.path("mine/index.html")).expect("a file"), "mine");
+    for page in ["mine", "nowhere/page.html"] {
+        let (code, out, err) = told(&run(&folder, &["papers", "weigle", "--html", page]));
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains(&format!("{page}: cannot be written")), "{err}");
+    }
 }
 
 #[test]
@@ -82,12 +79,12 @@ fn what_is_simulated_is_not_measured_and_the_other_way_round() {
         (&["wu", "--keep", "kept"][..], "this paper is simulated"),
         (&["leith", "--only", "1K"], "this paper is simulated"),
         (&["lavoie", "--seeds", "2"], "lavoie is measured"),
-        (&["lavoie", "--only", "2K one"], "a case is called like \"1K one sendfile no-TSO\""),
+        (&["lavoie", "--only", "2K one"], "the name of a case is like \"1K one sendfile no-TSO\""),
         (&["lavoie", "--from", "nowhere"], "nowhere: has none of these cases"),
-        (&["leith", "--from", "a", "--beside", "b"], "this paper is simulated"),
-        (&["lavoie", "--beside", "nowhere"], "--from <FOLDER>"),
+        (&["leith", "--from", "a", "--compare", "b"], "this paper is simulated"),
+        (&["lavoie", "--compare", "nowhere"], "--from <DIR>"),
         (
-            &["lavoie", "--from", "a", "--beside", "b"],
+            &["lavoie", "--from", "a", "--compare", "b"],
             "b and a: have none of the cases that are compared: 1K one",
         ),
     ] {
@@ -160,9 +157,9 @@ fn two_kernels_stand_beside_each_other() {
         keep(&folder, "old", case, "6.1.0", &[("tcp_ack", 300), ("tcp_transmit_skb", 100)]);
         keep(&folder, "new", case, "6.18.0", &[("tcp_ack", 100), ("__tcp_transmit_skb", 300)]);
     }
-    let args = ["papers", "lavoie", "--from", "new", "--beside", "old", "--html", "page"];
+    let args = ["papers", "lavoie", "--from", "new", "--compare", "old", "--html", "page.html"];
     let (code, out, err) = told(&run(&folder, &args));
-    assert_eq!((code, err.as_str()), (0, "the page is page/index.html\n"));
+    assert_eq!((code, err.as_str()), (0, ""));
     for text in [
         "Linux 6.18.0 beside Linux 6.1.0",
         "Figure 22: what functions cost themselves for 64K files; 2 of the ten dearest are the same",
@@ -175,7 +172,7 @@ fn two_kernels_stand_beside_each_other() {
     let line = out.lines().find(|line| line.starts_with("__tcp_transmit_skb  ")).expect("a line");
     let cells: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(cells, ["__tcp_transmit_skb", "25.0", "%", "75.0", "%", "500.00", "1500.00", "<", "1", "%"]);
-    let page = fs::read_to_string(folder.path("page/index.html")).expect("a page");
+    let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 beside Linux 6.1.0</h3>"));
     assert_eq!(page.matches("<svg class=\"layers\"").count(), 3, "figures 14, 16 and 18: nothing is sent");
     let (code, out, _) = told(&run(&folder, &[&args[..6], &["--json"]].concat()));
@@ -188,7 +185,7 @@ fn two_kernels_stand_beside_each_other() {
     let graph = &document["graphs"][0];
     assert_eq!((&graph["nodes"][0]["here"], &graph["edges"][0]["samples"]), (&json!(400), &json!(300)));
     // What is one kernel's is one kernel's.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--beside", "new"]));
+    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
     assert!(code == 0 && out.contains("one kernel compared with itself, Linux 6.18.0"), "{out}");
     assert!(!out.contains("section 4, figures 20 to 22"), "{out}");
 }
@@ -199,7 +196,7 @@ fn folders_without_the_same_cases_are_not_compared() {
     keep(&folder, "old", COMPARED[0], "6.1.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[0], "6.18.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[2], "6.18.0", &[("tcp_ack", 1)]);
-    let args = ["papers", "lavoie", "--from", "new", "--beside", "old"];
+    let args = ["papers", "lavoie", "--from", "new", "--compare", "old"];
     let (code, out, err) = told(&run(&folder, &args));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
@@ -226,10 +223,21 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     let folder = Captures::new();
     let before = namespaces();
     let only = "8K sendfile no-TSO";
-    let command =
-        ["papers", "lavoie", "--seconds", "2", "--only", only, "--keep", "kept", "--json", "--html", "page"];
+    let command = [
+        "papers",
+        "lavoie",
+        "--seconds",
+        "2",
+        "--only",
+        only,
+        "--keep",
+        "kept",
+        "--json",
+        "--html",
+        "page.html",
+    ];
     let (code, out, err) = told(&run(&folder, &command));
-    assert_eq!((code, err.as_str()), (0, "the page is page/index.html\n"), "{err}");
+    assert_eq!((code, err.as_str()), (0, ""), "{err}");
     assert_eq!((made_since(&before), processes_in(&folder.path(""))), (0, 0), "namespaces and processes");
     let document: Value = serde_json::from_str(&out).expect("JSON");
     let measured_on = document["measured_on"].to_string();
@@ -275,7 +283,7 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     assert_eq!(graphs, ["Figure 16", "Figure 17"]);
     assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
     // Beside itself nothing differs.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--beside", "kept"]));
+    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
     assert!(code == 0 && out.contains("10 of the ten dearest are the same"), "{out}");
     // Without symbols there is nothing to say, and that is said.
     folder.write("kept/kallsyms", b"");

@@ -74,7 +74,7 @@ fn all_of_it_against_a_far_end() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     assert!(
-        far.says.contains("for this host only") && far.says.contains("up to 40 Mbit/s for 2 s"),
+        far.says.contains("this host only") && far.says.contains("up to 40 Mbit/s for 2 s"),
         "{}",
         far.says
     );
@@ -92,7 +92,7 @@ fn all_of_it_against_a_far_end() {
     let transfers = document["transfers"].as_array().expect("transfers");
     assert_eq!(transfers.len(), 2);
     assert!(transfers.iter().all(|transfer| transfer["bytes"].as_u64() > Some(10_000)), "{out}");
-    let text = ["probe", "127.0.0.1", "--port", &port, "--only", "rtt,capacity", "--reverse"];
+    let text = ["probe", "127.0.0.1", "--port", &port, "--measure", "rtt,capacity", "--reverse"];
     let (code, out, err) = told(&run(&folder, &text));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("The way from 127.0.0.1 has a round trip of "), "{out}");
@@ -102,8 +102,8 @@ fn all_of_it_against_a_far_end() {
     );
     assert!(!out.contains("UDP, one rate") && !out.contains("TCP, ") && !out.contains('\x1b'), "{out}");
     let said = far.interrupt();
-    assert_eq!(said.matches("127.0.0.1: a session begins").count(), 2, "{said}");
-    assert_eq!(said.matches("127.0.0.1: its session is over").count(), 2, "{said}");
+    assert_eq!(said.matches("127.0.0.1: session started").count(), 2, "{said}");
+    assert_eq!(said.matches("127.0.0.1: session ended").count(), 2, "{said}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
         out,
         "the same seed, the same bytes"
     );
-    let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--only", "rtt,available"]));
+    let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
     assert!(flat(&text).contains("streams make their own delays grow"), "{text}");
     assert!(text.contains("  $ slowpath doctor --rate "), "{text}");
 }
@@ -144,13 +144,21 @@ fn what_cannot_be_done_is_told() {
         (&["probe", "127.0.0.1", "--port", &port][..], "is `slowpath probe --serve` running there"),
         (&["probe", "no-such-host.invalid"], "no-such-host.invalid has no address"),
         (&["probe", "missing.toml"], "missing.toml"),
-        (&["probe", "127.0.0.1", "--set", "path.rate=1Mbit/s"], "a scenario's, and this is a host"),
+        (&["probe", "127.0.0.1", "--set", "path.rate=1Mbit/s"], "--set and --seed are for scenario files"),
+        (&["probe", "127.0.0.1", "--seed", "2"], "--set and --seed are for scenario files"),
+        (&["probe", "path.toml", "--port", "4000"], "--port is for hosts"),
+        (&["probe", "127.0.0.1", "--measure", "rtt", "--steps", "3"], "--steps needs ramp in --measure"),
+        (&["probe", "127.0.0.1", "--measure", "rtt", "--tcp", "1s"], "--tcp needs tcp in --measure"),
+        (&["probe", "--serve", "--seed", "2"], "cannot be used with"),
         (&["probe"], "required arguments"),
         (&["probe", "--serve", "127.0.0.1"], "cannot be used with"),
         (&["probe", "--serve", "--listen", "192.0.2.1:0"], "cannot listen there"),
         (&["probe", "--serve", "--max-rate", "fast"], "write a number and a unit"),
-        (&["probe", "127.0.0.1", "--ramp", "2Mbit/s..1Mbit/s"], "is not below the second"),
-        (&["probe", "127.0.0.1", "--only", "moon"], "possible values: rtt, capacity, available, ramp, tcp"),
+        (&["probe", "127.0.0.1", "--ramp", "2Mbit/s..1Mbit/s"], "must be below the second"),
+        (
+            &["probe", "127.0.0.1", "--measure", "moon"],
+            "possible values: rtt, capacity, available, ramp, tcp",
+        ),
     ] {
         let (code, out, err) = told(&run(&folder, args));
         assert!(code == 2 && out.is_empty() && err.contains(part), "{args:?}: {code} {out} {err}");
@@ -223,10 +231,7 @@ fn where_the_far_end_dies_what_came_before_is_told() {
     let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
-    assert!(
-        err.starts_with("slowpath: the other end ") && err.ends_with("what was measured by then:\n"),
-        "{err}"
-    );
+    assert!(err.starts_with("slowpath: the other end ") && err.ends_with("measured before that:\n"), "{err}");
 }
 
 #[test]

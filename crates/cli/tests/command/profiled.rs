@@ -71,7 +71,7 @@ fn what_cannot_be_recorded_is_an_error_that_says_why() {
     for (args, part) in [
         (&["--", "slowpath-no-such-program"][..], "slowpath-no-such-program: cannot be started"),
         (&["--event", "no-such-event", "--", "true"], "no-such-event"),
-        (&["--out", "-", "--", "true"], "give its name"),
+        (&["--out", "-", "--", "true"], "give the name of a file"),
         (&["--pid", "4194305"], "no such process"),
     ] {
         let output = run(&folder, &[&["profile", "record"], args].concat());

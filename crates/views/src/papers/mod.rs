@@ -4,7 +4,7 @@ mod compared;
 mod graphs;
 mod page;
 
-pub use page::{GENERATOR, page};
+pub use page::page;
 
 use crate::quantity::{count, counted};
 use crate::table::align;
@@ -26,16 +26,16 @@ pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for table in &report.tables {
         print_table(table, !report.measured_on.is_empty(), out)?;
     }
-    writeln!(out, "\nWhat it says beside")?;
+    writeln!(out, "\nClaims")?;
     for claim in &report.claims {
         let Claim { place, says, seen, holds } = claim;
         let verdict = report.verdict(claim);
-        // What differs is to be found at a glance.
+        // A difference stands out.
         let verdict = if *holds == Some(false) { verdict.to_uppercase() } else { verdict.to_owned() };
         writeln!(out, "  {verdict}: {says} ({place})")?;
         writeln!(out, "      here: {seen}")?;
     }
-    writeln!(out, "\nFigures, which --html draws")?;
+    writeln!(out, "\nFigures (--html draws them)")?;
     for Figure { name, about, says, seen, .. } in &report.figures {
         writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
     }
@@ -45,7 +45,7 @@ pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if let Some(comparison) = &report.comparison {
         compared::print(comparison, out)?;
     }
-    writeln!(out, "\nThe experiments")?;
+    writeln!(out, "\nCommands of the experiments")?;
     let width = report.runs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, command) in &report.runs {
         writeln!(out, "  {name:width$}  {command}")?;

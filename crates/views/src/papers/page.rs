@@ -8,8 +8,8 @@ use crate::quantity::{count, counted};
 use slowpath_papers::{Cell, Claim, Drawn, Figure, Judged, Report, Series, Table, figure};
 use std::fmt::{self, Write};
 
-/// By this a page is known again as one of ours, which may be replaced.
-pub const GENERATOR: &str = "<meta name=\"generator\" content=\"slowpath papers\">";
+/// Which program made the page.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"slowpath papers\">";
 /// What the report's own style has not.
 const OWN_STYLE: &str = include_str!("page.css");
 
