@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath_capture::tcp::Options;
+use slowpath_wire::tcp::Options;
 
 fuzz_target!(|data: &[u8]| {
     let data = &data[..data.len().min(40)];

@@ -1,5 +1,5 @@
-//! A recording of which one table has been changed here and there: it is read to an end, as much as it says was told,
-//! and only of flows that are open.
+//! A recording of which one table has been changed in a few places: it is read to its end, with as many events as its summary
+//! counts, and only of flows that are open.
 //!
 //! The input is a list of changes to a sound file, each of four bytes, since a Parquet file from scratch is out of a
 //! fuzzer's reach: its first byte names the table, then what is done, where (two bytes) and with what.
@@ -18,6 +18,16 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+/// The packets of the recording: a handshake, data that arrives out of order, its SACK, and a drop.
+const PACKETS: [&str; 6] = [
+    "0.000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 1 ecr 0,wscale 7> // frame 1 id 4660 ttl 64",
+    "0.100 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 7 ecr 1,wscale 8> // frame 2 id 0 ttl 63 ect0",
+    "0.101 > P. 1:1001(1000) ack 1 win 502 <TS val 2 ecr 7> // frame 3 id 4661 ttl 64",
+    "0.102 > P. 2001:3001(1000) ack 1 win 502 <TS val 3 ecr 7> // frame 4 id 4663 ttl 64",
+    "0.150 < . 1:1(0) ack 1001 win 500 <TS val 8 ecr 2,sack 2001:3001> // frame 5 ttl 63 ce",
+    "0.160 dropped qdisc > . 1001:2001(1000) ack 1 win 502 // frame 0 ttl 64",
+];
+
 /// A recording on disk, and its tables as they were written.
 struct Sound {
     folder: PathBuf,
@@ -32,8 +42,7 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     writer.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
     let sample =
         SocketSample { end: End::A, ca_state: Some(CaState::Recovery), ..SocketSample::unknown(End::A) };
-    let lines = ["0.000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7>", "0.100 < . 1:1(0) ack 1 win 500"];
-    let packets = lines.map(|line| line.parse::<Event>().expect("the notation of packets"));
+    let packets = PACKETS.iter().map(|line| line.parse::<Event>().expect(line));
     let kinds = [
         EventKind::Written { end: End::A, amount: Bytes::new(1000) },
         EventKind::Waited {
@@ -49,11 +58,14 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
         EventKind::Sampled(sample),
     ];
     let others = kinds.into_iter().map(|kind| Event { at: Instant::from_nanos(200_000_000), kind });
-    for event in packets.into_iter().chain(others) {
+    for event in packets.chain(others) {
         writer.accept(FlowId(1), &event);
     }
     writer.close(FlowId(1), FlowEnd::EndOfRecording);
     writer.finish(Ending::Complete).expect("a disk with room");
+    let mut read = Checked::default();
+    Recording::open(&folder).and_then(|recording| recording.run(&mut read, |_, _| ())).expect("it is sound");
+    assert_eq!(read.packets, PACKETS.len(), "each packet is a row");
     let segment = folder.join("000001");
     let mut files: Vec<_> =
         fs::read_dir(segment).expect("a segment").map(|file| file.expect("a file").path()).collect();
@@ -67,6 +79,7 @@ struct Checked {
     live: HashSet<FlowId>,
     flows: u64,
     told: u64,
+    packets: usize,
 }
 
 impl Sink for Checked {
@@ -75,8 +88,9 @@ impl Sink for Checked {
         self.told += 1;
         assert!(self.live.insert(flow));
     }
-    fn accept(&mut self, flow: FlowId, _: &Event) {
+    fn accept(&mut self, flow: FlowId, event: &Event) {
         self.told += 1;
+        self.packets += usize::from(matches!(event.kind, EventKind::Seen(_) | EventKind::Dropped(..)));
         assert!(self.live.contains(&flow));
     }
     fn close(&mut self, flow: FlowId, _: FlowEnd) {

@@ -1,4 +1,4 @@
-//! What slowpath says of the labelled captures does not get worse.
+//! The verdicts on the labelled captures, three regression sets, do not get worse.
 //!
 //! Each floor lies a little below what was reached when it was set. Raise one when it is beaten for good; lower one
 //! only with a reason in the commit. `cargo xtask score` prints the whole picture.
@@ -30,9 +30,11 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("unseen", [0.96, 0.95, 0.96]),
 ];
 
-/// The same of the worst capture of each group. Where it is 0, the label holds for a time too short to be shared out.
+/// Share of the time with the right limit in the worst capture of each group: a mean hides a capture that is wrong all the time.
+/// Where it is 0 of `delay-spike` and `syn-lost`, the label holds for a time too short to be shared out. In `fresh`,
+/// `steady-writes-25mbit-70ms` looks like a full send buffer at the receiver.
 const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
-    ("application", [0.91, 0.93, 0.00]),
+    ("application", [0.91, 0.93, 0.01]),
     ("send-buffer", [0.99, 0.97, 0.99]),
     ("receive-window", [0.99, 0.98, 0.99]),
     ("slow-reader", [0.89, 0.99, 0.97]),
@@ -105,17 +107,17 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn shipped_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_shipped_get_no_worse() {
     hold(0);
 }
 
 #[test]
-fn held_out_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_heldout_get_no_worse() {
     hold(1);
 }
 
 #[test]
-fn fresh_captures_are_told_as_well_as_they_were() {
+fn verdicts_on_fresh_get_no_worse() {
     hold(2);
 }
 

@@ -2,14 +2,14 @@
 
 use crate::order::SendOrder;
 use crate::outstanding::SAME_FRAME_WITHIN;
-use slowpath_model::Segment;
+use slowpath_model::{Instant, Segment};
 
 /// The last few frames of one end, to recognise a copy by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Copies {
     ids: [u16; Self::KEPT],
     prints: [u32; Self::KEPT],
-    passed: [i64; Self::KEPT],
+    passed: [Instant; Self::KEPT],
     next: u8,
 }
 
@@ -21,7 +21,7 @@ impl Copies {
     /// an identification that counts up, an ACK sent twice and an ACK captured twice look the same, and this says
     /// no.
     #[inline]
-    pub fn is_copy(&mut self, now: i64, segment: &Segment, order: &SendOrder) -> bool {
+    pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder) -> bool {
         let Some(id) = segment.ip.id else { return false };
         let print = fingerprint(segment);
         // Without a branch for each: seldom is there one.
@@ -29,13 +29,13 @@ impl Copies {
         if alike && let Some(slot) = self.find(id, print) {
             let telling = order.is_counted() || (id != 0 && segment.sequence_len() > 0);
             if telling {
-                return now - self.passed[slot] < SAME_FRAME_WITHIN;
+                return at.nanos_since(self.passed[slot]) < SAME_FRAME_WITHIN;
             }
         }
         let slot = usize::from(self.next) % Self::KEPT;
         self.ids[slot] = id;
         self.prints[slot] = print;
-        self.passed[slot] = now;
+        self.passed[slot] = at;
         self.next = self.next.wrapping_add(1);
         false
     }

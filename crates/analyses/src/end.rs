@@ -11,7 +11,7 @@ use crate::outstanding::{Acked, Missing, Outstanding, Placed};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Flags, Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -35,10 +35,11 @@ pub struct EndState {
     pub dsack_blocks: u64,
     pub super_packets: u64,
     pub mss_seen: u32,
-    pub first_data: Option<i64>,
-    pub last_data: Option<i64>,
+    pub first_data: Option<Instant>,
+    pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
-    pub last_acked: Option<i64>,
+    pub last_acked: Option<Instant>,
+    /// In nanoseconds.
     pub idle_longest: i64,
     pub ttl_max: u8,
 
@@ -63,7 +64,7 @@ pub struct EndState {
     /// A track of a flow that is over, for its memory.
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
-    last_ack: Option<(i64, u16)>,
+    last_ack: Option<(StreamOffset, u16)>,
 }
 
 /// The windows one end advertised.
@@ -75,12 +76,13 @@ pub struct WindowStats {
     pub sum: u64,
     pub count: u64,
     pub zero_count: u64,
+    /// In nanoseconds.
     pub zero_time: i64,
-    zero_since: Option<i64>,
+    zero_since: Option<Instant>,
 }
 
 impl WindowStats {
-    fn saw(&mut self, now: i64, window: u32) {
+    fn saw(&mut self, at: Instant, window: u32) {
         self.sum += u64::from(window);
         self.count += 1;
         if window > 0 && window == self.current {
@@ -89,18 +91,18 @@ impl WindowStats {
         self.current = window;
         if window > 0 {
             self.min = Some(self.min.map_or(window, |min| min.min(window)));
-            self.close(now);
+            self.close(at);
         } else if self.zero_since.is_none() {
-            self.zero_since = Some(now);
+            self.zero_since = Some(at);
             self.zero_count += 1;
         }
         self.max = self.max.max(window);
     }
 
     /// Ends a time of zero window, if one is going on.
-    pub fn close(&mut self, now: i64) {
+    pub fn close(&mut self, at: Instant) {
         if let Some(since) = self.zero_since.take() {
-            self.zero_time += now - since;
+            self.zero_time += at.nanos_since(since);
         }
     }
 }
@@ -172,14 +174,13 @@ impl EndState {
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
-        let now = at.nanos();
         if let Some(probe) = self.probe(segment, peer) {
             self.data_packets += u64::from(segment.len > 0);
             self.bytes += u64::from(segment.len);
             *self.labels.of(probe) += 1;
             return Judged { label: Some(probe), spurious: 0 };
         }
-        let silence = now - self.last_data.unwrap_or(now);
+        let silence = at.nanos_since(self.last_data.unwrap_or(at));
         let missing = Missing {
             packets: missing,
             mss: agreed.unwrap_or(self.mss_seen).max(1),
@@ -207,7 +208,6 @@ impl EndState {
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
-        let now = at.nanos();
         self.data_packets += 1;
         self.bytes += u64::from(segment.len);
         self.unique_bytes += u64::from(placed.unique.min(segment.len));
@@ -221,11 +221,11 @@ impl EndState {
             return judged;
         }
         if self.first_data.is_none() {
-            self.first_data = Some(now);
+            self.first_data = Some(at);
         }
-        let silence = now - self.last_data.unwrap_or(now);
+        let silence = at.nanos_since(self.last_data.unwrap_or(at));
         self.idle_longest = self.idle_longest.max(silence);
-        self.last_data = Some(now);
+        self.last_data = Some(at);
         if agreed.is_some_and(|mss| segment.len > mss) {
             self.super_packets += 1;
         } else {
@@ -241,20 +241,19 @@ impl EndState {
         let near = self.distance.sending();
         // Far from the sender, silence is not idleness if what ends it was sent long ago.
         let late = match segment.timestamps {
-            Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, now).unwrap_or(0),
+            Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, at).unwrap_or(0),
             _ => 0,
         };
         if late > LATE_ARRIVAL {
-            track.was_under_way(now, late.min(silence), &self.rto);
+            track.was_under_way(at, late.min(silence), &self.rto);
         }
         if placed.left_hole && near.is_here() {
             track.mark(Marks::GAP);
         }
-        track.sent(now, segment, placed, near, &self.rto);
+        track.sent(at, segment, placed, near, &self.rto);
         if placed.label == Label::New {
-            let edge = self.outstanding.una() + i64::from(peer.window.current);
-            self.window_full +=
-                u64::from(peer.window.count > 0 && self.outstanding.nxt() + i64::from(mss) > edge);
+            let edge = self.outstanding.una() + peer.window.current;
+            self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + mss > edge);
         }
         judged
     }
@@ -262,7 +261,7 @@ impl EndState {
     /// A track for this end's data, the first of which is `segment`.
     #[cold]
     fn new_track(&mut self, begin: Instant, segment: &Segment, peer: &EndState) -> Box<Track> {
-        let fresh = Track::new(begin.nanos(), segment.seq.0);
+        let fresh = Track::new(begin, segment.seq);
         let mut track = match self.spare_track.take() {
             Some(mut spare) => {
                 *spare = fresh;
@@ -307,10 +306,11 @@ impl EndState {
             return None;
         }
         let una = self.outstanding.una();
-        let below = self.outstanding.started() && segment.seq.0 + 1 == una;
+        let below = self.outstanding.started() && segment.seq + 1 == una;
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
-        let established = self.first_data.is_some() || peer.first_data.is_some() || segment.seq.0 > 0;
+        let established =
+            self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
         if !below || !idle || control || !established {
             return None;
         }
@@ -323,10 +323,16 @@ impl EndState {
 
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
     #[inline(always)]
-    pub fn is_answered(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
+    pub fn is_answered(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        me: &mut EndState,
+    ) -> u32 {
         if self.track.is_none() && self.outstanding.has_nothing_for(ack, segment) {
             // Nearly every segment of an end that only sends.
-            self.take_window(at.nanos(), ack, segment, me);
+            self.take_window(at, ack, segment, me);
             me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
             return 0;
         }
@@ -340,11 +346,17 @@ impl EndState {
 
     /// The same for whatever is not plain.
     #[inline(never)]
-    fn is_answered_otherwise(&mut self, at: Instant, ack: i64, segment: &Segment, me: &mut EndState) -> u32 {
-        let before = self.outstanding.una() + self.outstanding.sacked_total();
+    fn is_answered_otherwise(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        me: &mut EndState,
+    ) -> u32 {
+        let before = self.outstanding.una().plus(self.outstanding.sacked_total());
         let acked = self.outstanding.ack(at, ack, segment);
-        let after = self.outstanding.una() + self.outstanding.sacked_total();
-        self.answered(at, ack, segment, me, &acked, after - before)
+        let after = self.outstanding.una().plus(self.outstanding.sacked_total());
+        self.answered(at, ack, segment, me, &acked, after.distance_from(before))
     }
 
     /// What `acked` says was acknowledged; `delivered` bytes, selectively or not. Compiled once more for the plain
@@ -353,16 +365,15 @@ impl EndState {
     fn answered(
         &mut self,
         at: Instant,
-        ack: i64,
+        ack: StreamOffset,
         segment: &Segment,
         me: &mut EndState,
         acked: &Acked,
         delivered: i64,
     ) -> u32 {
-        let now = at.nanos();
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
-        let window = self.take_window(now, ack, segment, me);
+        let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
         if acked.unseen > 0 {
             self.unseen_bytes += acked.unseen as u64;
@@ -372,7 +383,7 @@ impl EndState {
             self.found_needless(acked.spurious);
         }
         if acked.advanced > 0 && self.first_data.is_some() {
-            self.last_acked = Some(now);
+            self.last_acked = Some(at);
         }
         let near = self.distance.sending();
         let mut round_trip = None;
@@ -400,13 +411,13 @@ impl EndState {
             && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(self.mss_seen.max(1))
         {
             marks.set(Marks::HELD_BACK);
-            late_since = acked.waited.map(|waited| now - waited);
+            late_since = acked.waited.map(|waited| at.plus_nanos(-waited));
         }
         let answer = Answer {
-            at: now,
+            at,
             tsval: segment.timestamps.map(|stamps| stamps.val),
             una: self.outstanding.una(),
-            edge: window.map(|window| ack + i64::from(window)),
+            edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
             field_full: segment.window >= 64_000,
             sacked: self.outstanding.sacked_total(),
@@ -432,7 +443,13 @@ impl EndState {
 
     /// The window that `segment` of `me` opens to this end, scaled as far as known.
     #[inline(always)]
-    fn take_window(&self, now: i64, ack: i64, segment: &Segment, me: &mut EndState) -> Option<u32> {
+    fn take_window(
+        &self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        me: &mut EndState,
+    ) -> Option<u32> {
         let raw = u32::from(segment.window);
         let window = if segment.flags.has(Flags::SYN) {
             raw
@@ -442,15 +459,15 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
-        me.window.saw(now, window);
+        me.window.saw(at, window);
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN)).then_some(window)
     }
 
     /// Without the handshake: no window was smaller than what was sent into it.
     #[inline(never)]
-    fn infer_scale(&self, ack: i64, segment: &Segment, me: &mut EndState) -> u8 {
+    fn infer_scale(&self, ack: StreamOffset, segment: &Segment, me: &mut EndState) -> u8 {
         let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
-        let outstanding = self.outstanding.nxt() - before;
+        let outstanding = self.outstanding.nxt().distance_from(before);
         let mut shift = me.scale.shift();
         while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
             shift += 1;
@@ -460,7 +477,7 @@ impl EndState {
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
-    fn note_duplicate_ack(&mut self, ack: i64, segment: &Segment, acked: &Acked, outstanding: i64) {
+    fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
         if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
             self.duplicate_acks += u64::from(same);

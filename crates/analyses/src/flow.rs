@@ -7,7 +7,7 @@ use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
 use crate::report::{Closing, Opening, ScaleKnown, SynOptions};
 use crate::stalls;
-use slowpath_model::{End, Flags, FlowKey, Instant, Segment};
+use slowpath_model::{End, Flags, FlowKey, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
 /// Time stands still 36 years after, or before, a recording's start.
@@ -57,7 +57,7 @@ impl Flow {
         for end in &mut self.ends {
             end.outstanding = Outstanding::default();
             if let Some(track) = &mut end.track {
-                **track = Track::new(0, 0);
+                **track = Track::new(Instant::START, StreamOffset::default());
             }
         }
     }
@@ -77,17 +77,16 @@ impl Flow {
         }
         // A clock that steps back must not make time negative, nor one that leaps make it overflow.
         let at = at.min(LATEST).max(self.last);
-        let now = at.nanos();
         let me = segment.from.index();
         let end = &mut self.ends[me];
-        if end.copies.is_copy(now, segment, &end.order) {
+        if end.copies.is_copy(at, segment, &end.order) {
             return end.repeats(segment);
         }
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if control || self.is_opening {
             self.control(at, segment);
         }
-        let silence = now - self.last.nanos();
+        let silence = at.nanos_since(self.last);
         self.last = at;
         let begin = self.begin;
         let [a, b] = &mut self.ends;
@@ -112,12 +111,12 @@ impl Flow {
         if segment.len > 0
             && let Some(track) = &mut peer.track
         {
-            track.peer_spoke(now, &peer.rto);
+            track.peer_spoke(at, &peer.rto);
         }
         if let Some(ack) = segment.ack
             && !segment.flags.has(Flags::RST)
         {
-            judged.spurious += peer.is_answered(at, ack.0, segment, me);
+            judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };

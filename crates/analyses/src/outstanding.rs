@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 /// A segment of data that passed and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    start: i64,
-    end: i64,
+    start: StreamOffset,
+    end: StreamOffset,
     /// When it last passed.
     at: Instant,
     tsval: u32,
@@ -26,8 +26,8 @@ impl Record {
     #[inline]
     fn of(at: Instant, segment: &Segment) -> Self {
         Self {
-            start: segment.seq.0,
-            end: segment.end().0,
+            start: segment.seq,
+            end: segment.end(),
             at,
             tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
             id: segment.ip.id.unwrap_or(0),
@@ -39,8 +39,8 @@ impl Record {
 /// Data that should have passed before something that did.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
-    start: i64,
-    end: i64,
+    start: StreamOffset,
+    end: StreamOffset,
     /// When the segment behind it passed, with its timestamp and identification.
     noticed: Instant,
     tsval: u32,
@@ -50,8 +50,8 @@ struct Hole {
 /// Data sent again, remembered until it is known whether that was needed.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
-    start: i64,
-    end: i64,
+    start: StreamOffset,
+    end: StreamOffset,
     at: Instant,
     frame: u64,
     tsval: u32,
@@ -89,8 +89,7 @@ impl Retransmission {
     /// Notes that it was needless.
     fn condemn(&mut self) -> Needless {
         self.spurious = true;
-        let (low, high) = (StreamOffset(self.start), StreamOffset(self.end));
-        Needless { at: self.at, frame: self.frame, low, high }
+        Needless { at: self.at, frame: self.frame, low: self.start, high: self.end }
     }
 }
 
@@ -155,8 +154,8 @@ pub struct Outstanding {
     resent: VecDeque<Retransmission>,
     /// Those of them that the present segment shows to have been needless.
     needless: Vec<Needless>,
-    una: i64,
-    nxt: i64,
+    una: StreamOffset,
+    nxt: StreamOffset,
     started: bool,
     /// Segments behind a retransmission that were lost with it, unseen: the next ones are sent again too.
     lost_unseen: u16,
@@ -178,12 +177,12 @@ const MOST_RESENT: usize = 1 << 12;
 
 impl Outstanding {
     /// The lowest offset not acknowledged.
-    pub const fn una(&self) -> i64 {
+    pub const fn una(&self) -> StreamOffset {
         self.una
     }
 
     /// The offset after the highest seen.
-    pub const fn nxt(&self) -> i64 {
+    pub const fn nxt(&self) -> StreamOffset {
         self.nxt
     }
 
@@ -194,7 +193,7 @@ impl Outstanding {
 
     /// Bytes outstanding, SACKed ones and holes at the tap left out.
     pub fn flight(&self) -> i64 {
-        self.nxt - self.una - self.sacked.total()
+        self.nxt.distance_from(self.una) - self.sacked.total()
     }
 
     /// Bytes selectively acknowledged above `una`.
@@ -215,8 +214,8 @@ impl Outstanding {
     /// Whether a segment that starts at `start` follows the last one, and nothing speaks against its being new:
     /// nearly every segment of nearly every flow. Then [`next`](Self::next) is all there is to do.
     #[inline]
-    pub const fn is_next(&self, start: StreamOffset) -> bool {
-        self.started && start.0 == self.nxt && self.lost_unseen == 0
+    pub fn is_next(&self, start: StreamOffset) -> bool {
+        self.started && start == self.nxt && self.lost_unseen == 0
     }
 
     /// The segment passed that [`is_next`](Self::is_next).
@@ -226,7 +225,7 @@ impl Outstanding {
         self.nxt = record.end;
         (self.mending, self.missed) = (false, false);
         self.push(record);
-        Placed::next((record.end - record.start) as u32)
+        Placed::next(record.end.distance_from(record.start) as u32)
     }
 
     /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not. `nearest` is how
@@ -247,12 +246,12 @@ impl Outstanding {
             self.nxt = start;
         }
         if start >= self.nxt {
-            let hole = start - self.nxt;
+            let hole = start.distance_from(self.nxt);
             if hole > 0 {
                 self.open_hole(start, &record);
             }
             self.nxt = end;
-            let unique = (end - start) as u32;
+            let unique = end.distance_from(start) as u32;
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost. Unless
             // the capture missed what lies before the hole as well.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
@@ -289,7 +288,7 @@ impl Outstanding {
         nearest: Option<i64>,
     ) -> Placed {
         let tail = new.end >= self.nxt;
-        let beyond = (new.end - self.nxt).max(0);
+        let beyond = new.end.distance_from(self.nxt).max(0);
         if let Some((filled, hole)) = self.fill(new.start, new.end) {
             self.nxt = self.nxt.max(new.end);
             let overtaken = Self::was_overtaken(&new, &hole, segment, order, nearest);
@@ -410,7 +409,7 @@ impl Outstanding {
         self.records.push_back(record);
     }
 
-    fn open_hole(&mut self, end: i64, behind: &Record) {
+    fn open_hole(&mut self, end: StreamOffset, behind: &Record) {
         if self.holes.len() == MOST_HOLES {
             self.holes.remove(0);
         }
@@ -424,7 +423,7 @@ impl Outstanding {
     }
 
     /// Takes `start..end` out of the holes: how many bytes of it were in one, and the first such hole.
-    fn fill(&mut self, start: i64, end: i64) -> Option<(i64, Hole)> {
+    fn fill(&mut self, start: StreamOffset, end: StreamOffset) -> Option<(i64, Hole)> {
         let mut at = self.holes.partition_point(|hole| hole.end <= start);
         let mut first = None;
         let mut filled = 0;
@@ -433,7 +432,7 @@ impl Outstanding {
                 break;
             }
             first.get_or_insert(hole);
-            filled += hole.end.min(end) - hole.start.max(start);
+            filled += hole.end.min(end).distance_from(hole.start.max(start));
             let (low, high) = (hole.start < start, hole.end > end);
             if low {
                 self.holes[at].end = start;
@@ -477,14 +476,14 @@ impl Outstanding {
 
     /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, changes nothing here.
     #[inline]
-    pub const fn has_nothing_for(&self, ack: i64, segment: &Segment) -> bool {
+    pub fn has_nothing_for(&self, ack: StreamOffset, segment: &Segment) -> bool {
         self.started && ack <= self.una && segment.sack.is_empty() && !self.has_sacked()
     }
 
     /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, is for data that passed once and in
     /// order, and says no more. Then [`retire`](Self::retire) is all there is to do.
     #[inline]
-    pub fn is_plain(&self, ack: i64, segment: &Segment) -> bool {
+    pub fn is_plain(&self, ack: StreamOffset, segment: &Segment) -> bool {
         self.started
             && ack > self.una
             && ack <= self.nxt
@@ -495,7 +494,7 @@ impl Outstanding {
     }
 
     /// The peer acknowledged up to `ack`, with the blocks of `segment`.
-    pub fn ack(&mut self, at: Instant, ack: i64, segment: &Segment) -> Acked {
+    pub fn ack(&mut self, at: Instant, ack: StreamOffset, segment: &Segment) -> Acked {
         let mut result = Acked::default();
         if !self.started {
             self.started = true;
@@ -517,9 +516,9 @@ impl Outstanding {
         result
     }
 
-    fn advance(&mut self, at: Instant, ack: i64, segment: &Segment, result: &mut Acked) {
+    fn advance(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
         if ack > self.nxt {
-            result.unseen += ack - self.nxt;
+            result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;
         }
@@ -538,7 +537,7 @@ impl Outstanding {
         }
         while self.holes.first().is_some_and(|hole| hole.start < ack) {
             let hole = &mut self.holes[0];
-            result.unseen += hole.end.min(ack) - hole.start;
+            result.unseen += hole.end.min(ack).distance_from(hole.start);
             if hole.end > ack {
                 hole.start = ack;
                 break;
@@ -549,7 +548,7 @@ impl Outstanding {
 
     /// What is below `ack` is no longer outstanding.
     #[inline]
-    pub fn retire(&mut self, at: Instant, ack: i64, result: &mut Acked) {
+    pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
@@ -568,14 +567,14 @@ impl Outstanding {
         }
         let sampled = newest.filter(|(_, again)| *again == 0 && self.sacked.is_empty());
         result.round_trip = sampled.map(|(passed, _)| at.nanos_since(passed));
-        result.advanced = ack - self.una;
+        result.advanced = ack.distance_from(self.una);
         self.una = ack;
     }
 
     /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was
     /// raised by the original. Judged at the lowest unacknowledged segment only: with delayed ACKs a later one's
     /// ACK may echo an earlier one's timestamp (RFC 7323, section 4.3).
-    fn judge_by_timestamp(&mut self, ack: i64, segment: &Segment) -> u32 {
+    fn judge_by_timestamp(&mut self, ack: StreamOffset, segment: &Segment) -> u32 {
         let Some(stamps) = segment.timestamps else { return 0 };
         let Some(front) = self.records.front() else { return 0 };
         let older = |tsval: u32| (stamps.ecr.wrapping_sub(tsval) as i32) < 0;
@@ -592,16 +591,16 @@ impl Outstanding {
         spurious
     }
 
-    fn sack(&mut self, ack: i64, segment: &Segment, result: &mut Acked) {
+    fn sack(&mut self, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
         let blocks = segment.sack.as_slice();
         for (nth, block) in blocks.iter().enumerate() {
-            let (start, end) = (block.start.0, block.end.0);
+            let (start, end) = (block.start, block.end);
             if start >= end {
                 continue;
             }
             // RFC 2883, section 4: the first block, below the ACK or inside the second.
             let inside_second =
-                nth == 0 && blocks.get(1).is_some_and(|outer| outer.start.0 <= start && end <= outer.end.0);
+                nth == 0 && blocks.get(1).is_some_and(|outer| outer.start <= start && end <= outer.end);
             if nth == 0 && (end <= ack || inside_second) {
                 result.dsacks += 1;
                 for resent in self.resent.iter_mut().rev() {

@@ -1,9 +1,11 @@
 //! A set of stream offsets as sorted, disjoint ranges.
 
+use slowpath_model::StreamOffset;
+
 /// Ranges of a byte stream, half open, sorted, neither overlapping nor touching.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
-    ranges: Vec<(i64, i64)>,
+    ranges: Vec<(StreamOffset, StreamOffset)>,
     total: i64,
 }
 
@@ -23,7 +25,7 @@ impl RangeSet {
     }
 
     /// Adds `start..end`; returns how many bytes of it are new.
-    pub fn insert(&mut self, start: i64, end: i64) -> i64 {
+    pub fn insert(&mut self, start: StreamOffset, end: StreamOffset) -> i64 {
         if start >= end {
             return 0;
         }
@@ -40,17 +42,17 @@ impl RangeSet {
                 break;
             }
             merged = (merged.0.min(range.0), merged.1.max(range.1));
-            known += range.1 - range.0;
+            known += range.1.distance_from(range.0);
             past += 1;
         }
-        let new = merged.1 - merged.0 - known;
+        let new = merged.1.distance_from(merged.0) - known;
         if past > first {
             self.ranges[first] = merged;
             self.ranges.drain(first + 1..past);
         } else {
             if self.ranges.len() == Self::MOST {
                 let (low, high) = self.ranges.remove(0);
-                self.total -= high - low;
+                self.total -= high.distance_from(low);
                 self.ranges.insert(first.saturating_sub(1), merged);
             } else {
                 self.ranges.insert(first, merged);
@@ -61,16 +63,16 @@ impl RangeSet {
     }
 
     /// Forgets what lies below `offset`; returns how many bytes that was.
-    pub fn remove_below(&mut self, offset: i64) -> i64 {
+    pub fn remove_below(&mut self, offset: StreamOffset) -> i64 {
         if self.ranges.first().is_none_or(|range| range.0 >= offset) {
             return 0;
         }
         let whole = self.ranges.partition_point(|range| range.1 <= offset);
-        let mut removed: i64 = self.ranges.drain(..whole).map(|range| range.1 - range.0).sum();
+        let mut removed: i64 = self.ranges.drain(..whole).map(|range| range.1.distance_from(range.0)).sum();
         if let Some(range) = self.ranges.first_mut()
             && range.0 < offset
         {
-            removed += offset - range.0;
+            removed += offset.distance_from(range.0);
             range.0 = offset;
         }
         self.total -= removed;
@@ -84,7 +86,7 @@ impl RangeSet {
     }
 
     /// Whether `offset` is in the set.
-    pub fn contains(&self, offset: i64) -> bool {
+    pub fn contains(&self, offset: StreamOffset) -> bool {
         let next = self.ranges.partition_point(|range| range.1 <= offset);
         self.ranges.get(next).is_some_and(|range| range.0 <= offset)
     }
@@ -104,15 +106,15 @@ mod tests {
             for (start, len, remove) in steps {
                 if remove {
                     let below = slow.iter().filter(|b| **b < start).count() as i64;
-                    prop_assert_eq!(fast.remove_below(start), below);
+                    prop_assert_eq!(fast.remove_below(StreamOffset(start)), below);
                     slow.retain(|b| *b >= start);
                 } else {
                     let new = (start..start + len).filter(|b| slow.insert(*b)).count() as i64;
-                    prop_assert_eq!(fast.insert(start, start + len), new);
+                    prop_assert_eq!(fast.insert(StreamOffset(start), StreamOffset(start + len)), new);
                 }
                 prop_assert_eq!(fast.total(), slow.len() as i64);
                 for offset in 0..80 {
-                    prop_assert_eq!(fast.contains(offset), slow.contains(&offset));
+                    prop_assert_eq!(fast.contains(StreamOffset(offset)), slow.contains(&offset));
                 }
                 prop_assert!(fast.ranges.is_sorted_by(|a, b| a.1 < b.0));
             }

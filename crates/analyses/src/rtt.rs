@@ -2,7 +2,7 @@
 
 use crate::options::VantageOverride;
 use crate::report::RttMeasures;
-use slowpath_model::Instant;
+use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
 /// Nanoseconds in a millisecond.
@@ -64,7 +64,7 @@ pub struct LinuxRto {
     mdev_max: i64,
     rttvar: i64,
     /// The stream offset that ends the current round trip.
-    round_end: i64,
+    round_end: StreamOffset,
 }
 
 impl LinuxRto {
@@ -77,7 +77,7 @@ impl LinuxRto {
 
     /// Takes a sample, in nanoseconds, when `una` is acknowledged and `nxt` is the next to send.
     #[inline]
-    pub fn sample(&mut self, nanos: i64, una: i64, nxt: i64) {
+    pub fn sample(&mut self, nanos: i64, una: StreamOffset, nxt: StreamOffset) {
         let sample = (nanos / 1000).clamp(1, Self::MAX);
         if self.srtt == 0 {
             self.srtt = sample << 3;
@@ -166,24 +166,24 @@ impl EchoWatch {
 /// An end's timestamp clock, read from outside: how fast it ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimestampClock {
-    first: Option<(u32, i64)>,
-    last: Option<(u32, i64)>,
+    first: Option<(u32, Instant)>,
+    last: Option<(u32, Instant)>,
     /// Nanoseconds per tick; zero until known.
     tick: u32,
 }
 
 impl TimestampClock {
-    /// A segment with `val` passed at `now`. Returns by how much longer the segment was under way than the one
+    /// A segment with `val` passed at `at`. Returns by how much longer the segment was under way than the one
     /// before, in nanoseconds, to within a tick; `None` while the clock is not known.
-    pub fn saw(&mut self, val: u32, now: i64) -> Option<i64> {
-        let (first, since) = *self.first.get_or_insert((val, now));
-        let (last, before) = self.last.replace((val, now)).unwrap_or((val, now));
-        let elapsed = now - since;
+    pub fn saw(&mut self, val: u32, at: Instant) -> Option<i64> {
+        let (first, since) = *self.first.get_or_insert((val, at));
+        let (last, before) = self.last.replace((val, at)).unwrap_or((val, at));
+        let elapsed = at.nanos_since(since);
         if self.tick == 0 && elapsed > 200_000_000 {
             self.tick = Self::rate(val.wrapping_sub(first), elapsed);
         }
         (self.tick != 0)
-            .then(|| (now - before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
+            .then(|| at.nanos_since(before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
     }
 
     /// The clock's tick: 1 ms (Linux since 4.13, most others), 1 µs, 4 ms or 10 ms; zero where it is none of them.
@@ -276,7 +276,7 @@ mod tests {
         let mut rto = LinuxRto::default();
         assert_eq!(rto.rto_nanos(), 1_000_000_000);
         for round in 0..100 {
-            rto.sample(50 * MS, round * 100, round * 100 + 99);
+            rto.sample(50 * MS, StreamOffset(round * 100), StreamOffset(round * 100 + 99));
         }
         // SRTT 50 ms + RTTVAR 200 ms
         assert_eq!(rto.rto_nanos(), 250 * MS);

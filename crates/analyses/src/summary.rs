@@ -36,7 +36,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
 
 fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
-    let last = flow.last.nanos();
+    let last = flow.last;
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
@@ -83,8 +83,8 @@ fn context(flow: &Flow, from: End) -> Context {
     let distance =
         me.distance.sending().min().zip(peer.distance.answering().min()).map(|(a, b)| a.saturating_add(b));
     Context {
-        first: flow.first.nanos(),
-        last: flow.last.nanos(),
+        first: flow.first,
+        last: flow.last,
         opening: flow.opening,
         scale: peer.scale,
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
@@ -96,7 +96,6 @@ fn context(flow: &Flow, from: End) -> Context {
 }
 
 fn measures(end: &EndState) -> Measures {
-    let instant = |nanos: Option<i64>| nanos.map(Instant::from_nanos);
     let busy = busy(end);
     let rate = |bytes: u64| busy.and_then(|busy| Rate::of(Bytes::new(bytes), busy));
     Measures {
@@ -107,8 +106,8 @@ fn measures(end: &EndState) -> Measures {
         unique_bytes: Bytes::new(end.unique_bytes),
         goodput: rate(end.unique_bytes),
         throughput: rate(end.bytes),
-        first_data: instant(end.first_data),
-        last_data: instant(end.last_data),
+        first_data: end.first_data,
+        last_data: end.last_data,
         options: end.options,
         window_scale: end.scale,
         mss_seen: end.mss_seen,
@@ -137,12 +136,12 @@ fn measures(end: &EndState) -> Measures {
 fn busy(end: &EndState) -> Option<Duration> {
     let first = end.first_data?;
     let until = end.last_acked.max(end.last_data).unwrap_or(first);
-    Some(Duration::from_nanos((until - first).max(0).unsigned_abs()))
+    Some(Duration::from_nanos(until.nanos_since(first).max(0).unsigned_abs()))
 }
 
 /// Data in flight, averaged from the first data to its last acknowledgment, or to the end where it had none.
-fn mean_flight(during: Option<(i64, i64)>, area: f64) -> Bytes {
-    let nanos = during.map_or(0, |(from, to)| to - from);
+fn mean_flight(during: Option<(Instant, Instant)>, area: f64) -> Bytes {
+    let nanos = during.map_or(0, |(from, to)| to.nanos_since(from));
     Bytes::new(if nanos > 0 { (area / nanos as f64) as u64 } else { 0 })
 }
 

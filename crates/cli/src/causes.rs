@@ -1,12 +1,37 @@
 //! `slowpath causes`: what a verdict can name.
 
 use crate::Outcome;
-use crate::args::Causes;
+use crate::choice::named;
 use crate::console::{self, Console};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use slowpath_analyses::Cause;
 use slowpath_remedies::handbook_text;
 use slowpath_views::{json, terminal};
 use std::io::Write;
+
+/// Arguments of `causes`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json"
+)]
+pub struct Causes {
+    /// The cause to explain, as `slowpath causes` lists it, with or without its limit; all are listed if it is not given
+    #[arg(value_name = "CAUSE", value_parser = by_name(), hide_possible_values = true)]
+    pub cause: Option<Cause>,
+    /// Print JSON (schema slowpath/causes/1)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Causes by their names, with or without the limit before them.
+fn by_name() -> impl TypedValueParser<Value = Cause> {
+    named(Cause::ALL.iter().map(|cause| {
+        let name = cause.to_string();
+        let short = name.split_once('/').map(|(_, short)| short.to_owned());
+        (*cause, name, short)
+    }))
+}
 
 pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
     let asked = args.cause.map_or_else(|| Cause::ALL.to_vec(), |cause| vec![cause]);

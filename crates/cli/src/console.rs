@@ -78,11 +78,6 @@ impl Console {
         Look::new(self.colour, self.width.unwrap_or(usize::MAX / 2))
     }
 
-    /// Whether progress is to be shown on standard error.
-    pub fn shows_progress(&self) -> bool {
-        self.progress
-    }
-
     /// A bar on standard error for reading `path`, if progress is to be shown.
     pub fn reading(&self, path: &Path) -> Reading {
         if !self.progress {
@@ -117,11 +112,6 @@ impl Console {
 }
 
 impl Console {
-    /// Without colour and progress.
-    pub const fn silent() -> Self {
-        Self { colour: false, progress: false, announces: false, width: None }
-    }
-
     /// Progress through a time that is known.
     pub fn lasting(&self, what: &str, whole: Duration) -> Lasting {
         if !self.progress {
@@ -227,7 +217,7 @@ impl Drop for Reading {
 }
 
 /// What [`stdout`] gives.
-type Out = BufWriter<io::StdoutLock<'static>>;
+pub type Out = BufWriter<io::StdoutLock<'static>>;
 
 /// Standard output, buffered.
 pub fn stdout() -> Out {

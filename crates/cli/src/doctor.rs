@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::tunings::{delay, rate};
+use crate::tunings::{rate, rtt};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use slowpath_doctor::{Aim, Asked, Files, Role, judge, read};
@@ -38,7 +38,7 @@ pub struct Doctor {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<Rate>,
     /// RTT of the path, such as 40ms; what the kernel remembers of HOST, or else 40ms, if not given
-    #[arg(long, value_name = "TIME", value_parser = delay)]
+    #[arg(long, value_name = "TIME", value_parser = rtt)]
     rtt: Option<Duration>,
     /// Parallel connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]

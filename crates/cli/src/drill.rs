@@ -4,16 +4,16 @@ use crate::Outcome;
 use crate::console;
 use anyhow::{Context, bail};
 use clap::{Args, ValueHint};
-use serde_json::json;
-use slowpath_drill::{Config, Failure, Modelled, Report, Script, Source};
+use slowpath_drill::{Config, Modelled, Report, Script, Source};
 use slowpath_kernels::{KernelProfile, registry};
+use slowpath_views::drill as view;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
-A script says, at exact times, which packets come from the network (<), which system calls an application makes, and \
-which packets the kernel must then send (>):
+A script gives, at exact times, the packets that arrive from the network (<), the system calls that an application makes, \
+and the packets that the kernel must send (>):
   0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
   +0  bind(3, ..., ...) = 0
   +0  listen(3, 1) = 0
@@ -30,12 +30,12 @@ Examples:
   slowpath drill handshake.pkt
   slowpath drill scripts/ --kernel linux-2.6.14
   slowpath drill slow-start.pkt --verbose
-  sudo slowpath drill scripts/ --live
+  sudo slowpath drill scripts/ --lab
 
 Exit codes:
   0  every script passed
   1  a script failed
-  2  a script cannot be read, or --live cannot be done here";
+  2  a script cannot be read, or --lab cannot be done here";
 
 /// Arguments of `drill`.
 #[derive(Args)]
@@ -47,16 +47,16 @@ pub struct Drill {
     /// How far from its time an event may be, such as 10ms; scripts may set their own
     #[arg(long, value_name = "DURATION", value_parser = tolerance)]
     tolerance: Option<String>,
-    /// The kernel to model, as `slowpath kernels` lists them
-    #[arg(long, value_name = "KERNEL", default_value = "linux-6.18", conflicts_with = "live")]
+    /// The kernel to model, by its name in `slowpath kernels`
+    #[arg(long, value_name = "KERNEL", default_value = "linux-6.18", conflicts_with = "lab")]
     kernel: String,
-    /// Ticks a second of the kernel to model, if not its usual ones
-    #[arg(long, value_name = "HZ", conflicts_with = "live", value_parser = clap::value_parser!(u32).range(24..=1000))]
+    /// HZ of the kernel to model, instead of its usual value
+    #[arg(long, value_name = "HZ", conflicts_with = "lab", value_parser = clap::value_parser!(u32).range(24..=1000))]
     hz: Option<u32>,
     /// Run on the kernel of this machine, in a network namespace of its own (as root)
     #[arg(long)]
-    live: bool,
-    /// An option of packetdrill's for every script, such as define=NAME=VALUE or ip_version=ipv6
+    lab: bool,
+    /// A packetdrill option for every script, such as define=NAME=VALUE or ip_version=ipv6
     #[arg(long = "option", value_name = "NAME[=VALUE]")]
     options: Vec<String>,
     /// Also print what happened, as lines of a script
@@ -79,9 +79,15 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
     }
     let (mut out, mut passed) = (console::stdout(), 0);
     for path in &scripts {
-        let report = report(path, &config, &kernel, args.live)?;
+        let report = report(path, &config, &kernel, args.lab)?;
         passed += usize::from(report.passed());
-        print(&mut out, path, &report, args)?;
+        let name = path.display().to_string();
+        if args.json {
+            serde_json::to_writer(&mut out, &view::Document::new(&name, &report))?;
+            writeln!(out)?;
+        } else {
+            view::print(&name, &report, args.verbose, &mut out)?;
+        }
         out.flush()?;
     }
     if !args.json {
@@ -144,67 +150,17 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(path: &Path, config: &Config, kernel: &KernelProfile, live: bool) -> anyhow::Result<Report> {
+fn report(path: &Path, config: &Config, kernel: &KernelProfile, lab: bool) -> anyhow::Result<Report> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).with_context(|| name.clone())?;
     let script = Script::parse(&Source::new(&name, &text), config)?;
     let beside = path.parent().unwrap_or(Path::new("."));
     let read_file = |named: &str| fs::read_to_string(beside.join(named)).ok();
-    if live {
+    if lab {
         return slowpath_lab::drill::run(&script, &read_file).context("this kernel cannot be drilled");
     }
     let mut model = Modelled::new(kernel.clone(), &script.config);
     Ok(slowpath_drill::run(&script, &mut model, &read_file))
-}
-
-fn failure(report: &Report) -> Option<&Failure> {
-    match &report.outcome {
-        slowpath_drill::Outcome::Passed => None,
-        slowpath_drill::Outcome::Failed(failure) => Some(failure),
-    }
-}
-
-fn print(out: &mut impl Write, path: &Path, report: &Report, args: &Drill) -> anyhow::Result<()> {
-    if args.json {
-        serde_json::to_writer(&mut *out, &line(path, report))?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    if args.verbose {
-        for event in &report.trace {
-            writeln!(out, "{event}")?;
-        }
-    }
-    match failure(report) {
-        None => writeln!(out, "ok      {}", path.display())?,
-        Some(failure) => writeln!(out, "FAILED  {failure}")?,
-    }
-    for note in &report.notes {
-        writeln!(out, "  note      {note}")?;
-    }
-    Ok(())
-}
-
-fn line(path: &Path, report: &Report) -> serde_json::Value {
-    let failure = failure(report).map(|failure| {
-        json!({
-            "line": failure.line,
-            "text": failure.text,
-            "what": failure.what,
-            "expected": failure.expected,
-            "actual": failure.actual,
-            "tolerance_s": failure.tolerance.map(|tolerance| tolerance.as_secs_f64()),
-        })
-    });
-    let notes: Vec<_> =
-        report.notes.iter().map(|note| json!({ "line": note.line, "text": note.text })).collect();
-    json!({
-        "schema": "slowpath/drill/1",
-        "script": path.display().to_string(),
-        "passed": report.passed(),
-        "failure": failure,
-        "notes": notes,
-    })
 }
 
 #[cfg(test)]

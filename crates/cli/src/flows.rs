@@ -1,13 +1,45 @@
 //! `slowpath flows`: the measures of each flow.
 
-use crate::args::Flows;
+use crate::choice::{Choice, Place};
 use crate::console::{self, Console};
 use crate::recording::Read;
 use crate::{Outcome, diagnose, recording};
+use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
 use slowpath_views::{json, terminal};
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
+carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
+its time.
+
+Examples:
+  slowpath flows transfer.pcapng
+  slowpath flows transfer.pcapng --long --flow 1
+  slowpath flows transfer.pcapng --json";
+
+/// Arguments of `flows`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Flows {
+    /// The capture, or - for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub choice: Choice,
+    /// Where the capture was made, if slowpath should not infer it
+    #[arg(long, value_name = "PLACE")]
+    pub vantage: Option<Place>,
+    /// Print every measure of every flow, both directions next to each other
+    #[arg(long, conflicts_with = "json")]
+    pub long: bool,
+    /// Print JSON (schema slowpath/flows/1) with every measure
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     let mut analysis = Analysis::new(diagnose::options(args.vantage, &args.file));

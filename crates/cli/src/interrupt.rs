@@ -22,6 +22,11 @@ impl Interrupt {
         Ok(Self(flag))
     }
 
+    /// What becomes true when it comes.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     /// Whether it has come.
     pub fn has_come(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -4,6 +4,7 @@
 
 mod args;
 mod causes;
+mod choice;
 mod console;
 mod diagnose;
 mod doctor;
@@ -15,22 +16,15 @@ mod kernels;
 mod lab;
 mod live;
 mod man;
-mod measured;
-mod on_kernel;
 mod papers;
-mod parallel;
 mod probe;
 mod profile;
 mod recording;
 mod run;
 mod scenario;
-#[cfg(test)]
-mod schemas;
 mod show;
 mod sweep;
-mod transfers;
 mod tunings;
-mod waits;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -85,7 +79,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
             console::print(&text)
         }
-        Command::Man => console::print(&man::page(Cli::command())?),
+        Command::Man(args) => man::run(&args),
     }
 }
 

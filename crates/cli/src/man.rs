@@ -1,37 +1,51 @@
-//! `slowpath man`: one page for the command and its parts, from the same definition as the help.
+//! `slowpath man`: a page for each command, as git has it, from the same definitions as the help.
 
+use crate::Outcome;
+use crate::args::Cli;
+use crate::console;
+use anyhow::Context;
+use clap::{Args, CommandFactory, ValueHint};
 use clap_mangen::Man;
-use std::io::{self, Write};
+use std::fs;
+use std::path::PathBuf;
 
-/// The page, in roff.
-pub fn page(mut command: clap::Command) -> io::Result<Vec<u8>> {
-    command.build();
-    let mut text = Vec::new();
-    let whole = Man::new(command.clone());
-    whole.render_title(&mut text)?;
-    whole.render_name_section(&mut text)?;
-    whole.render_synopsis_section(&mut text)?;
-    whole.render_description_section(&mut text)?;
-    whole.render_options_section(&mut text)?;
-    for part in command.get_subcommands().filter(|part| part.get_name() != "help") {
-        // A section of its own instead of a page of its own: its options are a subsection there.
-        writeln!(text, ".SH {}", part.get_name().to_uppercase())?;
-        if let Some(about) = part.get_about() {
-            writeln!(text, "{}.", about.to_string().trim_end_matches('.'))?;
-        }
-        let mut inside = Vec::new();
-        let man = Man::new(part.clone());
-        man.render_synopsis_section(&mut inside)?;
-        man.render_options_section(&mut inside)?;
-        man.render_extra_section(&mut inside)?;
-        text.extend(
-            String::from_utf8_lossy(&inside)
-                .replace(".SH EXTRA", ".SS NOTES")
-                .replace(".SH ", ".SS ")
-                .bytes(),
-        );
+const HELP: &str = "\
+Examples:
+  slowpath man | man -l -
+  slowpath man diagnose | man -l -
+  slowpath man profile top | man -l -
+  slowpath man --out ~/.local/share/man/man1";
+
+/// Arguments of `man`.
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Manual {
+    /// The command whose page to print, such as diagnose or profile top; slowpath itself if none is given
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Write the pages of all commands to this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(args: &Manual) -> anyhow::Result<Outcome> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    if let Some(folder) = &args.out {
+        let shown = folder.display();
+        fs::create_dir_all(folder).with_context(|| format!("{shown}: cannot be made"))?;
+        clap_mangen::generate_to(command, folder).with_context(|| format!("{shown}: cannot be written"))?;
+        return Ok(Outcome::Whole);
     }
-    whole.render_extra_section(&mut text)?;
-    whole.render_version_section(&mut text)?;
-    Ok(text)
+    command.build();
+    let mut found = &command;
+    for name in &args.command {
+        found = found.find_subcommand(name).with_context(|| {
+            let parts: Vec<&str> = found.get_subcommands().map(clap::Command::get_name).collect();
+            let has = if parts.is_empty() { "no commands".to_owned() } else { parts.join(", ") };
+            format!("{} has no command {name}; it has {has}", found.get_name())
+        })?;
+    }
+    let mut page = Vec::new();
+    Man::new(found.clone()).render(&mut page)?;
+    console::print(&page)
 }

@@ -1,7 +1,5 @@
 //! `slowpath papers`: published experiments made again.
 
-mod compared;
-mod graphs;
 mod kept;
 mod measured;
 mod page;
@@ -9,17 +7,13 @@ mod page;
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use crate::parallel;
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use measured::Asked;
 use page::Folder;
-use slowpath_papers::{
-    Case, Cell, Claim, Figure, Judged, Measured, Report, Table, Trace, leith, measure, ubik, weigle, wu,
-};
-use slowpath_views::columns::align;
-use slowpath_views::quantity::{count, counted};
-use std::io::{self, Write};
+use slowpath_papers::{Case, Measured, Report, Trace, leith, measure, ubik, weigle, wu};
+use slowpath_runs::parallel;
+use slowpath_views::papers as view;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -183,7 +177,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
         }
     };
     let page = folder.map(|folder| folder.write(&report)).transpose()?;
-    console::tell(args.json, || &report, |out| print(&report, out))?;
+    console::tell(args.json, || &report, |out| view::print(&report, out))?;
     if let Some(page) = page {
         // Standard output may be a document.
         eprintln!("the page is {}", page.display());
@@ -196,17 +190,18 @@ fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work =
-        |(seed, case): &(u64, usize), _: &Interrupt| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
-            Ok(Some(if *seed == 1 && *case < paper.traced() {
-                let (measured, trace) = measure::traced(&cases[*case], *seed)?;
-                (measured, Some(trace))
-            } else {
-                (measure::measure(&cases[*case], *seed)?, None)
-            }))
-        };
+    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
+        Ok(Some(if *seed == 1 && *case < paper.traced() {
+            let (measured, trace) = measure::traced(&cases[*case], *seed)?;
+            (measured, Some(trace))
+        } else {
+            (measure::measure(&cases[*case], *seed)?, None)
+        }))
+    };
+    let interrupt = Interrupt::listen()?;
     let bar = console.steps("experiment", jobs.len(), 0);
-    let done: Option<Vec<_>> = parallel::each(&jobs, None, &bar, work)?.into_iter().collect();
+    let done: Option<Vec<_>> =
+        parallel::each(&jobs, None, interrupt.flag(), &|| bar.step(), work)?.into_iter().collect();
     let Some(done) = done else {
         bail!("interrupted: a paper is compared as a whole; with --seeds 1 it takes the least time");
     };
@@ -216,85 +211,4 @@ fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found
         found.traces.extend(trace);
     }
     Ok(found)
-}
-
-fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", report.title)?;
-    if report.measured_on.is_empty() {
-        writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
-    }
-    for line in &report.measured_on {
-        writeln!(out, "{line}")?;
-    }
-    for table in &report.tables {
-        print_table(table, !report.measured_on.is_empty(), out)?;
-    }
-    writeln!(out, "\nWhat it says beside")?;
-    for claim in &report.claims {
-        let Claim { place, says, seen, holds } = claim;
-        let verdict = report.verdict(claim);
-        // What differs is to be found at a glance.
-        let verdict = if *holds == Some(false) { verdict.to_uppercase() } else { verdict.to_owned() };
-        writeln!(out, "  {verdict}: {says} ({place})")?;
-        writeln!(out, "      here: {seen}")?;
-    }
-    writeln!(out, "\nFigures, which --html draws")?;
-    for Figure { name, about, says, seen, .. } in &report.figures {
-        writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
-    }
-    for graph in &report.graphs {
-        writeln!(out, "  {}: {}\n      in the paper: {}", graph.name, graph.about, graph.says)?;
-    }
-    if let Some(comparison) = &report.comparison {
-        compared::print(comparison, out)?;
-    }
-    writeln!(out, "\nThe experiments")?;
-    let width = report.runs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, command) in &report.runs {
-        writeln!(out, "  {name:width$}  {command}")?;
-    }
-    Ok(())
-}
-
-fn print_table(table: &Table, is_measured: bool, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{}: {}", table.name, table.about)?;
-    let beside = if is_measured { "95 %" } else { "our runs" };
-    let heading = ["", "", "published", "ours", "error", beside, ""].map(str::to_owned).to_vec();
-    let mut before = "";
-    let mut rows = vec![heading];
-    for cell in &table.cells {
-        let name = if cell.row == before { String::new() } else { format!("  {}", cell.row) };
-        before = &cell.row;
-        rows.push(
-            [name, cell.quantity.to_owned(), published(cell), number(cell.ours), error(cell)]
-                .into_iter()
-                .chain([format!("{} to {}", number(cell.least), number(cell.most)), verdict(cell).to_owned()])
-                .collect(),
-        );
-    }
-    align(&rows, out)
-}
-
-fn published(cell: &Cell) -> String {
-    cell.published.map_or_else(|| "–".to_owned(), number)
-}
-
-fn number(value: f64) -> String {
-    if value >= 1000.0 || value.fract() == 0.0 { count(value.round() as u64) } else { format!("{value:.1}") }
-}
-
-fn error(cell: &Cell) -> String {
-    match (cell.judged, cell.error()) {
-        (_, None) => "–".to_owned(),
-        (Judged::Factor, Some(error)) => format!("× {:.2}", error + 1.0),
-        (_, Some(error)) => format!("{:+.1} %", error * 100.0),
-    }
-}
-
-fn verdict(cell: &Cell) -> &'static str {
-    match cell.judged {
-        Judged::Fitted => "fitted",
-        _ if cell.is_near() => "",
-        _ => "FAR",
-    }
 }

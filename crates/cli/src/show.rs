@@ -3,13 +3,86 @@
 mod held;
 mod printer;
 
-use crate::args::Show;
+use crate::choice::{Place, flow_id, instant, named};
 use crate::console::{self, Console};
 use crate::recording::Read;
 use crate::{Outcome, diagnose, recording};
+use clap::builder::TypedValueParser;
+use clap::{Args, ValueHint};
 use held::Held;
 use printer::Printer;
-use slowpath_analyses::Analysis;
+use slowpath_analyses::{Analysis, Label};
+use slowpath_model::{FlowId, Instant};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Each line is an event in packetdrill's notation: the time in seconds since the first packet; > from the end that opened \
+the connection, < towards it; flags (S SYN, F FIN, R RST, P PSH, . ACK); first byte, last byte and length, relative to the \
+SYN; the acknowledgment number; the window as on the wire; the options. After // come the frame number, as in Wireshark, \
+and fields of the IP header.
+
+With --label, each line begins with the label of its data:
+  new                      seen for the first time
+  retransmission           retransmitted because it was lost or assumed lost
+  spurious-retransmission  retransmitted although the data had arrived
+  out-of-order             reordered on the path
+  duplicate-frame          a copy of the same frame
+  keep-alive               asks whether the other end still answers
+  window-probe             asks whether the window is still 0
+
+A retransmission can turn out to be spurious later (by a DSACK or an old \
+timestamp echo). Lines are therefore held back until that is known, for up to \
+10 s of the capture.
+
+Examples:
+  slowpath show transfer.pcapng --flow 1 --limit 20
+  slowpath show transfer.pcapng --flow 1 --from 0.5 --to 1.25
+  slowpath show transfer.pcapng --label retransmission,spurious
+  slowpath show transfer.pcapng --json | head -n 3";
+
+/// Arguments of `show`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Show {
+    /// The capture, or - for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Only the flow with this number; without it, each line starts with the flow number
+    #[arg(long, value_name = "N", value_parser = flow_id)]
+    pub flow: Option<FlowId>,
+    /// From this time on, in seconds since the first packet
+    #[arg(long, value_name = "SECONDS", value_parser = instant, allow_negative_numbers = true)]
+    pub from: Option<Instant>,
+    /// Up to this time, in seconds since the first packet
+    #[arg(long, value_name = "SECONDS", value_parser = instant, allow_negative_numbers = true)]
+    pub to: Option<Instant>,
+    /// Only data with these labels, comma-separated: new, retransmission, spurious, out-of-order, duplicate,
+    /// keep-alive, window-probe; each line then shows its label
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = labels(), hide_possible_values = true)]
+    pub label: Vec<Label>,
+    /// Where the capture was made, if slowpath should not infer it; needed to tell a retransmission from a reordered
+    /// segment
+    #[arg(long, value_name = "PLACE", requires = "label")]
+    pub vantage: Option<Place>,
+    /// At most this many events
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Print one JSON object a line (schema slowpath/event/1) instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Labels by their names, and by the first word of those that have two.
+fn labels() -> impl TypedValueParser<Value = Label> {
+    named(Label::ALL.map(|label| {
+        let short = match label {
+            Label::Spurious => Some("spurious".to_owned()),
+            Label::Duplicate => Some("duplicate".to_owned()),
+            _ => None,
+        };
+        (label, label.slug().to_owned(), short)
+    }))
+}
 
 pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
     if let (Some(from), Some(to)) = (args.from, args.to) {

@@ -31,7 +31,6 @@ pub mod script;
 pub mod shell;
 pub mod source;
 pub mod symbols;
-pub mod tcp_info;
 pub mod wire;
 
 pub use config::Config;

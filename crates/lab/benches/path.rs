@@ -86,7 +86,7 @@ fn run(case: &Case) -> Result<Run, LabError> {
         let before = samples.iter().rev().find(|s| s.local == sender.local && s.at_ns <= at_ns);
         before.map_or(0, |sample| sample.acked_bytes)
     };
-    let link = case.forward.link.as_ref().map_or(1, |link| link.rate_bit_per_s);
+    let link = case.forward.link.as_ref().map_or(1, |link| link.rate.get());
     let share = |bytes: u64| bytes as f64 * 8.0 / (link as f64 * SEGMENT_BYTES as f64 / MTU_BYTES as f64);
     let began_ns = sender.write_began_ns.unwrap_or(sender.opened_ns);
     let whole = (sender.write_ended_ns.unwrap_or(began_ns) - began_ns) / SECOND;

@@ -9,16 +9,20 @@ use crate::recording::{Omission, Recording};
 use crate::workload::{SocketOptions, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowpath_model::Rate;
+use std::time::Duration;
 
 /// Which collection a case belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
-    /// Rules are written on these.
+    /// A regression set: rules are written on these.
     Shipped,
-    /// Figures are measured on these; no parameter is the same as in the shipped set.
+    /// A regression set: no parameter is the same as in the shipped set, and three rules were changed after its first figures were
+    /// seen.
     Heldout,
-    /// Made and measured once all rules were fixed; it has parameters that neither of the others has.
+    /// A regression set: it has parameters that neither of the others has, and was first scored when all rules were fixed; its
+    /// figures have been seen since.
     Fresh,
 }
 
@@ -32,6 +36,16 @@ impl Set {
             Self::Shipped => "shipped",
             Self::Heldout => "heldout",
             Self::Fresh => "fresh",
+        }
+    }
+
+    /// What a score on it is worth.
+    pub const fn role(self) -> &'static str {
+        match self {
+            Self::Shipped => "regression set: rules are written on it",
+            Self::Heldout | Self::Fresh => {
+                "regression set: its figures were seen before the last change of rules"
+            }
         }
     }
 }
@@ -362,7 +376,7 @@ impl Case {
         let queue = (bdp_bytes(rate_bit_per_s, rtt_ns) / MTU_BYTES).max(20);
         let link = |rate_bit_per_s, packets: u64| {
             Some(LinkConfig {
-                rate_bit_per_s,
+                rate: Rate::bits_per_second(rate_bit_per_s),
                 queue: QueueLimit::Packets(u32::try_from(packets).unwrap_or(u32::MAX)),
                 stalls: Vec::new(),
             })
@@ -379,12 +393,12 @@ impl Case {
             settings: Settings::plain(),
             forward: PathConfig {
                 link: link(rate_bit_per_s, queue),
-                delay_ns: rtt_ns / 2,
+                delay: Duration::from_nanos(rtt_ns / 2),
                 ..PathConfig::default()
             },
             backward: PathConfig {
                 link: link(rate_bit_per_s, queue.max(1000)),
-                delay_ns: rtt_ns - rtt_ns / 2,
+                delay: Duration::from_nanos(rtt_ns - rtt_ns / 2),
                 ..PathConfig::default()
             },
             seeds: None,

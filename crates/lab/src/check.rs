@@ -1,7 +1,7 @@
 //! Did the fault really happen? Checks of a run against what the case asked for.
 
 use crate::case::{Case, Check};
-use crate::path::DropReason;
+use crate::path::LossReason;
 use crate::path::link::LinkConfig;
 use crate::relay::Fate;
 use crate::truth::{CheckResult, Connection, Truth, overall_share};
@@ -74,7 +74,7 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
         Check::RetransmittedAtMost(most) => at_most(retransmitted(), *most as f64),
         Check::Dropped(least) => at_least(forward.totals.dropped() as f64, *least as f64),
         Check::NoQueueDrops => {
-            let drops = forward.totals.dropped_packets.get(&DropReason::Queue).copied().unwrap_or(0);
+            let drops = forward.totals.dropped_packets.get(&LossReason::Queue).copied().unwrap_or(0);
             at_most(drops as f64, 0.0)
         }
         Check::NothingDropped => {
@@ -108,7 +108,7 @@ fn measure(check: &Check, case: &Case, truth: &Truth) -> CheckResult {
 /// Only SYNs have no payload and offset 0 and are dropped by script.
 fn syns_dropped(truth: &Truth) -> f64 {
     let faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
-    let scripted = Fate::Dropped(DropReason::Scripted);
+    let scripted = Fate::Dropped(LossReason::Scripted);
     faults.filter(|f| f.fate == scripted && f.payload_bytes == 0 && f.offset == 0).count() as f64
 }
 
@@ -128,10 +128,10 @@ fn link_used(link: Option<&LinkConfig>, truth: &Truth, ends: &[&EndRecord]) -> f
     let mean_bytes = totals.offered_bytes as f64 / (totals.offered_packets as f64).max(1.0);
     let carried_bits = totals.scheduled_packets as f64 * mean_bytes * 8.0;
     let seconds = to_ns.saturating_sub(from_ns) as f64 / 1e9;
-    if seconds > 0.0 { carried_bits / seconds / link.rate_bit_per_s as f64 } else { 0.0 }
+    if seconds > 0.0 { carried_bits / seconds / link.rate.get() as f64 } else { 0.0 }
 }
 
 fn queue_ms(link: Option<&LinkConfig>, truth: &Truth) -> f64 {
     let bits = truth.path.forward.report.totals.longest_queue_bytes as f64 * 8.0;
-    link.map_or(0.0, |l| bits / l.rate_bit_per_s as f64 * 1e3)
+    link.map_or(0.0, |l| bits / l.rate.get() as f64 * 1e3)
 }

@@ -1,11 +1,14 @@
 //! Ethernet frames on their way through the relay: what they carry.
 
+use slowpath_model::Flags;
+use slowpath_wire::bytes::be16;
+use slowpath_wire::ip::{self, Ip};
+use slowpath_wire::tcp::Fixed;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// 802.1Q.
 pub const ETHERTYPE_VLAN: u16 = 0x8100;
-const LEAST_IPV4_HEADER: usize = 20;
 
 /// One direction of a TCP connection.
 pub type FlowKey = (IpAddr, u16, IpAddr, u16);
@@ -36,8 +39,8 @@ pub struct Tcp {
     pub key: FlowKey,
     /// Sequence number as on the wire.
     pub sequence: u32,
-    /// The flags byte.
-    pub flags: u8,
+    /// Control bits.
+    pub flags: Flags,
     /// Payload bytes.
     pub payload_bytes: usize,
 }
@@ -45,60 +48,31 @@ pub struct Tcp {
 impl Tcp {
     /// Whether SYN is set.
     pub fn is_syn(&self) -> bool {
-        self.flags & 0x02 != 0
+        self.flags.has(Flags::SYN)
     }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// Reads an Ethernet frame, with or without a VLAN tag; `None` if it is not IP or is cut short.
 pub fn parse(frame: &[u8]) -> Option<Parsed> {
-    let mut ip_at = 14;
-    if u16_at(frame, 12)? == ETHERTYPE_VLAN {
-        ip_at = 18;
-    }
-    let ip = frame.get(ip_at..)?;
-    let (header_bytes, ip_bytes, ip_id, protocol, from, to): (_, _, _, _, IpAddr, IpAddr) =
-        match ip.first()? >> 4 {
-            4 => (
-                usize::from(ip[0] & 15) * 4,
-                usize::from(u16_at(ip, 2)?),
-                u16_at(ip, 4)?,
-                *ip.get(9)?,
-                <[u8; 4]>::try_from(ip.get(12..16)?).ok()?.into(),
-                <[u8; 4]>::try_from(ip.get(16..20)?).ok()?.into(),
-            ),
-            6 => (
-                40,
-                40 + usize::from(u16_at(ip, 4)?),
-                0,
-                *ip.get(6)?,
-                <[u8; 16]>::try_from(ip.get(8..24)?).ok()?.into(),
-                <[u8; 16]>::try_from(ip.get(24..40)?).ok()?.into(),
-            ),
-            _ => return None,
-        };
-    let is_v4 = ip.first()? >> 4 == 4;
-    if is_v4 && header_bytes < LEAST_IPV4_HEADER {
-        return None;
-    }
+    let ip_at = if be16(frame.get(12..14)?, 0) == ETHERTYPE_VLAN { 18 } else { 14 };
+    let ip = Ip::parse(frame.get(ip_at..)?)?;
+    let ip_id = match ip {
+        Ip::V4(v4) => v4.id(),
+        Ip::V6(_) => 0,
+    };
+    let (ip_bytes, is_v4) = (ip.total_bytes(), matches!(ip, Ip::V4(_)));
     let mut parsed = Parsed { ip_at, ip_bytes, is_v4, ip_id, tcp: None };
-    if i32::from(protocol) == libc::IPPROTO_TCP {
-        let at = ip_at + header_bytes;
-        let data_offset = usize::from(frame.get(at + 12)? >> 4) * 4;
+    if ip.protocol() == ip::TCP {
+        let at = ip_at + ip.header_bytes();
+        let tcp = Fixed(frame.get(at..)?.first_chunk()?);
+        let (from, to) = ip.between();
         parsed.tcp = Some(Tcp {
             at,
-            payload_at: at + data_offset,
-            key: (from, u16_at(frame, at)?, to, u16_at(frame, at + 2)?),
-            sequence: u32_at(frame, at + 4)?,
-            flags: *frame.get(at + 13)?,
-            payload_bytes: ip_bytes.checked_sub(header_bytes + data_offset)?,
+            payload_at: at + tcp.header_bytes(),
+            key: (from, tcp.source(), to, tcp.destination()),
+            sequence: tcp.seq(),
+            flags: tcp.flags(),
+            payload_bytes: ip_bytes.checked_sub(ip.header_bytes() + tcp.header_bytes())?,
         });
     }
     Some(parsed)
@@ -165,10 +139,10 @@ mod tests {
     fn offsets_do_not_wrap_and_retransmissions_go_back() {
         let mut streams = Streams::default();
         let mut tcp = parse(&frame(b"x", 0x10)).unwrap().tcp.unwrap();
-        tcp.flags = 0x02;
+        tcp.flags = Flags::SYN;
         tcp.sequence = 0xffff_ffff;
         assert_eq!(streams.locate(&tcp), (0, 0));
-        tcp.flags = 0x10;
+        tcp.flags = Flags::ACK;
         let mut locate = |sequence| {
             tcp.sequence = sequence;
             streams.locate(&tcp).1

@@ -11,10 +11,11 @@ use crate::host::PATH_DEVICES;
 use crate::namespaces::{Namespaces, Place, output};
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::path::loss::LossConfig;
-use crate::path::{DropReason, PathConfig, Totals};
+use crate::path::{LossReason, PathConfig, Totals};
 use crate::relay::DirectionReport;
 use crate::wire;
 use serde::Deserialize;
+use slowpath_model::nanos;
 use std::time::Duration;
 
 /// More packets than any path holds: what has no room in the link's queue is dropped there.
@@ -55,7 +56,7 @@ pub fn install(namespaces: &Namespaces, ways: [&PathConfig; 2]) -> Result<(), La
         tc(format!("root handle 1: netem {}", netem(config)))?;
         if let Some(link) = &config.link {
             // A constant delay before a queue or behind it is the same.
-            let rate = link.rate_bit_per_s.saturating_mul(FRAME_BYTES) / MTU_BYTES;
+            let rate = link.rate.get().saturating_mul(FRAME_BYTES) / MTU_BYTES;
             let burst = (rate / 8 / BURSTS_PER_S).max(2 * FRAME_BYTES);
             tc(format!("parent 1: handle 2: tbf rate {rate}bit burst {burst} limit {burst}"))?;
             tc(format!("parent 2: handle 3: {}", queue(link)))?;
@@ -75,8 +76,8 @@ fn devices() -> [&'static str; 2] {
 fn netem(config: &PathConfig) -> String {
     let percent = |ppm: u32| format!("{}.{:04}%", ppm / 10_000, ppm % 10_000);
     let micros = |ns: u64| format!("{}.{:03}us", ns / 1000, ns % 1000);
-    let spread_ns = config.jitter.map_or(0, |jitter| jitter.up_to_ns / 2);
-    let mut text = format!("limit {NO_LIMIT} delay {}", micros(config.delay_ns + spread_ns));
+    let spread_ns = config.jitter.map_or(0, |jitter| nanos(jitter.up_to) / 2);
+    let mut text = format!("limit {NO_LIMIT} delay {}", micros(nanos(config.delay) + spread_ns));
     if spread_ns > 0 {
         text += &format!(" {}", micros(spread_ns));
     }
@@ -100,7 +101,9 @@ fn netem(config: &PathConfig) -> String {
 fn queue(link: &LinkConfig) -> String {
     match link.queue {
         QueueLimit::Packets(packets) => format!("pfifo limit {packets}"),
-        QueueLimit::Bytes(bytes) => format!("bfifo limit {}", bytes.saturating_mul(FRAME_BYTES) / MTU_BYTES),
+        QueueLimit::Bytes(bytes) => {
+            format!("bfifo limit {}", bytes.get().saturating_mul(FRAME_BYTES) / MTU_BYTES)
+        }
     }
 }
 
@@ -133,10 +136,10 @@ fn report(namespaces: &Namespaces, device: &str, config: &PathConfig) -> Result<
     // What has no room below counts as dropped above too (`netem_dequeue`).
     let by_queue = of("2:").map_or(0, |link| link.drops);
     let by_chance = match config.loss.first() {
-        Some(LossConfig::Bursts { .. }) => DropReason::Burst,
-        _ => DropReason::Random,
+        Some(LossConfig::Bursts { .. }) => LossReason::Burst,
+        _ => LossReason::Random,
     };
-    let dropped = [(DropReason::Queue, by_queue), (by_chance, netem.drops.saturating_sub(by_queue))];
+    let dropped = [(LossReason::Queue, by_queue), (by_chance, netem.drops.saturating_sub(by_queue))];
     let dropped_packets = dropped.into_iter().filter(|(_, packets)| *packets > 0).collect();
     let totals = Totals {
         offered_packets: netem.packets + netem.qlen + netem.drops.max(by_queue),

@@ -1,16 +1,8 @@
 //! The capture files of the lab, written, read and written again.
 
 use crate::error::LabError;
+use slowpath_wire::pcap::{HEADER, NANOSECONDS, RECORD, Record};
 use std::io::{self, Write};
-
-/// Bytes before the first record.
-const HEADER_BYTES: usize = 24;
-const RECORD_HEADER_BYTES: usize = 16;
-/// Major and minor.
-const VERSION: [u16; 2] = [2, 4];
-const LINKTYPE_ETHERNET: u32 = 1;
-/// Stamps of nanoseconds, in this machine's byte order (pcap-savefile(5)).
-const MAGIC: u32 = 0xa1b2_3c4d;
 
 /// A captured frame.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +19,9 @@ pub struct Frame<'a> {
 #[derive(Debug)]
 pub struct Capture<'a> {
     /// The file's header.
-    pub header: [u8; HEADER_BYTES],
+    pub header: [u8; HEADER],
     /// The frames, in order.
     pub frames: Vec<Frame<'a>>,
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// Reads a whole capture; a last record that is cut short is left out.
@@ -41,47 +29,31 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 /// # Errors
 /// If it is no pcap file with stamps of nanoseconds in this machine's byte order.
 pub fn read(file: &[u8]) -> Result<Capture<'_>, LabError> {
-    let header = file.first_chunk::<HEADER_BYTES>().filter(|header| u32_at(*header, 0) == Some(MAGIC));
-    let header = *header.ok_or_else(|| LabError::System {
-        doing: "read a capture".into(),
-        source: io::ErrorKind::InvalidData.into(),
-    })?;
+    let (header, mut rest) = file
+        .split_first_chunk::<HEADER>()
+        .filter(|(header, _)| header.starts_with(&NANOSECONDS.to_ne_bytes()))
+        .ok_or_else(|| LabError::System {
+            doing: "read a capture".into(),
+            source: io::ErrorKind::InvalidData.into(),
+        })?;
     let mut frames = Vec::new();
-    let mut at = HEADER_BYTES;
-    let record = |at: usize| {
-        let word = |n: usize| u32_at(file, at + 4 * n);
-        let (seconds, nanos, kept) = (word(0)?, word(1)?, word(2)? as usize);
-        let bytes = file.get(at + RECORD_HEADER_BYTES..at + RECORD_HEADER_BYTES + kept)?;
-        let at_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanos);
-        Some(Frame { at_ns, length_bytes: word(3)?, bytes })
-    };
-    while let Some(frame) = record(at) {
-        at += RECORD_HEADER_BYTES + frame.bytes.len();
-        frames.push(frame);
+    while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
+        let Record { at_ns, kept, length } = Record::parse(record);
+        let Some((bytes, next)) = behind.split_at_checked(kept as usize) else { break };
+        frames.push(Frame { at_ns, length_bytes: length, bytes });
+        rest = next;
     }
-    Ok(Capture { header, frames })
+    Ok(Capture { header: *header, frames })
 }
 
 /// Writes frames behind a header that [`read`] gave.
-pub fn write(header: &[u8; HEADER_BYTES], frames: &[Frame]) -> Vec<u8> {
+pub fn write(header: &[u8; HEADER], frames: &[Frame]) -> Vec<u8> {
     let mut file = header.to_vec();
     for frame in frames {
         file.extend(record_header(frame));
         file.extend(frame.bytes);
     }
     file
-}
-
-/// The header of a file of Ethernet frames, of which so many bytes are kept.
-pub fn header(snap_bytes: u32) -> [u8; HEADER_BYTES] {
-    let mut header = [0; HEADER_BYTES];
-    header[..4].copy_from_slice(&MAGIC.to_ne_bytes());
-    header[4..6].copy_from_slice(&VERSION[0].to_ne_bytes());
-    header[6..8].copy_from_slice(&VERSION[1].to_ne_bytes());
-    // Between them are a time zone and its accuracy, which nobody uses.
-    header[16..20].copy_from_slice(&snap_bytes.to_ne_bytes());
-    header[20..].copy_from_slice(&LINKTYPE_ETHERNET.to_ne_bytes());
-    header
 }
 
 /// Writes one frame.
@@ -93,12 +65,8 @@ pub fn write_frame(out: &mut impl Write, frame: &Frame<'_>) -> io::Result<()> {
     out.write_all(frame.bytes)
 }
 
-fn record_header(frame: &Frame<'_>) -> [u8; RECORD_HEADER_BYTES] {
-    let mut header = [0; RECORD_HEADER_BYTES];
-    let (seconds, nanos) = (frame.at_ns / 1_000_000_000, frame.at_ns % 1_000_000_000);
-    let words = [seconds as u32, nanos as u32, frame.bytes.len() as u32, frame.length_bytes];
-    header.chunks_exact_mut(4).zip(words).for_each(|(into, word)| into.copy_from_slice(&word.to_ne_bytes()));
-    header
+fn record_header(frame: &Frame<'_>) -> [u8; RECORD] {
+    Record { at_ns: frame.at_ns, kept: frame.bytes.len() as u32, length: frame.length_bytes }.bytes()
 }
 
 #[cfg(test)]
@@ -120,7 +88,7 @@ pub mod tests {
             .iter()
             .map(|(at_ns, bytes)| Frame { at_ns: *at_ns, length_bytes: 60, bytes: *bytes })
             .collect();
-        write(&header(128), &frames)
+        write(&slowpath_wire::pcap::header(128), &frames)
     }
 
     #[test]

@@ -249,8 +249,8 @@ impl Bench<'_> {
 
     /// Lets the last packets arrive, and the captures take them.
     fn let_it_settle(&self) {
-        let rtt_ns = self.case.forward.delay_ns + self.case.backward.delay_ns;
-        std::thread::sleep(Duration::from_nanos(2 * rtt_ns) + Duration::from_millis(250));
+        let rtt = self.case.forward.delay + self.case.backward.delay;
+        std::thread::sleep(2 * rtt + Duration::from_millis(250));
     }
 
     fn counters(&self) -> Result<BothHosts<Counters>, LabError> {

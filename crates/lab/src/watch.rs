@@ -67,7 +67,7 @@ impl Watch {
 
 fn record(mut slots: Slots, mut out: impl Write, stop: &AtomicBool) -> std::io::Result<WatchReport> {
     let mut report = WatchReport::default();
-    out.write_all(&pcap::header(SNAP_BYTES as u32))?;
+    out.write_all(&slowpath_wire::pcap::header(SNAP_BYTES as u32))?;
     loop {
         // What came before it was asked to stop is written.
         let is_last = stop.load(Ordering::Relaxed);

@@ -1,6 +1,12 @@
 //! Every script of ours on this kernel: what the scripts say is what Linux does. Needs root and iproute2.
+//!
+//! The first run of a script that counts decides, and all scripts must pass: what this kernel does otherwise, it does in every
+//! run. A run does not count if a CPU was late, since time is real here. What `LatenessWatch` cannot see are timers that ran late in
+//! a CPU that was in time: under load the kernel leaves them to ksoftirqd. So a packet that is right but off its time is tried
+//! again. (Of 1,271 runs of all scripts, with ten other processes on two CPUs, 1,177 were in time; 10 of them failed, each by a
+//! delayed acknowledgment one or two ticks too late, and the same scripts passed in other runs.)
 
-use slowpath_drill::{Config, Outcome, Script, Source};
+use slowpath_drill::{Config, Failure, Outcome, Script, Source};
 use slowpath_lab::lateness::LatenessWatch;
 use slowpath_lab::{drill, namespaces};
 use std::fs;
@@ -10,15 +16,16 @@ use std::time::Duration;
 
 /// The release that the scripts were validated on; an older kernel does other things.
 const VALIDATED: (u32, u32) = (6, 18);
-/// How often a script is tried: time is real here, and a busy machine is late by milliseconds for a second or more at
-/// a time.
+/// How often a script is tried at most.
 const RUNS: u32 = 10;
-/// How long to wait before another try, after the first few.
+/// How long to wait before another try, after the first few: a busy machine is late for a second or more at a time.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How late a CPU may have been for a failure to count: less than the tolerance of a script.
+/// How late a CPU may have been in a run that counts: less than the tolerance of a script.
 const STEADY: Duration = Duration::from_millis(2);
-/// So many failures that count are the kernel's.
-const ENOUGH: u32 = 3;
+/// A packet that is off its time in so many runs in time, and right in none, is the kernel's doing.
+const OFF_TIME: u32 = 5;
+/// The share of the scripts that must be judged, in percent: on a machine that is too late for more than that, the test says nothing.
+const JUDGED: usize = 95;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../drill/scripts")
@@ -44,66 +51,112 @@ fn release() -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
+#[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Passes,
     Fails(String),
-    /// This machine was too late each time to say.
-    NotJudged {
-        name: String,
-        late: Duration,
-    },
+    /// This machine was too late each time to say; the least that it was.
+    NotJudged(Duration),
 }
 
-fn verdict(path: &Path) -> Verdict {
+/// What runs of a script come to: each gives its outcome, and how late a CPU was.
+fn verdict(mut run: impl FnMut(u32) -> (Outcome, Duration)) -> Verdict {
+    let (mut off_time, mut least_late) = (0, Duration::MAX);
+    for nth in 0..RUNS {
+        let (outcome, late) = run(nth);
+        least_late = least_late.min(late);
+        if late >= STEADY {
+            continue;
+        }
+        let failure = match outcome {
+            Outcome::Passed => return Verdict::Passes,
+            Outcome::Failed(failure) if failure.runner_late => continue,
+            Outcome::Failed(failure) => failure,
+        };
+        off_time += u32::from(failure.tolerance.is_some());
+        if failure.tolerance.is_none() || off_time == OFF_TIME {
+            return Verdict::Fails(failure.to_string());
+        }
+    }
+    Verdict::NotJudged(least_late)
+}
+
+/// The verdict on a script by runs on this kernel.
+fn verdict_here(path: &Path) -> Verdict {
     let name = path.strip_prefix(folder()).expect("below the folder").display().to_string();
     let source = Source::new(&name, &fs::read_to_string(path).expect("a script"));
     let script = Script::parse(&source, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
-    let (mut passed, mut counted, mut least_late) = (0, 0, Duration::MAX);
-    for run in 0..RUNS {
-        if run > 2 {
+    verdict(|nth| {
+        if nth > 2 {
             thread::sleep(PAUSE);
         }
         let watch = LatenessWatch::start();
         let outcome = drill::run(&script, &|_| None).expect("root, and iproute2").outcome;
-        let late = watch.finish();
-        least_late = least_late.min(late);
-        match outcome {
-            Outcome::Failed(failure) => {
-                counted += u32::from(late < STEADY && !failure.runner_late);
-                if counted == ENOUGH {
-                    return Verdict::Fails(failure.to_string());
-                }
-            }
-            _ => passed += 1,
-        }
-        // Once is enough, unless it failed on a steady machine: then it has to pass more often than it failed.
-        if passed > counted {
-            return Verdict::Passes;
-        }
-    }
-    Verdict::NotJudged { name, late: least_late }
+        (outcome, watch.finish())
+    })
+}
+
+#[test]
+fn the_first_run_that_counts_decides() {
+    let failure = |tolerance: Option<Duration>, runner_late| {
+        Outcome::Failed(Box::new(Failure {
+            file: "a.pkt".to_owned(),
+            line: 1,
+            text: String::new(),
+            what: "wrong".to_owned(),
+            expected: None,
+            actual: None,
+            tolerance,
+            runner_late,
+        }))
+    };
+    let (wrong, off_time) = (failure(None, false), failure(Some(Duration::from_millis(4)), false));
+    let runner_late = failure(None, true);
+    // The runs in their order, over and over, and by how many milliseconds a CPU was late.
+    let of = |runs: &[(&Outcome, u64)]| {
+        let mut runs = runs.iter().cycle();
+        verdict(|_| {
+            runs.next()
+                .map(|(outcome, late)| ((*outcome).clone(), Duration::from_millis(*late)))
+                .expect("some")
+        })
+    };
+    let fails = |runs: &[(&Outcome, u64)]| matches!(of(runs), Verdict::Fails(_));
+    assert_eq!(of(&[(&Outcome::Passed, 0)]), Verdict::Passes);
+    assert!(fails(&[(&wrong, 0), (&Outcome::Passed, 0)]), "nine later runs that pass are no excuse");
+    assert!(fails(&[(&wrong, 9), (&runner_late, 0), (&wrong, 1)]));
+    assert!(fails(&[(&off_time, 0)]));
+    assert_eq!(of(&[(&off_time, 0), (&wrong, 9), (&Outcome::Passed, 0)]), Verdict::Passes);
+    assert_eq!(of(&[(&Outcome::Passed, 9), (&wrong, 3)]), Verdict::NotJudged(Duration::from_millis(3)));
 }
 
 #[test]
 #[ignore = "needs root"]
 fn this_kernel_passes_every_script() {
     if release() < VALIDATED {
-        eprintln!("the scripts say what Linux {VALIDATED:?} does; this is {:?}", release());
+        println!("not judged: all scripts: they say what Linux {VALIDATED:?} does; this is {:?}", release());
         return;
     }
     let mut found = Vec::new();
     scripts(&folder(), &mut found);
-    let mut failures = Vec::new();
+    let (mut failures, mut judged) = (Vec::new(), 0);
     for path in &found {
-        match verdict(path) {
+        let verdict = verdict_here(path);
+        judged += usize::from(!matches!(verdict, Verdict::NotJudged(_)));
+        match verdict {
             Verdict::Passes => {}
             Verdict::Fails(failure) => failures.push(failure),
-            Verdict::NotJudged { name, late } => {
-                println!("not judged: {name}: a CPU was late by {late:?} at least")
+            Verdict::NotJudged(late) => {
+                println!("not judged: {}: a CPU was late by {late:?} at least", path.display());
             }
         }
     }
     assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), found.len(), failures.join("\n\n"));
+    assert!(
+        judged * 100 >= found.len() * JUDGED,
+        "{judged} of {} scripts judged, {JUDGED} % needed",
+        found.len()
+    );
 }
 
 #[test]

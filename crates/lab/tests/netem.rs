@@ -8,7 +8,7 @@ use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_lab::path::jitter::JitterConfig;
 use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
-use slowpath_lab::path::{DropReason, PathConfig};
+use slowpath_lab::path::{LossReason, PathConfig};
 use slowpath_lab::run::{self, Keep, Packing};
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{netem, testbed};
@@ -26,11 +26,11 @@ fn way(loss: Vec<LossConfig>) -> PathConfig {
     PathConfig {
         loss,
         link: Some(LinkConfig {
-            rate_bit_per_s: RATE_BIT_PER_S,
+            rate: slowpath_model::Rate::bits_per_second(RATE_BIT_PER_S),
             queue: QueueLimit::Packets(40),
             stalls: Vec::new(),
         }),
-        delay_ns: DELAY.as_nanos() as u64,
+        delay: DELAY,
         ..PathConfig::default()
     }
 }
@@ -110,14 +110,14 @@ fn packets_meet_what_was_asked_of_the_kernel() {
         let offered = report.totals.offered_packets - first.totals.offered_packets;
         assert_eq!(offered, after[from][1] - before[from][1], "{report:?}");
     }
-    let by_chance = forward.totals.dropped_packets.get(&DropReason::Random).copied().unwrap_or(0);
+    let by_chance = forward.totals.dropped_packets.get(&LossReason::Random).copied().unwrap_or(0);
     // Of some seven hundred packets; less than one in a hundred thousand such runs loses so few, or so many.
     assert!(
         (1..=40).contains(&by_chance),
         "{by_chance} lost by chance of {}",
         forward.totals.offered_packets
     );
-    assert!(!backward.totals.dropped_packets.contains_key(&DropReason::Random), "{backward:?}");
+    assert!(!backward.totals.dropped_packets.contains_key(&LossReason::Random), "{backward:?}");
 }
 
 /// Does something while no frame is under way, and says how many each host had received and sent. A host may ask who its neighbour
@@ -150,8 +150,8 @@ fn the_kernel_takes_all_that_it_is_told() {
         LossConfig::Bursts { good_to_bad_ppm: 10_000, bad_to_good_ppm: 500_000, bad_loss_ppm: 1_000_000 };
     let config = PathConfig {
         loss: vec![bursts],
-        delay_ns: 2_000_500,
-        jitter: Some(JitterConfig { up_to_ns: 1_000_001, overtakes: true }),
+        delay: Duration::from_nanos(2_000_500),
+        jitter: Some(JitterConfig { up_to: Duration::from_nanos(1_000_001), overtakes: true }),
         duplicate_ppm: 20_000,
         ..PathConfig::default()
     };
@@ -162,7 +162,7 @@ fn the_kernel_takes_all_that_it_is_told() {
     let [forward, _] = netem::reports(&namespaces, ways).unwrap();
     assert!(forward.is_conserved(), "{forward:?}");
     let dropped = &forward.totals.dropped_packets;
-    assert!(dropped.keys().eq([&DropReason::Burst]), "{dropped:?}");
+    assert!(dropped.keys().eq([&LossReason::Burst]), "{dropped:?}");
     let frames = frames(&namespaces, Place::Sender)[1];
     assert!(forward.totals.offered_packets > frames, "no copy of {frames}: {forward:?}");
 }

@@ -6,9 +6,10 @@ use slowpath_lab::case::{Carrier, Family, Offload, Settings};
 use slowpath_lab::path::PathConfig;
 use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
-use slowpath_lab::path::{DropReason, ReorderConfig};
+use slowpath_lab::path::{LossReason, ReorderConfig};
 use slowpath_lab::relay::{DirectionReport, Fate, Relay};
 use slowpath_lab::testbed;
+use slowpath_model::Rate;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,13 +21,9 @@ const BYTES: usize = 6_000_000;
 fn config() -> PathConfig {
     PathConfig {
         loss: vec![LossConfig::Random { probability_ppm: 5_000 }],
-        link: Some(LinkConfig {
-            rate_bit_per_s: 200_000_000,
-            queue: QueueLimit::Packets(200),
-            stalls: Vec::new(),
-        }),
-        delay_ns: 2_000_000,
-        reorder: Some(ReorderConfig { probability_ppm: 5_000, extra_ns: 500_000 }),
+        link: Some(LinkConfig { rate: Rate::mbit(200), queue: QueueLimit::Packets(200), stalls: Vec::new() }),
+        delay: Duration::from_millis(2),
+        reorder: Some(ReorderConfig { probability_ppm: 5_000, extra: Duration::from_micros(500) }),
         duplicate_ppm: 5_000,
         ..PathConfig::default()
     }
@@ -122,7 +119,7 @@ fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
             assert!(report.faults.iter().all(|fault| fault.length_bytes <= 1500));
         }
         let [forward, _] = &reports;
-        assert!(forward.totals.dropped_packets.contains_key(&DropReason::Random));
+        assert!(forward.totals.dropped_packets.contains_key(&LossReason::Random));
         let (frames, packets) = (forward.delivered_frames.unwrap(), forward.delivered_packets);
         let cut = forward.cut_super_packets;
         assert_eq!(cut > 50, sender == Offload::SuperPackets, "{cut} super-packets");
@@ -140,7 +137,7 @@ fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
 #[ignore = "needs root"]
 fn a_card_holds_back_what_it_could_not_have_sent() {
     const CARD_BIT_PER_S: u64 = 100_000_000;
-    let config = PathConfig { delay_ns: 5_000_000, ..PathConfig::default() };
+    let config = PathConfig { delay: Duration::from_millis(5), ..PathConfig::default() };
     let hosts = [Offload::PerPacket, Offload::SuperPackets].into_iter();
     for (offload, carrier) in hosts.flat_map(|offload| RELAYS.map(|carrier| (offload, carrier))) {
         let most_packets = |card| {
@@ -150,7 +147,7 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
             assert!(bytes == pattern());
             (forward.fullest.unwrap().packets, began.elapsed())
         };
-        let way = CARD_BIT_PER_S * config.delay_ns / 8 / 1_000_000_000 / 1500;
+        let way = Rate::bits_per_second(CARD_BIT_PER_S).amount_in(config.delay).get() / 1500;
         // A machine that is busy with something else lets even an unheld host send slowly.
         let unheld = (0..6).map(|_| most_packets(None)).find(|(packets, _)| *packets > 6 * way);
         // Beside what is on the way, what the token bucket lets through at once; a relay or a bucket that is late has more.

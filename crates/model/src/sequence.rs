@@ -37,8 +37,15 @@ pub struct StreamOffset(pub i64);
 
 impl StreamOffset {
     /// Bytes from `earlier` to `self`; negative where `earlier` is further along.
+    #[inline]
     pub const fn distance_from(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
+    }
+
+    /// `bytes` further along; before it where negative. Saturates at the ends of the range.
+    #[inline]
+    pub const fn plus(self, bytes: i64) -> Self {
+        Self(self.0.saturating_add(bytes))
     }
 }
 

@@ -45,6 +45,12 @@ impl Instant {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// `nanos` nanoseconds later; earlier where negative. Saturates at the ends of the range.
+    #[inline]
+    pub const fn plus_nanos(self, nanos: i64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+
     /// The time from `earlier` to `self`; `None` where `earlier` is the later one.
     pub fn since(self, earlier: Self) -> Option<Duration> {
         u64::try_from(self.nanos_since(earlier)).ok().map(Duration::from_nanos)

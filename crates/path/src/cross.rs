@@ -1,7 +1,10 @@
 //! Cross traffic: packets of others that share the link and its queue, and are seen by nobody else.
 
 use crate::chance::Draws;
+use crate::written;
 use serde::{Deserialize, Serialize};
+use slowpath_model::{Bytes, Rate, nanos};
+use std::time::Duration;
 
 /// How the packets of others come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,9 +18,11 @@ pub enum CrossPattern {
     /// The rate is that of the spells that are on.
     OnOff {
         /// How long a spell of packets lasts on average.
-        on_ns: u64,
+        #[serde(rename = "on_ns", with = "written::ns")]
+        on: Duration,
         /// How long the pause after it lasts on average.
-        off_ns: u64,
+        #[serde(rename = "off_ns", with = "written::ns")]
+        off: Duration,
     },
 }
 
@@ -27,15 +32,18 @@ pub struct CrossConfig {
     /// How its packets come.
     #[serde(flatten)]
     pub pattern: CrossPattern,
-    /// Its rate in bits of IP packet per second.
-    pub rate_bit_per_s: u64,
+    /// Its rate, of IP packets.
+    #[serde(rename = "rate_bit_per_s", with = "written::bit_per_s")]
+    pub rate: Rate,
     /// Length of each of its IP packets.
-    pub packet_bytes: u32,
+    #[serde(rename = "packet_bytes", with = "written::bytes")]
+    pub packet: Bytes,
     /// Start, counted like the link's stalls.
-    pub from_ns: u64,
+    #[serde(rename = "from_ns", with = "written::ns")]
+    pub from: Duration,
     /// End, counted likewise; never if `None`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub to_ns: Option<u64>,
+    #[serde(rename = "to_ns", with = "written::maybe_ns", skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<Duration>,
 }
 
 /// Traffic of others at work: the instants of its packets, counted from the beginning.
@@ -53,42 +61,43 @@ pub struct Cross {
 impl Cross {
     /// Traffic before its first packet. A rate of 0 is taken for 1 bit/s.
     pub fn new(config: &CrossConfig, seed: u64) -> Self {
-        let bits = u128::from(config.packet_bytes) * 8 * 1_000_000_000;
-        let gap_ns = bits.div_ceil(u128::from(config.rate_bit_per_s.max(1)));
+        let bits = u128::from(config.packet.get()) * 8 * 1_000_000_000;
+        let gap_ns = bits.div_ceil(u128::from(config.rate.get().max(1)));
         let mut cross = Self {
             config: *config,
             draws: Draws::new(seed),
             gap_ns: u64::try_from(gap_ns).unwrap_or(u64::MAX).max(1),
-            next_ns: config.from_ns,
+            next_ns: nanos(config.from),
             spell_ends_ns: u64::MAX,
         };
         match config.pattern {
             CrossPattern::Constant => {}
             // The first packet of a process without memory is no different from the others.
             CrossPattern::Poisson => cross.next_ns = cross.next_ns.saturating_add(cross.distance()),
-            CrossPattern::OnOff { on_ns, .. } => {
-                cross.spell_ends_ns = cross.next_ns.saturating_add(cross.draws.exponential(on_ns));
+            CrossPattern::OnOff { on, .. } => {
+                cross.spell_ends_ns = cross.next_ns.saturating_add(cross.draws.exponential(nanos(on)));
             }
         }
         cross
     }
 
-    /// When the next packet comes; `None` once there are no more.
-    pub fn next_ns(&self) -> Option<u64> {
-        let over = self.config.to_ns.is_some_and(|to_ns| self.next_ns >= to_ns);
-        (!over && self.next_ns < u64::MAX).then_some(self.next_ns)
+    /// When the next packet comes, after the beginning; `None` once there are no more.
+    pub fn next(&self) -> Option<Duration> {
+        let next = Duration::from_nanos(self.next_ns);
+        let over = self.config.to.is_some_and(|to| next >= to);
+        (!over && self.next_ns < u64::MAX).then_some(next)
     }
 
     /// Takes the next packet; its length.
-    pub fn take(&mut self) -> u32 {
+    pub fn take(&mut self) -> Bytes {
         self.next_ns = self.next_ns.saturating_add(self.distance());
-        if let CrossPattern::OnOff { on_ns, off_ns } = self.config.pattern
+        if let CrossPattern::OnOff { on, off } = self.config.pattern
             && self.next_ns >= self.spell_ends_ns
         {
-            self.next_ns = self.spell_ends_ns.saturating_add(self.draws.exponential(off_ns));
-            self.spell_ends_ns = self.next_ns.saturating_add(self.draws.exponential(on_ns));
+            self.next_ns = self.spell_ends_ns.saturating_add(self.draws.exponential(nanos(off)));
+            self.spell_ends_ns = self.next_ns.saturating_add(self.draws.exponential(nanos(on)));
         }
-        self.config.packet_bytes
+        self.config.packet
     }
 
     /// From one packet to the next: at least a nanosecond, so that time goes on.
@@ -109,13 +118,19 @@ mod tests {
 
     /// 12 Mbit/s in packets of 1500 bytes: one a millisecond.
     fn config(pattern: CrossPattern) -> CrossConfig {
-        CrossConfig { pattern, rate_bit_per_s: 12_000_000, packet_bytes: 1500, from_ns: 0, to_ns: None }
+        CrossConfig {
+            pattern,
+            rate: Rate::mbit(12),
+            packet: Bytes::new(1500),
+            from: Duration::ZERO,
+            to: None,
+        }
     }
 
     fn instants(config: &CrossConfig, until_ns: u64) -> Vec<u64> {
         let mut cross = Cross::new(config, 5);
         let mut instants = Vec::new();
-        while let Some(at_ns) = cross.next_ns().filter(|at_ns| *at_ns < until_ns) {
+        while let Some(at_ns) = cross.next().map(nanos).filter(|at_ns| *at_ns < until_ns) {
             instants.push(at_ns);
             cross.take();
         }
@@ -124,7 +139,11 @@ mod tests {
 
     #[test]
     fn constant_traffic_has_equal_distances_between_start_and_end() {
-        let config = CrossConfig { from_ns: 3 * MS, to_ns: Some(6 * MS), ..config(CrossPattern::Constant) };
+        let config = CrossConfig {
+            from: Duration::from_millis(3),
+            to: Some(Duration::from_millis(6)),
+            ..config(CrossPattern::Constant)
+        };
         assert_eq!(instants(&config, SECOND), [3 * MS, 4 * MS, 5 * MS]);
     }
 
@@ -139,18 +158,18 @@ mod tests {
 
     #[test]
     fn on_off_traffic_is_on_for_its_share_of_the_time() {
-        let pattern = CrossPattern::OnOff { on_ns: 100 * MS, off_ns: 300 * MS };
+        let pattern = CrossPattern::OnOff { on: Duration::from_millis(100), off: Duration::from_millis(300) };
         let sent = instants(&config(pattern), 400 * SECOND).len();
         assert!((85_000..115_000).contains(&sent), "{sent} of 100000");
     }
 
     #[test]
     fn traffic_of_any_configuration_moves_on() {
-        let hasty = CrossConfig { rate_bit_per_s: u64::MAX, ..config(CrossPattern::Constant) };
+        let hasty = CrossConfig { rate: Rate::bits_per_second(u64::MAX), ..config(CrossPattern::Constant) };
         assert_eq!(instants(&hasty, 100).len(), 100);
-        let still = CrossConfig { rate_bit_per_s: 0, ..config(CrossPattern::Constant) };
+        let still = CrossConfig { rate: Rate::default(), ..config(CrossPattern::Constant) };
         assert_eq!(instants(&still, SECOND), [0]);
-        let flicker = config(CrossPattern::OnOff { on_ns: 0, off_ns: 0 });
+        let flicker = config(CrossPattern::OnOff { on: Duration::ZERO, off: Duration::ZERO });
         let mut cross = Cross::new(&flicker, 1);
         for _ in 0..1000 {
             cross.take();

@@ -1,6 +1,6 @@
 //! The emulated path: what happens to a packet between the two hosts, and when.
 //!
-//! Pure and deterministic: integer nanoseconds, a seed, no clock and no I/O. The relay asks
+//! Pure and deterministic: the model's units, a seed, no clock and no I/O. The relay asks
 //! [`Path::schedule`] once per packet, in arrival order, and does what the [`Verdict`] says.
 //!
 //! One direction of the path is these elements, in this order; each is optional:
@@ -23,6 +23,7 @@ pub mod jitter;
 pub mod link;
 pub mod loss;
 pub mod policer;
+mod written;
 
 use chance::{Chance, Draws};
 use cross::{Cross, CrossConfig};
@@ -32,34 +33,36 @@ use loss::{Loss, LossConfig};
 use policer::{Policer, PolicerConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowpath_model::{Bytes, Instant, StreamOffset};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What the path is told about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Length of the IP packet in bytes.
-    pub length_bytes: u32,
+    /// Length of the IP packet.
+    pub length: Bytes,
     /// What scripted loss may look at; `None` for anything that is not TCP.
-    pub segment: Option<Segment>,
+    pub part: Option<StreamPart>,
 }
 
 /// The part of a TCP stream that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct StreamPart {
     /// A number for the flow's direction, the same for all of its packets.
     pub flow: u64,
-    /// Offset of the first payload byte in the stream; the byte after the SYN is 0.
-    pub offset: u64,
-    /// Payload bytes.
-    pub payload_bytes: u32,
+    /// Where its first byte is in the stream: the SYN is at 0, data begins at 1.
+    pub start: StreamOffset,
+    /// Bytes of payload.
+    pub len: u32,
     /// Whether the SYN flag is set.
     pub syn: bool,
 }
 
-/// Why a packet was dropped.
+/// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum DropReason {
+pub enum LossReason {
     /// The queue before the link was full.
     Queue,
     /// Independent random loss.
@@ -75,17 +78,17 @@ pub enum DropReason {
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It leaves the path at `due_ns`, on the same clock as the arrival.
+    /// It leaves the path at `due`, on the same clock as the arrival.
     Deliver {
         /// When it leaves the path.
-        due_ns: u64,
-        /// How long a reordering held it back, on top of what it would have taken. 0 if it kept its place.
-        held_back_ns: u64,
+        due: Instant,
+        /// How long a reordering held it back, on top of what it would have taken. Zero if it kept its place.
+        held_back: Duration,
         /// Whether a second copy follows directly.
         twice: bool,
     },
     /// It is lost.
-    Drop(DropReason),
+    Drop(LossReason),
 }
 
 /// Reordering: some packets take a longer way and are overtaken.
@@ -94,7 +97,8 @@ pub struct ReorderConfig {
     /// Chance, in millionths, that a packet takes the longer way.
     pub probability_ppm: u32,
     /// What the longer way adds.
-    pub extra_ns: u64,
+    #[serde(rename = "extra_ns", with = "written::ns")]
+    pub extra: Duration,
 }
 
 /// One direction of a path. The default delivers everything at once.
@@ -113,7 +117,8 @@ pub struct PathConfig {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub cross: Vec<CrossConfig>,
     /// Propagation delay, one way.
-    pub delay_ns: u64,
+    #[serde(rename = "delay_ns", with = "written::ns")]
+    pub delay: Duration,
     /// A delay of its own for every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter: Option<JitterConfig>,
@@ -126,20 +131,19 @@ pub struct PathConfig {
 }
 
 impl PathConfig {
-    /// Most bytes that can be in the queue and on the way, with packets of at most so many; `None` without a link, whose rate
-    /// would bound them.
-    pub fn most_bytes(&self, mtu_bytes: u64) -> Option<u64> {
+    /// The most that can be in the queue and on the way, with packets of at most this size; `None` without a link, whose
+    /// rate would bound it.
+    pub fn most_in_flight(&self, mtu: Bytes) -> Option<Bytes> {
         let link = self.link.as_ref()?;
         let queue = match link.queue {
-            QueueLimit::Packets(packets) => u64::from(packets).saturating_mul(mtu_bytes),
-            QueueLimit::Bytes(bytes) => bytes,
+            QueueLimit::Packets(packets) => u64::from(packets).saturating_mul(mtu.get()),
+            QueueLimit::Bytes(bytes) => bytes.get(),
         };
-        let extra_ns =
-            self.jitter.map_or(0, |jitter| jitter.up_to_ns) + self.reorder.map_or(0, |r| r.extra_ns);
-        let way = u128::from(link.rate_bit_per_s) * u128::from(self.delay_ns.saturating_add(extra_ns))
-            / 8_000_000_000;
+        let jitter = self.jitter.map_or(Duration::ZERO, |jitter| jitter.up_to);
+        let extra = self.reorder.map_or(Duration::ZERO, |reorder| reorder.extra);
+        let way = link.rate.amount_in(self.delay.saturating_add(jitter).saturating_add(extra)).get();
         let copies = 1 + u64::from(self.duplicate_ppm > 0);
-        Some(u64::try_from(way).unwrap_or(u64::MAX).saturating_mul(copies).saturating_add(queue))
+        Some(Bytes::new(way.saturating_mul(copies).saturating_add(queue)))
     }
 }
 
@@ -165,7 +169,7 @@ pub struct Totals {
     /// Deliveries promised, copies included.
     pub scheduled_packets: u64,
     /// Packets dropped, by reason; a reason that is absent dropped none.
-    pub dropped_packets: BTreeMap<DropReason, u64>,
+    pub dropped_packets: BTreeMap<LossReason, u64>,
     /// Packets of others that came to the link.
     #[serde(skip_serializing_if = "is_none_of", default)]
     pub cross_packets: u64,
@@ -199,10 +203,10 @@ pub struct Path {
     loss: Vec<Loss>,
     link: Option<Link>,
     cross: Vec<Cross>,
-    begin_ns: Option<u64>,
-    delay_ns: u64,
+    begin: Option<Instant>,
+    delay: Duration,
     jitter: Option<Jitter>,
-    reorder: Option<(Chance, u64)>,
+    reorder: Option<(Chance, Duration)>,
     duplicate: Chance,
     draws: Draws,
     totals: Totals,
@@ -216,10 +220,10 @@ impl Path {
             loss: config.loss.iter().map(Loss::new).collect(),
             link: config.link.as_ref().map(Link::new),
             cross: config.cross.iter().zip(1..).map(|(cross, n)| Cross::new(cross, seed ^ n << 32)).collect(),
-            begin_ns: None,
-            delay_ns: config.delay_ns,
+            begin: None,
+            delay: config.delay,
             jitter: config.jitter.as_ref().map(Jitter::new),
-            reorder: config.reorder.map(|r| (Chance::from_ppm(r.probability_ppm), r.extra_ns)),
+            reorder: config.reorder.map(|r| (Chance::from_ppm(r.probability_ppm), r.extra)),
             duplicate: Chance::from_ppm(config.duplicate_ppm),
             draws: Draws::new(seed),
             totals: Totals::default(),
@@ -227,80 +231,80 @@ impl Path {
     }
 
     /// Sets the instant that stalls and cross traffic are counted from, which is otherwise that of the first packet.
-    pub fn begin(&mut self, at_ns: u64) {
-        self.begin_ns = Some(at_ns);
+    pub fn begin(&mut self, at: Instant) {
+        self.begin = Some(at);
         if let Some(link) = &mut self.link {
-            link.begin(at_ns);
+            link.begin(at);
         }
     }
 
-    /// Decides about one packet that arrives at `arrival_ns`. Arrivals must not go back in time; one that
+    /// Decides about one packet that arrives at `arrival`. Arrivals must not go back in time; one that
     /// does is taken to arrive together with the one before it as far as the link is concerned.
-    pub fn schedule(&mut self, arrival_ns: u64, packet: &Packet) -> Verdict {
+    pub fn schedule(&mut self, arrival: Instant, packet: &Packet) -> Verdict {
         self.totals.offered_packets += 1;
-        self.totals.offered_bytes += u64::from(packet.length_bytes);
-        let verdict = self.decide(arrival_ns, packet);
+        self.totals.offered_bytes += packet.length.get();
+        let verdict = self.decide(arrival, packet);
         match verdict {
-            Verdict::Deliver { held_back_ns, twice, .. } => {
+            Verdict::Deliver { held_back, twice, .. } => {
                 self.totals.scheduled_packets += 1 + u64::from(twice);
                 self.totals.duplicated_packets += u64::from(twice);
-                self.totals.held_back_packets += u64::from(held_back_ns > 0);
+                self.totals.held_back_packets += u64::from(!held_back.is_zero());
             }
             Verdict::Drop(reason) => *self.totals.dropped_packets.entry(reason).or_default() += 1,
         }
         verdict
     }
 
-    fn decide(&mut self, arrival_ns: u64, packet: &Packet) -> Verdict {
+    fn decide(&mut self, arrival: Instant, packet: &Packet) -> Verdict {
         if let Some(policer) = &mut self.policer
-            && !policer.admits(arrival_ns, packet.length_bytes)
+            && !policer.admits(arrival, packet.length)
         {
-            return Verdict::Drop(DropReason::Policed);
+            return Verdict::Drop(LossReason::Policed);
         }
         for loss in &mut self.loss {
             if let Some(reason) = loss.takes(packet, &mut self.draws) {
                 return Verdict::Drop(reason);
             }
         }
-        self.serve_others(arrival_ns);
-        let mut due_ns = arrival_ns;
+        self.serve_others(arrival);
+        let mut due = arrival;
         if let Some(link) = &mut self.link {
-            match link.departure(arrival_ns, packet.length_bytes) {
-                Some(departure_ns) => due_ns = departure_ns,
-                None => return Verdict::Drop(DropReason::Queue),
+            match link.departure(arrival, packet.length) {
+                Some(departure) => due = departure,
+                None => return Verdict::Drop(LossReason::Queue),
             }
             let (packets, bytes) = link.backlog();
             self.totals.longest_queue_packets = self.totals.longest_queue_packets.max(packets);
-            self.totals.longest_queue_bytes = self.totals.longest_queue_bytes.max(bytes);
+            self.totals.longest_queue_bytes = self.totals.longest_queue_bytes.max(bytes.get());
         }
-        due_ns += self.delay_ns;
+        due = due + self.delay;
         if let Some(jitter) = &mut self.jitter {
-            due_ns = jitter.delay(due_ns, &mut self.draws);
+            due = jitter.delay(due, &mut self.draws);
         }
-        let mut held_back_ns = 0;
-        if let Some((chance, extra_ns)) = self.reorder
+        let mut held_back = Duration::ZERO;
+        if let Some((chance, extra)) = self.reorder
             && self.draws.happens(chance)
         {
-            held_back_ns = extra_ns;
+            held_back = extra;
         }
         let twice = self.draws.happens(self.duplicate);
-        Verdict::Deliver { due_ns: due_ns + held_back_ns, held_back_ns, twice }
+        Verdict::Deliver { due: due + held_back, held_back, twice }
     }
 
     /// Lets the packets of others that came since the last arrival take their places in the queue.
-    fn serve_others(&mut self, now_ns: u64) {
-        let begin_ns = *self.begin_ns.get_or_insert(now_ns);
+    fn serve_others(&mut self, now: Instant) {
+        let begin = *self.begin.get_or_insert(now);
         let Some(link) = &mut self.link else { return };
-        let elapsed_ns = now_ns.saturating_sub(begin_ns);
-        while let Some((at_ns, cross)) = self
+        let elapsed = now.since(begin).unwrap_or_default();
+        while let Some((after, cross)) = self
             .cross
             .iter_mut()
-            .filter_map(|cross| Some((cross.next_ns()?, cross)))
-            .min_by_key(|(at_ns, _)| *at_ns)
-            .filter(|(at_ns, _)| *at_ns <= elapsed_ns)
+            .filter_map(|cross| Some((cross.next()?, cross)))
+            .min_by_key(|(after, _)| *after)
+            .filter(|(after, _)| *after <= elapsed)
         {
             self.totals.cross_packets += 1;
-            if link.departure(begin_ns.saturating_add(at_ns), cross.take()).is_none() {
+            if link.departure(begin + after, cross.take()).is_none() {
                 self.totals.cross_dropped_packets += 1;
             }
         }

@@ -1,7 +1,7 @@
 //! Packets lost on purpose: by chance, in bursts, or by script.
 
 use super::chance::{Chance, Draws};
-use super::{DropReason, Packet};
+use super::{LossReason, Packet};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -95,35 +95,37 @@ impl Loss {
     }
 
     /// Whether this process loses the packet, and as what.
-    pub fn takes(&mut self, packet: &Packet, draws: &mut Draws) -> Option<DropReason> {
+    pub fn takes(&mut self, packet: &Packet, draws: &mut Draws) -> Option<LossReason> {
         match self {
-            Self::Random(chance) => draws.happens(*chance).then_some(DropReason::Random),
+            Self::Random(chance) => draws.happens(*chance).then_some(LossReason::Random),
             Self::Bursts { bad, enter, leave, lose } => {
                 let turns = draws.happens(if *bad { *leave } else { *enter });
                 *bad ^= turns;
-                (*bad && draws.happens(*lose)).then_some(DropReason::Burst)
+                (*bad && draws.happens(*lose)).then_some(LossReason::Burst)
             }
             Self::Syn(times, lost) => {
-                let segment = packet.segment.filter(|s| s.syn)?;
+                let segment = packet.part.filter(|s| s.syn)?;
                 let lost = lost.entry(segment.flow).or_default();
                 (*lost < *times).then(|| {
                     *lost += 1;
-                    DropReason::Scripted
+                    LossReason::Scripted
                 })
             }
             Self::Nth(wanted, seen) => {
-                let segment = packet.segment.filter(|s| s.payload_bytes > 0)?;
+                let segment = packet.part.filter(|s| s.len > 0)?;
                 let seen = seen.entry(segment.flow).or_default();
                 *seen += 1;
-                wanted.contains(seen).then_some(DropReason::Scripted)
+                wanted.contains(seen).then_some(LossReason::Scripted)
             }
             Self::Stretches(stretches, times, lost) => {
-                let segment = packet.segment.filter(|s| s.payload_bytes > 0)?;
-                stretches.iter().find(|s| (s.from_byte..s.to_byte).contains(&segment.offset))?;
-                let lost = lost.entry((segment.flow, segment.offset)).or_default();
+                let segment = packet.part.filter(|s| s.len > 0)?;
+                // Stretches count from the first byte of data.
+                let byte = u64::try_from(segment.start.0 - 1).unwrap_or(0);
+                stretches.iter().find(|s| (s.from_byte..s.to_byte).contains(&byte))?;
+                let lost = lost.entry((segment.flow, byte)).or_default();
                 (*lost < *times).then(|| {
                     *lost += 1;
-                    DropReason::Scripted
+                    LossReason::Scripted
                 })
             }
         }
@@ -132,20 +134,21 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Segment;
+    use super::super::StreamPart;
     use super::*;
+    use slowpath_model::{Bytes, StreamOffset};
 
-    fn data(offset: u64) -> Packet {
+    fn data(offset: i64) -> Packet {
         Packet {
-            length_bytes: 1500,
-            segment: Some(Segment { flow: 1, offset, payload_bytes: 1448, syn: false }),
+            length: Bytes::new(1500),
+            part: Some(StreamPart { flow: 1, start: StreamOffset(1 + offset), len: 1448, syn: false }),
         }
     }
 
     fn syn() -> Packet {
         Packet {
-            length_bytes: 60,
-            segment: Some(Segment { flow: 1, offset: 0, payload_bytes: 0, syn: true }),
+            length: Bytes::new(60),
+            part: Some(StreamPart { flow: 1, start: StreamOffset(0), len: 0, syn: true }),
         }
     }
 

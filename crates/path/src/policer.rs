@@ -1,14 +1,18 @@
 //! A policer: a token bucket that drops what is over its rate and delays nothing.
 
+use crate::written;
 use serde::{Deserialize, Serialize};
+use slowpath_model::{Bytes, Instant, Rate};
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicerConfig {
-    /// Rate at which the bucket fills, in bits of IP packet per second.
-    pub rate_bit_per_s: u64,
+    /// Rate at which the bucket fills, of IP packets.
+    #[serde(rename = "rate_bit_per_s", with = "written::bit_per_s")]
+    pub rate: Rate,
     /// What the bucket holds; it starts full.
-    pub burst_bytes: u64,
+    #[serde(rename = "burst_bytes", with = "written::bytes")]
+    pub burst: Bytes,
 }
 
 const BIT_NS_PER_BYTE: u128 = 8 * 1_000_000_000;
@@ -16,26 +20,27 @@ const BIT_NS_PER_BYTE: u128 = 8 * 1_000_000_000;
 /// A policer at work. Tokens are kept in bit-nanoseconds per second, so no rounding ever happens.
 #[derive(Debug)]
 pub struct Policer {
-    rate_bit_per_s: u64,
+    rate: Rate,
     capacity: u128,
     tokens: u128,
-    last_ns: Option<u64>,
+    last: Option<Instant>,
 }
 
 impl Policer {
     /// A policer whose bucket is full.
     pub fn new(config: &PolicerConfig) -> Self {
-        let capacity = u128::from(config.burst_bytes) * BIT_NS_PER_BYTE;
-        Self { rate_bit_per_s: config.rate_bit_per_s, capacity, tokens: capacity, last_ns: None }
+        let capacity = u128::from(config.burst.get()) * BIT_NS_PER_BYTE;
+        Self { rate: config.rate, capacity, tokens: capacity, last: None }
     }
 
     /// Whether the packet passes; if so its tokens are spent.
-    pub fn admits(&mut self, arrival_ns: u64, length_bytes: u32) -> bool {
-        let last_ns = self.last_ns.unwrap_or(arrival_ns);
-        let gained = u128::from(arrival_ns.saturating_sub(last_ns)) * u128::from(self.rate_bit_per_s);
-        self.last_ns = Some(last_ns.max(arrival_ns));
+    pub fn admits(&mut self, arrival: Instant, length: Bytes) -> bool {
+        let last = self.last.unwrap_or(arrival);
+        let gained =
+            u128::from(arrival.nanos_since(last).max(0).unsigned_abs()) * u128::from(self.rate.get());
+        self.last = Some(last.max(arrival));
         self.tokens = (self.tokens + gained).min(self.capacity);
-        let needed = u128::from(length_bytes) * BIT_NS_PER_BYTE;
+        let needed = u128::from(length.get()) * BIT_NS_PER_BYTE;
         if self.tokens < needed {
             return false;
         }
@@ -48,25 +53,30 @@ impl Policer {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
+    const MS: i64 = 1_000_000;
+    /// Two packets deep; one more packet per millisecond.
+    const CONFIG: PolicerConfig = PolicerConfig { rate: Rate::mbit(12), burst: Bytes::new(3000) };
+
+    fn admits(policer: &mut Policer, at: i64, bytes: u64) -> bool {
+        policer.admits(Instant::from_nanos(at), Bytes::new(bytes))
+    }
 
     #[test]
     fn burst_passes_then_only_the_rate() {
-        // 12 Mbit/s, two packets deep: one more packet per millisecond.
-        let mut policer = Policer::new(&PolicerConfig { rate_bit_per_s: 12_000_000, burst_bytes: 3000 });
-        assert!(policer.admits(0, 1500));
-        assert!(policer.admits(0, 1500));
-        assert!(!policer.admits(0, 1500));
-        assert!(!policer.admits(MS - 1, 1500));
-        assert!(policer.admits(MS, 1500));
-        assert!(!policer.admits(MS, 1));
+        let mut policer = Policer::new(&CONFIG);
+        assert!(admits(&mut policer, 0, 1500));
+        assert!(admits(&mut policer, 0, 1500));
+        assert!(!admits(&mut policer, 0, 1500));
+        assert!(!admits(&mut policer, MS - 1, 1500));
+        assert!(admits(&mut policer, MS, 1500));
+        assert!(!admits(&mut policer, MS, 1));
     }
 
     #[test]
     fn bucket_never_holds_more_than_its_burst() {
-        let mut policer = Policer::new(&PolicerConfig { rate_bit_per_s: 12_000_000, burst_bytes: 3000 });
-        assert!(policer.admits(0, 1500));
-        assert!(policer.admits(3_600_000 * MS, 3000));
-        assert!(!policer.admits(3_600_000 * MS, 1));
+        let mut policer = Policer::new(&CONFIG);
+        assert!(admits(&mut policer, 0, 1500));
+        assert!(admits(&mut policer, 3_600_000 * MS, 3000));
+        assert!(!admits(&mut policer, 3_600_000 * MS, 1));
     }
 }

@@ -1,20 +1,29 @@
 use super::cross::CrossPattern;
 use super::link::QueueLimit;
 use super::*;
+use slowpath_model::Rate;
 
-const MS: u64 = 1_000_000;
+const MS: i64 = 1_000_000;
 
-fn packet(length_bytes: u32) -> Packet {
-    Packet { length_bytes, segment: None }
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }
 
-fn link(rate_bit_per_s: u64, packets: u32) -> Option<LinkConfig> {
-    Some(LinkConfig { rate_bit_per_s, queue: QueueLimit::Packets(packets), stalls: vec![] })
+fn at(nanos: i64) -> Instant {
+    Instant::from_nanos(nanos)
 }
 
-fn due(verdict: Verdict) -> Option<u64> {
+fn packet(bytes: u64) -> Packet {
+    Packet { length: Bytes::new(bytes), part: None }
+}
+
+fn link(mbit: u64, packets: u32) -> Option<LinkConfig> {
+    Some(LinkConfig { rate: Rate::mbit(mbit), queue: QueueLimit::Packets(packets), stalls: vec![] })
+}
+
+fn due(verdict: Verdict) -> Option<i64> {
     match verdict {
-        Verdict::Deliver { due_ns, .. } => Some(due_ns),
+        Verdict::Deliver { due, .. } => Some(due.nanos()),
         Verdict::Drop(_) => None,
     }
 }
@@ -23,26 +32,26 @@ fn due(verdict: Verdict) -> Option<u64> {
 fn empty_path_delivers_at_once() {
     let mut path = Path::new(&PathConfig::default(), 1);
     assert_eq!(
-        path.schedule(5, &packet(1500)),
-        Verdict::Deliver { due_ns: 5, held_back_ns: 0, twice: false }
+        path.schedule(at(5), &packet(1500)),
+        Verdict::Deliver { due: at(5), held_back: Duration::ZERO, twice: false }
     );
 }
 
 #[test]
 fn serialisation_and_delay_add_up() {
-    let config = PathConfig { link: link(12_000_000, 10), delay_ns: 20 * MS, ..PathConfig::default() };
+    let config = PathConfig { link: link(12, 10), delay: ms(20), ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
-    assert_eq!(due(path.schedule(0, &packet(1500))), Some(21 * MS));
-    assert_eq!(due(path.schedule(0, &packet(1500))), Some(22 * MS));
+    assert_eq!(due(path.schedule(at(0), &packet(1500))), Some(21 * MS));
+    assert_eq!(due(path.schedule(at(0), &packet(1500))), Some(22 * MS));
 }
 
 #[test]
 fn burst_of_ten_into_a_queue_of_four_delivers_four() {
-    let config = PathConfig { link: link(12_000_000, 4), ..PathConfig::default() };
+    let config = PathConfig { link: link(12, 4), ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
-    let delivered = (0..10).filter(|_| due(path.schedule(0, &packet(1500))).is_some()).count();
+    let delivered = (0..10).filter(|_| due(path.schedule(at(0), &packet(1500))).is_some()).count();
     assert_eq!(delivered, 4);
-    assert_eq!(path.totals().dropped_packets, BTreeMap::from([(DropReason::Queue, 6)]));
+    assert_eq!(path.totals().dropped_packets, BTreeMap::from([(LossReason::Queue, 6)]));
     assert_eq!(path.totals().longest_queue_packets, 4);
     assert_eq!(path.totals().longest_queue_bytes, 6000);
 }
@@ -50,17 +59,17 @@ fn burst_of_ten_into_a_queue_of_four_delivers_four() {
 #[test]
 fn reordered_packet_is_overtaken_and_nothing_else_moves() {
     let config = PathConfig {
-        delay_ns: 10 * MS,
-        reorder: Some(ReorderConfig { probability_ppm: 200_000, extra_ns: 5 * MS }),
+        delay: ms(10),
+        reorder: Some(ReorderConfig { probability_ppm: 200_000, extra: ms(5) }),
         ..PathConfig::default()
     };
     let mut path = Path::new(&config, 42);
     let mut overtaken = 0;
     for n in 0..1000 {
-        match path.schedule(n * MS, &packet(100)) {
-            Verdict::Deliver { due_ns, held_back_ns: 0, .. } => assert_eq!(due_ns, n * MS + 10 * MS),
-            Verdict::Deliver { due_ns, held_back_ns, .. } => {
-                assert_eq!((due_ns, held_back_ns), (n * MS + 15 * MS, 5 * MS));
+        match path.schedule(at(n * MS), &packet(100)) {
+            Verdict::Deliver { due, held_back: Duration::ZERO, .. } => assert_eq!(due, at(n * MS + 10 * MS)),
+            Verdict::Deliver { due, held_back, .. } => {
+                assert_eq!((due, held_back), (at(n * MS + 15 * MS), ms(5)));
                 overtaken += 1;
             }
             Verdict::Drop(reason) => panic!("{reason:?}"),
@@ -73,58 +82,53 @@ fn reordered_packet_is_overtaken_and_nothing_else_moves() {
 #[test]
 fn policer_comes_before_the_link_so_its_drops_take_no_service() {
     let config = PathConfig {
-        policer: Some(PolicerConfig { rate_bit_per_s: 1_000_000, burst_bytes: 1500 }),
-        link: link(12_000_000, 10),
+        policer: Some(PolicerConfig { rate: Rate::mbit(1), burst: Bytes::new(1500) }),
+        link: link(12, 10),
         ..PathConfig::default()
     };
     let mut path = Path::new(&config, 1);
-    assert_eq!(due(path.schedule(0, &packet(1500))), Some(MS));
-    assert_eq!(path.schedule(0, &packet(1500)), Verdict::Drop(DropReason::Policed));
+    assert_eq!(due(path.schedule(at(0), &packet(1500))), Some(MS));
+    assert_eq!(path.schedule(at(0), &packet(1500)), Verdict::Drop(LossReason::Policed));
     // 12 ms refill 1500 bytes at 1 Mbit/s.
-    assert_eq!(due(path.schedule(12 * MS, &packet(1500))), Some(13 * MS));
+    assert_eq!(due(path.schedule(at(12 * MS), &packet(1500))), Some(13 * MS));
 }
 
 #[test]
 fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
-    let others = |rate_bit_per_s| CrossConfig {
+    let others = |mbit| CrossConfig {
         pattern: CrossPattern::Constant,
-        rate_bit_per_s,
-        packet_bytes: 1500,
-        from_ns: 0,
-        to_ns: Some(50 * MS),
+        rate: Rate::mbit(mbit),
+        packet: Bytes::new(1500),
+        from: Duration::ZERO,
+        to: Some(ms(50)),
     };
     // Six packets a millisecond on a link that carries one: the queue of four is always full.
-    let config =
-        PathConfig { link: link(12_000_000, 4), cross: vec![others(72_000_000)], ..PathConfig::default() };
+    let config = PathConfig { link: link(12, 4), cross: vec![others(72)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
-    path.begin(0);
-    assert_eq!(path.schedule(10 * MS + MS / 2, &packet(1500)), Verdict::Drop(DropReason::Queue));
+    path.begin(at(0));
+    assert_eq!(path.schedule(at(10 * MS + MS / 2), &packet(1500)), Verdict::Drop(LossReason::Queue));
     assert_eq!((path.totals().cross_packets, path.totals().cross_dropped_packets), (63, 49));
     // When they have gone, the link is its own again.
-    assert_eq!(due(path.schedule(100 * MS, &packet(1500))), Some(101 * MS));
+    assert_eq!(due(path.schedule(at(100 * MS), &packet(1500))), Some(101 * MS));
     assert_eq!(path.totals().cross_packets, 300);
     // Half a link is left beside traffic that takes half of it.
-    let config = PathConfig {
-        link: link(12_000_000, 10_000),
-        cross: vec![others(6_000_000)],
-        ..PathConfig::default()
-    };
+    let config = PathConfig { link: link(12, 10_000), cross: vec![others(6)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
-    path.begin(0);
-    let left: Vec<_> = (0..48).filter_map(|n| due(path.schedule(n * MS, &packet(1500)))).collect();
+    path.begin(at(0));
+    let left: Vec<_> = (0..48).filter_map(|n| due(path.schedule(at(n * MS), &packet(1500)))).collect();
     assert_eq!(left.last(), Some(&(72 * MS)), "48 of ours and 24 of theirs");
 }
 
 #[test]
 fn a_stall_counts_from_the_begin_that_was_set() {
-    let stalls = vec![link::Stall { from_ns: 0, to_ns: 5 * MS }];
+    let stalls = vec![link::Stall { from: Duration::ZERO, to: ms(5) }];
     let config = PathConfig {
-        link: Some(LinkConfig { rate_bit_per_s: 12_000_000, queue: QueueLimit::Packets(10), stalls }),
+        link: Some(LinkConfig { rate: Rate::mbit(12), queue: QueueLimit::Packets(10), stalls }),
         ..PathConfig::default()
     };
     let mut path = Path::new(&config, 1);
-    path.begin(0);
-    assert_eq!(due(path.schedule(2 * MS, &packet(1500))), Some(6 * MS));
+    path.begin(at(0));
+    assert_eq!(due(path.schedule(at(2 * MS), &packet(1500))), Some(6 * MS));
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn same_seed_same_verdicts_and_other_seed_others() {
     let config = everything();
     let run = |seed| {
         let mut path = Path::new(&config, seed);
-        (0..5000).map(|n| path.schedule(n * MS / 2, &packet(1500))).collect::<Vec<_>>()
+        (0..5000).map(|n| path.schedule(at(n * MS / 2), &packet(1500))).collect::<Vec<_>>()
     };
     assert_eq!(run(9), run(9));
     assert_ne!(run(9), run(10));
@@ -143,14 +147,14 @@ fn nothing_is_made_or_lost_uncounted() {
     for seed in 0..50 {
         let mut path = Path::new(&everything(), seed);
         let mut arrivals = Draws::new(seed + 1000);
-        let (mut pending, mut delivered, mut at) = (BTreeMap::new(), 0u64, 0);
+        let (mut pending, mut delivered, mut now) = (BTreeMap::new(), 0u64, 0i64);
         for order in 0..5000u64 {
-            at += arrivals.bits() % MS;
-            if let Verdict::Deliver { due_ns, twice, .. } = path.schedule(at, &packet(1500)) {
-                assert!(due_ns >= at, "seed {seed}: delivered before it arrived");
-                pending.insert((due_ns, order), 1 + u64::from(twice));
+            now += arrivals.below(1_000_000).cast_signed();
+            if let Verdict::Deliver { due, twice, .. } = path.schedule(at(now), &packet(1500)) {
+                assert!(due >= at(now), "seed {seed}: delivered before it arrived");
+                pending.insert((due, order), 1 + u64::from(twice));
             }
-            let later = pending.split_off(&(at, u64::MAX));
+            let later = pending.split_off(&(at(now), u64::MAX));
             delivered += pending.values().sum::<u64>();
             pending = later;
             let totals = path.totals();
@@ -168,22 +172,55 @@ fn nothing_is_made_or_lost_uncounted() {
 
 fn everything() -> PathConfig {
     PathConfig {
-        policer: Some(PolicerConfig { rate_bit_per_s: 22_000_000, burst_bytes: 20_000 }),
+        policer: Some(PolicerConfig { rate: Rate::mbit(22), burst: Bytes::new(20_000) }),
         loss: vec![
             LossConfig::Random { probability_ppm: 10_000 },
             LossConfig::Bursts { good_to_bad_ppm: 5_000, bad_to_good_ppm: 200_000, bad_loss_ppm: 900_000 },
         ],
-        link: link(20_000_000, 12),
+        link: link(20, 12),
         cross: vec![CrossConfig {
             pattern: CrossPattern::Poisson,
-            rate_bit_per_s: 3_000_000,
-            packet_bytes: 700,
-            from_ns: 0,
-            to_ns: None,
+            rate: Rate::mbit(3),
+            packet: Bytes::new(700),
+            from: Duration::ZERO,
+            to: None,
         }],
-        delay_ns: 10 * MS,
-        jitter: Some(JitterConfig { up_to_ns: MS, overtakes: true }),
-        reorder: Some(ReorderConfig { probability_ppm: 20_000, extra_ns: 3 * MS }),
+        delay: ms(10),
+        jitter: Some(JitterConfig { up_to: ms(1), overtakes: true }),
+        reorder: Some(ReorderConfig { probability_ppm: 20_000, extra: ms(3) }),
         duplicate_ppm: 10_000,
     }
+}
+
+#[test]
+fn a_configuration_is_written_as_numbers_with_their_units_and_read_again() {
+    let spells = CrossConfig {
+        pattern: CrossPattern::OnOff { on: ms(1), off: ms(2) },
+        to: Some(ms(9)),
+        ..everything().cross[0]
+    };
+    let config = PathConfig {
+        link: Some(LinkConfig {
+            rate: Rate::mbit(1),
+            queue: QueueLimit::Bytes(Bytes::new(9000)),
+            stalls: vec![link::Stall { from: ms(1), to: ms(2) }],
+        }),
+        cross: vec![spells],
+        ..everything()
+    };
+    let text = serde_json::to_string(&config).unwrap();
+    for written in [
+        "\"policer\":{\"rate_bit_per_s\":22000000,\"burst_bytes\":20000}",
+        "\"queue\":{\"bytes\":9000},\"stalls\":[{\"from_ns\":1000000,\"to_ns\":2000000}]",
+        "\"on_ns\":1000000,\"off_ns\":2000000,\"rate_bit_per_s\":3000000,\"packet_bytes\":700,\"from_ns\":0,\"to_ns\":9000000",
+        "\"delay_ns\":10000000,\"jitter\":{\"up_to_ns\":1000000,",
+        "\"extra_ns\":3000000",
+    ] {
+        assert!(text.contains(written), "{written} in {text}");
+    }
+    assert_eq!(serde_json::from_str::<PathConfig>(&text).unwrap(), config);
+    assert_eq!(
+        serde_json::from_str::<PathConfig>("{\"delay_ns\":5}").unwrap().delay,
+        Duration::from_nanos(5)
+    );
 }

@@ -2,8 +2,10 @@
 
 use crate::measure::channel::nanos_for;
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
+use slowpath_model::{Bytes, Instant, nanos};
 use slowpath_path::{Packet, Path, PathConfig, Verdict};
 use std::convert::Infallible;
+use std::time::Duration;
 
 /// The two directions, there and back.
 const WAYS: usize = 2;
@@ -37,9 +39,10 @@ impl Simulated {
 
     /// When a packet that is sent at an instant comes out; `None` if it is lost.
     fn carried(&mut self, direction: Direction, at_ns: u64, bytes: u32) -> Option<u64> {
-        let packet = Packet { length_bytes: bytes, segment: None };
-        match self.ways[direction as usize].schedule(at_ns, &packet) {
-            Verdict::Deliver { due_ns, .. } => Some(due_ns),
+        let packet = Packet { length: Bytes::new(bytes.into()), part: None };
+        let at = Instant::START + Duration::from_nanos(at_ns);
+        match self.ways[direction as usize].schedule(at, &packet) {
+            Verdict::Deliver { due, .. } => due.since(Instant::START).map(nanos),
             Verdict::Drop(_) => None,
         }
     }

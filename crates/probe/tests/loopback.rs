@@ -6,30 +6,20 @@ use slowpath_probe::protocol::{CLIENT_BYTES, Datagram, Message, SERVER_BYTES, To
 use slowpath_probe::real::{Caps, Client, Error, Happened, Server};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Tries until there is a result, for 15 s.
-fn eventually<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + 15 * SECOND;
-    while Instant::now() < until {
-        if let Some(result) = result() {
-            return result;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("{what}: not within 15 s");
-}
-
 /// A far end, until it is dropped.
 struct FarEnd {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    broke: Arc<Mutex<Vec<String>>>,
+    /// How each session or connection ended: `None` as it should, or else why not.
+    ends: Receiver<Option<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -41,17 +31,21 @@ impl FarEnd {
     fn at(address: std::net::IpAddr, caps: Caps) -> Self {
         let server = Server::bind(SocketAddr::new(address, 0), caps).expect("it listens");
         let address = server.address().expect("somewhere");
-        let (stop, broke) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let (stops, breaks) = (Arc::clone(&stop), Arc::clone(&broke));
+        let (stop, (ended, ends)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+        let stops = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let told = |happened: Happened<'_>| {
-                if let Happened::Broke(_, error) = happened {
-                    breaks.lock().expect("whole").push(error.to_string());
-                }
+                let end = match happened {
+                    Happened::Began(_) => return,
+                    Happened::Ended(_) => None,
+                    Happened::Broke(_, error) => Some(error.to_string()),
+                };
+                // At the end of a test nobody waits for it any more.
+                let _ = ended.send(end);
             };
             server.run(&|| stops.load(Ordering::Relaxed), &told).expect("it serves");
         });
-        Self { address, stop, broke, thread: Some(thread) }
+        Self { address, stop, ends, thread: Some(thread) }
     }
 
     fn usual() -> Self {
@@ -62,24 +56,9 @@ impl FarEnd {
         Client::connect(self.address, &|| false).expect("a session").0
     }
 
-    /// Waits until it gives a session, which ends at once.
-    fn expect_free(&self) {
-        eventually("the far end is free", || {
-            let (client, ..) = Client::connect(self.address, &|| false).ok()?;
-            client.close().ok()
-        });
-    }
-
-    /// Waits until a connection broke for this reason.
-    fn expect_broke(&self, part: &str) {
-        let until = Instant::now() + 15 * SECOND;
-        while Instant::now() < until {
-            if self.broke.lock().expect("whole").iter().any(|why| why.contains(part)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("{part}: {:?}", self.broke.lock());
+    /// Waits until the next session or connection has ended; the reason if it broke.
+    fn expect_end(&self) -> Option<String> {
+        self.ends.recv_timeout(15 * SECOND).expect("a session ends")
     }
 }
 
@@ -232,10 +211,9 @@ fn udp_without_a_session_gets_no_answer() {
     assert!(matches!(Datagram::read(&answer[..length], &token), Some(Datagram::Reply { number: 7, .. })));
     // When the connection is gone, there is no more.
     drop(hand);
-    eventually("the far end falls silent", || {
-        socket.send_to(&question, udp).expect("sent");
-        is_silent(&socket).then_some(())
-    });
+    assert!(far.expect_end().is_some(), "it broke");
+    socket.send_to(&question, udp).expect("sent");
+    assert!(is_silent(&socket));
 }
 
 #[test]
@@ -263,8 +241,8 @@ fn more_than_the_cap_is_refused() {
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
-    client.close().expect("there");
-    far.expect_free();
+    drop(client);
+    assert!(far.expect_end().is_some(), "it broke");
     let mut hand = ByHand::connect(far.address);
     let (token, _) = hand.hello();
     let mut other = ByHand::connect(far.address);
@@ -289,14 +267,11 @@ fn nothing_is_sent_when_the_control_connection_goes_away() {
     socket.set_read_timeout(Some(SECOND)).expect("a time-out");
     socket.recv_from(&mut [0; 300]).expect("it begins");
     drop(hand);
-    let dropped = Instant::now();
-    eventually("the train stops", || {
-        socket.set_nonblocking(true).expect("no waiting");
-        while socket.recv_from(&mut [0; 300]).is_ok() {}
-        socket.set_nonblocking(false).expect("waiting");
-        is_silent(&socket).then_some(())
-    });
-    assert!(dropped.elapsed() < SECOND + SECOND / 2, "it went on to its end");
+    // Until nothing has come for a while.
+    socket.set_read_timeout(Some(Duration::from_millis(400))).expect("a time-out");
+    let more = std::iter::from_fn(|| socket.recv_from(&mut [0; 300]).ok()).count();
+    assert!(more < 900, "it goes on: {more} of 1800 packets after the end");
+    assert!(far.expect_end().is_some(), "it broke");
 }
 
 #[test]
@@ -306,7 +281,7 @@ fn one_session_for_an_address_and_few_in_all() {
     let Err(error) = Client::connect(far.address, &|| false) else { panic!("a second session") };
     assert!(error.to_string().contains("has a session already"), "{error}");
     first.close().expect("there");
-    far.expect_free();
+    assert_eq!(far.expect_end(), None);
     drop(far.client());
 }
 
@@ -325,7 +300,8 @@ fn hostile_input_is_an_error_and_ends_in_time() {
         hand.stream.write_all(bytes).expect("it listens");
         hand.expect_refused(part);
         assert_eq!(hand.hear(), None, "{part}: it is closed");
-        far.expect_broke(part);
+        let why = far.expect_end();
+        assert!(why.as_ref().is_some_and(|why| why.contains(part)), "{part}: {why:?}");
     }
     assert_ne!(VERSION, 99);
     // A part of a message and then nothing, and nothing at all.

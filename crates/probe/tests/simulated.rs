@@ -1,5 +1,6 @@
 //! The procedures over emulated paths whose truth is known.
 
+use slowpath_model::{Bytes, Rate};
 use slowpath_path::cross::{CrossConfig, CrossPattern};
 use slowpath_path::link::{LinkConfig, QueueLimit};
 use slowpath_path::loss::LossConfig;
@@ -10,6 +11,7 @@ use slowpath_probe::measure::{
     round_trip,
 };
 use slowpath_probe::simulated::{Ends, Simulated};
+use std::time::Duration;
 
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;
@@ -19,23 +21,27 @@ const JOINED_NS: u64 = 50_000;
 
 /// A link with a queue of 1000 packets, traffic of others of this rate on it, and a delay.
 fn path(rate: u64, cross: Option<(CrossPattern, u64)>, delay_ns: u64) -> PathConfig {
-    let cross = cross.map(|(pattern, rate_bit_per_s)| CrossConfig {
+    let cross = cross.map(|(pattern, rate)| CrossConfig {
         pattern,
-        rate_bit_per_s,
-        packet_bytes: PACKET_BYTES,
-        from_ns: 0,
-        to_ns: None,
+        rate: Rate::bits_per_second(rate),
+        packet: Bytes::new(PACKET_BYTES.into()),
+        from: Duration::ZERO,
+        to: None,
     });
     PathConfig {
-        link: Some(LinkConfig { rate_bit_per_s: rate, queue: QueueLimit::Packets(1000), stalls: vec![] }),
+        link: Some(LinkConfig {
+            rate: Rate::bits_per_second(rate),
+            queue: QueueLimit::Packets(1000),
+            stalls: vec![],
+        }),
         cross: cross.into_iter().collect(),
-        delay_ns,
+        delay: Duration::from_nanos(delay_ns),
         ..PathConfig::default()
     }
 }
 
 fn channel(there: &PathConfig, card_bit_per_s: u64, joined_within_ns: u64) -> Simulated {
-    let back = PathConfig { delay_ns: there.delay_ns, ..PathConfig::default() };
+    let back = PathConfig { delay: there.delay, ..PathConfig::default() };
     Simulated::new(there, &back, [7, 8], Ends { card_bit_per_s: [card_bit_per_s; 2], joined_within_ns })
 }
 
@@ -138,7 +144,7 @@ fn the_ramp_finds_where_loss_begins() {
 #[test]
 fn packets_that_are_overtaken_are_counted() {
     let reordering = PathConfig {
-        reorder: Some(ReorderConfig { probability_ppm: 50_000, extra_ns: 5 * MS }),
+        reorder: Some(ReorderConfig { probability_ppm: 50_000, extra: Duration::from_nanos(5 * MS) }),
         ..path(100 * MBIT, None, MS)
     };
     let mut channel = channel(&reordering, 1000 * MBIT, 0);

@@ -58,8 +58,7 @@ impl Estimate {
                 let carried = carried(scenario, path, from, rate);
                 packets = packets.saturating_add(carried.get() / mtu + 1);
                 packets = packets.saturating_add(others(direction, scenario.duration));
-                let delays =
-                    Duration::from_nanos(path.forward.delay_ns.saturating_add(path.reverse.delay_ns));
+                let delays = path.forward.delay.saturating_add(path.reverse.delay);
                 let room = rate.amount_in(delays).get().saturating_add(queued(direction, mtu));
                 in_flight = in_flight.saturating_add(room.min(carried.get()) / mtu);
             }
@@ -85,7 +84,7 @@ impl Estimate {
 /// The rate that a direction can carry at most.
 fn rate(scenario: &Scenario, path: &Path, direction: &PathConfig) -> Rate {
     let cards = path.ends.iter().map(|end| scenario.host(*end).nic.rate.get()).min().unwrap_or(0);
-    Rate::bits_per_second(direction.link.as_ref().map_or(cards, |link| link.rate_bit_per_s.min(cards)))
+    Rate::bits_per_second(direction.link.as_ref().map_or(cards, |link| link.rate.get().min(cards)))
 }
 
 /// What all flows together can send from one end of a path.
@@ -116,10 +115,8 @@ fn wanted(flow: &Flow) -> u64 {
 
 /// The packets of others on a direction.
 fn others(direction: &PathConfig, duration: Duration) -> u64 {
-    let packets = direction.cross.iter().map(|cross| {
-        Rate::bits_per_second(cross.rate_bit_per_s).amount_in(duration).get()
-            / u64::from(cross.packet_bytes.max(1))
-    });
+    let packets =
+        direction.cross.iter().map(|cross| cross.rate.amount_in(duration).get() / cross.packet.get().max(1));
     packets.fold(0, u64::saturating_add)
 }
 
@@ -128,7 +125,7 @@ fn queued(direction: &PathConfig, mtu: u64) -> u64 {
     match direction.link.as_ref().map(|link| link.queue) {
         None => 0,
         Some(QueueLimit::Packets(packets)) => u64::from(packets).saturating_mul(mtu),
-        Some(QueueLimit::Bytes(bytes)) => bytes,
+        Some(QueueLimit::Bytes(bytes)) => bytes.get(),
     }
 }
 

@@ -38,13 +38,16 @@ fn a_direction_has_its_own_values_and_else_the_paths() {
          [path.forward]\nrate = \"50 Mbit/s\"\nloss = \"0 %\"\n[path.reverse]\ndelay = \"30 ms\"\n",
     );
     let path = &scenario.paths[0];
-    let rate = |direction: &slowpath_path::PathConfig| direction.link.as_ref().unwrap().rate_bit_per_s;
+    let rate = |direction: &slowpath_path::PathConfig| direction.link.as_ref().unwrap().rate.get();
     assert_eq!((rate(&path.forward), rate(&path.reverse)), (50_000_000, 100_000_000));
-    assert_eq!((path.forward.delay_ns, path.reverse.delay_ns), (10_000_000, 30_000_000));
+    assert_eq!(
+        (path.forward.delay, path.reverse.delay),
+        (Duration::from_millis(10), Duration::from_millis(30))
+    );
     assert!(path.forward.loss.is_empty());
     assert_eq!(path.reverse.loss, [LossConfig::Random { probability_ppm: 10_000 }]);
     // 40 ms at 50 Mbit/s are 250 kB.
-    assert_eq!(path.forward.link.as_ref().unwrap().queue, QueueLimit::Bytes(250_000));
+    assert_eq!(path.forward.link.as_ref().unwrap().queue, QueueLimit::Bytes(Bytes::new(250_000)));
 }
 
 #[test]
@@ -78,10 +81,10 @@ fn queues_are_as_written() {
         let text = format!("[path]\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n{text}");
         scenario(&text).paths[0].forward.link.as_ref().unwrap().queue
     };
-    assert_eq!(queue("queue = \"2 bdp\""), QueueLimit::Bytes(300_000));
+    assert_eq!(queue("queue = \"2 bdp\""), QueueLimit::Bytes(Bytes::new(300_000)));
     assert_eq!(queue("queue = \"7 packets\""), QueueLimit::Packets(7));
-    assert_eq!(queue("queue = \"64 KiB\""), QueueLimit::Bytes(65_536));
-    assert_eq!(queue(""), QueueLimit::Bytes(150_000));
+    assert_eq!(queue("queue = \"64 KiB\""), QueueLimit::Bytes(Bytes::new(65_536)));
+    assert_eq!(queue(""), QueueLimit::Bytes(Bytes::new(150_000)));
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn overrides_take_the_files_place_and_are_told_apart() {
     let checked =
         checked(text, &["path.delay=50ms", "flows.streams=8", "hosts.sender.nic.rate=1 Gbit/s", "seed=7"]);
     let scenario = &checked.scenario;
-    assert_eq!(scenario.paths[0].forward.delay_ns, 50_000_000);
+    assert_eq!(scenario.paths[0].forward.delay, Duration::from_millis(50));
     assert!(scenario.flows.iter().all(|flow| flow.streams == 8));
     assert_eq!(scenario.hosts[0].nic.rate, Rate::mbit(1000));
     let origin =

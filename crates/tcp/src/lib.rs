@@ -18,7 +18,7 @@
 //! - `receive`: from segments to the application's read, the window and the acknowledgments.
 //! - `socket`: states, listening, opening and closing, options and errors.
 //! - `congestion`: congestion controls.
-//! - [`info`], `vitals`: what can be asked of a socket.
+//! - `vitals`: what can be asked of a socket.
 //!
 //! # Decisions
 //!
@@ -43,7 +43,6 @@ pub mod congestion;
 mod connection;
 mod errno;
 mod filter;
-pub mod info;
 pub mod packet;
 mod receive;
 mod route;
@@ -57,7 +56,6 @@ mod work;
 pub use choices::Choices;
 pub use connection::{Connection, Settings, State, Wakeups};
 pub use errno::Errno;
-pub use info::TcpInfo;
 pub use packet::Packet;
 pub use route::Route;
 pub use send::{Metrics, WriteFlags};

@@ -3,6 +3,10 @@
 //! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
 //! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of
 //! ten is shown on a logarithmic scale, unless the axis says otherwise.
+//!
+//! Drawn here and not by a library. A figure in a page takes the page's colours, light and dark, from CSS variables, in a file of its
+//! own it brings them along; `plotters` writes colours into each element, and has neither these axes nor marks and dashes that go with
+//! a line into its key, so that scales, marks and keys would stay here. `charming` needs a JavaScript engine to draw.
 
 mod draw;
 mod look;

@@ -1,6 +1,9 @@
 //! A flame graph (B. Gregg, "The Flame Graph", ACM Queue 14(2), 2016): a box for each function on each way to it, as wide as what was
-//! seen there, upon the box of its caller; or, as an icicle, below it. An SVG file that needs nothing beside it; what does not fit into
-//! a box its tooltip says.
+//! seen there, upon the box of its caller; or, as an icicle, below it. An SVG file that needs no other file; its script (`flame.js`)
+//! zooms and searches, and the tooltip of a box shows what does not fit into it.
+//!
+//! Drawn here and not by `inferno`: that is under CDDL-1.0, whose source files keep that licence in whatever contains them, and
+//! slowpath is MIT OR Apache-2.0 as a whole.
 
 use crate::chart::escaped;
 use std::fmt::Write;
@@ -69,6 +72,8 @@ const LINE: f64 = 18.0;
 const LETTER: f64 = 6.7;
 /// A narrower box cannot be seen.
 const NARROWEST: f64 = 0.3;
+/// Zoom and search.
+const SCRIPT: &str = include_str!("flame.js");
 /// A name of fewer letters says nothing.
 const LEAST_LETTERS: usize = 3;
 
@@ -84,7 +89,7 @@ pub fn svg(flame: &Flame<'_>) -> String {
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
-         font-family=\"monospace\" font-size=\"11\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
+         font-family=\"monospace\" font-size=\"11\" data-letter=\"{LETTER}\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
         escaped(&flame.title)
     );
     let _ = writeln!(
@@ -101,22 +106,37 @@ pub fn svg(flame: &Flame<'_>) -> String {
         let layer = if flame.is_icicle { one.depth } else { layers - 1 - one.depth };
         draw(one, MARGIN + one.from * wide, top + layer as f64 * HEIGHT, one.share * wide, &mut out);
     }
-    out.push_str("</svg>\n");
+    let _ = writeln!(
+        out,
+        "<text id=\"search\" x=\"{0}\" y=\"{1}\" text-anchor=\"end\" cursor=\"pointer\">Search</text>\n\
+         <text id=\"found\" x=\"{0}\" y=\"{2}\" text-anchor=\"end\"></text>",
+        WIDTH - MARGIN,
+        MARGIN + 10.0,
+        MARGIN + 10.0 + LINE
+    );
+    let _ = writeln!(out, "<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>");
     out
 }
 
 fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
+    let letters = ((width - 4.0) / LETTER).max(0.0) as usize;
+    let fits = one.name.chars().count() <= letters;
+    // What the script cannot read from the box.
+    let name = if fits && letters >= LEAST_LETTERS {
+        String::new()
+    } else {
+        format!(" data-name=\"{}\"", escaped(one.name))
+    };
     let _ = write!(
         out,
-        "<g><title>{}</title><rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/>",
+        "<g{name}><title>{}</title><rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"{}\" fill=\"{}\"/>",
         escaped(&one.about),
         (width - 0.2).max(0.1),
         HEIGHT - 1.0,
         one.kind.colour()
     );
-    let letters = ((width - 4.0) / LETTER).max(0.0) as usize;
     if letters >= LEAST_LETTERS {
-        let name = if one.name.chars().count() <= letters {
+        let name = if fits {
             one.name.to_owned()
         } else {
             one.name.chars().take(letters - 1).chain(['…']).collect()
@@ -129,6 +149,10 @@ fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sample(depth: usize, from: f64, share: f64, name: &str) -> Box<'_> {
+        Box { depth, from, share, name, about: format!("{name}: about"), kind: Kind::Program }
+    }
 
     fn flame(is_icicle: bool) -> Flame<'static> {
         let one = |depth, from, share, name: &'static str, kind| Box {
@@ -159,6 +183,19 @@ mod tests {
         assert!(svg.contains("width=\"881.80\"") && svg.contains(">main</text>"), "{svg}");
         assert!(svg.contains("<title>a_function_with_a_long_name: about</title>"), "{svg}");
         assert!(!svg.contains(">a_function_with_a_long_name</text>") && !svg.contains("unseen"), "{svg}");
+    }
+
+    /// The sample of `web/test/flame.test.mjs`, which opens it in a browser.
+    #[test]
+    fn a_stack_of_120_functions() {
+        let (wide, narrow): (Vec<_>, Vec<_>) =
+            (0..120).map(|depth| (format!("wide_{depth}"), format!("deep_{depth}"))).unzip();
+        let mut boxes = vec![sample(0, 0.0, 1.0, "all")];
+        boxes.extend((1..4).map(|depth| sample(depth, 0.0, 0.75, &wide[depth])));
+        boxes.extend((1..120).map(|depth| sample(depth, 0.8, 0.01, &narrow[depth])));
+        boxes.push(sample(1, 0.9, 0.1, "a<b>::c"));
+        let flame = Flame { title: "deep".to_owned(), remarks: vec![], boxes, is_icicle: false };
+        insta::assert_snapshot!("deep", svg(&flame).replace(SCRIPT, "SCRIPT\n"));
     }
 
     /// Of two layers, which is above: callees above their callers, in an icicle below.

@@ -4,6 +4,9 @@
 //! As K. Sugiyama, S. Tagawa and M. Toda do it (IEEE Trans. SMC 11(2), 1981): what would close a cycle is turned round, every
 //! function stands one layer below the lowest of its callers, lines over several layers get a place in each of them, and layers
 //! are put in an order in which few lines cross. A function's name is never cut: boxes are as wide as what is in them.
+//!
+//! Laid out here and not by a library: `layout-rs` would replace `order.rs` and `place.rs`, 307 lines with their tests, by a dependency,
+//! and the drawing would stay.
 
 mod draw;
 mod look;

@@ -5,6 +5,7 @@
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
 //! - [`live`]: what this host's connections did while they were watched.
+//! - [`papers`]: published experiments compared with what was measured here.
 //! - [`profile`]: where the CPU went.
 //! - [`probe`]: what a path gives to packets.
 //! - [`explain`]: the arithmetic behind a cause.
@@ -13,26 +14,38 @@
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
+//! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`]: the JSON and text of these commands.
+//! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
+//! - [`table`]: tables within the width of a terminal.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
 //!
 //! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
 
 pub mod chart;
-pub mod columns;
+mod counts;
 pub mod diagnosis;
 pub mod doctor;
+pub mod drill;
 pub mod explain;
 pub mod flame;
 pub mod json;
+pub mod lab;
 pub mod layers;
 pub mod live;
 pub mod page;
+pub mod papers;
 pub mod probe;
 pub mod profile;
 pub mod quantity;
 pub mod rank;
+pub mod run;
+pub mod scenario;
+pub mod sweep;
+pub mod table;
 pub mod terminal;
+pub mod transfers;
+pub mod tunings;
 pub mod waits;
 pub mod words;
 

@@ -114,7 +114,7 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
         let mut timed = Timed::new(run, place);
         let near_ns = match place {
             Place::Sender | Place::Both => 0,
-            Place::Receiver => run.truth.case.forward.delay_ns,
+            Place::Receiver => slowpath_model::nanos(run.truth.case.forward.delay),
         };
         for flow in &watched.flows {
             let Some((connection, end)) = connection(run, flow) else { continue };

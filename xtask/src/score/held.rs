@@ -12,6 +12,7 @@ use slowpath_lab::sampled::Sample;
 use slowpath_lab::truth::Connection;
 use slowpath_lab::workload::end::EndRecord;
 use slowpath_lab::workload::{Reader, Workload};
+use slowpath_model::nanos;
 
 /// What held it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -120,7 +121,7 @@ impl<'a> Known<'a> {
         let truth = &run.truth;
         let end = &connection.sender;
         let link = truth.case.forward.link.as_ref();
-        let service_ns = link.map_or(0, |link| MTU_BYTES * 8 * 1_000_000_000 / link.rate_bit_per_s);
+        let service_ns = link.map_or(0, |link| MTU_BYTES * 8 * 1_000_000_000 / link.rate.get());
         let acked_ns = |bytes: u64| {
             samples.iter().find(|s| s.acked_bytes > bytes).or(samples.last()).map_or(0, |s| s.at_ns)
         };
@@ -139,10 +140,12 @@ impl<'a> Known<'a> {
         Self {
             run,
             began_ns,
-            base_ns: truth.case.forward.delay_ns + truth.case.backward.delay_ns + service_ns,
+            base_ns: nanos(truth.case.forward.delay + truth.case.backward.delay) + service_ns,
             link,
             link_stalls: link
-                .map(|l| l.stalls.iter().map(|s| (began_ns + s.from_ns, began_ns + s.to_ns)).collect())
+                .map(|l| {
+                    l.stalls.iter().map(|s| (began_ns + nanos(s.from), began_ns + nanos(s.to))).collect()
+                })
                 .unwrap_or_default(),
             receiver_stops: if faulting { &connection.receiver.stops_ns } else { &[] },
             lost: own.map(|f| (f.at_ns, acked_ns(f.offset + u64::from(f.payload_bytes)))).collect(),
@@ -213,7 +216,7 @@ impl<'a> Known<'a> {
         let ends = self.run.truth.connections.iter().map(|connection| &connection.sender);
         let bytes: u64 = ends.map(|end| acked(end, to_ns) - acked(end, from_ns)).sum();
         let bits = bytes * 8 * MTU_BYTES / PAYLOAD_BYTES;
-        Some(bits as f64 / (over_ns as f64 / 1e9) / self.link?.rate_bit_per_s as f64)
+        Some(bits as f64 / (over_ns as f64 / 1e9) / self.link?.rate.get() as f64)
     }
 }
 

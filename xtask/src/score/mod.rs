@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// Hold slowpath's verdicts, labels and counts against the truth beside the labelled captures.
 #[derive(Args)]
 pub struct Score {
-    /// The set: rules are written on `shipped`, figures are measured on `heldout`
+    /// The set: rules are written on `shipped`; `heldout` and `fresh` are regression sets
     #[arg(value_enum, default_value = "shipped")]
     set: Which,
     /// The folder with the sets
@@ -51,6 +51,8 @@ enum Which {
 struct Measured {
     /// The folder that was scored.
     set: String,
+    /// What a score on it is worth.
+    role: &'static str,
     /// Runs in it.
     runs: usize,
     limits: limits::Limits,
@@ -108,6 +110,7 @@ impl Score {
         }
         let measured = Measured {
             set: folder.display().to_string(),
+            role: set.role(),
             runs: names.len(),
             limits,
             by_time,

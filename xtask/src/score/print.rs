@@ -12,7 +12,8 @@ const WORTH_A_LOOK: f64 = 0.95;
 
 /// Everything, for people.
 pub fn text(measured: &Measured, verbose: bool) -> String {
-    let mut text = format!("{}: {} runs, each captured at both ends\n", measured.set, measured.runs);
+    let mut text =
+        format!("{}: {} runs, each captured at both ends ({})\n", measured.set, measured.runs, measured.role);
     matrix(&mut text, &measured.limits);
     verdicts(&mut text, &measured.limits, verbose);
     times(&mut text, &measured.by_time, verbose);

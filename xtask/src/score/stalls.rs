@@ -10,7 +10,7 @@ use slowpath_lab::relay::{Fate, Fault};
 use slowpath_lab::sampled::Sample;
 use slowpath_lab::truth::Connection;
 use slowpath_lab::workload::{Reader, Workload};
-use slowpath_model::{End, FlowId, Segment};
+use slowpath_model::{End, FlowId, Segment, nanos};
 use std::collections::BTreeMap;
 
 /// All runs.
@@ -142,7 +142,8 @@ impl<'a> Known<'a> {
             self.run.truth.connections.iter().map(|c| c.sender.opened_ns.min(c.receiver.opened_ns)).min();
         let link = self.run.truth.case.forward.link.as_ref();
         let stalls = link.into_iter().flat_map(|link| &link.stalls);
-        let stalls = stalls.map(|s| first_ns.unwrap_or(0) + s.from_ns..first_ns.unwrap_or(0) + s.to_ns);
+        let stalls =
+            stalls.map(|s| first_ns.unwrap_or(0) + nanos(s.from)..first_ns.unwrap_or(0) + nanos(s.to));
         let faulting = matches!(
             &self.run.truth.case.workload,
             Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))

@@ -23,6 +23,8 @@ const fn allowed(
 }
 
 const MODEL: &str = "slowpath-model";
+const WIRE: &str = "slowpath-wire";
+const UAPI: &str = "slowpath-uapi";
 const PATH: &str = "slowpath-path";
 const TCP: &str = "slowpath-tcp";
 const KERNELS: &str = "slowpath-kernels";
@@ -35,6 +37,7 @@ const RECORDING: &str = "slowpath-recording";
 const ANALYSES: &str = "slowpath-analyses";
 const REMEDIES: &str = "slowpath-remedies";
 const VIEWS: &str = "slowpath-views";
+const RUNS: &str = "slowpath-runs";
 const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
@@ -45,41 +48,50 @@ const PROFILE: &str = "slowpath-profile";
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
-    allowed(PATH, &[], &[]),
-    allowed(TCP, &[MODEL], &[]),
+    // Headers and capture files as bytes, for whoever reads or writes them.
+    allowed(WIRE, &[MODEL], &[]),
+    // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
+    allowed(UAPI, &[], &[]),
+    allowed(PATH, &[MODEL], &[]),
+    allowed(TCP, &[MODEL, UAPI], &[]),
     allowed(KERNELS, &[MODEL, TCP], &[]),
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
-    allowed(SIMULATOR, &[MODEL, PATH, TCP, KERNELS, SCENARIO], &[]),
-    allowed(DRILL, &[MODEL, TCP, KERNELS], &[]),
-    allowed(CAPTURE, &[MODEL], &[]),
-    allowed(LIVE, &[MODEL], &[]),
+    allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
+    allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
+    allowed(CAPTURE, &[MODEL, WIRE], &[]),
+    allowed(LIVE, &[MODEL, UAPI], &[]),
     allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
+    // One run measured, many planned and stored: in the simulator, and by the lab on the kernel.
+    allowed(RUNS, &[MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB], &[]),
     allowed(
         VIEWS,
-        &[MODEL, KERNELS, SCENARIO, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, PAPERS, COST, PROFILE],
+        &[
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, LAB,
+            RUNS, PAPERS, COST, PROFILE,
+        ],
         &[],
     ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
-    allowed(LAB, &[MODEL, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
+    allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
     // It examines one host, with the causes, fixes and arithmetic of the advice; its test makes hosts in namespaces.
-    allowed(DOCTOR, &[MODEL, ANALYSES, REMEDIES], &[LAB]),
+    allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests lay both.
-    allowed(PROBE, &[MODEL, PATH], &[LAB]),
+    allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[COST], &[]),
-    // The lab is for `drill --live`: what a script says can be asked of the kernel too.
+    // The lab is for `drill --lab`: what a script says can be asked of the kernel too.
     allowed(
         "slowpath",
         &[
-            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, VIEWS,
-            LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
         ],
         &[],
     ),
@@ -92,8 +104,10 @@ const CRATES: &[Allowed] = &[
 ];
 
 /// Crates that neither touch the system nor know the time: same input, same output.
-pub const PURE: &[&str] =
-    &[MODEL, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS, COST];
+pub const PURE: &[&str] = &[
+    MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
+    COST,
+];
 
 /// Folders of crates that touch the system which do not: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[

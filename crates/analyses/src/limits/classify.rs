@@ -1,6 +1,6 @@
 //! Names a cause for every stretch of a direction's time.
 
-use super::episodes::Episodes;
+use super::episodes::{Episode, Episodes};
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use super::track::Finished;
@@ -11,10 +11,10 @@ use slowpath_model::Instant;
 /// What classification knows of the flow as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
-    /// The flow's first and last event, in nanoseconds.
-    pub first: i64,
-    /// The last.
-    pub last: i64,
+    /// The flow's first event.
+    pub first: Instant,
+    /// The flow's last event.
+    pub last: Instant,
     /// How it opened.
     pub opening: Opening,
     /// How the receiver's window is scaled, and whether each end offered scaling.
@@ -34,7 +34,7 @@ pub struct Context {
 /// Splits a direction's time into spells of one cause each.
 pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
-    overview.longest_recovery = finished.episodes.all().map(|e| e.to - e.from).max().unwrap_or(0);
+    overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
@@ -71,20 +71,18 @@ struct Spells {
 }
 
 impl Spells {
-    fn add(&mut self, from: i64, to: i64, cause: Cause) {
+    fn add(&mut self, from: Instant, to: Instant, cause: Cause) {
         if to <= from {
             return;
         }
         match self.done.last_mut() {
-            Some(last) if last.cause == cause => last.to = Instant::from_nanos(to),
-            _ => {
-                self.done.push(Spell { from: Instant::from_nanos(from), to: Instant::from_nanos(to), cause })
-            }
+            Some(last) if last.cause == cause => last.to = to,
+            _ => self.done.push(Spell { from, to, cause }),
         }
     }
 
-    fn end(&self) -> Option<i64> {
-        self.done.last().map(|spell| spell.to.nanos())
+    fn end(&self) -> Option<Instant> {
+        self.done.last().map(|spell| spell.to)
     }
 }
 
@@ -158,14 +156,13 @@ fn cause(
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
         Hold::Recovery => {
-            let middle = stretch.from + stretch.lasted() / 2;
-            episodes.around(middle).map_or(Cause::FastRecovery, |episode| episode.cause())
+            episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
         }
         // The timer may run out meanwhile; then the wait was for that.
         Hold::Delayed => match stretches.get(at + 1) {
-            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => episodes
-                .around(next.from + next.lasted() / 2)
-                .map_or(Cause::DelaySpike, |episode| episode.cause()),
+            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
+                episodes.around(next.middle()).map_or(Cause::DelaySpike, |episode| episode.cause())
+            }
             _ => Cause::DelaySpike,
         },
         Hold::Dry => dry(context, stretch, before),
@@ -306,7 +303,7 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
 /// The rate of a policer, where losses look like one's (Flach et al., *An Internet-wide analysis of traffic
 /// policing*, SIGCOMM 2016): they come without a queue, and at the same rate each time. Chance strikes at any.
 fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let life = stretches.last()?.to - stretches.first()?.from;
+    let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
     if overview.queued > life / thresholds::POLICER_QUEUED_PART {
         return None;
     }

@@ -2,15 +2,15 @@
 
 use crate::cause::Cause;
 use crate::outstanding::Placed;
-use slowpath_model::Segment;
+use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// One episode.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
-    /// When the sender fell silent before it, in nanoseconds.
-    pub from: i64,
+    /// When the sender fell silent before it.
+    pub from: Instant,
     /// When it ended.
-    pub to: i64,
+    pub to: Instant,
     /// Segments sent again.
     pub resent: u32,
     /// Of these, how many for nothing.
@@ -26,6 +26,11 @@ pub struct Episode {
 }
 
 impl Episode {
+    /// How long it took, in nanoseconds.
+    pub const fn lasted(&self) -> i64 {
+        self.to.nanos_since(self.from)
+    }
+
     /// What made it necessary.
     pub const fn cause(&self) -> Cause {
         if self.reneged {
@@ -55,7 +60,7 @@ impl Episode {
 pub struct Episodes {
     done: Vec<Episode>,
     /// The present one, and the offset that ends it.
-    open: Option<(Episode, i64)>,
+    open: Option<(Episode, StreamOffset)>,
     count: u32,
     timeouts: u32,
 }
@@ -85,7 +90,7 @@ impl Episodes {
     }
 
     /// The first episode that ends after `at`.
-    pub fn around(&self, at: i64) -> Option<&Episode> {
+    pub fn around(&self, at: Instant) -> Option<&Episode> {
         let next = self.done.partition_point(|episode| episode.to <= at);
         self.done.get(next).or(self.open.as_ref().map(|(episode, _)| episode))
     }
@@ -94,12 +99,12 @@ impl Episodes {
     /// sent.
     pub fn resent(
         &mut self,
-        at: i64,
-        silent_since: i64,
+        at: Instant,
+        silent_since: Instant,
         segment: &Segment,
         placed: &Placed,
         timeout: bool,
-        nxt: i64,
+        nxt: StreamOffset,
     ) {
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
@@ -120,19 +125,19 @@ impl Episodes {
         episode.resent += 1;
         episode.timeout |= timeout;
         episode.repeated |= placed.repeated;
-        *point = (*point).max(segment.end().0);
+        *point = (*point).max(segment.end());
     }
 
     /// The sender knows that all below `una` has arrived.
     #[inline]
-    pub fn reached(&mut self, at: i64, una: i64) {
+    pub fn reached(&mut self, at: Instant, una: StreamOffset) {
         if self.is_open() {
             self.close(at, una);
         }
     }
 
     #[inline(never)]
-    fn close(&mut self, at: i64, una: i64) {
+    fn close(&mut self, at: Instant, una: StreamOffset) {
         if let Some((episode, point)) = &mut self.open
             && una >= *point
         {
@@ -165,7 +170,7 @@ impl Episodes {
     fn join(&mut self) {
         let joined = self.done.chunks(2).map(|pair| {
             let (first, last) = (pair[0], pair[pair.len() - 1]);
-            let longer = if first.to - first.from >= last.to - last.from { first } else { last };
+            let longer = if first.lasted() >= last.lasted() { first } else { last };
             Episode { from: first.from, to: last.to, ..longer }
         });
         self.done = joined.collect();

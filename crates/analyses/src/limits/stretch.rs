@@ -1,5 +1,7 @@
 //! The time of one direction, cut into stretches of about a round trip, each with what happened in it.
 
+use slowpath_model::Instant;
+
 /// What held the sender back between two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -63,10 +65,10 @@ impl Marks {
 /// A stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
-    /// Its start and end, in nanoseconds since the recording's start.
-    pub from: i64,
+    /// Its start.
+    pub from: Instant,
     /// Its end.
-    pub to: i64,
+    pub to: Instant,
     /// Nanoseconds under each [`Hold`].
     pub held: [i64; Hold::COUNT],
     /// Bytes delivered: acknowledged, selectively or not.
@@ -97,7 +99,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// An empty stretch at `from`.
-    pub const fn at(from: i64) -> Self {
+    pub const fn at(from: Instant) -> Self {
         Self {
             from,
             to: from,
@@ -119,7 +121,12 @@ impl Stretch {
 
     /// How long it is, in nanoseconds.
     pub const fn lasted(&self) -> i64 {
-        self.to - self.from
+        self.to.nanos_since(self.from)
+    }
+
+    /// The instant half-way through it.
+    pub const fn middle(&self) -> Instant {
+        self.from.plus_nanos(self.lasted() / 2)
     }
 
     /// Nanoseconds under `hold`.
@@ -128,8 +135,8 @@ impl Stretch {
     }
 
     /// Adds time under `hold`, up to `to`.
-    pub const fn extend(&mut self, to: i64, hold: Hold) {
-        self.held[hold as usize] += to - self.to;
+    pub const fn extend(&mut self, to: Instant, hold: Hold) {
+        self.held[hold as usize] += to.nanos_since(self.to);
         self.to = to;
     }
 
@@ -185,8 +192,8 @@ impl Log {
     /// Joins neighbours that are together shorter than four times an even share: then no two neighbours left are
     /// that short, and so at most half as many are left as the log holds.
     fn thin(&mut self) {
-        let life = self.stretches.last().map_or(0, |s| s.to) - self.stretches.first().map_or(0, |s| s.from);
-        let short = 4 * life / Self::MOST as i64;
+        let (Some(first), Some(last)) = (self.stretches.first(), self.stretches.last()) else { return };
+        let short = 4 * last.to.nanos_since(first.from) / Self::MOST as i64;
         let mut kept: Vec<Stretch> = Vec::with_capacity(Self::MOST);
         for stretch in self.stretches.drain(..) {
             match kept.last_mut() {
@@ -198,7 +205,7 @@ impl Log {
     }
 
     /// Marks all stretches between two instants of late.
-    pub fn mark(&mut self, from: i64, to: i64, marks: Marks) {
+    pub fn mark(&mut self, from: Instant, to: Instant, marks: Marks) {
         let since = self.stretches.iter_mut().rev().take_while(|stretch| stretch.from >= from);
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
@@ -217,8 +224,9 @@ mod tests {
     fn a_log_stays_bounded_and_keeps_all_time() {
         let mut log = Log::default();
         for n in 0..100_000i64 {
-            let mut stretch = Stretch::at(n * 10);
-            stretch.extend(n * 10 + 10, if n % 7 == 0 { Hold::Window } else { Hold::Open });
+            let from = Instant::from_nanos(n * 10);
+            let mut stretch = Stretch::at(from);
+            stretch.extend(from.plus_nanos(10), if n % 7 == 0 { Hold::Window } else { Hold::Open });
             stretch.delivered = 1;
             log.push(stretch);
         }

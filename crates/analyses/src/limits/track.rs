@@ -10,20 +10,20 @@ use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Bytes, Segment};
+use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
 /// What the receiver has told.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answer {
     /// When it passed the tap.
-    pub at: i64,
+    pub at: Instant,
     /// Its timestamp.
     pub tsval: Option<u32>,
     /// All before this has arrived.
-    pub una: i64,
+    pub una: StreamOffset,
     /// The sender may send up to here; unknown before the first window was seen.
-    pub edge: Option<i64>,
+    pub edge: Option<StreamOffset>,
     /// The advertised window, scaled.
     pub window: u32,
     /// The window field stood at its maximum but for a segment.
@@ -37,14 +37,14 @@ pub struct Answer {
     /// Marks for the time it arrived in.
     pub marks: Marks,
     /// Since when the receiver had what this acknowledges, where it was late to do so.
-    pub late_since: Option<i64>,
+    pub late_since: Option<Instant>,
 }
 
 /// What of the answers so far still counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    una: i64,
-    edge: Option<i64>,
+    una: StreamOffset,
+    edge: Option<StreamOffset>,
     window: u32,
     field_full: bool,
     sacked: i64,
@@ -55,13 +55,13 @@ struct Known {
 #[derive(Clone, Debug)]
 pub struct Track {
     /// Time is accounted for up to here.
-    last: i64,
+    last: Instant,
     current: Stretch,
     log: Log,
     known: Known,
     pending: VecDeque<Answer>,
-    nxt: i64,
-    round_end: i64,
+    nxt: StreamOffset,
+    round_end: StreamOffset,
     dry: bool,
     /// Delivered since data was last sent, what was outstanding then, and the time under [`Hold::Open`] since.
     unanswered: i64,
@@ -72,18 +72,18 @@ pub struct Track {
     /// Bytes in flight times nanoseconds.
     flight_area: f64,
     /// Until when data was in flight.
-    in_flight_until: Option<i64>,
+    in_flight_until: Option<Instant>,
     /// What the answer being learnt tells of the time until it: [`Marks::GAP`], [`Marks::HELD_BACK`].
     told: Marks,
     /// The last long silence that data ended which left a hole: from, to.
-    jumped: Option<(i64, i64)>,
+    jumped: Option<(Instant, Instant)>,
     /// The other end sent payload while this one was idle, since it last sent.
     asked: bool,
     /// The other end sent payload since this one last did.
     spoken: bool,
     /// When the sender last learnt something, and last sent data.
-    learnt: i64,
-    sent: i64,
+    learnt: Instant,
+    sent: Instant,
     lost_before: bool,
     /// The shortest whole round trip, in nanoseconds.
     shortest: i64,
@@ -101,8 +101,8 @@ const LATE_BY_ITSELF: i64 = 10_000_000;
 const MOST_PENDING: usize = 1 << 16;
 
 impl Track {
-    /// A direction whose time begins at `from` (nanoseconds) with `una` as the lowest offset not acknowledged.
-    pub fn new(from: i64, una: i64) -> Self {
+    /// A direction whose time begins at `from` with `una` as the lowest offset not acknowledged.
+    pub fn new(from: Instant, una: StreamOffset) -> Self {
         Self {
             last: from,
             current: Stretch::at(from),
@@ -135,7 +135,7 @@ impl Track {
     pub fn seed(&mut self, window: u32, seen: bool) {
         if seen {
             self.known.window = window;
-            self.known.edge = Some(self.known.una + i64::from(window));
+            self.known.edge = Some(self.known.una + window);
         }
     }
 
@@ -146,7 +146,7 @@ impl Track {
 
     /// Bytes outstanding to the sender's knowledge.
     fn flight(&self) -> i64 {
-        (self.nxt - self.known.una - self.known.sacked).max(0)
+        (self.nxt.distance_from(self.known.una) - self.known.sacked).max(0)
     }
 
     /// What holds the sender now.
@@ -155,7 +155,7 @@ impl Track {
         if self.episodes.is_open() {
             return Hold::Recovery;
         }
-        let room = self.known.edge.map(|edge| edge - self.nxt);
+        let room = self.known.edge.map(|edge| edge.distance_from(self.nxt));
         // RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a full segment.
         if room.is_some_and(|room| room < i64::from(self.mss)) {
             Hold::Window
@@ -170,8 +170,8 @@ impl Track {
 
     /// Accounts for the time up to `at`. A wait of a round trip or more is a stretch of its own.
     #[inline]
-    fn account(&mut self, at: i64, hold: Hold, rto: &LinuxRto) {
-        let lasted = at - self.last;
+    fn account(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
+        let lasted = at.nanos_since(self.last);
         if lasted <= 0 {
             return;
         }
@@ -194,7 +194,7 @@ impl Track {
 
     /// The time up to `at` passed under `hold`.
     #[inline]
-    fn spend(&mut self, at: i64, hold: Hold) {
+    fn spend(&mut self, at: Instant, hold: Hold) {
         self.last = at;
         self.current.extend(at, hold);
         self.current.marks.set(self.told);
@@ -205,10 +205,10 @@ impl Track {
 
     /// The same for a wait of a round trip or more.
     #[inline(never)]
-    fn account_wait(&mut self, at: i64, hold: Hold, rto: &LinuxRto) {
+    fn account_wait(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
         let long = rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
         // A window may be waited for for a round trip; in two of them something was sent.
-        let missed = self.told.has(Marks::GAP) && at - self.last >= 2 * long;
+        let missed = self.told.has(Marks::GAP) && at.nanos_since(self.last) >= 2 * long;
         self.cut();
         self.spend(at, hold);
         if missed {
@@ -249,9 +249,9 @@ impl Track {
 
     /// Lets the sender learn what it must know by `at`; `echo` is the timestamp it has just echoed.
     #[inline(never)]
-    fn catch_up(&mut self, at: i64, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
+    fn catch_up(&mut self, at: Instant, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
         while let Some(answer) = self.pending.front().copied() {
-            let age = at - answer.at;
+            let age = at.nanos_since(answer.at);
             let knows = match (echo, answer.tsval) {
                 (Some(echo), Some(val)) => {
                     let ahead = echo.wrapping_sub(val) as i32;
@@ -259,35 +259,34 @@ impl Track {
                 }
                 _ => false,
             };
-            let due = answer.at
-                + if answer.tsval.is_some() {
-                    near.recent() + near.recent() / 4 + 2_000_000
-                } else {
-                    near.recent() * 15 / 16
-                };
-            if !knows && due > at {
+            let due = if answer.tsval.is_some() {
+                near.recent() + near.recent() / 4 + 2_000_000
+            } else {
+                near.recent() * 15 / 16
+            };
+            if !knows && due > age {
                 break;
             }
             self.pending.pop_front();
             // Whenever it shows, the sender learnt it when it arrived there.
-            let arrived = (answer.at + near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
+            let arrived = answer.at.plus_nanos(near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
         }
     }
 
     /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
     #[inline]
-    fn overdue(&mut self, at: i64, rto: &LinuxRto) {
-        if at - self.last > 2 * LATE_BY_ITSELF {
+    fn overdue(&mut self, at: Instant, rto: &LinuxRto) {
+        if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
             self.account_overdue(at, rto);
         }
     }
 
     #[inline(never)]
-    fn account_overdue(&mut self, at: i64, rto: &LinuxRto) {
+    fn account_overdue(&mut self, at: Instant, rto: &LinuxRto) {
         let Some(srtt) = rto.srtt_nanos() else { return };
         let since = self.last.max(self.sent).max(self.learnt);
-        let expected = since + srtt.max(LATE_BY_ITSELF);
+        let expected = since.plus_nanos(srtt.max(LATE_BY_ITSELF));
         let hold = self.hold();
         let expects = match hold {
             Hold::Dry | Hold::Open => true,
@@ -296,7 +295,7 @@ impl Track {
             Hold::Window => self.flight() > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
-        if expects && at - since > 2 * srtt.max(LATE_BY_ITSELF) {
+        if expects && at.nanos_since(since) > 2 * srtt.max(LATE_BY_ITSELF) {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }
@@ -305,8 +304,8 @@ impl Track {
     /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
     /// way all that time, and the sender was not idle.
     #[inline(never)]
-    pub fn was_under_way(&mut self, at: i64, late: i64, rto: &LinuxRto) {
-        let from = at - late;
+    pub fn was_under_way(&mut self, at: Instant, late: i64, rto: &LinuxRto) {
+        let from = at.plus_nanos(-late);
         if from < at && from >= self.sent {
             let hold = self.hold();
             if matches!(hold, Hold::Idle | Hold::Dry | Hold::Open) {
@@ -353,7 +352,7 @@ impl Track {
     }
 
     #[inline(always)]
-    fn learn(&mut self, at: i64, answer: &Answer, rto: &LinuxRto) {
+    fn learn(&mut self, at: Instant, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
         self.overdue(at, rto);
         let hold = self.hold();
@@ -371,7 +370,7 @@ impl Track {
         }
         self.unanswered += answer.delivered;
         if answer.delivered > 0 {
-            let gap = u32::try_from((at - self.learnt) / 1000).unwrap_or(u32::MAX);
+            let gap = u32::try_from(at.nanos_since(self.learnt) / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
@@ -397,7 +396,7 @@ impl Track {
         self.episodes.reached(at, self.known.una);
         if self.known.una >= self.round_end {
             let enough = rto.srtt_nanos().map_or(5_000_000, |srtt| (srtt * 9 / 10).max(5_000_000));
-            if self.last - self.current.from >= enough {
+            if self.last.nanos_since(self.current.from) >= enough {
                 self.cut();
             } else {
                 self.round_end = self.nxt;
@@ -407,7 +406,7 @@ impl Track {
 
     /// The sender sent data.
     #[inline(always)]
-    pub fn sent(&mut self, at: i64, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
+    pub fn sent(&mut self, at: Instant, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
         if !self.pending.is_empty() {
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
@@ -418,7 +417,7 @@ impl Track {
                 self.overdue(at, rto);
                 let hold = self.hold();
                 let jumps = placed.left_hole
-                    && at - self.last >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
+                    && at.nanos_since(self.last) >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
                 if jumps {
                     self.jumped = Some((self.last, at));
                 }
@@ -428,7 +427,7 @@ impl Track {
                 }
                 match hold {
                     Hold::Dry | Hold::Idle => self.end_of_wait(at, segment, near),
-                    Hold::Open if at - self.sent > 1_000_000 => {
+                    Hold::Open if at.nanos_since(self.sent) > 1_000_000 => {
                         if self.is_clocked(at, near) {
                             self.current.open_clocked += 1;
                         } else {
@@ -440,11 +439,11 @@ impl Track {
                 self.asked = false;
                 self.spoken = false;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
-                    self.round_end = segment.end().0;
+                    self.round_end = segment.end();
                 }
             }
         }
-        self.nxt = self.nxt.max(segment.end().0);
+        self.nxt = self.nxt.max(segment.end());
         self.sent = at;
         self.flight_max = self.flight_max.max(self.flight());
         let flight = u32::try_from(self.flight()).unwrap_or(u32::MAX);
@@ -467,7 +466,7 @@ impl Track {
 
     /// The application wrote, or was let in to write, after the queue had run dry.
     #[inline(never)]
-    fn end_of_wait(&mut self, at: i64, segment: &Segment, near: &Distance) {
+    fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
         if self.is_clocked(at, near) {
             // RFC 1122, section 4.2.3.2: an ACK may be delayed by up to 500 ms; Linux starts at 40 ms.
             let late = self.known.round_trip.is_some_and(|took| took > self.shortest + 25_000_000);
@@ -478,16 +477,16 @@ impl Track {
         } else {
             self.current.dry_free += 1;
         }
-        let flight =
-            (segment.end().0 - self.known.una - self.known.sacked).clamp(0, i64::from(u32::MAX)) as u32;
+        let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
+            .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
     }
 
     /// Whether an ACK, and not the application, made the sender send now.
-    fn is_clocked(&self, at: i64, near: &Distance) -> bool {
+    fn is_clocked(&self, at: Instant, near: &Distance) -> bool {
         // A writer that an ACK lets in needs to be woken and to run.
         const WAKE_UP: i64 = 1_500_000;
-        at - self.learnt - self.lag(near) <= WAKE_UP
+        at.nanos_since(self.learnt) - self.lag(near) <= WAKE_UP
     }
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
@@ -496,7 +495,7 @@ impl Track {
     }
 
     /// The other end sent payload: the ends take turns.
-    pub fn peer_spoke(&mut self, at: i64, rto: &LinuxRto) {
+    pub fn peer_spoke(&mut self, at: Instant, rto: &LinuxRto) {
         let hold = self.hold();
         self.asked |= hold == Hold::Idle;
         self.spoken = true;
@@ -507,14 +506,15 @@ impl Track {
 
     /// Something was sent again: the wait before it was for the loss.
     #[inline(never)]
-    fn resent(&mut self, at: i64, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
-        let silent = at - self.sent.max(self.learnt);
+    fn resent(&mut self, at: Instant, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
+        let silent_since = self.sent.max(self.learnt);
+        let silent = at.nanos_since(silent_since);
         let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(100_000_000);
         let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
         self.account(at, hold, rto);
         self.current.marks.set(Marks::RESENT);
         self.lost_before = true;
-        self.episodes.resent(at, at - silent, segment, placed, timeout, self.nxt);
+        self.episodes.resent(at, silent_since, segment, placed, timeout, self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be needless.
@@ -548,7 +548,7 @@ impl Track {
     }
 
     /// Ends the direction's time at `at` and gives its stretches.
-    pub fn finish(&mut self, at: i64, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
+    pub fn finish(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
         self.account(at, hold, rto);
@@ -580,5 +580,5 @@ pub struct Finished<'a> {
     /// Bytes in flight times nanoseconds.
     pub flight_area: f64,
     /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
-    pub in_flight_until: Option<i64>,
+    pub in_flight_until: Option<Instant>,
 }

@@ -25,7 +25,7 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
                     .push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
             }
             End::B => {
-                let ack = segment.ack.expect(line).0;
+                let ack = segment.ack.expect(line);
                 spurious += outstanding.ack(event.at, ack, &segment).spurious;
             }
         }
@@ -112,7 +112,7 @@ fn an_ack_for_data_never_seen_is_a_gap_of_the_capture() {
     let mut outstanding = play(&["0.0 > . 1:1001(1000) ack 1", "0.1 > . 2001:3001(1000) ack 1"]).2;
     let line: Event = "0.2 < . 1:1(0) ack 5001".parse().unwrap();
     let EventKind::Seen(ack) = line.kind else { panic!() };
-    let acked = outstanding.ack(line.at, 5001, &ack);
+    let acked = outstanding.ack(line.at, StreamOffset(5001), &ack);
     assert_eq!((acked.unseen, acked.advanced), (3000, 5000));
     assert_eq!(outstanding.flight(), 0);
 }
@@ -148,7 +148,7 @@ proptest! {
             let at = Instant::from_nanos(nth * 60_000_000);
             let mut short = outstanding.clone();
             if sends {
-                let seq = StreamOffset(outstanding.nxt() + jump);
+                let seq = outstanding.nxt().plus(jump);
                 let segment = Segment::new(End::A, Flags::ACK, seq, len);
                 let placed = outstanding.data(at, &segment, NONE_MISSING, &order, None);
                 if short.is_next(seq) {
@@ -156,11 +156,11 @@ proptest! {
                     prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));
                 }
             } else {
-                let ack = outstanding.una() + advance;
+                let ack = outstanding.una().plus(advance);
                 let mut segment = Segment::new(End::B, Flags::ACK, StreamOffset(1), 0);
                 if let Some((above, len)) = block {
-                    let start = StreamOffset(ack + above);
-                    segment.sack.push(SackBlock { start, end: StreamOffset(start.0 + len) });
+                    let start = ack.plus(above);
+                    segment.sack.push(SackBlock { start, end: start.plus(len) });
                 }
                 let acked = outstanding.ack(at, ack, &segment);
                 if short.is_plain(ack, &segment) {

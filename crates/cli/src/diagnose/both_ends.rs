@@ -1,7 +1,7 @@
 //! `slowpath diagnose` of two recordings of one transfer: one verdict of both.
 
+use super::Diagnose;
 use crate::Outcome;
-use crate::args::Diagnose;
 use crate::console::{self, Console};
 use crate::diagnose::conclude::{Found, conclude};
 use crate::diagnose::observe::{observe, ranker};

@@ -1,6 +1,6 @@
 //! What was found, printed and written.
 
-use crate::args::Diagnose;
+use super::Diagnose;
 use crate::console::{self, Console};
 use crate::diagnose::FLOWS_ON_PAGE;
 use crate::diagnose::observe::Seen;

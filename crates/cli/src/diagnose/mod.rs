@@ -8,13 +8,60 @@ pub use conclude::require;
 pub use observe::options;
 
 use crate::Outcome;
-use crate::args::Diagnose;
+use crate::choice::{Choice, Place};
 use crate::console::Console;
 use crate::live;
+use clap::{Args, ValueHint};
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
 use slowpath_analyses::report::FlowReport;
 use std::path::{Path, PathBuf};
+
+const HELP: &str = "\
+Where a capture was made (its vantage point) decides what it shows:
+  sender    The best place. It shows all that the sender does, and when the
+            sender learns of a loss. It does not show what the receiver does
+            with the data.
+  receiver  It shows what arrives and how it is acknowledged. Why the sender
+            pauses can be unclear.
+  between   It shows both ends from a distance.
+slowpath infers the place from how fast each end answers, and prints its
+confidence. --vantage overrides it.
+
+Examples:
+  slowpath diagnose transfer.pcapng
+  slowpath diagnose transfer.pcapng --html report.html
+  slowpath diagnose transfer.pcapng --flow 1 --json
+  slowpath diagnose sender.pcapng receiver.pcapng
+  tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -
+  sudo slowpath diagnose --live --for 20s
+  sudo slowpath diagnose --live --port 5201";
+
+/// Arguments of `diagnose`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Diagnose {
+    /// The capture (pcap or pcapng, plain, gzip or zstd; a folder from `slowpath run --record`; a file from --raw; a
+    /// scenario), or - for standard input; two files for both ends of the same transfer
+    #[arg(required_unless_present = "live", num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: live::Asked,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Where the capture was made, if slowpath should not infer it (it always infers it for two captures)
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) vantage: Option<Place>,
+    /// How many flows to show in full; the others are shown in groups
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Print JSON (schema slowpath/diagnosis/1, with --live slowpath/live/1) instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+}
 
 /// A page shows more flows in full than a terminal, since one need not scroll past them.
 const FLOWS_ON_PAGE: usize = 50;

@@ -1,6 +1,7 @@
 //! One recording, read and analysed.
 
-use crate::args::{Diagnose, Place};
+use super::Diagnose;
+use crate::choice::Place;
 use crate::console::Console;
 use crate::diagnose::FLOWS_ON_PAGE;
 use crate::recording::{self, Read};

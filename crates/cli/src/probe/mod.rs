@@ -5,7 +5,7 @@ mod serve;
 use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
-use crate::scenario::{self, Changes};
+use crate::scenario::Changes;
 use crate::tunings::rate;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum, ValueHint};
@@ -146,7 +146,7 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
         simulated(args, Path::new(target), console)?
     } else {
         let answer = "--set and --seed are a scenario's, and this is a host";
-        if args.changes.texts().is_empty() { real(args, target, console)? } else { bail!("{answer}") }
+        if args.changes.get().texts().is_empty() { real(args, target, console)? } else { bail!("{answer}") }
     };
     console::tell(
         args.json,
@@ -216,7 +216,7 @@ fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Fou
     if args.only == [What::Tcp] {
         bail!("a transfer over a scenario's path is simulated by `slowpath run {}`", file.display());
     }
-    let scenario = scenario::load(file, &args.changes)?;
+    let scenario = args.changes.load(file)?;
     let flow = &scenario.flows[0];
     let path = scenario.path(flow.path);
     let ends = [flow.sender_host(), flow.receiver_host()];

@@ -24,8 +24,8 @@ pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Res
     Ok(Read { recording: describe(&summary)?, flows: summary.flows, epoch_ns: summary.epoch_ns })
 }
 
-/// What the views are told of it.
-fn describe(summary: &Summary) -> anyhow::Result<Recording> {
+/// A capture that was read, for the views.
+pub fn describe(summary: &Summary) -> anyhow::Result<Recording> {
     let format = match summary.format {
         Format::Pcap => "pcap",
         Format::PcapNanoseconds => "pcap with nanoseconds",

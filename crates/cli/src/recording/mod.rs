@@ -10,6 +10,7 @@ use slowpath_model::Sink;
 use slowpath_views::Recording;
 use std::path::Path;
 
+pub use capture::describe as of_capture;
 pub use recorded::vantage;
 
 /// What was read.

@@ -1,6 +1,6 @@
 //! A scenario read as if it were a recording: it runs as far as it is read.
 
-use crate::scenario::{self, Changes};
+use slowpath_runs::file::{self, Changes};
 use slowpath_simulator::pcapng::Pcapng;
 use slowpath_simulator::{Progress, Simulation};
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub struct Simulated {
 impl Simulated {
     /// Of the scenario in a file, as it stands there.
     pub fn of(path: &Path) -> anyhow::Result<Self> {
-        let scenario = scenario::load(path, &Changes::default())?;
+        let scenario = file::load(path, &Changes::default())?;
         let host = scenario.vantage();
         let encoder = Pcapng::new(host, &scenario.host(host).name);
         let simulation = Simulation::new(&scenario);

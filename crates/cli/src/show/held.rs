@@ -1,7 +1,7 @@
 //! Labelled events, held back until their labels stand.
 
+use super::Show;
 use super::printer::Printer;
-use crate::args::Show;
 use slowpath_analyses::{Judged, Label, Labels, Needless};
 use slowpath_model::{End, Event, EventKind, FlowId, FlowKey};
 use std::collections::{HashMap, VecDeque};

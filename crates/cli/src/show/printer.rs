@@ -1,6 +1,6 @@
 //! Events on standard output, as far as they are asked for.
 
-use crate::args::Show;
+use super::Show;
 use crate::console;
 use slowpath_analyses::Label;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};

@@ -2,6 +2,7 @@
 
 use super::{run, slowpath, told};
 use crate::captures::Captures;
+use crate::width::narrow;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -66,7 +67,7 @@ fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
     let folder = folder(SMALL);
     let before = namespaces();
     for carrier in ["veth", "tap"] {
-        let args = ["lab", "run", "small.toml", "--json", "--carrier", carrier, "--keep", carrier];
+        let args = ["lab", "run", "small.toml", "--json", "--carrier", carrier, "--out", carrier];
         let document = document(&folder, &args);
         assert_eq!(document["carrier"], carrier);
         let flow = &document["flows"][0];
@@ -78,14 +79,17 @@ fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
         assert!(folder.path(carrier).join("receiver.pcap.zst").is_file());
         assert_eq!(made_since(&before), 0);
     }
-    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--keep", "tap"]));
-    assert!(code == 2 && err.contains("is there already"), "{err}");
+    let out = narrow(&folder, &["lab", "run", "small.toml"]);
+    assert!(out.contains("min RTT") && out.contains("path to the receiver"), "{out}");
+    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--out", "tap"]));
+    assert!(code == 2 && err.contains("exists already"), "{err}");
 }
 
 #[test]
 #[ignore = "needs root"]
 fn the_simulator_and_the_kernel_stand_beside_each_other() {
     let folder = folder(SMALL);
+    narrow(&folder, &["lab", "compare", "small.toml"]);
     let document = document(&folder, &["lab", "compare", "small.toml", "--json"]);
     let number = |what: &str| {
         let numbers = document["numbers"].as_array().expect("a list");
@@ -96,7 +100,7 @@ fn the_simulator_and_the_kernel_stand_beside_each_other() {
     // Half of it takes the path 20 ms; what is lost on a busy machine comes on top.
     let (model, kernel) = number("time");
     assert!(model > 0.4 && kernel > 0.4, "the link beats its rate: {model} {kernel}");
-    let (model, kernel) = number("least RTT");
+    let (model, kernel) = number("min RTT");
     assert!(model >= 10.0 && kernel >= 10.0, "the path beats its delay: {model} {kernel}");
 }
 

@@ -24,6 +24,7 @@ mod sweep;
 mod sweep_out;
 mod tunings;
 mod vantage;
+mod width;
 
 use captures::Captures;
 use std::io::{Read, Write};
@@ -281,10 +282,36 @@ fn completions_and_man_page_come_from_the_same_definition() {
         assert!(code == 0 && out.contains("diagnose") && out.contains("vantage"), "{shell}");
     }
     let (code, out, _) = told(&run(&folder, &["man"]));
-    assert!(code == 0 && out.contains(".TH slowpath 1"), "{out}");
-    for part in [".SH DIAGNOSE", "\\-\\-vantage", ".SH SHOW", "\\-\\-limit", "Exit codes"] {
-        assert!(out.contains(part), "{part}: {out}");
+    assert!(code == 0 && out.contains(".TH slowpath 1") && out.contains("slowpath\\-diagnose(1)"), "{out}");
+    let (code, out, _) = told(&run(&folder, &["man", "diagnose"]));
+    assert!(code == 0 && out.contains(".TH slowpath-diagnose 1") && out.contains("\\-\\-vantage"), "{out}");
+    let (code, out, _) = told(&run(&folder, &["man", "profile", "top"]));
+    assert!(code == 0 && out.contains(".TH slowpath-profile-top 1"), "{out}");
+    let (code, _, err) = told(&run(&folder, &["man", "profile", "bottom"]));
+    assert!(code == 2 && err.contains("profile has no command bottom; it has record, top"), "{err}");
+}
+
+#[test]
+fn every_command_has_a_man_page() {
+    let folder = Captures::new();
+    let (code, out, err) = told(&run(&folder, &["man", "--out", "man1"]));
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    let pages: Vec<String> = std::fs::read_dir(folder.path("man1"))
+        .expect("a folder")
+        .map(|page| page.expect("a page").file_name().into_string().expect("a name"))
+        .collect();
+    let (_, help, _) = told(&run(&folder, &["-h"]));
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let mut count = 0;
+    // What does not fit a line goes on further to the right.
+    let named = commands
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    for command in named.filter(|name| *name != "help") {
+        assert!(pages.contains(&format!("slowpath-{command}.1")), "{command}: {pages:?}");
+        count += 1;
     }
+    assert!(count >= 17 && pages.len() > count, "{count} commands, {} pages", pages.len());
 }
 
 /// A command line of the help, as words.

@@ -3,10 +3,14 @@
 use crate::captures::Captures;
 use crate::{run, slowpath, told};
 use serde_json::Value;
+use slowpath_probe::protocol::{CLIENT_BYTES, Message};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// A far end in a process of its own.
@@ -153,44 +157,72 @@ fn what_cannot_be_done_is_told() {
     }
 }
 
-/// A measurement of everything that `stop` ends after its echoes and before its transfers. How long echoes take is the
-/// machine's affair: it is begun again, and stopped later, until they were measured.
-fn stopped_midway(folder: &Captures, stop: impl Fn(FarEnd, &Child)) -> (i32, String, String) {
-    for wait in [500, 1000, 2000, 4000, 8000].map(Duration::from_millis) {
-        let far = FarEnd::small(folder);
-        let child = slowpath(folder)
-            .args(["probe", "127.0.0.1", "--port", &far.port()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
-        std::thread::sleep(wait);
-        stop(far, &child);
-        let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
-        if out.contains("Round trip") {
-            assert!(!out.contains("TCP, "), "{out}");
-            return (code, out, err);
+/// A measurement of everything, in progress: the echoes are done, and the first train has been asked for.
+fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
+    // The control connection goes through this process, which reads along; datagrams go straight to the far end.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port().to_string();
+    let child = slowpath(folder)
+        .args(["probe", "127.0.0.1", "--port", &port])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let near = listener.accept().expect("its control connection").0;
+    let far = TcpStream::connect(("127.0.0.1", far.port().parse().expect("a port"))).expect("it listens");
+    let (mut answers, mut to_near) = (far.try_clone().expect("a copy"), near.try_clone().expect("a copy"));
+    thread::spawn(move || {
+        // It ends with either connection, and the other one is closed with it.
+        let _ = io::copy(&mut answers, &mut to_near);
+        let _ = to_near.shutdown(Shutdown::Both);
+    });
+    let (asked, train) = mpsc::channel();
+    thread::spawn(move || forward(near, far, &asked));
+    train.recv_timeout(Duration::from_secs(60)).expect("a train is asked for");
+    child
+}
+
+/// Forwards what the near end says, and reports each train that it asks for.
+fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
+    let (mut unread, mut some) = (Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = near.read(&mut some) {
+        if far.write_all(&some[..count]).is_err() {
+            break;
+        }
+        unread.extend(&some[..count]);
+        while let Some((message, length)) = Message::read(&unread, CLIENT_BYTES).expect("messages") {
+            unread.drain(..length);
+            if matches!(message, Message::Train { .. }) {
+                // Only the first is waited for.
+                let _ = asked.send(());
+            }
         }
     }
-    panic!("its echoes took more than 8 s");
+    let _ = far.shutdown(Shutdown::Both);
 }
 
 #[test]
 fn a_measurement_that_is_stopped_tells_what_came_so_far() {
     let folder = Captures::new();
-    let (code, out, err) = stopped_midway(&folder, |far, child| {
-        // SAFETY: a signal to a child that has not been waited for.
-        unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-        far.interrupt();
-    });
+    let far = FarEnd::small(&folder);
+    let child = in_progress(&folder, &far);
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
+    far.interrupt();
 }
 
 #[test]
 fn where_the_far_end_dies_what_came_before_is_told() {
     let folder = Captures::new();
-    let (code, out, err) = stopped_midway(&folder, |far, _| drop(far));
+    let far = FarEnd::small(&folder);
+    let child = in_progress(&folder, &far);
+    drop(far);
+    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
     assert!(
         err.starts_with("slowpath: the other end ") && err.ends_with("what was measured by then:\n"),
         "{err}"

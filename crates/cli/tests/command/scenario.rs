@@ -18,7 +18,7 @@ fn a_right_file_is_told_what_it_needs_and_a_wrong_one_what_is_wrong() {
     folder.write("wrong.toml", WRONG);
     let (code, out, err) = told(&run(&folder, &["scenario", "check", "right.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("right.toml: right; it needs at most 83,"), "{out}");
+    assert!(out.starts_with("right.toml: correct; it needs at most 83,"), "{out}");
     let (code, out, err) = told(&run(&folder, &["scenario", "check", "right.toml", "wrong.toml"]));
     assert_eq!((code, out.lines().count()), (1, 1));
     assert!(
@@ -87,7 +87,7 @@ fn a_new_file_is_a_scenario_and_overwrites_nothing() {
     folder.write("mine.toml", b"# precious\n");
     let (code, _, err) = told(&run(&folder, &["scenario", "new", "mine.toml"]));
     assert_eq!(code, 2);
-    assert!(err.contains("left as it is"), "{err}");
+    assert!(err.contains("is not changed"), "{err}");
     assert_eq!(std::fs::read(folder.path("mine.toml")).expect("a file"), b"# precious\n");
     let (code, out, _) = told(&run(&folder, &["scenario", "new"]));
     assert_eq!(code, 0);

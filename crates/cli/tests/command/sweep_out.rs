@@ -286,10 +286,10 @@ fn folders_that_are_none_are_refused_with_the_mend() {
     let folder = folder();
     folder.write("file", b"");
     for (name, inside, part) in [
-        ("mine", "thesis.txt", "mine: is no sweep's folder: it holds thesis.txt; name another one"),
+        ("mine", "thesis.txt", "mine: is not the folder of a sweep: it holds thesis.txt; name another one"),
         ("data", "000001.parquet", "data/000001.parquet: is damaged or cut short"),
         ("data", "000001.parquet", "remove that file, and its runs are made again"),
-        ("other", "results.parquet", "other/results.parquet: is none of this sweep's files"),
+        ("other", "results.parquet", "other/results.parquet: is not a file of this sweep"),
         ("file", "", "file: is a file; name a folder for --out"),
     ] {
         if !inside.is_empty() {
@@ -306,7 +306,7 @@ fn folders_that_are_none_are_refused_with_the_mend() {
     let bytes = fs::read(&cut).expect("a run");
     fs::copy(&cut, &beyond).expect("the folder takes files");
     let (code, _, err) = sweep(&folder, &["--out", "runs"]);
-    assert!(code == 2 && err.contains("000099.parquet: is none of this sweep's files"), "{err}");
+    assert!(code == 2 && err.contains("000099.parquet: is not a file of this sweep"), "{err}");
     fs::remove_file(beyond).expect("it is there");
     fs::write(&cut, &bytes[..bytes.len() / 2]).expect("the folder takes files");
     let (code, _, err) = sweep(&folder, &["--out", "runs"]);
@@ -356,7 +356,7 @@ fn rows_that_cannot_be_are_refused() {
     ] {
         let (code, out, err) = set(column, field, value.clone());
         assert_eq!((code, out.as_str()), (2, ""), "{column} {field} {value:?}");
-        assert!(err.contains("000004.parquet: is none of this sweep's files"), "{err}");
+        assert!(err.contains("000004.parquet: is not a file of this sweep"), "{err}");
     }
 }
 
@@ -375,7 +375,7 @@ fn many_files_become_one() {
     let twice = folder.path("runs").join("000007.parquet");
     fs::copy(folder.path("runs").join("000501.parquet"), &twice).expect("the folder takes files");
     let (code, _, err) = told(&run(&folder, &args));
-    assert!(code == 2 && err.contains("000007.parquet: is none of this sweep's files"), "{err}");
+    assert!(code == 2 && err.contains("000007.parquet: is not a file of this sweep"), "{err}");
     fs::remove_file(&twice).expect("it is there");
     assert_eq!(told(&run(&folder, &args)), (0, first, String::new()));
 }
@@ -398,7 +398,7 @@ fn a_picture_has_a_line_for_each_combination() {
     assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
     well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
     let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
-    assert!(picture.contains(">least RTT") && picture.contains(">delay 20 ms</text>"), "{picture}");
+    assert!(picture.contains(">minimum RTT") && picture.contains(">delay 20 ms</text>"), "{picture}");
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
             ],
             "30 lines, and 24 can be told apart",
         ),
-        (&["--carrier", "tap"], "add --lab or --compare"),
+        (&["--carrier", "tap"], "<--lab|--compare>"),
         (&["--jobs", "0"], "--jobs"),
     ] {
         let (code, out, err) = sweep(&folder, more);
@@ -432,7 +432,7 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
     }
     let (code, out, err) = sweep(&folder, &["--plot", "a.svg", "--y", "timeouts_undone"]);
     assert!(
-        code == 2 && out.contains("path") | out.contains("delay") && err.contains("nothing is known"),
+        code == 2 && out.contains("path") | out.contains("delay") && err.contains("no run has a value"),
         "{err}"
     );
 }
@@ -446,7 +446,7 @@ fn real_runs_are_kept_too() {
     let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];
     let (code, out, err) = sweep(&folder, &real);
     // Where the machine was late, runs do not count.
-    assert!(code < 2 && out.contains("the simulator beside Linux"), "{err}");
+    assert!(code < 2 && out.contains("the simulator compared with Linux"), "{err}");
     let kept = files(&folder.path("runs"));
     assert_eq!(kept.len(), 8, "{out}{err}");
     assert_eq!(sweep(&folder, &real), (code, out, err));

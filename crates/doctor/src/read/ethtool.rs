@@ -1,7 +1,7 @@
 //! What a card says of itself: the questions of ethtool(8) that anybody may ask, by `SIOCETHTOOL`.
 
-use super::netlink::{number, text};
 use crate::host::{Interface, Offload, Ring};
+use slowpath_uapi::netlink::{number, text};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,7 +1,8 @@
 //! Interfaces, by rtnetlink(7).
 
-use super::netlink::{Netlink, attributes, number, text, wide};
+use super::netlink::Netlink;
 use crate::host::{Interface, Statistics};
+use slowpath_uapi::netlink::{attributes, number, text, wide};
 use std::io;
 
 /// An interface as rtnetlink describes it, and what it stands on.
@@ -105,7 +106,7 @@ pub fn chain(links: &[Link], index: u32) -> Vec<&Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::netlink::attribute;
+    use slowpath_uapi::netlink::attribute;
 
     fn at(index: u32, kind: &str, beneath: Option<u32>, master: Option<u32>) -> Link {
         let interface = Interface { index, kind: Some(kind.to_owned()), ..Interface::default() };

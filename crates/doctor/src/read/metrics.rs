@@ -1,7 +1,8 @@
 //! The parameter cache (ubik IV-E), by generic netlink: what `ip tcp_metrics` shows.
 
-use super::netlink::{Netlink, address, attribute, attributes, number};
+use super::netlink::Netlink;
 use crate::host::Metrics;
+use slowpath_uapi::netlink::{address, attribute, attributes, number};
 use std::io;
 
 const HEADER_BYTES: usize = 4;

@@ -1,7 +1,8 @@
 //! Queueing disciplines, by rtnetlink(7): what each kind says of itself in its own form.
 
-use super::netlink::{Netlink, attributes, number, text, wide};
+use super::netlink::Netlink;
 use crate::host::Queue;
+use slowpath_uapi::netlink::{attributes, number, text, wide};
 use std::io;
 
 const RTM_GETQDISC: u16 = 38;
@@ -160,7 +161,7 @@ fn netem(options: &[u8], queue: &mut Queue) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::netlink::attribute;
+    use slowpath_uapi::netlink::attribute;
 
     /// An answer of a kind with its options.
     fn told(kind: &str, options: &[u8]) -> (Queue, Option<u32>) {

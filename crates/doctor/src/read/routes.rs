@@ -1,7 +1,8 @@
 //! The way to a destination, by rtnetlink(7).
 
-use super::netlink::{Netlink, address, attribute, attributes, number, text};
+use super::netlink::Netlink;
 use crate::host::Route;
+use slowpath_uapi::netlink::{address, attribute, attributes, number, text};
 use std::io;
 use std::net::IpAddr;
 

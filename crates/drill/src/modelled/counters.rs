@@ -5,8 +5,9 @@ use super::sockets::{File, Stage};
 use crate::counters::Counters;
 use crate::kernel::KernelError;
 use slowpath_model::Instant;
+use slowpath_tcp::Connection;
 use slowpath_tcp::socket::Counters as Received;
-use slowpath_tcp::{Connection, TcpInfo};
+use slowpath_uapi::TcpInfo;
 
 /// Reads one of them off a connection.
 type Count = fn(&TcpInfo, &Received) -> u32;

@@ -6,7 +6,8 @@ use super::{Modelled, info};
 use crate::call::{ControlMessage, ErrorReport, Output, Returned, Statistic};
 use slowpath_model::{Instant, StreamOffset};
 use slowpath_tcp::packet::Packet;
-use slowpath_tcp::{Errno, State, TcpInfo};
+use slowpath_tcp::{Errno, State};
+use slowpath_uapi::TcpInfo;
 use std::collections::VecDeque;
 
 /// Flags of `SO_TIMESTAMPING` (include/uapi/linux/net_tstamp.h).

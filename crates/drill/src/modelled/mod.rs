@@ -31,6 +31,7 @@ use slowpath_tcp::packet::Packet;
 use slowpath_tcp::socket::fast_open::{CookieCache, Key};
 use slowpath_tcp::socket::{Peer, Unreachable};
 use slowpath_tcp::{Connection, Settings, State};
+use slowpath_uapi::TcpInfo;
 use sockets::{File, Ports, Stage};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -400,15 +401,11 @@ impl Kernel for Modelled {
         let Some(File::Socket(socket)) = self.files.get_mut(&fd) else {
             return Err(KernelError::new("this file is no socket, and measures nothing"));
         };
-        match &socket.stage {
-            Stage::Connected(connection) => {
-                let mut measures = info::measures(&connection.info(now));
-                measures.extend(info::memory(&connection.sample(End::A, now)));
-                Ok(measures)
-            }
-            Stage::Listening(listener) => Ok(info::of_listener(listener.queue())),
-            Stage::Fresh(_) => Ok(info::of_closed()),
+        let mut measures = socket.stage.info(now).measures(TcpInfo::LENGTH);
+        if let Stage::Connected(connection) = &socket.stage {
+            measures.extend(info::memory(&connection.sample(End::A, now)));
         }
+        Ok(measures)
     }
 
     fn counters(&mut self, asked: &[String]) -> Result<Counters, KernelError> {

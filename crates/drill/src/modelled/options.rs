@@ -2,9 +2,9 @@
 
 use super::levels::{IP, IPV6, SOCKET, TCP};
 use super::sockets::{Socket, Stage};
-use super::{Modelled, inert, info};
+use super::{Modelled, inert};
 use crate::call::{Fd, Output, Returned};
-use crate::{symbols, tcp_info};
+use crate::symbols;
 use slowpath_tcp::socket::SocketOption;
 use slowpath_tcp::socket::fast_open::Key;
 use slowpath_tcp::{Errno, choices::CongestionControl};
@@ -141,11 +141,7 @@ impl Modelled {
         };
         let Ok(room) = usize::try_from(len) else { return Returned::error(Errno::EINVAL.number()) };
         let mut value = match (level, name) {
-            (TCP, TCP_INFO) => tcp_info::encode(&match &socket.stage {
-                Stage::Connected(connection) => info::measures(&connection.info(now)),
-                Stage::Listening(listener) => info::of_listener(listener.queue()),
-                Stage::Fresh(_) => info::of_closed(),
-            }),
+            (TCP, TCP_INFO) => socket.stage.info(now).encode().to_vec(),
             (TCP, TCP_CONGESTION) => {
                 let name = match &socket.stage {
                     Stage::Connected(connection) => connection.congestion_control(),

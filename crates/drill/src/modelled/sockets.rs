@@ -3,12 +3,14 @@
 use super::errors::Errors;
 use super::events::Epoll;
 use super::header::Headers;
+use super::info;
 use super::udp::Udp;
 use slowpath_model::Instant;
 use slowpath_tcp::packet::Packet;
 use slowpath_tcp::socket::fast_open::Key;
 use slowpath_tcp::socket::{Listener, Peer};
 use slowpath_tcp::{Connection, Errno, State};
+use slowpath_uapi::TcpInfo;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -42,6 +44,17 @@ pub enum Stage {
     Fresh(Listener),
     Listening(Listener),
     Connected(Box<Connection>),
+}
+
+impl Stage {
+    /// What `getsockopt(TCP_INFO)` would report.
+    pub fn info(&self, now: Instant) -> TcpInfo {
+        match self {
+            Self::Connected(connection) => connection.info(now),
+            Self::Listening(listener) => info::of_listener(listener.queue()),
+            Self::Fresh(_) => info::of_closed(),
+        }
+    }
 }
 
 /// A socket.

@@ -1,7 +1,9 @@
 //! Packets into bytes, from the network to the kernel under test.
 
-use super::{Addresses, ICMP, ICMPV6, TCP, UDP, checksum, options};
+use super::{Addresses, options};
 use crate::packet::{Body, Datagram, Echoed, Icmp, Segment};
+use slowpath_wire::ip::{Fields, ICMP, ICMPV6, TCP, UDP, V4_BYTES, V6_BYTES};
+use slowpath_wire::{checksum, tcp, udp};
 use std::net::IpAddr;
 
 /// A packet that does not fit into IP.
@@ -16,8 +18,8 @@ pub struct TooLong(usize);
 pub fn datagram(datagram: &Datagram, addresses: Addresses) -> Result<Vec<u8>, TooLong> {
     let v6 = addresses.local.is_ipv6();
     let (protocol, payload) = match &datagram.body {
-        Body::Tcp(segment) => (TCP, tcp(datagram, segment, addresses)),
-        Body::Udp { len } => (UDP, udp(datagram, *len, addresses)),
+        Body::Tcp(segment) => (TCP, segment_bytes(datagram, segment, addresses)),
+        Body::Udp { len } => (UDP, datagram_bytes(datagram, *len, addresses)),
         Body::Icmp(message) => (if v6 { ICMPV6 } else { ICMP }, icmp(datagram, message, addresses)),
     };
     let from = (addresses.remote, addresses.local);
@@ -28,79 +30,51 @@ pub fn datagram(datagram: &Datagram, addresses: Addresses) -> Result<Vec<u8>, To
 
 /// The IP header of a packet between two addresses.
 fn ip(datagram: &Datagram, protocol: u8, payload: usize, from: (IpAddr, IpAddr)) -> Result<Vec<u8>, TooLong> {
-    let mut header = Vec::with_capacity(40);
-    match from {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let length = u16::try_from(payload + 20).map_err(|_| TooLong(payload + 20))?;
-            header.extend([0x45, datagram.class]);
-            header.extend(length.to_be_bytes());
-            // No identification, and not to be fragmented.
-            header.extend([0, 0, 0x40, 0, datagram.ttl, protocol, 0, 0]);
-            header.extend(source.octets());
-            header.extend(destination.octets());
-            let sum = checksum::of(&[&header]);
-            header[10..12].copy_from_slice(&sum.to_be_bytes());
-        }
-        (source, destination) => {
-            let length = u16::try_from(payload).map_err(|_| TooLong(payload))?;
-            let first = 6 << 28 | u32::from(datagram.class) << 20 | (datagram.flow_label & 0xf_ffff);
-            header.extend(first.to_be_bytes());
-            header.extend(length.to_be_bytes());
-            header.extend([protocol, datagram.ttl]);
-            for address in [source, destination] {
-                header.extend(match address {
-                    IpAddr::V6(address) => address.octets(),
-                    IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-                });
-            }
-        }
-    }
+    let counted = if from.0.is_ipv4() { payload + V4_BYTES } else { payload };
+    u16::try_from(counted).map_err(|_| TooLong(counted))?;
+    // No identification.
+    let fields =
+        Fields { class: datagram.class, flow_label: datagram.flow_label, id: 0, ttl: datagram.ttl, protocol };
+    let mut header = Vec::with_capacity(V6_BYTES);
+    fields.put(&mut header, from, payload as u32);
     Ok(header)
 }
 
 fn tcp_header(ports: (u16, u16), segment: &Segment) -> Vec<u8> {
-    let options = options::encode(&segment.options);
-    let words = u8::try_from(5 + options.len().div_ceil(4)).unwrap_or(15).min(15);
+    let Segment { seq, ack, window, urgent, .. } = *segment;
+    let (source, destination) = ports;
+    let fields = tcp::Fields { source, destination, seq, ack, control: segment.flags, window, urgent };
     let mut header = Vec::with_capacity(60);
-    header.extend(ports.0.to_be_bytes());
-    header.extend(ports.1.to_be_bytes());
-    header.extend(segment.seq.to_be_bytes());
-    header.extend(segment.ack.to_be_bytes());
-    header.extend((u16::from(words) << 12 | segment.flags.0 & 0xfff).to_be_bytes());
-    header.extend(segment.window.to_be_bytes());
-    header.extend([0, 0]);
-    header.extend(segment.urgent.to_be_bytes());
-    header.extend(options);
-    header.resize(usize::from(words) * 4, 0);
+    fields.put(&mut header, &options::encode(&segment.options));
     header
 }
 
-fn tcp(datagram: &Datagram, segment: &Segment, addresses: Addresses) -> Vec<u8> {
+/// The checksum of a transport's packet, with the addresses that it covers. The sum is the same both ways.
+fn checksum_of(addresses: Addresses, protocol: u8, packet: &[u8]) -> u16 {
+    let between = checksum::addresses(addresses.remote, addresses.local);
+    let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+    checksum::of(checksum::sum(packet) + checksum::pseudo_header(between, protocol, length))
+}
+
+fn segment_bytes(datagram: &Datagram, segment: &Segment, addresses: Addresses) -> Vec<u8> {
     let mut bytes = tcp_header((datagram.source_port, datagram.destination_port), segment);
     bytes.resize(bytes.len() + segment.len as usize, 0);
-    let sum = checksum::of_transport(addresses, TCP, &bytes);
-    bytes[16..18].copy_from_slice(&sum.to_be_bytes());
+    let sum = checksum_of(addresses, TCP, &bytes);
+    bytes[tcp::CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
     bytes
 }
 
 fn udp_header(ports: (u16, u16), len: u32) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(8);
-    bytes.extend(ports.0.to_be_bytes());
-    bytes.extend(ports.1.to_be_bytes());
-    bytes.extend(u16::try_from(len + 8).unwrap_or(u16::MAX).to_be_bytes());
-    bytes.extend([0, 0]);
-    bytes
+    let mut header = Vec::with_capacity(udp::HEADER);
+    udp::put(&mut header, ports, u16::try_from(len + udp::HEADER as u32).unwrap_or(u16::MAX));
+    header
 }
 
-fn udp(datagram: &Datagram, len: u32, addresses: Addresses) -> Vec<u8> {
+fn datagram_bytes(datagram: &Datagram, len: u32, addresses: Addresses) -> Vec<u8> {
     let mut bytes = udp_header((datagram.source_port, datagram.destination_port), len);
     bytes.resize(bytes.len() + len as usize, 0);
-    // A sum of zero would say that there is none (RFC 768).
-    let sum = match checksum::of_transport(addresses, UDP, &bytes) {
-        0 => 0xffff,
-        sum => sum,
-    };
-    bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+    let sum = udp::checksum(checksum_of(addresses, UDP, &bytes));
+    bytes[udp::CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
     bytes
 }
 
@@ -117,7 +91,7 @@ fn icmp(datagram: &Datagram, message: &Icmp, addresses: Addresses) -> Vec<u8> {
         }
     }
     bytes.extend(echoed(datagram, message.echoed, addresses));
-    let sum = if v6 { checksum::of_transport(addresses, ICMPV6, &bytes) } else { checksum::of(&[&bytes]) };
+    let sum = if v6 { checksum_of(addresses, ICMPV6, &bytes) } else { checksum::of(checksum::sum(&bytes)) };
     bytes[2..4].copy_from_slice(&sum.to_be_bytes());
     bytes
 }

@@ -1,6 +1,5 @@
 //! Packets as bytes, for kernels that are real.
 
-pub mod checksum;
 pub mod decode;
 pub mod encode;
 pub mod options;
@@ -16,12 +15,6 @@ pub struct Addresses {
     pub remote: IpAddr,
 }
 
-/// The protocol numbers that are spoken here (IANA).
-pub(crate) const TCP: u8 = 6;
-pub(crate) const UDP: u8 = 17;
-pub(crate) const ICMP: u8 = 1;
-pub(crate) const ICMPV6: u8 = 58;
-
 /// What a packet has where a script says nothing: what Linux sends itself.
 pub(crate) const TTL: u8 = 64;
 
@@ -30,6 +23,7 @@ mod tests {
     use super::*;
     use crate::packet::{Body, Datagram, Echoed, Icmp, Segment, TcpOption};
     use slowpath_model::{Flags, Timestamps};
+    use slowpath_wire::checksum;
 
     fn v4() -> Addresses {
         Addresses { local: [192, 168, 0, 1].into(), remote: [192, 0, 2, 1].into() }
@@ -73,11 +67,11 @@ mod tests {
     #[test]
     fn checksums_hold() {
         let bytes = encode::datagram(&datagram(Body::Udp { len: 5 }), v4()).unwrap();
-        assert_eq!(checksum::of(&[&bytes[..20]]), 0);
+        assert_eq!(checksum::of(checksum::sum(&bytes[..20])), 0);
         let message =
             Icmp { kind: 3, code: 4, mtu: Some(1200), echo_id: 0, echoed: Echoed::Tcp { seq: 1, len: 9 } };
         let bytes = encode::datagram(&datagram(Body::Icmp(message)), v4()).unwrap();
-        assert_eq!(checksum::of(&[&bytes[20..]]), 0);
+        assert_eq!(checksum::of(checksum::sum(&bytes[20..])), 0);
     }
 
     #[test]

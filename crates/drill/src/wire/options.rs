@@ -2,58 +2,44 @@
 
 use crate::packet::TcpOption;
 use slowpath_model::Timestamps;
-
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
-const MD5: u8 = 19;
-const FAST_OPEN: u8 = 34;
-const ACCECN0: u8 = 172;
-const ACCECN1: u8 = 174;
-const EXPERIMENTAL: u8 = 254;
-/// What the experimental option of Fast Open begins with (RFC 7413, appendix).
-const FAST_OPEN_MAGIC: [u8; 2] = [0xf9, 0x89];
+use slowpath_wire::bytes::be32;
+use slowpath_wire::options::{
+    ACCECN0, ACCECN1, END, EXPERIMENTAL, FAST_OPEN, FAST_OPEN_MAGIC, MD5, MSS, NOP, SACK, SACK_PERMITTED,
+    TIMESTAMPS, WINDOW_SCALE, first, put,
+};
 
 /// The options as they stand in a header, without padding of ours.
 pub fn encode(options: &[TcpOption]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for option in options {
-        let (kind, data): (u8, Vec<u8>) = match option {
-            TcpOption::End => {
-                bytes.push(0);
-                continue;
-            }
-            TcpOption::Nop => {
-                bytes.push(1);
-                continue;
-            }
-            TcpOption::Mss(size) => (MSS, size.to_be_bytes().to_vec()),
-            TcpOption::WindowScale(shift) => (WINDOW_SCALE, vec![*shift]),
-            TcpOption::SackPermitted => (SACK_PERMITTED, Vec::new()),
+        match option {
+            TcpOption::End => bytes.push(END),
+            TcpOption::Nop => bytes.push(NOP),
+            TcpOption::Mss(size) => put(&mut bytes, MSS, size.to_be_bytes()),
+            TcpOption::WindowScale(shift) => put(&mut bytes, WINDOW_SCALE, [*shift]),
+            TcpOption::SackPermitted => put(&mut bytes, SACK_PERMITTED, []),
             TcpOption::Sack(blocks) => {
                 let edges = blocks.iter().flat_map(|(start, end)| [*start, *end]);
-                (SACK, edges.flat_map(u32::to_be_bytes).collect())
+                put(&mut bytes, SACK, edges.flat_map(u32::to_be_bytes));
             }
             TcpOption::Timestamps(Timestamps { val, ecr }) => {
-                (TIMESTAMPS, [val.to_be_bytes(), ecr.to_be_bytes()].concat())
+                put(&mut bytes, TIMESTAMPS, [*val, *ecr].into_iter().flat_map(u32::to_be_bytes));
             }
-            TcpOption::FastOpen(cookie) => (FAST_OPEN, cookie.clone()),
+            TcpOption::FastOpen(cookie) => put(&mut bytes, FAST_OPEN, cookie.iter().copied()),
             TcpOption::FastOpenExperimental(cookie) => {
-                (EXPERIMENTAL, [&FAST_OPEN_MAGIC[..], cookie].concat())
+                put(&mut bytes, EXPERIMENTAL, FAST_OPEN_MAGIC.iter().chain(cookie).copied());
             }
-            TcpOption::Md5(digest) => (MD5, digest.clone()),
+            TcpOption::Md5(digest) => put(&mut bytes, MD5, digest.iter().copied()),
             TcpOption::AccEcn { ect1_first, counters } => {
                 let kind = if *ect1_first { ACCECN1 } else { ACCECN0 };
-                (kind, counters.iter().flat_map(|count| count.to_be_bytes().into_iter().skip(1)).collect())
+                put(
+                    &mut bytes,
+                    kind,
+                    counters.iter().flat_map(|count| count.to_be_bytes().into_iter().skip(1)),
+                );
             }
-            TcpOption::Other { kind, data } => (*kind, data.clone()),
-        };
-        bytes.push(kind);
-        // What is longer than a header has room for is refused when the script is read.
-        bytes.push(u8::try_from(data.len() + 2).unwrap_or(u8::MAX));
-        bytes.extend(data);
+            TcpOption::Other { kind, data } => put(&mut bytes, *kind, data.iter().copied()),
+        }
     }
     bytes
 }
@@ -61,30 +47,26 @@ pub fn encode(options: &[TcpOption]) -> Vec<u8> {
 /// The options of a header, padding included; `None` if one is cut short.
 pub fn decode(mut bytes: &[u8]) -> Option<Vec<TcpOption>> {
     let mut options = Vec::new();
-    while let Some((&kind, rest)) = bytes.split_first() {
-        if kind <= 1 {
-            options.push(if kind == 1 { TcpOption::Nop } else { TcpOption::End });
-            bytes = rest;
-            continue;
-        }
-        let length = usize::from(*rest.first()?);
-        let data = bytes.get(2..length)?;
-        options.push(one(kind, data));
-        bytes = &bytes[length..];
+    while let Some(option) = first(bytes).ok()? {
+        options.push(match option.kind {
+            END => TcpOption::End,
+            NOP => TcpOption::Nop,
+            kind => one(kind, option.data),
+        });
+        bytes = option.rest;
     }
     Some(options)
 }
 
 fn one(kind: u8, data: &[u8]) -> TcpOption {
-    let word = |at: usize| data.get(at..at + 4).map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     match (kind, data.len()) {
         (MSS, 2) => TcpOption::Mss(u16::from_be_bytes([data[0], data[1]])),
         (WINDOW_SCALE, 1) => TcpOption::WindowScale(data[0]),
         (SACK_PERMITTED, 0) => TcpOption::SackPermitted,
         (SACK, length) if length.is_multiple_of(8) => {
-            TcpOption::Sack((0..length / 8).map(|i| (word(8 * i), word(8 * i + 4))).collect())
+            TcpOption::Sack((0..length / 8).map(|i| (be32(data, 8 * i), be32(data, 8 * i + 4))).collect())
         }
-        (TIMESTAMPS, 8) => TcpOption::Timestamps(Timestamps { val: word(0), ecr: word(4) }),
+        (TIMESTAMPS, 8) => TcpOption::Timestamps(Timestamps { val: be32(data, 0), ecr: be32(data, 4) }),
         (FAST_OPEN, _) => TcpOption::FastOpen(data.to_vec()),
         (EXPERIMENTAL, 2..) if data.starts_with(&FAST_OPEN_MAGIC) => {
             TcpOption::FastOpenExperimental(data[2..].to_vec())

@@ -6,6 +6,7 @@ use crate::path::link::Stall;
 use crate::path::loss::{LossConfig, Stretch};
 use crate::path::{PathConfig, ReorderConfig};
 use crate::workload::{Exchange, Stream, Workload, Writer};
+use std::time::Duration;
 
 pub(super) fn cases(set: Set) -> Vec<Case> {
     [
@@ -283,7 +284,9 @@ fn reordering(set: Set) -> Vec<Case> {
             .or("congestion-window/after-loss")
             .or("path/reordering")
             .queue(2000)
-            .forward(|p| p.reorder = Some(ReorderConfig { probability_ppm: ppm, extra_ns: ms(extra) }))
+            .forward(|p| {
+                p.reorder = Some(ReorderConfig { probability_ppm: ppm, extra: Duration::from_millis(extra) })
+            })
             .check(Check::HeldBack(8))
             .check(Check::LinkUsedAtMost(0.8));
         let case = if lost_ppm > 0 {
@@ -312,7 +315,7 @@ fn delay_spike(set: Set) -> Vec<Case> {
         &[(15, 70, 850, 1600, Nothing)],
     );
     let case = |(rate, rtt, stall, every, without): (u64, u64, u64, u64, Without)| {
-        let stalls = (1..5).map(|n| Stall { from_ns: ms(n * every - stall), to_ns: ms(n * every) }).collect();
+        let stalls = (1..5).map(|n| standing_still(n * every - stall, n * every)).collect();
         let case = Case::new(set, "delay-spike", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(6))
             .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-of-{every}ms{}", without.suffix()))
             .about("The link stands still again and again; nothing is lost, but the sender's timer expires.")
@@ -325,6 +328,11 @@ fn delay_spike(set: Set) -> Vec<Case> {
         without.apply(case)
     };
     rows.into_iter().map(case).collect()
+}
+
+/// The link stands still from one instant to another, in milliseconds.
+fn standing_still(from: u64, to: u64) -> Stall {
+    Stall { from: Duration::from_millis(from), to: Duration::from_millis(to) }
 }
 
 fn stand_still(path: &mut PathConfig, stalls: Vec<Stall>) {
@@ -345,7 +353,7 @@ fn long_stall(set: Set) -> Vec<Case> {
         &[(15, 45, 1000, 2100, Timestamps)],
     );
     let case = |(rate, rtt, at, stall, without): (u64, u64, u64, u64, Without)| {
-        let stalls = vec![Stall { from_ns: ms(at), to_ns: ms(at + stall) }];
+        let stalls = vec![standing_still(at, at + stall)];
         let case = Case::new(set, "long-stall", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(3))
             .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-at-{at}ms{}", without.suffix()))
             .about("The link stands still for a while; nothing is lost, but the sender's timer expires.")

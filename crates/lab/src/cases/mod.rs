@@ -1,8 +1,8 @@
 //! The case table: what is done to a transfer, and what therefore binds it.
 //!
-//! Each kind of case is a function with a row of parameters per variant; the shipped rows and the held-out
-//! rows of a kind have no pair of rate and round trip in common, and differ in sizes and faults as well. The fresh
-//! rows of a kind have neither a rate nor a round trip that is in the others.
+//! Each kind of case is a function with a row of parameters per variant; the rows of `shipped`
+//! and of the regression set `heldout` have no pair of rate and round trip in common, and differ in sizes and faults as well. The
+//! rows of the regression set `fresh` have neither a rate nor a round trip that is in the others.
 
 mod application;
 mod congestion_window;
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn no_kind_has_a_path_in_both_sets() {
         let paths = |set| -> HashSet<_> {
-            let path = |c: Case| (c.name, c.forward.link.map(|l| l.rate_bit_per_s), c.forward.delay_ns);
+            let path = |c: Case| (c.name, c.forward.link.map(|l| l.rate), c.forward.delay);
             all(set).into_iter().map(path).collect()
         };
         let both: Vec<_> = paths(Set::Shipped).intersection(&paths(Set::Heldout)).cloned().collect();
@@ -96,9 +96,9 @@ mod tests {
     fn no_kind_has_a_rate_or_a_round_trip_of_the_others_in_the_fresh_set() {
         let others = [Set::Shipped, Set::Heldout].map(all).concat();
         for case in all(Set::Fresh) {
-            let rate = |case: &Case| case.forward.link.as_ref().map(|link| link.rate_bit_per_s);
+            let rate = |case: &Case| case.forward.link.as_ref().map(|link| link.rate);
             let alike =
-                |other: &&Case| rate(other) == rate(&case) || other.forward.delay_ns == case.forward.delay_ns;
+                |other: &&Case| rate(other) == rate(&case) || other.forward.delay == case.forward.delay;
             let alike: Vec<String> =
                 others.iter().filter(|other| other.name == case.name).filter(alike).map(Case::id).collect();
             assert!(alike.is_empty(), "{} is like {alike:?}", case.id());

@@ -5,6 +5,8 @@ use crate::case::{Case, Check, Set};
 use crate::path::ReorderConfig;
 use crate::path::policer::PolicerConfig;
 use crate::workload::{Stream, Workload, Writer};
+use slowpath_model::{Bytes, Rate};
+use std::time::Duration;
 
 pub(super) fn cases(set: Set) -> Vec<Case> {
     [full_link(set), bufferbloat(set), policer(set), duplicates(set), reordering_harmless(set)].concat()
@@ -74,7 +76,7 @@ fn policer(set: Set) -> Vec<Case> {
             .or("congestion-window/after-loss")
             .or("loss-recovery/fast-retransmit")
             .forward(|p| {
-                p.policer = Some(PolicerConfig { rate_bit_per_s: mbit(policed), burst_bytes: 1024 * kib });
+                p.policer = Some(PolicerConfig { rate: Rate::mbit(policed), burst: Bytes::kib(kib) });
             })
             .check(Check::Dropped(10))
             .check(Check::Retransmitted(10))
@@ -93,7 +95,9 @@ fn reordering_harmless(set: Set) -> Vec<Case> {
             .about("Some packets are overtaken, but the sender copes with it; the link is what binds.")
             .or("path/standing-queue")
             .queue(300)
-            .forward(|p| p.reorder = Some(ReorderConfig { probability_ppm: ppm, extra_ns: ms(extra) }))
+            .forward(|p| {
+                p.reorder = Some(ReorderConfig { probability_ppm: ppm, extra: Duration::from_millis(extra) })
+            })
             .check(Check::HeldBack(8))
             .check(Check::LinkUsed(0.8))
     };

@@ -2,28 +2,16 @@
 
 use slowpath_drill::KernelError;
 use slowpath_drill::call::Fd;
-use slowpath_drill::tcp_info::{self, Field};
-
-/// `SO_MEMINFO` (include/uapi/linux/sock_diag.h).
-const MEMORY: &[Field] = &[
-    ("SK_MEMINFO_RMEM_ALLOC", 0, 4),
-    ("SK_MEMINFO_RCVBUF", 4, 4),
-    ("SK_MEMINFO_WMEM_ALLOC", 8, 4),
-    ("SK_MEMINFO_SNDBUF", 12, 4),
-    ("SK_MEMINFO_FWD_ALLOC", 16, 4),
-    ("SK_MEMINFO_WMEM_QUEUED", 20, 4),
-    ("SK_MEMINFO_OPTMEM", 24, 4),
-    ("SK_MEMINFO_BACKLOG", 28, 4),
-    ("SK_MEMINFO_DROPS", 32, 4),
-];
+use slowpath_uapi::{TcpInfo, sock_diag};
 
 const SO_MEMINFO: libc::c_int = 55;
 
 /// All that a socket measures.
 pub fn of(fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError> {
     let info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
-    let mut measures = tcp_info::decode(&info);
-    measures.extend(tcp_info::read(MEMORY, &option(fd, libc::SOL_SOCKET, SO_MEMINFO)?));
+    let memory = sock_diag::meminfo(&option(fd, libc::SOL_SOCKET, SO_MEMINFO)?);
+    let mut measures = TcpInfo::decode(&info).measures(info.len());
+    measures.extend(sock_diag::MEMINFO.into_iter().zip(memory.map(i64::from)));
     Ok(measures)
 }
 

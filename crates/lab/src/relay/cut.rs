@@ -5,16 +5,15 @@
 //! as `tcp_gso_segment` (net/ipv4/tcp_offload.c) makes it: own lengths, own sequence number, the IP identification counted
 //! on, FIN and PSH on the last packet only, CWR on the first only.
 
-use super::vnet::{Vnet, folded, sum};
+use super::vnet::Vnet;
 use crate::frame::Parsed;
+use slowpath_wire::checksum::{self, folded, pseudo_header, sum};
+use slowpath_wire::{ip, tcp};
 
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
-/// `offsetof(struct tcphdr, check)`
-const TCP_CHECKSUM: usize = 16;
 /// The longest headers: Ethernet with a VLAN tag, IPv4 and TCP with all options.
 const HEADERS: usize = 18 + 60 + 60;
-const LEAST_TCP_HEADER: usize = 20;
 
 /// A super-packet as described by its headers. Offsets count from the start of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ impl Super {
         let end = (parsed.ip_at + parsed.ip_bytes).min(frame.len());
         let payload_bytes = end.checked_sub(tcp.payload_at)?;
         let segment_bytes = usize::from(vnet.gso_bytes);
-        let is_whole = tcp.payload_at >= tcp.at + LEAST_TCP_HEADER && tcp.payload_at <= HEADERS;
+        let is_whole = tcp.payload_at >= tcp.at + tcp::HEADER && tcp.payload_at <= HEADERS;
         let is_sane = is_whole && parsed.is_v4 == is_v4 && (1..payload_bytes).contains(&segment_bytes);
         is_sane.then_some(Self {
             ip_at: parsed.ip_at,
@@ -85,7 +84,7 @@ impl Super {
             h[ip + 2..ip + 4].copy_from_slice(&(self.ip_bytes(bytes) as u16).to_be_bytes());
             h[ip + 4..ip + 6].copy_from_slice(&self.ip_id(offset).to_be_bytes());
             h[ip + 10..ip + 12].fill(0);
-            let checksum = folded(sum(&h[ip..tcp]));
+            let checksum = checksum::of(sum(&h[ip..tcp]));
             h[ip + 10..ip + 12].copy_from_slice(&checksum.to_be_bytes());
             ip + 12..ip + 20
         } else {
@@ -100,13 +99,13 @@ impl Super {
         if offset > 0 {
             h[tcp + 13] &= !CWR;
         }
-        let pseudo = sum(&h[addresses]) + tcp_bytes as u64 + libc::IPPROTO_TCP as u64;
-        let at = tcp + TCP_CHECKSUM;
-        h[at..at + 2].copy_from_slice(&(!folded(pseudo)).to_be_bytes());
+        let pseudo = pseudo_header(sum(&h[addresses]), ip::TCP, tcp_bytes as u32);
+        let at = tcp + tcp::CHECKSUM;
+        h[at..at + 2].copy_from_slice(&folded(pseudo).to_be_bytes());
         header.vnet = Vnet {
             flags: Vnet::NEEDS_CHECKSUM,
             checksum_start: tcp as u16,
-            checksum_offset: TCP_CHECKSUM as u16,
+            checksum_offset: tcp::CHECKSUM as u16,
             ..Vnet::default()
         };
         if bytes > self.segment_bytes {
@@ -137,9 +136,9 @@ impl Header {
     /// Completes the checksum, for a far side that expects whole packets.
     pub fn complete(&mut self, payload: &[u8]) {
         let start = usize::from(self.vnet.checksum_start);
-        let at = start + TCP_CHECKSUM;
+        let at = start + tcp::CHECKSUM;
         // TCP's header is whole words, so that the payload begins at an even place of the sum.
-        let checksum = folded(sum(&self.bytes[start..self.length]) + sum(payload));
+        let checksum = checksum::of(sum(&self.bytes[start..self.length]) + sum(payload));
         self.bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
         self.vnet.flags &= !Vnet::NEEDS_CHECKSUM;
     }

@@ -10,8 +10,8 @@ use super::ring::{Arrival, Output};
 use super::vnet::Vnet;
 use crate::frame::{self, Parsed, Streams};
 use crate::path::link::{Link, LinkConfig, QueueLimit};
-use crate::path::{Packet, Path, Segment, Verdict};
-use slowpath_model::Histogram;
+use crate::path::{Packet, Path, StreamPart, Verdict};
+use slowpath_model::{Bytes, Histogram, Instant, Rate, StreamOffset};
 use std::time::Duration;
 
 const ADDRESSES_BYTES: usize = 12;
@@ -47,8 +47,8 @@ pub struct Direction {
 
 impl Direction {
     pub fn new(input: End, output: Output, way: Way) -> Self {
-        let card = way.card_bit_per_s.map(|rate_bit_per_s| LinkConfig {
-            rate_bit_per_s,
+        let card = way.card_bit_per_s.map(|rate| LinkConfig {
+            rate: Rate::bits_per_second(rate),
             // What waits for the card waits in the host.
             queue: QueueLimit::Packets(u32::MAX),
             stalls: Vec::new(),
@@ -133,18 +133,24 @@ impl Direction {
         parsed: Option<&Parsed>,
         ip_id: u16,
     ) -> u32 {
-        let card = self.card.as_mut().and_then(|card| card.departure(arrival_ns, packet.length_bytes));
-        let at_ns = card.unwrap_or(arrival_ns);
-        let (fate, copies) = match self.path.schedule(at_ns, packet) {
+        let arrival = Instant::from_nanos(arrival_ns.cast_signed());
+        let card = self.card.as_mut().and_then(|card| card.departure(arrival, packet.length));
+        let at = card.unwrap_or(arrival);
+        let (fate, copies) = match self.path.schedule(at, packet) {
             Verdict::Drop(reason) => (Some(Fate::Dropped(reason)), 0),
-            Verdict::Deliver { due_ns, held_back_ns, twice } => {
+            Verdict::Deliver { due, held_back, twice } => {
                 let copies = 1 + u32::from(twice);
                 for _ in 0..copies {
-                    self.pending.add(due_ns, self.arena.next_id(), offset as u32, bytes as u32);
+                    self.pending.add(
+                        due.nanos().cast_unsigned(),
+                        self.arena.next_id(),
+                        offset as u32,
+                        bytes as u32,
+                    );
                 }
-                match (twice, held_back_ns) {
+                match (twice, held_back) {
                     (true, _) => (Some(Fate::Duplicated), copies),
-                    (false, 0) => (None, copies),
+                    (false, Duration::ZERO) => (None, copies),
                     (false, _) => (Some(Fate::HeldBack), copies),
                 }
             }
@@ -152,16 +158,16 @@ impl Direction {
         if let Some((fate, parsed)) = fate.zip(parsed) {
             let tcp = parsed.tcp;
             self.report.faults.push(Fault {
-                at_ns,
+                at_ns: at.nanos().cast_unsigned(),
                 fate,
                 ip_id,
                 from_port: tcp.map_or(0, |t| t.key.1),
                 to_port: tcp.map_or(0, |t| t.key.3),
                 // A whole packet begins where its frame does.
                 sequence: tcp.map_or(0, |t| t.sequence.wrapping_add(offset as u32)),
-                offset: packet.segment.map_or(0, |s| s.offset),
-                payload_bytes: packet.segment.map_or(0, |s| s.payload_bytes),
-                length_bytes: packet.length_bytes,
+                offset: packet.part.map_or(0, |part| u64::try_from(part.start.0 - 1).unwrap_or(0)),
+                payload_bytes: packet.part.map_or(0, |part| part.len),
+                length_bytes: packet.length.get() as u32,
             });
         }
         copies
@@ -245,24 +251,29 @@ fn read(arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
 fn whole(frame_bytes: usize, parsed: Option<&Parsed>, located: Option<(u64, u64)>) -> Packet {
     let tcp = parsed.and_then(|parsed| parsed.tcp);
     Packet {
-        length_bytes: parsed.map_or(frame_bytes, |p| p.ip_bytes) as u32,
-        segment: tcp.zip(located).map(|(tcp, (flow, offset))| Segment {
+        length: Bytes::new(parsed.map_or(frame_bytes, |p| p.ip_bytes) as u64),
+        part: tcp.zip(located).map(|(tcp, (flow, offset))| StreamPart {
             flow,
-            offset,
-            payload_bytes: tcp.payload_bytes as u32,
+            start: start(offset),
+            len: tcp.payload_bytes as u32,
             syn: tcp.is_syn(),
         }),
     }
 }
 
+/// Where the path has a byte of data that is so far behind the first.
+fn start(offset: u64) -> StreamOffset {
+    StreamOffset(1).plus(offset.cast_signed())
+}
+
 /// A packet of a super-packet.
 fn part(shape: Super, (from, bytes): (usize, usize), located: Option<(u64, u64)>) -> Packet {
     Packet {
-        length_bytes: shape.ip_bytes(bytes) as u32,
-        segment: located.map(|(flow, offset)| Segment {
+        length: Bytes::new(shape.ip_bytes(bytes) as u64),
+        part: located.map(|(flow, offset)| StreamPart {
             flow,
-            offset: offset + from as u64,
-            payload_bytes: bytes as u32,
+            start: start(offset + from as u64),
+            len: bytes as u32,
             syn: false,
         }),
     }

@@ -39,6 +39,7 @@ use crate::namespaces::Namespaces;
 use crate::path::{Path, PathConfig};
 use direction::Direction;
 use end::End;
+use slowpath_model::Bytes;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,9 +69,9 @@ const MEMORY_WITHOUT_LINK_BYTES: u64 = 256 << 20;
 impl Way {
     /// A direction that hands over each packet alone, from a host whose card takes no time.
     pub fn new(config: &PathConfig, seed: u64) -> Self {
-        let holds = config.most_bytes(crate::case::MTU_BYTES);
-        let bytes =
-            holds.map_or(MEMORY_WITHOUT_LINK_BYTES, |bytes| bytes.saturating_mul(FRAMES_PER_PACKET_BYTES));
+        let holds = config.most_in_flight(Bytes::new(crate::case::MTU_BYTES));
+        let bytes = holds
+            .map_or(MEMORY_WITHOUT_LINK_BYTES, |most| most.get().saturating_mul(FRAMES_PER_PACKET_BYTES));
         Self {
             path: Path::new(config, seed),
             memory_bytes: bytes.clamp(LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES) as usize,

@@ -1,6 +1,6 @@
 //! What the relay did, and how well.
 
-use crate::path::{DropReason, Totals};
+use crate::path::{LossReason, Totals};
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Histogram, nanos};
 
@@ -9,7 +9,7 @@ use slowpath_model::{Histogram, nanos};
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// It was lost.
-    Dropped(DropReason),
+    Dropped(LossReason),
     /// It arrived twice.
     Duplicated,
     /// It was held back so that later packets overtook it.

@@ -1,6 +1,8 @@
 //! The header that stands before each frame of a packet socket with `PACKET_VNET_HDR`: what of a frame is left to the
 //! network card (include/uapi/linux/virtio_net.h, `struct virtio_net_hdr`).
 
+use slowpath_wire::checksum;
+
 /// What is left to the card. Offsets count from the start of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vnet {
@@ -78,42 +80,16 @@ impl Vnet {
         let start = usize::from(self.checksum_start);
         let at = start + usize::from(self.checksum_offset);
         if self.needs_checksum() && at + 2 <= frame.len() {
-            let checksum = folded(sum(&frame[start..]));
+            let checksum = checksum::of(checksum::sum(&frame[start..]));
             frame[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
             self.flags &= !Self::NEEDS_CHECKSUM;
         }
     }
 }
 
-/// The sum of 16-bit words that a checksum is of (RFC 1071).
-pub fn sum(bytes: &[u8]) -> u64 {
-    // Words of any width add up to the same; those of 32 bits, in 64, need no carry.
-    let mut words = bytes.chunks_exact(4);
-    let wide: u64 = words.by_ref().map(|w| u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]]))).sum();
-    let mut last = [0; 4];
-    last[..words.remainder().len()].copy_from_slice(words.remainder());
-    wide + u64::from(u32::from_be_bytes(last))
-}
-
-/// A sum in 16 bits, complemented.
-pub fn folded(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The example of RFC 1071, section 3, and a length that is no multiple of a word.
-    #[test]
-    fn sums_are_those_of_the_rfc() {
-        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
-        assert_eq!(folded(sum(&bytes)), !0xddf2);
-        assert_eq!(folded(sum(&[0x12, 0x34, 0x56])), !(0x1234 + 0x5600));
-    }
 
     #[test]
     fn the_header_is_read_as_it_is_written() {

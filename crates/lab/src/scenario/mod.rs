@@ -312,10 +312,10 @@ mod tests {
         let Work::Streams(streams) = &case.workload else { panic!("streams") };
         assert_eq!(streams.iter().map(|stream| stream.reversed).collect::<Vec<_>>(), [false, false, true]);
         assert_eq!(scenario.flow_of_streams(), [0, 0, 1]);
-        assert_eq!((case.forward.delay_ns, case.backward.loss.len()), (20_000_000, 1));
+        assert_eq!((case.forward.delay, case.backward.loss.len()), (Duration::from_millis(20), 1));
         let queue = case.forward.link.as_ref().expect("a bottleneck").queue;
         // One bandwidth-delay product.
-        assert_eq!(queue, QueueLimit::Bytes(100_000_000 / 8 / 25));
+        assert_eq!(queue, QueueLimit::Bytes(Bytes::new(100_000_000 / 8 / 25)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::measure::channel::rate_of;
 use crate::protocol::{Bulk, TcpEnd};
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_uapi::TcpInfo;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
@@ -128,40 +129,27 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-// Where `struct tcp_info` has what is asked (include/uapi/linux/tcp.h). What a kernel does not have yet it leaves out at
-// the end.
-const SND_MSS: usize = 16;
-const RTT: usize = 68;
-const SND_CWND: usize = 80;
-const TOTAL_RETRANS: usize = 100;
-const MIN_RTT: usize = 148;
-const BUSY_TIME: usize = 168;
-const RWND_LIMITED: usize = 176;
-const SNDBUF_LIMITED: usize = 184;
-const INFO_BYTES: usize = 192;
-
 /// What the kernel says of this end.
 fn asked(stream: &TcpStream) -> Result<TcpEnd, Error> {
-    let mut info = [0_u8; INFO_BYTES];
-    let mut length = INFO_BYTES as libc::socklen_t;
+    let mut bytes = [0_u8; TcpInfo::LENGTH];
+    let mut length = TcpInfo::LENGTH as libc::socklen_t;
     // SAFETY: both are ours and as long as said.
     let result = unsafe {
-        let to = info.as_mut_ptr().cast();
+        let to = bytes.as_mut_ptr().cast();
         libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
     };
     if result != 0 {
         return Err(Error::System { what: "ask for TCP_INFO", source: io::Error::last_os_error() });
     }
-    let short = |at: usize| info[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes).into();
-    let long = |at: usize| info[at..].first_chunk().copied().map_or(0, u64::from_ne_bytes);
+    let info = TcpInfo::decode(&bytes[..length as usize]);
     Ok(TcpEnd {
-        rtt_us: short(RTT),
-        min_rtt_us: short(MIN_RTT),
-        retransmitted: short(TOTAL_RETRANS),
-        busy_us: long(BUSY_TIME),
-        rwnd_limited_us: long(RWND_LIMITED),
-        sndbuf_limited_us: long(SNDBUF_LIMITED),
-        cwnd: short(SND_CWND),
-        mss: short(SND_MSS),
+        rtt_us: info.rtt.into(),
+        min_rtt_us: info.min_rtt.into(),
+        retransmitted: info.total_retrans.into(),
+        busy_us: info.busy_time,
+        rwnd_limited_us: info.rwnd_limited,
+        sndbuf_limited_us: info.sndbuf_limited,
+        cwnd: info.snd_cwnd.into(),
+        mss: info.snd_mss.into(),
     })
 }

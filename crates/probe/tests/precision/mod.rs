@@ -6,7 +6,7 @@ use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;
 use slowpath_lab::relay::Relay;
 use slowpath_lab::testbed;
-use slowpath_model::Rate;
+use slowpath_model::{Bytes, Rate};
 use slowpath_path::PathConfig;
 use slowpath_path::cross::{CrossConfig, CrossPattern};
 use slowpath_path::link::{LinkConfig, QueueLimit};
@@ -49,15 +49,23 @@ impl Cell {
     }
 
     fn ways(&self) -> [PathConfig; 2] {
-        let link = LinkConfig { rate_bit_per_s: self.rate, queue: QueueLimit::Packets(1000), stalls: vec![] };
+        let link = LinkConfig {
+            rate: Rate::bits_per_second(self.rate),
+            queue: QueueLimit::Packets(1000),
+            stalls: vec![],
+        };
         let cross = CrossConfig {
             pattern: CrossPattern::Poisson,
-            rate_bit_per_s: self.others,
-            packet_bytes: 1500,
-            from_ns: 0,
-            to_ns: None,
+            rate: Rate::bits_per_second(self.others),
+            packet: Bytes::new(1500),
+            from: Duration::ZERO,
+            to: None,
         };
-        let back = PathConfig { link: Some(link), delay_ns: self.round_trip_ns / 2, ..PathConfig::default() };
+        let back = PathConfig {
+            link: Some(link),
+            delay: Duration::from_nanos(self.round_trip_ns / 2),
+            ..PathConfig::default()
+        };
         let cross = if self.others > 0 { vec![cross] } else { vec![] };
         [PathConfig { cross, ..back.clone() }, back]
     }

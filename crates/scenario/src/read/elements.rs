@@ -3,7 +3,7 @@
 use crate::file::{Place, Table};
 use crate::schema::quantity::{Chance, Pattern, QueueSize};
 use crate::schema::{Key, Reader, Section, Sub};
-use slowpath_model::{Bytes, Rate, nanos};
+use slowpath_model::{Bytes, Rate};
 use slowpath_path::cross::{CrossConfig, CrossPattern};
 use slowpath_path::jitter::JitterConfig;
 use slowpath_path::link::{LinkConfig, QueueLimit, Stall};
@@ -195,9 +195,9 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
     let jitter = reader.get(&JITTER);
     let overtakes = reader.get(&JITTER_REORDERS);
     let reorder = reader.get(&REORDER);
-    let extra_ns = nanos(reader.get(&REORDER_BY));
+    let extra = reader.get(&REORDER_BY);
     let policer = each(reader, &POLICED, &POLICER, policer).pop();
-    if policer.is_some_and(|policer| policer.burst_bytes < ends.mtu.get()) {
+    if policer.is_some_and(|policer| policer.burst < ends.mtu) {
         let message = format!("a burst of less than a packet of {} B lets none pass", ends.mtu.get());
         reader.refuse(&POLICED, message, "make its burst larger");
     }
@@ -206,9 +206,9 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
         loss: losses(reader),
         cross: if link.is_some() { each(reader, &CROSS_TRAFFIC, &CROSS, cross) } else { Vec::new() },
         link,
-        delay_ns: nanos(reader.get(&DELAY)),
-        jitter: (!jitter.is_zero()).then(|| JitterConfig { up_to_ns: nanos(jitter), overtakes }),
-        reorder: (reorder.ppm > 0).then_some(ReorderConfig { probability_ppm: reorder.ppm, extra_ns }),
+        delay: reader.get(&DELAY),
+        jitter: (!jitter.is_zero()).then(|| JitterConfig { up_to: jitter, overtakes }),
+        reorder: (reorder.ppm > 0).then_some(ReorderConfig { probability_ppm: reorder.ppm, extra }),
         duplicate_ppm: reader.get(&DUPLICATE).ppm,
     }
 }
@@ -239,16 +239,17 @@ fn link(reader: &Reader<'_>, rate: Rate, ends: Ends) -> LinkConfig {
     let size = reader.or(&QUEUE, usual, "1 bdp, at least 100 packets");
     let queue = match size {
         QueueSize::Packets(packets) => QueueLimit::Packets(packets),
-        QueueSize::Bytes(bytes) => QueueLimit::Bytes(bytes.get()),
+        QueueSize::Bytes(bytes) => QueueLimit::Bytes(bytes),
         // At most 2^63, which a float holds well enough for a queue.
-        QueueSize::Bdp(products) => QueueLimit::Bytes((bdp as f64 * products).round() as u64),
+        QueueSize::Bdp(products) => QueueLimit::Bytes(Bytes::new((bdp as f64 * products).round() as u64)),
     };
     match queue {
         QueueLimit::Packets(0) => {
             reader.refuse(&QUEUE, "a queue of no packets lets none through", "write at least \"1 packet\"")
         }
-        QueueLimit::Bytes(bytes) if bytes < ends.mtu.get() => {
-            let message = format!("a queue of {bytes} B has no room for a packet of {} B", ends.mtu.get());
+        QueueLimit::Bytes(bytes) if bytes < ends.mtu => {
+            let (room, packet) = (bytes.get(), ends.mtu.get());
+            let message = format!("a queue of {room} B has no room for a packet of {packet} B");
             reader.refuse(&QUEUE, message, "make it larger");
         }
         QueueLimit::Packets(_) | QueueLimit::Bytes(_) => {}
@@ -256,13 +257,13 @@ fn link(reader: &Reader<'_>, rate: Rate, ends: Ends) -> LinkConfig {
     let mut stalls = each(reader, &STALLS, &STALL, |reader| {
         let (at, lasts) = (reader.required(&AT), reader.required(&LASTS));
         let (at, lasts) = (at?, lasts?);
-        Some(Stall { from_ns: nanos(at), to_ns: nanos(at.saturating_add(lasts)) })
+        Some(Stall { from: at, to: at.saturating_add(lasts) })
     });
-    stalls.sort_by_key(|stall| stall.from_ns);
-    if stalls.windows(2).any(|pair| pair[1].from_ns < pair[0].to_ns) {
+    stalls.sort_by_key(|stall| stall.from);
+    if stalls.windows(2).any(|pair| pair[1].from < pair[0].to) {
         reader.refuse(&STALLS, "two of these stalls overlap", "make one of them");
     }
-    LinkConfig { rate_bit_per_s: rate.get(), queue, stalls }
+    LinkConfig { rate, queue, stalls }
 }
 
 fn losses(reader: &Reader<'_>) -> Vec<LossConfig> {
@@ -334,12 +335,12 @@ const MOST_NAMED: usize = 1000;
 
 fn policer(reader: &Reader<'_>) -> Option<PolicerConfig> {
     let (rate, burst) = (reader.required(&POLICER_RATE), reader.get(&BURST));
-    Some(PolicerConfig { rate_bit_per_s: rate?.get(), burst_bytes: burst.get() })
+    Some(PolicerConfig { rate: rate?, burst })
 }
 
 fn cross(reader: &Reader<'_>) -> Option<CrossConfig> {
     let pattern = reader.get(&PATTERN);
-    let (on_ns, off_ns) = (nanos(reader.get(&ON)), nanos(reader.get(&OFF)));
+    let (on, off) = (reader.get(&ON), reader.get(&OFF));
     if pattern != Pattern::OnOff {
         for key in [&ON, &OFF] {
             if reader.has(key) {
@@ -355,16 +356,15 @@ fn cross(reader: &Reader<'_>) -> Option<CrossConfig> {
     if stop.is_some_and(|stop| stop <= start) {
         reader.refuse(&CROSS_STOP, "this traffic ends before it begins", "make stop later than start");
     }
-    let packet_bytes = u32::try_from(reader.get(&PACKET).get()).unwrap_or(u32::MAX);
     Some(CrossConfig {
         pattern: match pattern {
             Pattern::Constant => CrossPattern::Constant,
             Pattern::Poisson => CrossPattern::Poisson,
-            Pattern::OnOff => CrossPattern::OnOff { on_ns, off_ns },
+            Pattern::OnOff => CrossPattern::OnOff { on, off },
         },
-        rate_bit_per_s: reader.required(&CROSS_RATE)?.get(),
-        packet_bytes,
-        from_ns: nanos(start),
-        to_ns: stop.map(nanos),
+        rate: reader.required(&CROSS_RATE)?,
+        packet: reader.get(&PACKET),
+        from: start,
+        to: stop,
     })
 }

@@ -1,7 +1,7 @@
 //! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
 
-use crate::tcp::{Header, Options};
 use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+use slowpath_wire::tcp::{Header, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.

@@ -9,8 +9,9 @@ use crate::link::{self, LinkType};
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::tcp::{self, OptionFault};
 use crate::{ip, tunnel};
+use slowpath_wire::ip::{V4, V6};
+use slowpath_wire::tcp::{self, OptionFault};
 
 /// The short way, for Ethernet only: hands the TCP segment in `frame`, which had `wire` bytes before the snapshot
 /// length cut it, to `take`. `None` where the frame is not what nearly every frame is.
@@ -19,8 +20,8 @@ use crate::{ip, tunnel};
 #[inline(always)]
 pub fn fast<'a, T>(frame: &'a [u8], wire: u32, take: impl FnOnce(&Packet<'a>) -> T) -> Option<T> {
     match Datagram::of_ethernet(frame, wire)? {
-        Datagram::V4(body) => short::packet::<short::V4<'_>>(body).as_ref().map(take),
-        Datagram::V6(body) => short::packet::<short::V6<'_>>(body).as_ref().map(take),
+        Datagram::V4(body) => short::packet::<V4<'_>>(body).as_ref().map(take),
+        Datagram::V6(body) => short::packet::<V6<'_>>(body).as_ref().map(take),
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Reading list: draft-ietf-opsawg-pcapng, sections 4.2 (interface description) and 4.6 (interface statistics).
 
-use crate::bytes::Order;
 use crate::link::LinkType;
 use crate::summary::Interface;
+use slowpath_wire::bytes::Order;
+use slowpath_wire::pcapng::{IF_NAME, IF_TSOFFSET, IF_TSRESOL, ISB_IFDROP, ISB_OSDROP, options};
 
 /// Interfaces that are kept of one section. A capture on `any` of a large host has some hundreds; a file with
 /// more than this is no capture, and must not fill the memory.
@@ -15,14 +16,6 @@ const LISTED: usize = 64;
 
 /// The longest interface name that is kept, in bytes. Linux allows 15 (`IFNAMSIZ`), Windows some 50.
 const LONGEST_NAME: usize = 256;
-
-// Options (sections 4.2 and 4.6).
-const END: u16 = 0;
-const NAME: u16 = 2;
-const TIMESTAMP_RESOLUTION: u16 = 9;
-const TIMESTAMP_OFFSET: u16 = 14;
-const DROPPED_BY_INTERFACE: u16 = 5;
-const DROPPED_BY_SYSTEM: u16 = 7;
 
 /// How an interface counts time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +118,11 @@ impl Interfaces {
         let mut name = None;
         for (code, value) in options(order, &body[8..]) {
             match (code, value) {
-                (NAME, name_bytes) if name_bytes.len() <= LONGEST_NAME => {
+                (IF_NAME, name_bytes) if name_bytes.len() <= LONGEST_NAME => {
                     name = Some(String::from_utf8_lossy(name_bytes).trim_end_matches('\0').to_owned());
                 }
-                (TIMESTAMP_RESOLUTION, [resolution]) => clock = clock.with_resolution(*resolution),
-                (TIMESTAMP_OFFSET, value) => {
+                (IF_TSRESOL, [resolution]) => clock = clock.with_resolution(*resolution),
+                (IF_TSOFFSET, value) => {
                     if let Ok(eight) = value.try_into() {
                         clock.offset = (order.u64(eight) as i64).saturating_mul(1_000_000_000);
                     }
@@ -154,7 +147,7 @@ impl Interfaces {
         let Some(interface) = self.current.get_mut(order.u32(body, 0) as usize) else { return };
         let mut drops = None;
         for (code, value) in options(order, &body[12..]) {
-            if let (DROPPED_BY_INTERFACE | DROPPED_BY_SYSTEM, Ok(eight)) = (code, value.try_into()) {
+            if let (ISB_IFDROP | ISB_OSDROP, Ok(eight)) = (code, value.try_into()) {
                 drops = Some(order.u64(eight).saturating_add(drops.unwrap_or(0)));
             }
         }
@@ -186,20 +179,6 @@ impl Interfaces {
         self.new_section();
         (self.listed, self.count, self.drops)
     }
-}
-
-/// The options in `bytes`, as far as they are sound (section 3.5).
-fn options(order: Order, bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.len() < 4 {
-            return None;
-        }
-        let (code, length) = (order.u16(rest, 0), usize::from(order.u16(rest, 2)));
-        let value = rest.get(4..4 + length)?;
-        rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
-        (code != END).then_some((code, value))
-    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! Reading list: RFC 791, RFC 8200 (section 4: extension headers), RFC 2675 (jumbograms), RFC 4302 (AH).
 
 use crate::addresses::Addresses;
-use crate::bytes::{be16, be32, be128};
 use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::oddity::Oddity;
 use slowpath_model::{Ecn, IpFacts};
+use slowpath_wire::bytes::be16;
+use slowpath_wire::ip::{TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
 
 /// Whichever IP version the first four bits name.
 pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
@@ -19,12 +20,12 @@ pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
 
 pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
-    let ip = layer.need(20)?;
-    let header = usize::from(ip[0] & 0xf) * 4;
-    if ip[0] >> 4 != 4 || header < 20 {
+    let ip = V4(layer.first()?);
+    let header = ip.header_bytes();
+    if ip.version() != 4 || header < V4_BYTES {
         return Err(Skip::Malformed);
     }
-    let total = match usize::from(be16(ip, 2)) {
+    let total = match ip.total_bytes() {
         // Linux sends 0 up the capture tap for packets above 64 KiB, and older drivers for offloaded ones.
         0 => {
             walk.oddities.add(Oddity::LengthFromFrame);
@@ -35,43 +36,42 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     if total < header {
         return Err(Skip::Malformed);
     }
-    let (flags, protocol) = (be16(ip, 6), ip[9]);
-    let fragmented = flags & 0x3fff != 0;
-    if flags & 0x1fff != 0 {
+    let protocol = ip.protocol();
+    if ip.fragment_offset() != 0 {
         return Err(later_fragment(protocol));
     }
     let body = claimed(layer, total, walk).after(header)?;
-    if fragmented {
+    if ip.is_fragment() {
         walk.oddities.add(Oddity::FirstFragment);
     }
     let outer = Outer {
-        addresses: Addresses::V4 { source: be32(ip, 12), destination: be32(ip, 16) },
-        facts: IpFacts { id: Some(be16(ip, 4)), ttl: ip[8], ecn: Ecn::from_bits(ip[1]) },
+        addresses: Addresses::V4 { source: ip.source(), destination: ip.destination() },
+        facts: IpFacts { id: Some(ip.id()), ttl: ip.ttl(), ecn: Ecn::from_bits(ip.class()) },
     };
     Ok((Header::Inside(protocol, outer), body))
 }
 
 pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
-    let ip = layer.need(40)?;
-    if ip[0] >> 4 != 6 {
+    let ip = V6(layer.first()?);
+    if ip.version() != 6 {
         return Err(Skip::Malformed);
     }
-    let total = match usize::from(be16(ip, 4)) {
+    let total = match ip.payload_bytes() {
         // A jumbogram (RFC 2675, section 3; Linux "BIG TCP"). The frame knows its length as well as the
         // hop-by-hop option that may be there.
         0 => {
             walk.oddities.add(Oddity::LengthFromFrame);
-            layer.wire.max(40)
+            layer.wire.max(V6_BYTES)
         }
-        length => length + 40,
+        length => length + V6_BYTES,
     };
-    let body = claimed(layer, total, walk).after(40)?;
+    let body = claimed(layer, total, walk).after(V6_BYTES)?;
     let outer = Outer {
-        addresses: Addresses::V6 { source: be128(ip, 8), destination: be128(ip, 24) },
-        facts: IpFacts { id: None, ttl: ip[7], ecn: Ecn::from_bits(ip[1] >> 4) },
+        addresses: Addresses::V6 { source: ip.source(), destination: ip.destination() },
+        facts: IpFacts { id: None, ttl: ip.hop_limit(), ecn: Ecn::from_bits(ip.class()) },
     };
-    Ok((Header::Inside(ip[6], outer), body))
+    Ok((Header::Inside(ip.next_header(), outer), body))
 }
 
 /// The part of the frame that the IP header claims; what is behind it is Ethernet's padding.
@@ -91,7 +91,7 @@ fn claimed<'a>(layer: Layer<'a>, total: usize, walk: &mut Walk) -> Layer<'a> {
 }
 
 fn later_fragment(protocol: u8) -> Skip {
-    if protocol == 6 { Skip::LaterFragment } else { Skip::NotTcp(protocol) }
+    if protocol == TCP { Skip::LaterFragment } else { Skip::NotTcp(protocol) }
 }
 
 /// What an IP header announces: an extension header, or what is carried. The numbers are IANA's.
@@ -99,8 +99,8 @@ pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mu
     walk.deeper()?;
     let length = match protocol {
         4 => return Ok((Header::Ipv4, layer)),
-        6 => return Ok((Header::Tcp(outer), layer)),
-        17 => return Ok((Header::Udp, layer)),
+        TCP => return Ok((Header::Tcp(outer), layer)),
+        UDP => return Ok((Header::Udp, layer)),
         41 => return Ok((Header::Ipv6, layer)),
         47 => return Ok((Header::Gre, layer)),
         137 => return Ok((Header::Mpls, layer)),

@@ -3,6 +3,7 @@
 use crate::addresses::Addresses;
 use crate::oddity::Oddities;
 use slowpath_model::IpFacts;
+use slowpath_wire::tcp::HeaderFault;
 
 /// Why a frame holds no TCP segment that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,15 @@ pub enum Skip {
     TooDeep,
 }
 
+impl From<HeaderFault> for Skip {
+    fn from(fault: HeaderFault) -> Self {
+        match fault {
+            HeaderFault::Truncated => Self::Truncated,
+            HeaderFault::Malformed => Self::Malformed,
+        }
+    }
+}
+
 /// Headers inside each other that are followed, of whatever kind. Ordinary traffic has 2 to 4, a provider's
 /// tunnel of tunnels some 12.
 const DEPTH: u8 = 24;
@@ -40,6 +50,11 @@ impl<'a> Layer<'a> {
     /// The captured bytes, if the first `n` are among them.
     pub(crate) fn need(self, n: usize) -> Result<&'a [u8], Skip> {
         if self.data.len() >= n { Ok(self.data) } else { Err(self.too_short(n)) }
+    }
+
+    /// The first `N` bytes, if they were captured.
+    pub(crate) fn first<const N: usize>(self) -> Result<&'a [u8; N], Skip> {
+        self.data.first_chunk().ok_or_else(|| self.too_short(N))
     }
 
     /// Why the first `n` bytes were not all captured.

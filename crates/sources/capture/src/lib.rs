@@ -17,8 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip`, `tunnel` and
-//!   [`tcp`]: headers of the long way, each a [`layer`] inside another.
+//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip` and `tunnel`:
+//!   headers of the long way, each a [`layer`] inside another.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -42,7 +42,6 @@
 //! may start in the middle of a connection. Nothing behind the flow table wraps.
 
 pub mod addresses;
-mod bytes;
 mod connection;
 pub mod decode;
 pub mod error;
@@ -59,7 +58,6 @@ mod pcap;
 mod pcapng;
 mod short;
 pub mod summary;
-pub mod tcp;
 mod tunnel;
 
 pub use error::CaptureError;
@@ -71,6 +69,8 @@ use crate::frames::Frames;
 use crate::input::{Ending, Input, Progress};
 use crate::interfaces::Interfaces;
 use slowpath_model::Sink;
+use slowpath_wire::pcap::HEADER;
+use slowpath_wire::pcapng::SECTION;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -232,10 +232,10 @@ impl Refusal {
 
 /// Looks at the first bytes, and past pcap's header.
 fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
-    input.fill(pcap::HEADER);
+    input.fill(HEADER);
     let bytes = input.available();
     if let Some(Ending::Failed(reason)) = input.ending()
-        && bytes.len() < pcap::HEADER
+        && bytes.len() < HEADER
     {
         return Err(Refusal::Failed { offset: bytes.len() as u64, reason: reason.clone() });
     }
@@ -245,17 +245,16 @@ fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
             some => Refusal::Unknown { start: error::quoted(some) },
         });
     };
-    if magic == pcapng::SECTION {
+    if magic == SECTION {
         return Ok(Beginning::Pcapng);
     }
     let Some((format, order)) = pcap::recognise(magic) else { return Err(foreign(bytes)) };
     let Some(header) = bytes.first_chunk() else {
-        let reason =
-            format!("the capture ends inside its header, {} bytes into {}", bytes.len(), pcap::HEADER);
+        let reason = format!("the capture ends inside its header, {} bytes into {}", bytes.len(), HEADER);
         return Err(Refusal::Damaged(Stop { offset: bytes.len() as u64, reason }));
     };
     let header = pcap::Header::parse(header, format, order).map_err(Refusal::Damaged)?;
-    input.consume(pcap::HEADER);
+    input.consume(HEADER);
     Ok(Beginning::Pcap(header))
 }
 

@@ -3,9 +3,9 @@
 //! Reading list: the link-layer header types of the Tcpdump group, IEEE 802.1Q, 802.2 and 802.3, RFC 1042 (SNAP),
 //! RFC 2516 (PPPoE).
 
-use crate::bytes::{be16, be32};
 use crate::layer::{Header, Layer, Skip, Step, Walk};
 use serde::Serialize;
+use slowpath_wire::bytes::{be16, be32};
 
 /// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
 /// files have a `DLT_` value instead).

@@ -2,8 +2,8 @@
 
 use crate::addresses::Addresses;
 use crate::oddity::Oddities;
-use crate::tcp;
 use slowpath_model::IpFacts;
+use slowpath_wire::tcp;
 
 /// A TCP segment and the IP header around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

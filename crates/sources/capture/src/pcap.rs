@@ -2,16 +2,14 @@
 //!
 //! Reading list: draft-ietf-opsawg-pcap, libpcap's `pcap-savefile(5)` and `sf-pcap.c`.
 
-use crate::bytes::Order;
 use crate::frames::{Frame, Frames};
 use crate::input::{Input, LARGEST, WHOLE};
 use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::summary::{Format, Stop};
 use slowpath_model::Sink;
-
-/// The file header's length.
-pub(crate) const HEADER: usize = 24;
+use slowpath_wire::bytes::Order;
+use slowpath_wire::pcap::{self, HEADER};
 
 /// A file header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +24,9 @@ pub(crate) struct Header {
 pub(crate) fn recognise(magic: [u8; 4]) -> Option<(Format, Order)> {
     let by_order = |number| {
         Some(match number {
-            0xa1b2_c3d4 => Format::Pcap,
-            0xa1b2_3c4d => Format::PcapNanoseconds,
-            // libpcap's KUZNETZOV_TCPDUMP_MAGIC
-            0xa1b2_cd34 => Format::PcapModified,
+            pcap::MICROSECONDS => Format::Pcap,
+            pcap::NANOSECONDS => Format::PcapNanoseconds,
+            pcap::MODIFIED => Format::PcapModified,
             _ => return None,
         })
     };
@@ -59,7 +56,7 @@ impl Header {
         match self.format {
             // Behind the usual fields: interface, protocol, packet type (libpcap's `pcap_sf_patched_pkthdr`).
             Format::PcapModified => 24,
-            _ => 16,
+            _ => pcap::RECORD,
         }
     }
 

@@ -2,28 +2,17 @@
 //!
 //! Reading list: draft-ietf-opsawg-pcapng (block layouts in section 4), Wireshark's `wiretap/pcapng.c`.
 
-use crate::bytes::Order;
 use crate::frames::{Frame, Frames};
 use crate::input::{Input, LARGEST, WHOLE};
 use crate::interfaces::Interfaces;
 use crate::oddity::Oddity;
 use crate::summary::Stop;
 use slowpath_model::Sink;
-
-/// The type of a section header block, the same in both byte orders.
-pub(crate) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-
-/// Type and total length before a block's body, total length after it.
-const FRAME: usize = 12;
-
-// Block types (draft-ietf-opsawg-pcapng, section 10.1).
-const INTERFACE: u32 = 1;
-const OBSOLETE_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const NAME_RESOLUTION: u32 = 4;
-const INTERFACE_STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
-const DECRYPTION_SECRETS: u32 = 10;
+use slowpath_wire::bytes::Order;
+use slowpath_wire::pcapng::{
+    BYTE_ORDER_MAGIC, DECRYPTION_SECRETS, ENHANCED_PACKET, FRAME, INTERFACE, INTERFACE_STATISTICS,
+    NAME_RESOLUTION, OBSOLETE_PACKET, SECTION, SIMPLE_PACKET,
+};
 
 /// Blocks that hold no packet, but that Wireshark (4.x, `wiretap/pcapng.c`) numbers as frames: custom blocks, the
 /// systemd journal's entries, and sysdig's events.
@@ -124,11 +113,8 @@ fn large<S: Sink>(
 /// The byte order of the section whose header starts `block`, by its byte-order magic (section 4.1).
 #[cold]
 fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
-    match &block[8..12] {
-        [0x4d, 0x3c, 0x2b, 0x1a] => Ok(Order::Little),
-        [0x1a, 0x2b, 0x3c, 0x4d] => Ok(Order::Big),
-        _ => Err(Stop { offset, reason: "a section header without a byte-order magic".into() }),
-    }
+    let found = [Order::Little, Order::Big].into_iter().find(|order| order.u32(block, 8) == BYTE_ORDER_MAGIC);
+    found.ok_or_else(|| Stop { offset, reason: "a section header without a byte-order magic".into() })
 }
 
 /// A block whose frame is sound.

@@ -3,24 +3,17 @@
 //! does not take goes the long way ([`crate::decode::headers`]).
 
 use crate::addresses::Addresses;
-use crate::bytes::{be16, be32, be128};
 use crate::oddity::Oddities;
 use crate::packet::Packet;
-use crate::tcp;
 use slowpath_model::{Ecn, IpFacts};
+use slowpath_wire::bytes::be16;
+use slowpath_wire::ip::{self, V4, V6};
+use slowpath_wire::tcp;
 
 /// Ethernet's header (IEEE 802.3).
 const ETHERNET: usize = 14;
 /// A VLAN tag (IEEE 802.1Q).
 const VLAN_TAG: usize = 4;
-/// An IPv4 header without options (RFC 791).
-const IPV4: usize = 20;
-/// The IPv6 header (RFC 8200).
-const IPV6: usize = 40;
-
-/// TCP's number among the IP protocols.
-const TCP: u8 = 6;
-
 /// A frame behind its Ethernet header, by what that header says it holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
@@ -70,52 +63,46 @@ pub(crate) trait Ip<'a>: Copy + Sized {
     fn facts(self) -> IpFacts;
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct V4<'a>(&'a [u8; IPV4]);
-
 impl<'a> Ip<'a> for V4<'a> {
-    const HEADER: usize = IPV4;
+    const HEADER: usize = ip::V4_BYTES;
 
     #[inline(always)]
     fn first(bytes: &'a [u8]) -> Option<(Self, usize)> {
-        let ip = bytes.first_chunk()?;
-        let usual = ip[0] == 0x45 && ip[9] == TCP && be16(ip, 6) & 0x3fff == 0;
-        usual.then_some((Self(ip), usize::from(be16(ip, 2))))
+        let ip = V4(bytes.first_chunk()?);
+        let usual = ip.0[0] == 0x45 && ip.protocol() == ip::TCP && !ip.is_fragment();
+        usual.then_some((ip, ip.total_bytes()))
     }
 
     #[inline(always)]
     fn addresses(self) -> Addresses {
-        Addresses::V4 { source: be32(self.0, 12), destination: be32(self.0, 16) }
+        Addresses::V4 { source: self.source(), destination: self.destination() }
     }
 
     #[inline(always)]
     fn facts(self) -> IpFacts {
-        IpFacts { id: Some(be16(self.0, 4)), ttl: self.0[8], ecn: Ecn::from_bits(self.0[1]) }
+        IpFacts { id: Some(self.id()), ttl: self.ttl(), ecn: Ecn::from_bits(self.class()) }
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct V6<'a>(&'a [u8; IPV6]);
-
 impl<'a> Ip<'a> for V6<'a> {
-    const HEADER: usize = IPV6;
+    const HEADER: usize = ip::V6_BYTES;
 
     #[inline(always)]
     fn first(bytes: &'a [u8]) -> Option<(Self, usize)> {
-        let ip = bytes.first_chunk()?;
-        let length = usize::from(be16(ip, 4));
-        let usual = ip[0] >> 4 == 6 && ip[6] == TCP && length != 0;
-        usual.then_some((Self(ip), IPV6 + length))
+        let ip = V6(bytes.first_chunk()?);
+        let length = ip.payload_bytes();
+        let usual = ip.version() == 6 && ip.next_header() == ip::TCP && length != 0;
+        usual.then_some((ip, ip::V6_BYTES + length))
     }
 
     #[inline(always)]
     fn addresses(self) -> Addresses {
-        Addresses::V6 { source: be128(self.0, 8), destination: be128(self.0, 24) }
+        Addresses::V6 { source: self.source(), destination: self.destination() }
     }
 
     #[inline(always)]
     fn facts(self) -> IpFacts {
-        IpFacts { id: None, ttl: self.0[7], ecn: Ecn::from_bits(self.0[1] >> 4) }
+        IpFacts { id: None, ttl: self.hop_limit(), ecn: Ecn::from_bits(self.class()) }
     }
 }
 
@@ -129,9 +116,9 @@ pub(crate) fn packet<'a, I: Ip<'a>>(body: Body<'a>) -> Option<Packet<'a>> {
     }
     // Behind the IP packet there may be Ethernet's padding.
     let data = body.captured.get(I::HEADER..body.captured.len().min(total))?;
-    let fixed = data.first_chunk()?;
+    let fixed = tcp::Fixed(data.first_chunk()?);
     let length = (total - I::HEADER) as u32;
-    let header = tcp::header_length(fixed, length)?;
+    let header = fixed.sound_header_bytes(length)?;
     let options = tcp::Options::usual(data, header)?;
     let tcp = tcp::Header::new(fixed, length - header as u32, options);
     Some(Packet { addresses: ip.addresses(), ip: ip.facts(), tcp, oddities: Oddities::NONE })

@@ -3,11 +3,11 @@
 //! Reading list: RFC 2784 and RFC 2890 (GRE), RFC 2637 (PPTP's GRE), RFC 7348 (VXLAN), RFC 8926 (Geneve),
 //! RFC 3032 and RFC 4385 (MPLS), RFC 1661 and RFC 2516 (PPP, PPPoE).
 
-use crate::bytes::{be16, be32};
 use crate::layer::{Header, Layer, Skip, Step, Walk};
+use slowpath_wire::bytes::{be16, be32};
+use slowpath_wire::ip::UDP;
 
-/// Protocol numbers that stand for "IP, but this is not a tunnel we know".
-const UDP: u8 = 17;
+/// The protocol number that stands for "IP, but this is not a tunnel we know".
 const GRE: u8 = 47;
 
 /// UDP, if it carries VXLAN or Geneve by its destination port.

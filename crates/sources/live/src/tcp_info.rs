@@ -1,74 +1,10 @@
-//! What the kernel says about a socket: `struct tcp_info` (include/uapi/linux/tcp.h, Linux 6.18).
+//! What the kernel reports of a socket in `struct tcp_info`, as it is kept with a run.
 
 use serde::{Deserialize, Serialize};
+use slowpath_uapi::TcpInfo as Raw;
+use slowpath_uapi::tcp_info::filled_by;
 use std::io;
 use std::os::fd::AsRawFd;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Raw {
-    state: u8,
-    ca_state: u8,
-    retransmits: u8,
-    probes: u8,
-    backoff: u8,
-    options: u8,
-    /// `snd_wscale` in the low four bits, `rcv_wscale` in the high ones.
-    wscales: u8,
-    /// `delivery_rate_app_limited` in the lowest bit.
-    bits: u8,
-    rto: u32,
-    ato: u32,
-    snd_mss: u32,
-    rcv_mss: u32,
-    unacked: u32,
-    sacked: u32,
-    lost: u32,
-    retrans: u32,
-    fackets: u32,
-    last_data_sent: u32,
-    last_ack_sent: u32,
-    last_data_recv: u32,
-    last_ack_recv: u32,
-    pmtu: u32,
-    rcv_ssthresh: u32,
-    rtt: u32,
-    rttvar: u32,
-    snd_ssthresh: u32,
-    snd_cwnd: u32,
-    advmss: u32,
-    reordering: u32,
-    rcv_rtt: u32,
-    rcv_space: u32,
-    total_retrans: u32,
-    pacing_rate: u64,
-    max_pacing_rate: u64,
-    bytes_acked: u64,
-    bytes_received: u64,
-    segs_out: u32,
-    segs_in: u32,
-    notsent_bytes: u32,
-    min_rtt: u32,
-    data_segs_in: u32,
-    data_segs_out: u32,
-    delivery_rate: u64,
-    busy_time: u64,
-    rwnd_limited: u64,
-    sndbuf_limited: u64,
-    delivered: u32,
-    delivered_ce: u32,
-    bytes_sent: u64,
-    bytes_retrans: u64,
-    dsack_dups: u32,
-    reord_seen: u32,
-    rcv_ooopack: u32,
-    snd_wnd: u32,
-    rcv_wnd: u32,
-    rehash: u32,
-    total_rto: u16,
-    total_rto_recoveries: u16,
-    total_rto_time: u32,
-}
 
 /// The fields that say what bound a transfer, with their units. Kernels before 5.4 do not fill them all and
 /// are refused; what came after 6.1 is `None` where the kernel does not have it.
@@ -136,50 +72,40 @@ impl TcpInfo {
     /// # Errors
     /// If it is not a TCP socket, or the kernel is older than 5.4.
     pub fn of(socket: &impl AsRawFd) -> io::Result<Self> {
-        // SAFETY: the struct holds integers only, for which all-zero is valid.
-        let mut raw: Raw = unsafe { std::mem::zeroed() };
-        let mut size = size_of::<Raw>() as libc::socklen_t;
-        // SAFETY: the struct is live and its true size is passed with it.
+        let mut bytes = [0_u8; Raw::LENGTH];
+        let mut filled = Raw::LENGTH as libc::socklen_t;
+        // SAFETY: the bytes are live and their true number is passed with them.
         let result = unsafe {
             libc::getsockopt(
                 socket.as_raw_fd(),
                 libc::IPPROTO_TCP,
                 libc::TCP_INFO,
-                (&raw mut raw).cast(),
-                &raw mut size,
+                bytes.as_mut_ptr().cast(),
+                &raw mut filled,
             )
         };
         if result != 0 {
             return Err(io::Error::last_os_error());
         }
-        let too_old = || io::Error::other(format!("the kernel fills {size} bytes of TCP_INFO only"));
-        Self::checked(&raw, size as usize).ok_or_else(too_old)
+        let too_old = || io::Error::other(format!("the kernel fills {filled} bytes of TCP_INFO only"));
+        bytes.get(..filled as usize).and_then(Self::read).ok_or_else(too_old)
     }
 
     /// The struct as the kernel wrote it, shorter or longer than it is here.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        // SAFETY: the struct holds integers only, for which all-zero is valid.
-        let mut raw: Raw = unsafe { std::mem::zeroed() };
-        let filled = bytes.len().min(size_of::<Raw>());
-        // SAFETY: both are valid for so many bytes, and any bytes are integers.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut raw).cast(), filled) };
-        Self::checked(&raw, filled)
-    }
-
-    fn checked(raw: &Raw, filled: usize) -> Option<Self> {
-        (filled >= std::mem::offset_of!(Raw, rcv_wnd)).then(|| Self::from_raw(raw, filled))
+        let filled = bytes.len();
+        (filled >= filled_by::LINUX_5_4).then(|| Self::from_raw(&Raw::decode(bytes), filled))
     }
 
     fn from_raw(raw: &Raw, filled: usize) -> Self {
-        let has = |end: usize| filled >= end;
-        let has_rcv_wnd = has(std::mem::offset_of!(Raw, rehash));
-        let has_rto = has(size_of::<Raw>());
+        let has_rcv_wnd = filled >= filled_by::LINUX_6_2;
+        let has_rto = filled >= filled_by::LINUX_6_7;
         Self {
             state: raw.state,
             ca_state: raw.ca_state,
             options: raw.options,
-            snd_wscale: raw.wscales & 15,
-            rcv_wscale: raw.wscales >> 4,
+            snd_wscale: raw.snd_wscale,
+            rcv_wscale: raw.rcv_wscale,
             backoff: raw.backoff,
             rto_us: raw.rto,
             ato_us: raw.ato,
@@ -202,7 +128,7 @@ impl TcpInfo {
             total_retrans_packets: raw.total_retrans,
             pacing_rate_byte_per_s: raw.pacing_rate,
             delivery_rate_byte_per_s: raw.delivery_rate,
-            delivery_rate_app_limited: raw.bits & 1 != 0,
+            delivery_rate_app_limited: raw.delivery_rate_app_limited,
             bytes_acked: raw.bytes_acked,
             bytes_received: raw.bytes_received,
             bytes_sent: raw.bytes_sent,
@@ -233,16 +159,6 @@ impl TcpInfo {
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
-
-    #[test]
-    fn layout_is_the_kernels() {
-        // From pahole on the 6.18 header.
-        assert_eq!(std::mem::offset_of!(Raw, pacing_rate), 104);
-        assert_eq!(std::mem::offset_of!(Raw, busy_time), 168);
-        assert_eq!(std::mem::offset_of!(Raw, bytes_sent), 200);
-        assert_eq!(std::mem::offset_of!(Raw, snd_wnd), 228);
-        assert_eq!(size_of::<Raw>(), 248);
-    }
 
     #[test]
     fn loopback_connection_is_described() {

@@ -9,7 +9,7 @@ pub use crate::host::task::datagrams::DatagramCounts;
 use crate::links::Link;
 use crate::simulation::Simulation;
 use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
-use slowpath_tcp::TcpInfo;
+use slowpath_uapi::TcpInfo;
 use std::time::Duration;
 
 /// What the kernel of one end has to say of a connection (`TCP_INFO`).

@@ -5,8 +5,8 @@
 //! The few that a reordering holds back, or that a jitter lets overtake, wait in a heap beside it.
 
 use crate::agenda::{Agenda, Slot};
-use slowpath_model::{Flags, Instant};
-use slowpath_path::{Path, PathConfig, Segment, Verdict};
+use slowpath_model::{Bytes, Flags, Instant};
+use slowpath_path::{Path, PathConfig, StreamPart, Verdict};
 use slowpath_scenario::DATAGRAM_HEADERS;
 use slowpath_tcp::Packet;
 use std::cmp::Reverse;
@@ -90,7 +90,7 @@ impl Wire {
     /// An empty one. `slot` is due when the first packet is, while the wire is watched.
     pub fn new(config: &PathConfig, seed: u64, slot: Slot) -> Self {
         let mut path = Path::new(config, seed);
-        path.begin(0);
+        path.begin(Instant::START);
         Self {
             path,
             ring: VecDeque::new(),
@@ -106,18 +106,17 @@ impl Wire {
     /// Sends a frame whose last bit leaves the host at `at`, which must not be before that of the last one.
     pub fn send(&mut self, at: Instant, frame: &Frame, agenda: &mut Agenda) {
         let packet = &frame.packet;
-        let segment = (!frame.is_datagram).then(|| Segment {
+        let part = (!frame.is_datagram).then(|| StreamPart {
             flow: u64::from(frame.connection),
-            offset: u64::try_from(packet.seq.0 - 1).unwrap_or(0),
-            payload_bytes: packet.len,
+            start: packet.seq,
+            len: packet.len,
             syn: packet.flags.has(Flags::SYN),
         });
-        let shown = slowpath_path::Packet { length_bytes: frame.length(), segment };
-        let verdict = self.path.schedule(u64::try_from(at.nanos()).unwrap_or(0), &shown);
-        let Verdict::Deliver { due_ns, held_back_ns, twice } = verdict else { return };
-        let due = Instant::from_nanos(i64::try_from(due_ns).unwrap_or(i64::MAX));
+        let shown = slowpath_path::Packet { length: Bytes::new(frame.length().into()), part };
+        let verdict = self.path.schedule(at, &shown);
+        let Verdict::Deliver { due, held_back, twice } = verdict else { return };
         for _ in 0..1 + u32::from(twice) {
-            if held_back_ns == 0 && self.ring.back().is_none_or(|last| last.due <= due) {
+            if held_back.is_zero() && self.ring.back().is_none_or(|last| last.due <= due) {
                 self.ring.push_back(Flight { due, frame: *frame });
             } else {
                 self.order += 1;
@@ -200,9 +199,10 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slowpath_model::StreamOffset;
+    use slowpath_model::{Rate, StreamOffset};
     use slowpath_path::ReorderConfig;
     use slowpath_path::link::{LinkConfig, QueueLimit};
+    use std::time::Duration;
 
     const MS: i64 = 1_000_000;
 
@@ -240,7 +240,8 @@ mod tests {
 
     #[test]
     fn a_plain_delay_keeps_the_order() {
-        let (arrived, wire) = run(&PathConfig { delay_ns: 20_500_000, ..PathConfig::default() });
+        let (arrived, wire) =
+            run(&PathConfig { delay: Duration::from_micros(20_500), ..PathConfig::default() });
         assert_eq!(arrived, (0..1000).collect::<Vec<_>>());
         // Of one a millisecond 21 are on the way, and one has arrived and is not taken yet.
         assert_eq!(wire.most_in_flight(), 22);
@@ -248,8 +249,9 @@ mod tests {
 
     #[test]
     fn what_is_held_back_is_overtaken_and_arrives_all_the_same() {
-        let reorder = Some(ReorderConfig { probability_ppm: 100_000, extra_ns: 3_500_000 });
-        let (mut arrived, wire) = run(&PathConfig { delay_ns: 10_000_000, reorder, ..PathConfig::default() });
+        let reorder = Some(ReorderConfig { probability_ppm: 100_000, extra: Duration::from_micros(3500) });
+        let (mut arrived, wire) =
+            run(&PathConfig { delay: Duration::from_millis(10), reorder, ..PathConfig::default() });
         assert!(wire.totals().held_back_packets > 50);
         assert!(!arrived.is_sorted());
         arrived.sort_unstable();
@@ -258,8 +260,7 @@ mod tests {
 
     #[test]
     fn copies_arrive_and_drops_do_not() {
-        let link =
-            Some(LinkConfig { rate_bit_per_s: 6_000_000, queue: QueueLimit::Packets(10), stalls: vec![] });
+        let link = Some(LinkConfig { rate: Rate::mbit(6), queue: QueueLimit::Packets(10), stalls: vec![] });
         let (arrived, wire) = run(&PathConfig { link, duplicate_ppm: 50_000, ..PathConfig::default() });
         assert!(wire.totals().dropped() > 400);
         assert!(wire.totals().duplicated_packets > 10);

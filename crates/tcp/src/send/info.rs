@@ -2,8 +2,8 @@
 
 use super::rtt::micros;
 use crate::connection::{Connection, State};
-use crate::info::TcpInfo;
 use slowpath_model::Instant;
+use slowpath_uapi::TcpInfo;
 
 /// The kernel's numbers of the states (include/net/tcp_states.h).
 const fn number(state: State) -> u8 {

@@ -3,13 +3,13 @@
 use super::{SocketOptions, default_mss};
 use crate::congestion::Congestion;
 use crate::connection::{Connection, Negotiated, Settings, State, Wakeups};
-use crate::info::TcpInfo;
 use crate::receive::{Counters, Receiver, initial_window};
 use crate::send::Sender;
 use crate::send::micros;
 use crate::timers::Timers;
 use crate::work::Work;
 use slowpath_model::Instant;
+use slowpath_uapi::TcpInfo;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

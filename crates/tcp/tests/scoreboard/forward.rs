@@ -2,8 +2,8 @@
 
 use crate::script::{Script, choices};
 use slowpath_tcp::choices::{CongestionControl, SackWalk};
-use slowpath_tcp::info::TcpInfo;
 use slowpath_tcp::{Choices, Packet};
+use slowpath_uapi::TcpInfo;
 use std::time::Duration;
 
 const WINDOW: u32 = 128;

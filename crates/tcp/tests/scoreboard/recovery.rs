@@ -3,7 +3,7 @@
 use crate::script::{Script, choices};
 use slowpath_tcp::Choices;
 use slowpath_tcp::choices::{BurstModeration, CongestionControl, PriorThreshold, Reneging, SackWalk};
-use slowpath_tcp::info::TcpInfo;
+use slowpath_uapi::TcpInfo;
 
 /// Slow start comes to this window.
 const WINDOW: u32 = 128;

@@ -118,7 +118,15 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("profile-costs-1", schemars::schema_for!(crate::profile::costs::Document<'static>)),
         ("profile-comparison-1", schemars::schema_for!(crate::profile::compare::Document<'static>)),
         ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),
+        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
         ("doctor-1", schemars::schema_for!(crate::doctor::Document<'static>)),
+        ("drill-1", schemars::schema_for!(crate::drill::Document<'static>)),
+        ("lab-check-1", schemars::schema_for!(crate::lab::Check<'static>)),
+        ("lab-compare-1", schemars::schema_for!(crate::lab::Comparison<'static>)),
+        ("lab-run-1", schemars::schema_for!(crate::lab::Document<'static>)),
+        ("run-1", schemars::schema_for!(crate::run::Document<'static>)),
+        ("sweep-1", schemars::schema_for!(crate::sweep::Document<'static>)),
+        ("tunings-1", schemars::schema_for!(crate::tunings::Document)),
         ("page-1", schemars::schema_for!(crate::page::Page)),
     ]
 }

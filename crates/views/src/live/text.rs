@@ -1,8 +1,8 @@
 //! What the host's connections did, as text.
 
 use super::{Watched, drops, receiver};
-use crate::columns::align;
 use crate::quantity::{count, counted, duration, share};
+use crate::table::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};

@@ -1,7 +1,7 @@
 //! `slowpath profile attribute`: for whom functions worked.
 
 use super::{About, Named, about, head, in_table, named, percent};
-use crate::columns::align;
+use crate::table::align;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::{Attributed, Attribution, Root};

@@ -1,8 +1,8 @@
 //! `slowpath profile compare`: two profiles next to each other.
 
 use super::{About, about, percent, shortened, spelt};
-use crate::columns::align;
 use crate::quantity::share;
+use crate::table::align;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::Category;

@@ -1,7 +1,7 @@
 //! `slowpath profile top`: what costs most itself, and of what kind it is.
 
 use super::{About, Named, about, head, in_table, named, percent};
-use crate::columns::align;
+use crate::table::align;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::{Categories, Category};

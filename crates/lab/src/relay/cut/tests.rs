@@ -107,7 +107,7 @@ impl Original {
             header_bytes: f.len() as u16,
             gso_bytes: self.segment_bytes,
             checksum_start: tcp_at,
-            checksum_offset: TCP_CHECKSUM as u16,
+            checksum_offset: tcp::CHECKSUM as u16,
         };
         f.extend(&self.payload);
         (vnet, f)

@@ -4,8 +4,8 @@ use crate::build::{
     ACK, FIN, PSH, RST, SYN, Tcp, block, ethernet, gzip, interface, ipv4, ipv6, packet, pcap, pcap_header,
     read, record, section, udp, zstd,
 };
-use slowpath_capture::tcp::Options;
 use slowpath_capture::{LinkType, decode};
+use slowpath_wire::tcp::Options;
 use std::fs;
 use std::path::PathBuf;
 

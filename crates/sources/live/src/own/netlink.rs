@@ -1,8 +1,10 @@
 //! Asks the kernel for its TCP sockets: `NETLINK_SOCK_DIAG` (sock_diag(7)), which needs no privilege.
 
+use crate::address::address;
 use crate::error::LiveError;
 use crate::tcp_info::TcpInfo;
 use slowpath_model::Endpoint;
+use slowpath_uapi::{netlink, sock_diag};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -20,17 +22,12 @@ pub struct Described {
     /// `rcv_nxt - copied_seq`.
     pub receive_queue: u32,
     pub info: TcpInfo,
-    /// `struct sk_meminfo`'s numbers, in the order of `SK_MEMINFO_VARS`.
+    /// `struct sk_meminfo`'s numbers, in the order of [`sock_diag::MEMINFO`].
     pub memory: Option<[u32; 9]>,
 }
 
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const INET_DIAG_INFO: u16 = 2;
-const INET_DIAG_SKMEMINFO: u16 = 7;
 /// Established, and those in which data can still come or go: not LISTEN, TIME_WAIT, SYN_RECV or CLOSE.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
-const HEADER_BYTES: usize = 16;
-const MESSAGE_BYTES: usize = 72;
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// A socket to ask by.
@@ -63,22 +60,10 @@ impl Netlink {
         })
     }
 
-    /// `struct nlmsghdr` and `struct inet_diag_req_v2`.
     fn ask(&mut self, family: u8) -> io::Result<()> {
-        const FLAGS: u16 = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
-        const REQUEST_BYTES: usize = 56;
-        const EXTENSIONS: u8 = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
         self.asked += 1;
-        let mut message = Vec::with_capacity(HEADER_BYTES + REQUEST_BYTES);
-        message.extend(((HEADER_BYTES + REQUEST_BYTES) as u32).to_ne_bytes());
-        message.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-        message.extend(FLAGS.to_ne_bytes());
-        message.extend(self.asked.to_ne_bytes());
-        message.extend(0_u32.to_ne_bytes());
-        message.extend([family, libc::IPPROTO_TCP as u8, EXTENSIONS, 0]);
-        message.extend(STATES.to_ne_bytes());
-        // Any ports and addresses.
-        message.resize(HEADER_BYTES + REQUEST_BYTES, 0);
+        let question = sock_diag::tcp_sockets(family, STATES);
+        let message = netlink::request(sock_diag::BY_FAMILY, netlink::DUMP, self.asked, &question);
         // SAFETY: the message is live for so many bytes.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -91,74 +76,38 @@ impl Netlink {
             let received =
                 unsafe { libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
             let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-            if messages(&self.buffer[..received], self.asked, take)? {
+            let last = netlink::answers(&self.buffer[..received], self.asked, |_, message| {
+                describe(message).into_iter().for_each(&mut *take);
+            });
+            if last.map_err(|refused| io::Error::from_raw_os_error(refused.0))? {
                 return Ok(());
             }
         }
     }
 }
 
-/// Takes the answers to a question apart; whether that was all.
-fn messages(mut bytes: &[u8], asked: u32, take: &mut impl FnMut(Described)) -> io::Result<bool> {
-    const DONE: u16 = libc::NLMSG_DONE as u16;
-    const ERROR: u16 = libc::NLMSG_ERROR as u16;
-    while let Some(header) = bytes.get(..HEADER_BYTES) {
-        let length = number(header, 0) as usize;
-        let Some(message) = bytes.get(HEADER_BYTES..length) else { break };
-        match u16::from_ne_bytes([header[4], header[5]]) {
-            _ if number(header, 8) != asked => {}
-            DONE => return Ok(true),
-            ERROR => {
-                return Err(io::Error::from_raw_os_error(number(message, 0).cast_signed().wrapping_neg()));
-            }
-            SOCK_DIAG_BY_FAMILY => {
-                if let Some(described) = describe(message) {
-                    take(described);
-                }
-            }
-            _ => {}
-        }
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    Ok(false)
-}
-
-/// 32 bits as the machine has them; 0 beyond the end.
-fn number(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |chunk| u32::from_ne_bytes(*chunk))
-}
-
 /// `struct inet_diag_msg` and its attributes.
 fn describe(message: &[u8]) -> Option<Described> {
-    let fixed = message.get(..MESSAGE_BYTES)?;
-    let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
-    let address = |at: usize| {
-        let bytes = fixed[at..at + 16].try_into().unwrap_or_default();
-        crate::address::address(fixed[0].into(), bytes)
+    let message = sock_diag::Message::decode(message)?;
+    let end = |place: usize| Endpoint {
+        address: address(message.family.into(), message.addresses[place]),
+        port: message.ports[place],
     };
     let mut info = None;
     let mut memory = None;
-    let mut rest = message.get(MESSAGE_BYTES..)?;
-    // `struct rtattr`: length, type, value.
-    while let Some(head) = rest.first_chunk::<4>() {
-        let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
-        let Some(value) = rest.get(4..length) else { break };
-        match u16::from_ne_bytes([head[2], head[3]]) {
-            INET_DIAG_INFO => info = TcpInfo::read(value),
-            INET_DIAG_SKMEMINFO => memory = Some(std::array::from_fn(|place| number(value, place * 4))),
+    for (kind, value) in netlink::attributes(message.attributes) {
+        match kind {
+            sock_diag::INFO => info = TcpInfo::read(value),
+            sock_diag::SKMEMINFO => memory = Some(sock_diag::meminfo(value)),
             _ => {}
         }
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Some(Described {
-        cookie: u64::from(number(fixed, 44)) | u64::from(number(fixed, 48)) << 32,
-        ends: [
-            Endpoint { address: address(8), port: port(4) },
-            Endpoint { address: address(24), port: port(6) },
-        ],
-        state: fixed[1],
-        inode: number(fixed, 68).into(),
-        receive_queue: number(fixed, 56),
+        cookie: message.cookie,
+        ends: [end(0), end(1)],
+        state: message.state,
+        inode: message.inode.into(),
+        receive_queue: message.receive_queue,
         info: info?,
         memory,
     })
@@ -205,12 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_is_too_strange(mut bytes in prop::collection::vec(any::<u8>(), 0..400), length in 0_u32..300) {
-            bytes.splice(..bytes.len().min(4), length.to_ne_bytes());
-            if let Some(kind) = bytes.get_mut(4..12) {
-                kind.copy_from_slice(&[20, 0, 0, 0, 1, 0, 0, 0]);
-            }
-            let _ = messages(&bytes, 1, &mut |_| {});
+        fn no_answer_is_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = describe(&bytes);
         }
     }

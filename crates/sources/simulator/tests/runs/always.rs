@@ -81,7 +81,7 @@ fn accounts_for_every_packet(name: &str, plan: &Scenario) {
     for (path, wires) in plan.paths.iter().zip(simulation.wires().chunks(2)) {
         for (config, wire) in [(&path.forward, &wires[0]), (&path.reverse, &wires[1])] {
             let Some(link) = &config.link else { continue };
-            let most = link.rate_bit_per_s as f64 / 8.0 * simulation.now().seconds();
+            let most = link.rate.get() as f64 / 8.0 * simulation.now().seconds();
             let totals = wire.totals();
             let least_bytes = 40 * wire.delivered();
             assert!(least_bytes as f64 <= most, "{name}: {} packets delivered", totals.scheduled_packets);

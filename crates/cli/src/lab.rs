@@ -1,0 +1,231 @@
+//! `slowpath lab`: scenarios on this machine's kernel.
+
+mod programs;
+
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::recording;
+use crate::scenario::Changes;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use programs::Programs;
+use slowpath_analyses::report::FlowReport;
+use slowpath_lab::case::Carrier;
+use slowpath_lab::machine::{Ability, Found, abilities};
+use slowpath_lab::privilege;
+use slowpath_lab::scenario::Instead;
+use slowpath_model::Bytes;
+use slowpath_runs::Measured;
+use slowpath_runs::kernel::{self, How};
+use slowpath_views::rank::{Ranker, Selection};
+use slowpath_views::{Diagnosis, Recording, json, lab as view, terminal};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const HELP: &str = "\
+The lab runs a scenario file with real packets, real sockets and this machine's kernel. Two network namespaces are the \
+hosts; a third holds the path, which delays, queues and drops packets as the scenario says. Nothing else on the machine is \
+changed, and nothing is left behind; the next run removes what a killed run left. Without root the lab runs in a user \
+namespace, where the kernel allows that, and lists what is missing.
+
+Examples:
+  slowpath lab check
+  sudo slowpath lab run scenarios/slow-reader.toml
+  sudo slowpath lab run scenarios/slow-reader.toml --carrier tap
+  sudo slowpath lab compare scenarios/slow-reader.toml";
+
+/// Arguments of `lab`.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Lab {
+    #[command(subcommand)]
+    command: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Check what this machine can do, what is missing and how to fix it
+    #[command(after_help = "\
+Exit codes:
+  0  the lab can run here
+  1  something is missing; it is shown with its fix")]
+    Check {
+        /// Print JSON (schema slowpath/lab-check/1)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a scenario on this machine's kernel, and diagnose its flows
+    #[command(after_help = EXIT_CODES)]
+    Run(Run),
+    /// Run a scenario in the simulator and on this machine's kernel, and compare the numbers
+    #[command(after_help = EXIT_CODES)]
+    Compare(Asked),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  there is a result
+  1  there is a result, but the machine was too busy for it to count
+  2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run";
+
+const RUN_HELP: &str = "\
+Your own programs run on the hosts with the scenario's sysctls, offloads, loads and CPUs, as the user who runs slowpath \
+and without standard input. Their processes end with the run, those in the background too. The diagnosis is about all of \
+their connections.
+
+Examples:
+  sudo slowpath lab run scenarios/bulk-wan.toml
+  sudo slowpath lab run scenarios/bulk-wan.toml --server 'iperf3 -s -1' --client 'iperf3 -c {server} -t 5'
+  sudo slowpath lab run scenarios/bulk-wan.toml --server-at sender --server 'python3 -m http.server' \\
+    --client 'curl -so /dev/null http://{server}:8000/file'
+
+Exit codes:
+  0  there is a result
+  1  there is a result, but the machine was too busy for it to count, or a program of yours failed
+  2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run, a server \
+that does not listen";
+
+/// What `lab run` and `lab compare` have in common.
+#[derive(Args)]
+struct Asked {
+    /// The scenario file, or - for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// Write the captures of both hosts, the kernel's events and the record of the run into this folder, which must not
+    /// exist yet
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// What carries the packets from one host to the other
+    #[arg(long, value_name = "KIND", default_value = "veth")]
+    carrier: CarrierArgument,
+    /// Print JSON (schema slowpath/lab-run/1 or slowpath/lab-compare/1) instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `lab run`.
+#[derive(Args)]
+#[command(after_long_help = RUN_HELP)]
+struct Run {
+    #[command(flatten)]
+    asked: Asked,
+    /// How many flows of the diagnosis to show in full
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "json")]
+    top: usize,
+    #[command(flatten)]
+    programs: Programs,
+}
+
+/// What carries the packets: see [`Carrier`].
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub enum CarrierArgument {
+    /// slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet
+    #[default]
+    Veth,
+    /// slowpath, by TAP devices: a packet arrives when it is read
+    Tap,
+    /// The kernel, by tc-netem(8): no named packets, policers, cross traffic or reordering, no offloads on the hosts, and no
+    /// record of how late packets were
+    Netem,
+}
+
+impl CarrierArgument {
+    pub fn carrier(self) -> Carrier {
+        match self {
+            Self::Veth => Carrier::Veth,
+            Self::Tap => Carrier::Tap,
+            Self::Netem => Carrier::Netem,
+        }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Asked {
+    fn how(&self) -> How<'_> {
+        How { instead: None, carrier: self.carrier.carrier(), keep: self.out.as_deref() }
+    }
+}
+
+pub fn run(args: &Lab, console: &Console) -> anyhow::Result<Outcome> {
+    // While there is one thread only.
+    if !matches!(args.command, What::Check { .. }) {
+        privilege::obtain()?;
+    }
+    match &args.command {
+        What::Check { json } => check(*json, console),
+        What::Run(asked) => run_scenario(asked, console),
+        What::Compare(asked) => compare(asked, console),
+    }
+}
+
+fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
+    let abilities = abilities();
+    let lacks = |ability: &Ability| matches!(ability.found, Found::Missing { .. });
+    let can_run = !abilities.iter().any(|ability| ability.required && lacks(ability));
+    console::tell(
+        as_json,
+        || view::Check::new(&abilities, can_run),
+        |out| view::print_check(&abilities, can_run, &console.look(), out),
+    )?;
+    Ok(if can_run { Outcome::Whole } else { Outcome::Partial })
+}
+
+fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow::Result<Outcome> {
+    let instead = programs.instead();
+    let mut scenario = asked.changes.load(&asked.file)?;
+    if instead.is_some() {
+        scenario = Instead::of(&scenario);
+    }
+    let top = if asked.json { usize::MAX } else { *top };
+    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top });
+    let working = console.working(&scenario.title);
+    let how = How { instead: instead.as_ref(), ..asked.how() };
+    let live = kernel::run(&scenario, how, |flow| ranker.add(flow))?;
+    drop(working);
+    let mut ranking = ranker.finish();
+    ranking.full.iter_mut().for_each(FlowReport::explain);
+    let mut recording = recording::of_capture(&live.capture)?;
+    if asked.out.is_none() {
+        let name = format!("{}, at the sending host", scenario.heading());
+        recording = Recording { name, gone: true, ..recording };
+    }
+    let recordings = vec![recording];
+    let outcome = if live.invalid.is_empty() { recording::outcome(&recordings) } else { Outcome::Partial };
+    let advise = &slowpath_remedies::advise;
+    let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: live.not_kept, paired: None, advise };
+    let lost = privilege::lost();
+    console::tell(
+        asked.json,
+        || view::Document::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
+        |out| {
+            let look = console.look();
+            view::print(&scenario, &live, lost, &look, out)?;
+            terminal::diagnosis(&diagnosis, &look, out)?;
+            if asked.out.is_none() {
+                writeln!(out, "\nThe captures were not kept; --out DIR keeps them.")?;
+            }
+            Ok(())
+        },
+    )?;
+    Ok(outcome)
+}
+
+fn compare(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
+    let scenario = asked.changes.load(&asked.file)?;
+    let working = console.working(&scenario.title);
+    let kernel = Measured::on_kernel(&scenario, asked.how())?;
+    let Some(model) = Measured::in_simulator(&scenario, &AtomicBool::new(false))? else {
+        unreachable!("nothing stops it")
+    };
+    drop(working);
+    let comparison = view::Comparison::new(&scenario, &model, &kernel);
+    let print = |out: &mut _| comparison.print(scenario.heading(), &console.look(), out);
+    console::tell(asked.json, || &comparison, print)?;
+    Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
+}

@@ -1,0 +1,253 @@
+//! `slowpath sweep`: a scenario run many times, each time with other values.
+
+use crate::Outcome;
+use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
+use crate::lab::CarrierArgument;
+use crate::scenario::Changes;
+use anyhow::{Context, ensure};
+use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Args, ValueHint};
+use slowpath_lab::privilege;
+use slowpath_runs::kernel::How;
+use slowpath_runs::sweep::{Folder, Made, NUMBERS, Places, Plan, RATE, Row, identity};
+use slowpath_scenario::{Override, Vary};
+use slowpath_views::chart;
+use slowpath_views::sweep::{self as view, Axes};
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+const HELP: &str = "\
+Prints one row for each case: its throughput, retransmissions and timeouts, how long packets waited at the receiving \
+hosts, how long the readers waited for a CPU, and the cause that limited the flows. The scenario lists what differs from \
+run to run in [[vary]] and [[try]]; --vary replaces that list. With several --vary there is a run for every combination \
+of values. Runs in the simulator use all CPUs; each gives the same result as when it runs alone.
+
+With --lab the runs are made on this machine's kernel, one after the other, as by `slowpath lab run`, preferably as root. \
+Runs on a busy machine differ: with --repeat the table shows medians of the valid runs. With --compare every run is made \
+in both, and the table shows the error of the simulator's rates.
+
+With --out every run is stored as soon as it is over. After Ctrl-C or a crash, the same command continues with the runs \
+that are missing. The files are the same as without the interruption, whatever --jobs is. The handbook's page on sweeps \
+describes the columns.
+
+Examples:
+  slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms,100ms --set duration=10s
+  slowpath sweep scenarios/bulk-wan.toml --vary path.queue=0.1bdp,1bdp --vary flows.streams=1,4 --json
+  slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms --set duration=5s --out runs --plot rate.svg
+  sudo slowpath sweep scenarios/wu/live-bl10.toml --lab --repeat 3
+  sudo slowpath sweep scenarios/truth.toml --compare
+
+Exit codes:
+  0  every run was made
+  1  some runs are missing or not valid
+  2  nothing could be done: no such file, a scenario with errors, nothing that differs, a folder with other files";
+
+/// Arguments of `sweep`.
+#[derive(Args)]
+#[command(after_long_help = HELP, group = ArgGroup::new("kernel").args(["lab", "compare"]))]
+pub struct Sweep {
+    /// The scenario file, or - for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// A key and its values, such as path.delay=5ms,50ms, in place of the scenario's [[vary]] and [[try]]; can be repeated
+    #[arg(long, value_name = "KEY=VALUE,...", value_parser = vary)]
+    vary: Vec<Vary>,
+    /// Run on this machine's kernel instead of the simulator
+    #[arg(long)]
+    lab: bool,
+    /// Run in both, and compare them
+    #[arg(long)]
+    compare: bool,
+    /// What carries the packets on this machine's kernel, as for `lab run`; veth by default
+    #[arg(long, value_name = "KIND", requires = "kernel")]
+    carrier: Option<CarrierArgument>,
+    /// Make each run N times, with increasing seeds
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Simulate N runs at once; by default as many as there are CPUs
+    #[arg(long, value_name = "N", conflicts_with = "lab")]
+    jobs: Option<NonZero<usize>>,
+    /// Store the runs in this folder as a Parquet data set, and continue with those that it does not have yet
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    plot: Plot,
+    /// Print JSON (schema slowpath/sweep/1) instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to plot.
+#[derive(Args)]
+struct Plot {
+    /// Plot the runs as an SVG picture: a number over a key, a line for every combination of the other keys
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// The key on the horizontal axis; by default the first one whose values are numbers
+    #[arg(long, value_name = "KEY", requires = "plot")]
+    x: Option<String>,
+    /// The number on the vertical axis, by its column in the data set
+    #[arg(long, value_name = "NUMBER", requires = "plot", default_value = RATE.column)]
+    #[arg(value_parser = PossibleValuesParser::new(NUMBERS.iter().map(|number| number.column)))]
+    y: String,
+}
+
+impl Plot {
+    /// The file and its axes, checked before anything runs.
+    fn choose<'a>(&'a self, plan: &'a Plan, both: bool) -> anyhow::Result<Option<(&'a Path, Axes<'a>)>> {
+        let Some(file) = &self.plot else { return Ok(None) };
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let shown = file.display();
+        ensure!(folder.is_none_or(Path::is_dir), "{shown}: cannot be written: its folder does not exist");
+        ensure!(!file.is_dir(), "{shown}: cannot be written: it is a folder");
+        Ok(Some((file, Axes::choose(plan, self.x.as_deref(), &self.y, both)?)))
+    }
+}
+
+/// `path.delay=5ms,50ms`: commas inside of quotes and brackets belong to a value.
+fn vary(text: &str) -> Result<Vary, String> {
+    let (key, values) =
+        text.split_once('=').ok_or("write a key, = and values, such as path.delay=5ms,50ms")?;
+    let (mut depth, mut quoted) = (0_u32, false);
+    let values = values.split(|c| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0 && !quoted
+    });
+    let overrides = values.map(|value| format!("{key}={}", value.trim()).parse::<Override>());
+    let values = overrides.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    Ok(Vary { key: key.trim().to_owned(), values })
+}
+
+pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
+    let places = args.places();
+    // While there is one thread only.
+    if places != Places::Simulator {
+        privilege::obtain()?;
+    }
+    let changes = args.changes.get();
+    let plan = Plan::of(&args.file, &changes, &args.vary, args.repeat, places)?;
+    let plot = args.plot.choose(&plan, places == Places::Both)?;
+    let opened = args.out.as_deref().map(|path| {
+        let identity = identity(&plan, &changes.texts(), args.repeat, args.runs_on());
+        Folder::open(path, &plan, identity)
+    });
+    let (folder, found) = opened.transpose()?.unzip();
+    let found = found.unwrap_or_else(|| plan.jobs.iter().map(|_| None).collect());
+    let mut made = Made { plan: &plan, folder: folder.as_ref(), found };
+    make(args, &mut made, console)?;
+    if let Some(folder) = &folder {
+        folder.pack()?;
+    }
+    let rows = Row::all(&plan, made.found);
+    tell(args, &plan, &rows, console)?;
+    let runs = || rows.iter().flat_map(Row::runs);
+    if let (Some((file, axes)), true) = (plot, runs().next().is_some()) {
+        let chart = axes.chart(&plan, &rows, &view::place(&rows)).with_context(|| {
+            let (file, y) = (file.display(), axes.y());
+            format!("{file}: is not written: no run has a value of {y}; choose another number with --y")
+        })?;
+        fs::write(file, chart::svg(&chart))
+            .with_context(|| format!("{}: cannot be written", file.display()))?;
+    }
+    let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
+    Ok(if whole { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// Makes the runs that are missing.
+fn make(args: &Sweep, made: &mut Made<'_>, console: &Console) -> anyhow::Result<()> {
+    let places = args.places();
+    if places != Places::Simulator {
+        let (all, done) = made.progress(true);
+        let bar = console.steps("run", all, done);
+        let how = How { carrier: args.carrier().carrier(), ..How::default() };
+        for error in made.on_kernel(how, &|| bar.step())? {
+            bar.say(&format!("{:#}", anyhow::Error::from(error)));
+        }
+    }
+    if places != Places::Kernel {
+        let (all, done) = made.progress(false);
+        let bar = console.steps("run", all, done);
+        let interrupt = Interrupt::listen()?;
+        made.in_simulator(args.jobs, interrupt.flag(), &|| bar.step()).context("a run failed")?;
+    }
+    Ok(())
+}
+
+impl Sweep {
+    fn places(&self) -> Places {
+        match (self.lab, self.compare) {
+            (true, _) => Places::Kernel,
+            (_, true) => Places::Both,
+            _ => Places::Simulator,
+        }
+    }
+
+    fn carrier(&self) -> CarrierArgument {
+        self.carrier.unwrap_or_default()
+    }
+
+    /// Where it runs, as far as that makes its runs differ from those of another sweep.
+    fn runs_on(&self) -> String {
+        let kernel = || {
+            let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+            format!("Linux {} over {}", release.trim(), self.carrier().name())
+        };
+        match self.places() {
+            Places::Simulator => "the simulator".to_owned(),
+            Places::Kernel => kernel(),
+            Places::Both => format!("the simulator and {}", kernel()),
+        }
+    }
+}
+
+fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyhow::Result<()> {
+    let look = console.look();
+    console::tell(
+        args.json,
+        || view::Document::new(&plan.base, rows),
+        |out| {
+            view::heading(&plan.base, rows, out)?;
+            if args.compare {
+                view::comparison(rows, &look, out)?;
+            } else {
+                view::print(rows, &look, out)?;
+            }
+            let (done, all) = (rows.iter().flat_map(Row::runs).count(), plan.jobs.len());
+            if done < all {
+                writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
+                if args.out.is_some() {
+                    writeln!(out, "The same command continues with them.")?;
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_between_commas() {
+        let texts = |text: &str| -> Vec<String> {
+            vary(text).unwrap().values.iter().map(|value| value.text().to_owned()).collect()
+        };
+        assert_eq!(texts("path.delay=5ms, 50ms"), ["path.delay=5ms", "path.delay=50ms"]);
+        assert_eq!(
+            texts(r#"a=[{ hogs = 1, cpu = 0 }],"b,c""#),
+            [r#"a=[{ hogs = 1, cpu = 0 }]"#, r#"a="b,c""#]
+        );
+        assert!(vary("path.delay").is_err() && vary("a..b=1").is_err());
+    }
+}

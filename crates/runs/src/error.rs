@@ -1,0 +1,119 @@
+//! Why a run was not made, or not stored.
+
+use slowpath_capture::CaptureError;
+use slowpath_lab::error::LabError;
+use slowpath_lab::scenario::Refused;
+use slowpath_live::{LiveError, RawError};
+use slowpath_recording::Damage;
+use slowpath_recording::WriteError;
+use slowpath_scenario::Rejected;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run was not made, or not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder cannot be read, created or removed.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel reported.
+        source: io::Error,
+    },
+    /// A scenario file is not UTF-8.
+    #[error("{0}: this is not text (UTF-8)")]
+    NotText(String),
+    /// The scenario has errors.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The lab cannot run this scenario.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The lab failed.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The capture of a run in the lab cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The kernel events of a run in the lab cannot be opened.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// The kernel events of a run in the lab cannot be decoded.
+    #[error(transparent)]
+    Raw(#[from] RawError),
+    /// A recording or a stored run cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The kernel events of a run in the lab are damaged.
+    #[error("{}: is damaged", .0.display())]
+    Damaged(PathBuf),
+    /// The folder for the files of a run exists.
+    #[error("{}: exists already; name a new folder", .0.display())]
+    Exists(PathBuf),
+    /// Packets or captured frames were lost for want of CPU time.
+    #[error("the machine was too busy to carry and capture every packet: {0}")]
+    TooBusy(String),
+    /// Every run of the sweep would be the same.
+    #[error("{0}: nothing differs from run to run; write --vary KEY=VALUE,VALUE, or [[vary]] in the file")]
+    NothingDiffers(String),
+    /// The sweep is too long.
+    #[error("these are {runs} runs; a sweep has at most {most}")]
+    TooMany {
+        /// Runs of the sweep.
+        runs: usize,
+        /// The most that a sweep may have.
+        most: usize,
+    },
+    /// A sweep's folder is not one that this sweep can use.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A stored run cannot be read.
+    #[error("{0}; remove that file, and its runs are made again")]
+    Stored(Damage),
+    /// A run of a sweep failed.
+    #[error("{name}")]
+    Case {
+        /// The case, as the tables name it.
+        name: String,
+        /// Why.
+        source: Box<Error>,
+    },
+}
+
+/// Why a folder cannot hold the runs of a sweep.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It is a file.
+    #[error("{}: is a file; name a folder for --out", .0.display())]
+    IsFile(PathBuf),
+    /// It holds something that no sweep wrote.
+    #[error("{}: is not the folder of a sweep: it holds {holds}; name another one for --out", folder.display())]
+    HoldsOther {
+        /// The folder.
+        folder: PathBuf,
+        /// The file that no sweep wrote.
+        holds: String,
+    },
+    /// A file in it is not of this sweep.
+    #[error("{}: is not a file of this sweep; name another folder for --out", .0.display())]
+    NotOurs(PathBuf),
+    /// It holds runs of another sweep.
+    #[error("{}: has runs of another sweep: {what} differs ({differs}); name another folder for --out", folder.display())]
+    OtherSweep {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// How it differs.
+        differs: String,
+    },
+}
+
+impl Error {
+    /// A file or folder that cannot be used.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,70 @@
+//! A scenario file, with the changes that the command line asks for.
+
+use crate::Error;
+use slowpath_scenario::{Checked, Override, Rejected, Scenario};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What replaces values of a scenario file.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Values by key.
+    pub set: Vec<Override>,
+    /// The seed instead of the file's.
+    pub seed: Option<u64>,
+}
+
+impl Changes {
+    /// The overrides as they were written.
+    pub fn texts(&self) -> Vec<String> {
+        self.set.iter().map(|one| one.text().to_owned()).collect()
+    }
+}
+
+/// The text of a scenario file, or of standard input for `-`.
+///
+/// # Errors
+///
+/// If it cannot be read, or is not UTF-8.
+pub fn text(file: &Path) -> Result<String, Error> {
+    // One byte more than the longest scenario, so that a longer one is refused as that without being read whole.
+    const MOST_BYTES: u64 = (1 << 20) + 1;
+    let name = file.to_string_lossy();
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        io::stdin().take(MOST_BYTES).read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+    };
+    read.map_err(Error::file(file))?;
+    String::from_utf8(bytes).map_err(|_| Error::NotText(name.into_owned()))
+}
+
+/// Reads and checks a scenario file.
+///
+/// # Errors
+///
+/// Outside, a file that cannot be read; inside, a scenario that has errors.
+pub fn check(file: &Path, changes: &Changes) -> Result<Result<Checked, Rejected>, Error> {
+    Ok(slowpath_scenario::check(&file.to_string_lossy(), &text(file)?, &changes.set, changes.seed))
+}
+
+/// Reads a scenario file that is to be run.
+///
+/// # Errors
+///
+/// If the file cannot be read, or the scenario has errors.
+pub fn load(file: &Path, changes: &Changes) -> Result<Scenario, Error> {
+    Ok(check(file, changes)??.scenario)
+}
+
+/// The scenario of a file whose text is known, with overrides beyond those of `changes`.
+///
+/// # Errors
+///
+/// If the scenario has errors.
+pub fn load_text(file: &Path, text: &str, changes: &Changes, more: &[Override]) -> Result<Scenario, Error> {
+    let set = [changes.set.as_slice(), more].concat();
+    Ok(slowpath_scenario::check(&file.to_string_lossy(), text, &set, changes.seed)?.scenario)
+}

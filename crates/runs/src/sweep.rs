@@ -1,0 +1,54 @@
+//! Many runs: a scenario with other values each time.
+//!
+//! A [`Plan`] lists every run, all checked before the first one is made. [`Made`] makes those that are missing, in the
+//! simulator on all CPUs and on the kernel one after the other. A [`Folder`] stores each run as soon as it is over, and
+//! gives it back when the sweep is started again. [`Row`]s are the results by case, and [`Number`]s what is measured.
+
+mod columns;
+mod folder;
+mod keys;
+mod make;
+mod numbers;
+mod plan;
+
+pub use folder::{Folder, Identity, identity};
+pub use keys::{Key, Kind, split};
+pub use make::Made;
+pub use numbers::{NUMBERS, Number, RATE, RETRANSMITS, Unit, of_tables, quantile};
+pub use plan::{Job, Places, Plan, Planned, case_name};
+
+use crate::Measured;
+
+/// The runs of a case.
+pub struct Row<'a> {
+    /// The case.
+    pub planned: &'a Planned,
+    /// Its runs in the simulator, as far as they were made.
+    pub model: Vec<Measured>,
+    /// Its runs on the kernel, as far as they were made.
+    pub kernel: Vec<Measured>,
+}
+
+impl<'a> Row<'a> {
+    /// The runs that were made, by case.
+    pub fn all(plan: &'a Plan, found: Vec<Option<Measured>>) -> Vec<Self> {
+        let row = |planned| Self { planned, model: Vec::new(), kernel: Vec::new() };
+        let mut rows: Vec<Self> = plan.cases.iter().map(row).collect();
+        for (job, run) in plan.jobs.iter().zip(found) {
+            let row = &mut rows[job.case];
+            let of = if job.is_real { &mut row.kernel } else { &mut row.model };
+            of.extend(run);
+        }
+        rows
+    }
+
+    /// Its runs in one place.
+    pub fn of(&self, is_real: bool) -> &[Measured] {
+        if is_real { &self.kernel } else { &self.model }
+    }
+
+    /// All of its runs, wherever they were made.
+    pub fn runs(&self) -> impl Iterator<Item = &Measured> {
+        self.model.iter().chain(&self.kernel)
+    }
+}

@@ -1,0 +1,86 @@
+//! Makes the runs of a sweep: in the simulator on all CPUs, on the kernel one after the other.
+
+use super::folder::Folder;
+use super::plan::{Job, Plan, case_name};
+use crate::kernel::How;
+use crate::{Error, Measured, parallel};
+use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
+
+/// The results of a sweep so far, and where they are stored.
+pub struct Made<'a> {
+    /// What is to be run.
+    pub plan: &'a Plan,
+    /// Where each run is stored as soon as it is over.
+    pub folder: Option<&'a Folder>,
+    /// The run of each of the plan's jobs, in their order; `None` until it is made.
+    pub found: Vec<Option<Measured>>,
+}
+
+impl<'a> Made<'a> {
+    /// The jobs of one place that have no run yet, with their index.
+    fn missing(&self, is_real: bool) -> Vec<(usize, &'a Job)> {
+        let all = self.plan.jobs.iter().enumerate();
+        all.filter(|(place, job)| job.is_real == is_real && self.found[*place].is_none()).collect()
+    }
+
+    /// How many runs there are in one place, and how many of them are made.
+    pub fn progress(&self, is_real: bool) -> (usize, usize) {
+        let all = self.plan.jobs.iter().filter(|job| job.is_real == is_real).count();
+        (all, all - self.missing(is_real).len())
+    }
+
+    fn store(&self, job: &Job, run: &Measured) -> Result<(), Error> {
+        self.folder.map_or(Ok(()), |folder| folder.add(self.plan, job, run))
+    }
+
+    /// Makes the missing runs on the kernel, and calls `done` after each. Returns why runs failed.
+    ///
+    /// # Errors
+    ///
+    /// If a run cannot be stored, or the first one failed and no run was made.
+    pub fn on_kernel(&mut self, how: How<'_>, done: &dyn Fn()) -> Result<Vec<Error>, Error> {
+        let mut failed = Vec::new();
+        for (place, job) in self.missing(true) {
+            // That one run fails says nothing about the others.
+            match Measured::on_kernel(self.plan.scenario(job), how) {
+                Ok(run) => {
+                    self.store(job, &run)?;
+                    self.found[place] = Some(run);
+                }
+                Err(source) => {
+                    let name = case_name(&self.plan.cases[job.case].case);
+                    failed.push(Error::Case { name, source: source.into() });
+                }
+            }
+            done();
+        }
+        if self.found.iter().all(Option::is_none) && !failed.is_empty() {
+            return Err(failed.swap_remove(0));
+        }
+        Ok(failed)
+    }
+
+    /// Makes the missing runs in the simulator, `threads` at once, until `stop` is true, and calls `done` after each.
+    ///
+    /// # Errors
+    ///
+    /// If a run cannot be stored.
+    pub fn in_simulator(
+        &mut self,
+        threads: Option<NonZero<usize>>,
+        stop: &AtomicBool,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<(), Error> {
+        let missing = self.missing(false);
+        let runs = parallel::each(&missing, threads, stop, done, |(_, job)| -> Result<_, Error> {
+            let run = Measured::in_simulator(self.plan.scenario(job), stop)?;
+            run.iter().try_for_each(|run| self.store(job, run))?;
+            Ok(run)
+        })?;
+        for ((place, _), run) in missing.into_iter().zip(runs) {
+            self.found[place] = run;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! `slowpath lab check`: what this machine can do, as JSON and as text.
+
+use crate::terminal::Look;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_lab::machine::{Ability, Found};
+use std::io::{self, Write};
+
+/// What this machine can do (schema slowpath/lab-check/1).
+#[derive(Serialize, JsonSchema)]
+pub struct Check<'a> {
+    /// `slowpath/lab-check/1`.
+    schema: &'static str,
+    /// Whether the lab can run here.
+    can_run: bool,
+    /// What the lab uses.
+    abilities: Vec<AbilityResult<'a>>,
+}
+
+/// Something that the lab uses.
+#[derive(Serialize, JsonSchema)]
+struct AbilityResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// What the lab needs it for.
+    purpose: &'a str,
+    /// Whether the lab cannot run without it.
+    required: bool,
+    /// Whether it is there.
+    there: bool,
+    /// What was found, or why it is missing.
+    found: &'a str,
+    /// What fixes it; `null` if nothing is missing.
+    mend: Option<&'a str>,
+}
+
+impl<'a> Check<'a> {
+    /// Of everything that the lab uses.
+    pub fn new(abilities: &'a [Ability], can_run: bool) -> Self {
+        let one = |ability: &'a Ability| {
+            let (there, found, mend) = match &ability.found {
+                Found::There(found) => (true, found.as_str(), None),
+                Found::Missing { why, mend } => (false, why.as_str(), Some(mend.as_str())),
+            };
+            let Ability { name, purpose, required, .. } = ability;
+            AbilityResult { name, purpose, required: *required, there, found, mend }
+        };
+        Self { schema: "slowpath/lab-check/1", can_run, abilities: abilities.iter().map(one).collect() }
+    }
+}
+
+/// Prints a line for each ability, and what fixes those that are missing.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn print_check(
+    abilities: &[Ability],
+    can_run: bool,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for Ability { name, purpose, required, found } in abilities {
+        match found {
+            Found::There(what) => look.paragraph(out, &format!("{:<8} {name:<12} ", "ok"), what)?,
+            Found::Missing { why, mend } => {
+                let state = if *required { "MISSING" } else { "weak" };
+                look.paragraph(out, &format!("{state:<8} {name:<12} "), why)?;
+                look.paragraph(out, &format!("{:<22}", ""), &format!("it {purpose}; {mend}"))?;
+            }
+        }
+    }
+    let verdict = if can_run { "The lab can run here." } else { "The lab cannot run here as it is." };
+    writeln!(out, "\n{verdict}")
+}

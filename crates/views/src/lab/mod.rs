@@ -1,0 +1,13 @@
+//! `slowpath lab`: a run on the kernel, its comparison with the simulator, and the machine's abilities, as JSON and text.
+
+mod check;
+mod compare;
+mod hosts;
+mod json;
+mod programs;
+mod text;
+
+pub use check::{Check, print_check};
+pub use compare::Comparison;
+pub use json::Document;
+pub use text::print;

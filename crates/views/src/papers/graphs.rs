@@ -1,0 +1,52 @@
+//! A paper's graphs of who calls whom, on its page.
+
+use crate::chart::escaped;
+use crate::flame::Kind;
+use crate::layers::inline;
+use crate::profile::graph::{Drawn, graph};
+use crate::quantity::count;
+use slowpath_cost::Function;
+use slowpath_papers::Graph;
+use std::fmt::{self, Write};
+
+const HOW_GRAPHS_ARE_READ: &str = "A box is one of the paper's operations, or a kernel function that is of none. Its first line says \
+    what it cost with all that it called, for whomever, of all the CPU, and which part of that belongs to the one on top: \
+    so much of the box is filled. The second says the same of what it cost itself. At a line stands what was seen below it; it is \
+    dashed where functions between are too small to be shown, or where segments were handled as a process gave the socket up.";
+
+/// All of them, one below the other.
+pub fn write(graphs: &[Graph], out: &mut String) -> fmt::Result {
+    if graphs.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<h3 id=\"graphs\">Who works for whom</h3>\n<p class=\"faint\">{}</p>\n<div class=\"graphs\">",
+        escaped(HOW_GRAPHS_ARE_READ)
+    )?;
+    graphs.iter().try_for_each(|graph| write_graph(graph, out))?;
+    writeln!(out, "</div>")
+}
+
+fn write_graph(of: &Graph, out: &mut String) -> fmt::Result {
+    let below = of.below();
+    let name = |function: Function| {
+        (of.nodes.get(function.0 as usize).map_or_else(String::new, |node| node.name.clone()), Kind::Kernel)
+    };
+    let drawn = graph(&Drawn { root: of.root, all: of.samples, least: of.least, below: &below, name: &name });
+    // What does not fit the page scrolls, by the keyboard too.
+    writeln!(
+        out,
+        "<figure>\n<figcaption><b>{}</b> {}. {}, {} samples.</figcaption>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\">\n{}</div>\n\
+         <p><span class=\"faint\">In the paper:</span> {}.</p>\n</figure>",
+        escaped(of.name),
+        escaped(of.about),
+        escaped(&drawn.title),
+        count(of.samples),
+        escaped(of.name),
+        escaped(of.about),
+        inline(&drawn),
+        escaped(of.says)
+    )
+}

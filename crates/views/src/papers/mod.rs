@@ -1,0 +1,97 @@
+//! `slowpath papers`: published experiments compared with what was measured here, as text and as a page.
+
+mod compared;
+mod graphs;
+mod page;
+
+pub use page::{GENERATOR, page};
+
+use crate::quantity::{count, counted};
+use crate::table::align;
+use slowpath_papers::{Cell, Claim, Figure, Judged, Report, Table};
+use std::io::{self, Write};
+
+/// Prints tables, claims, figures and the experiments' commands.
+///
+/// # Errors
+/// What writing to `out` gives.
+pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", report.title)?;
+    if report.measured_on.is_empty() {
+        writeln!(out, "simulated; the median of {}", counted(report.seeds, "seed"))?;
+    }
+    for line in &report.measured_on {
+        writeln!(out, "{line}")?;
+    }
+    for table in &report.tables {
+        print_table(table, !report.measured_on.is_empty(), out)?;
+    }
+    writeln!(out, "\nWhat it says beside")?;
+    for claim in &report.claims {
+        let Claim { place, says, seen, holds } = claim;
+        let verdict = report.verdict(claim);
+        // What differs is to be found at a glance.
+        let verdict = if *holds == Some(false) { verdict.to_uppercase() } else { verdict.to_owned() };
+        writeln!(out, "  {verdict}: {says} ({place})")?;
+        writeln!(out, "      here: {seen}")?;
+    }
+    writeln!(out, "\nFigures, which --html draws")?;
+    for Figure { name, about, says, seen, .. } in &report.figures {
+        writeln!(out, "  {name}: {about}\n      in the paper: {says}\n      here: {seen}")?;
+    }
+    for graph in &report.graphs {
+        writeln!(out, "  {}: {}\n      in the paper: {}", graph.name, graph.about, graph.says)?;
+    }
+    if let Some(comparison) = &report.comparison {
+        compared::print(comparison, out)?;
+    }
+    writeln!(out, "\nThe experiments")?;
+    let width = report.runs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, command) in &report.runs {
+        writeln!(out, "  {name:width$}  {command}")?;
+    }
+    Ok(())
+}
+
+fn print_table(table: &Table, is_measured: bool, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{}: {}", table.name, table.about)?;
+    let beside = if is_measured { "95 %" } else { "our runs" };
+    let heading = ["", "", "published", "ours", "error", beside, ""].map(str::to_owned).to_vec();
+    let mut before = "";
+    let mut rows = vec![heading];
+    for cell in &table.cells {
+        let name = if cell.row == before { String::new() } else { format!("  {}", cell.row) };
+        before = &cell.row;
+        rows.push(
+            [name, cell.quantity.to_owned(), published(cell), number(cell.ours), error(cell)]
+                .into_iter()
+                .chain([format!("{} to {}", number(cell.least), number(cell.most)), verdict(cell).to_owned()])
+                .collect(),
+        );
+    }
+    align(&rows, out)
+}
+
+fn published(cell: &Cell) -> String {
+    cell.published.map_or_else(|| "–".to_owned(), number)
+}
+
+fn number(value: f64) -> String {
+    if value >= 1000.0 || value.fract() == 0.0 { count(value.round() as u64) } else { format!("{value:.1}") }
+}
+
+fn error(cell: &Cell) -> String {
+    match (cell.judged, cell.error()) {
+        (_, None) => "–".to_owned(),
+        (Judged::Factor, Some(error)) => format!("× {:.2}", error + 1.0),
+        (_, Some(error)) => format!("{:+.1} %", error * 100.0),
+    }
+}
+
+fn verdict(cell: &Cell) -> &'static str {
+    match cell.judged {
+        Judged::Fitted => "fitted",
+        _ if cell.is_near() => "",
+        _ => "FAR",
+    }
+}

@@ -1,0 +1,75 @@
+//! `slowpath scenario check` as JSON.
+
+use serde::Serialize;
+use slowpath_scenario::{Checked, Estimate, Rejected};
+
+/// The errors of scenario files (schema slowpath/scenario-check/1).
+#[derive(Serialize)]
+pub struct Check<'a> {
+    /// `slowpath/scenario-check/1`.
+    schema: &'static str,
+    /// The files, in the order in which they were given.
+    files: Vec<File<'a>>,
+}
+
+/// A scenario file.
+#[derive(Serialize)]
+struct File<'a> {
+    /// Its name.
+    file: &'a str,
+    /// What a run needs at most; absent if the file has errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<Needs>,
+    /// Its errors, in the order of the file.
+    errors: Vec<Diagnostic<'a>>,
+}
+
+/// What a run needs at most.
+#[derive(Serialize)]
+struct Needs {
+    /// Packets with data, and those of cross traffic.
+    packets: u64,
+    /// Events of the simulator.
+    events: u64,
+    /// Memory, in bytes.
+    memory_bytes: u64,
+}
+
+/// An error of a scenario file.
+#[derive(Serialize)]
+struct Diagnostic<'a> {
+    /// The file, or `--set`.
+    file: &'a str,
+    /// The line, from 1.
+    line: usize,
+    /// The character, from 1.
+    column: usize,
+    /// What is wrong.
+    message: &'a str,
+    /// How to fix it; absent if the message says it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    mend: &'a str,
+}
+
+impl<'a> Check<'a> {
+    /// Of files by name.
+    pub fn new(results: &'a [(String, Result<Checked, Rejected>)]) -> Self {
+        Self { schema: "slowpath/scenario-check/1", files: results.iter().map(File::new).collect() }
+    }
+}
+
+impl<'a> File<'a> {
+    fn new((file, checked): &'a (String, Result<Checked, Rejected>)) -> Self {
+        let errors = checked.as_ref().err().map(Rejected::findings).unwrap_or_default();
+        let errors = errors.into_iter().map(|finding| Diagnostic {
+            file: finding.file,
+            line: finding.line,
+            column: finding.column,
+            message: finding.message,
+            mend: finding.mend,
+        });
+        let estimate = checked.as_ref().ok().map(|checked| Estimate::of(&checked.scenario));
+        let needs = |Estimate { packets, events, memory_bytes }| Needs { packets, events, memory_bytes };
+        Self { file, estimate: estimate.map(needs), errors: errors.collect() }
+    }
+}

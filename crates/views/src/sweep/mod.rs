@@ -1,0 +1,10 @@
+//! `slowpath sweep`: the runs of a sweep, as JSON, as text and as a plot.
+
+mod json;
+mod numbers;
+mod plot;
+mod text;
+
+pub use json::Document;
+pub use plot::{Axes, AxesError};
+pub use text::{comparison, heading, place, print};

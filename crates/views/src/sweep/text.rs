@@ -1,0 +1,165 @@
+//! The text of `slowpath sweep`: a row for each case.
+
+use super::numbers::median;
+use crate::quantity::share;
+use crate::table::Table;
+use crate::terminal::Look;
+use slowpath_runs::Measured;
+use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, quantile, split};
+use slowpath_scenario::{Case, Scenario};
+use std::io::{self, Write};
+
+/// Prints the scenario, and where its runs were made.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
+}
+
+/// Where the runs were made, in words.
+pub fn place(rows: &[Row<'_>]) -> String {
+    let release = rows.iter().flat_map(|row| &row.kernel).find_map(|run| run.release.as_deref());
+    let simulated = rows.iter().any(|row| !row.model.is_empty());
+    match release {
+        Some(release) if simulated => format!("the simulator compared with Linux {release}"),
+        Some(release) => format!("on Linux {release}"),
+        None => "simulated".to_owned(),
+    }
+}
+
+/// Prints the runs of one place.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let is_real = rows.iter().any(|row| !row.kernel.is_empty());
+    let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
+    let shown: Vec<&Number> = of_tables().filter(is_known).collect();
+    let mut columns: Vec<&str> = shown.iter().map(|number| number.heading).collect();
+    columns.push("bound by");
+    if is_real {
+        columns.push("valid runs");
+    }
+    let cells = |row: &Row<'_>| {
+        let runs = row.of(is_real);
+        let mut cells: Vec<String> = shown.iter().map(|number| median(number, runs)).collect();
+        cells.push(bound_by(runs));
+        if is_real {
+            cells.push(valid(row, runs));
+        }
+        cells
+    };
+    tables(rows, &columns, cells, look, out)?;
+    writeln!(out)?;
+    EXPLAINED.iter().try_for_each(|(what, text)| look.paragraph(out, what, text))
+}
+
+/// Prints the simulator's runs next to the kernel's.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let columns = [
+        "rate, model",
+        "kernel",
+        "error",
+        "retrans, model",
+        "kernel",
+        "bound by, model",
+        "bound by, kernel",
+        "valid runs",
+    ];
+    let cells = |row: &Row<'_>| {
+        let both = |number: &Number| [&row.model, &row.kernel].map(|runs| median(number, runs));
+        let error = error(row).map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
+        let mut cells = both(RATE).to_vec();
+        cells.push(error);
+        cells.extend(both(RETRANSMITS));
+        cells.extend([&row.model, &row.kernel].map(|runs| bound_by(runs)));
+        cells.push(valid(row, &row.kernel));
+        cells
+    };
+    tables(rows, &columns, cells, look, out)?;
+    let errors: Vec<f64> = rows.iter().filter_map(error).map(f64::abs).collect();
+    let within = |share| quantile(errors.clone(), share).map(|error| error * 100.0);
+    if let (Some(half), Some(most), Some(worst)) = (within(0.5), within(0.95), within(1.0)) {
+        writeln!(out)?;
+        let text = format!(
+            "Error of the simulator's rate, relative to the kernel's, of {} cases: median {half:.1} %, 95th percentile \
+             {most:.1} %, worst {worst:.1} %.",
+            errors.len()
+        );
+        look.paragraph(out, "", &text)?;
+    }
+    Ok(())
+}
+
+/// The error of the simulator's rate, as a part of the kernel's.
+fn error(row: &Row<'_>) -> Option<f64> {
+    let [model, kernel] = [&row.model, &row.kernel].map(|runs| RATE.median(runs));
+    let (model, kernel) = (model?, kernel?);
+    (kernel > 0.0).then(|| model / kernel - 1.0)
+}
+
+/// The rows of the grid, with a column for each key, and those of the named cases.
+fn tables(
+    rows: &[Row<'_>],
+    columns: &[&str],
+    cells: impl Fn(&Row<'_>) -> Vec<String>,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (grid, tries): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        rows.iter().partition(|row| row.planned.case.name.is_none());
+    let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&Case) -> Vec<String>| {
+        let columns = columns.iter().map(|column| (*column).to_owned());
+        let mut table = Table::new(labels.len(), labels.into_iter().chain(columns));
+        rows.iter().for_each(|row| table.row([of(&row.planned.case), cells(row)].concat()));
+        table
+    };
+    if let Some(first) = grid.first() {
+        let keys: Vec<&str> = first.planned.case.set.iter().map(|one| split(one).0).collect();
+        let labels = keys.iter().map(|key| last_part(key, &keys)).collect();
+        let values = |case: &Case| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
+        table(labels, &grid, &values).print(look, out)?;
+    }
+    if !tries.is_empty() {
+        if !grid.is_empty() {
+            writeln!(out)?;
+        }
+        table(vec!["also tried".to_owned()], &tries, &|case| vec![case_name(case)]).print(look, out)?;
+    }
+    Ok(())
+}
+
+/// The cause that limited the flows of the first of some runs.
+fn bound_by(runs: &[Measured]) -> String {
+    let most = runs.first().and_then(|run| run.shares.most());
+    most.map_or_else(|| "-".to_owned(), |(cause, part)| format!("{cause} {}", share(part)))
+}
+
+/// How many of a case's runs are valid.
+fn valid(row: &Row<'_>, runs: &[Measured]) -> String {
+    let count = runs.iter().filter(|run| run.invalid.is_empty()).count();
+    format!("{count} of {}", row.planned.scenarios.len())
+}
+
+/// The columns that need a word.
+const EXPLAINED: [(&str, &str); 2] = [
+    (
+        "> 10 ms, > 200 ms: ",
+        "packets that took longer from the receiving host's NIC to TCP, of all that arrived",
+    ),
+    ("CPU wait, longest: ", "how long a runnable receiving process waited for a CPU; median, and longest"),
+];
+
+/// The last part of a key, if no other key ends so.
+pub fn last_part(key: &str, keys: &[&str]) -> String {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let alike = keys.iter().filter(|other| last(other) == last(key)).count();
+    if alike > 1 { key.to_owned() } else { last(key) }
+}

@@ -1,0 +1,129 @@
+//! The JSON of `slowpath compare-tunings`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_model::{Bytes, nanos};
+use slowpath_papers::tunings::{self, Path, Technique};
+
+/// The results of all techniques (schema slowpath/tunings/1).
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// Version of this layout.
+    schema: &'static str,
+    /// Rate of the bottleneck, in bit/s.
+    rate: u64,
+    /// The RTT, in nanoseconds.
+    rtt_ns: u64,
+    /// The bandwidth-delay product, in bytes.
+    bdp: u64,
+    /// Parallel connections.
+    streams: u32,
+    /// Memory for all buffers of a host, in bytes, where there is a bound.
+    memory: Option<u64>,
+    /// What all connections carry together, in bytes.
+    amount: u64,
+    /// The techniques, in the order of weigle's table I.
+    techniques: Vec<Compared>,
+}
+
+/// A technique.
+#[derive(Serialize, JsonSchema)]
+struct Compared {
+    /// Its key.
+    technique: Technique,
+    /// Its name.
+    name: &'static str,
+    /// What it does.
+    does: &'static str,
+    /// Its row of table I.
+    kind: Option<Kind>,
+    /// Its result.
+    outcome: Outcome,
+    /// The command that runs it.
+    command: String,
+}
+
+/// A technique's row of weigle's table I.
+#[derive(Serialize, JsonSchema)]
+struct Kind {
+    /// Where it acts.
+    level: &'static str,
+    /// What it changes.
+    changes: &'static str,
+    /// Whether it sends packets of its own.
+    band: &'static str,
+    /// Whether applications see it.
+    visibility: &'static str,
+}
+
+/// The result of a technique.
+#[derive(Serialize, JsonSchema)]
+struct Outcome {
+    /// Data that was read, in bytes.
+    bytes: u64,
+    /// From the first connection's opening to the last byte read, in nanoseconds.
+    lasted_ns: u64,
+    /// The data over that time, in bit/s.
+    rate: u64,
+    /// Retransmitted segments.
+    retransmits: u64,
+    /// Retransmission timeouts.
+    timeouts: u64,
+    /// The most memory that the sender's sockets held at once, all together, in bytes.
+    sender_memory: u64,
+    /// The most memory that the receiver's sockets held at once, all together, in bytes.
+    receiver_memory: u64,
+    /// The largest send buffer of any connection, in bytes of memory.
+    send_buffer: u64,
+    /// The largest receive buffer of any connection, in bytes of memory.
+    receive_buffer: u64,
+    /// The largest window that was advertised, in bytes.
+    window: u64,
+}
+
+impl Document {
+    /// Of the techniques' results on a path.
+    pub fn new(path: &Path, results: &[super::Result]) -> Self {
+        let compared = |(technique, outcome): &super::Result| Compared {
+            technique: *technique,
+            name: technique.name(),
+            does: technique.does(),
+            kind: technique.kind().map(Kind::from),
+            outcome: Outcome::from(*outcome),
+            command: technique.case(path).command(),
+        };
+        Self {
+            schema: "slowpath/tunings/1",
+            rate: path.rate.get(),
+            rtt_ns: nanos(path.delay),
+            bdp: path.bdp().get(),
+            streams: path.streams,
+            memory: path.memory.map(Bytes::get),
+            amount: path.amount.get(),
+            techniques: results.iter().map(compared).collect(),
+        }
+    }
+}
+
+impl From<tunings::Kind> for Kind {
+    fn from(tunings::Kind { level, changes, band, visibility }: tunings::Kind) -> Self {
+        Self { level, changes, band, visibility }
+    }
+}
+
+impl From<tunings::Outcome> for Outcome {
+    fn from(of: tunings::Outcome) -> Self {
+        Self {
+            bytes: of.bytes,
+            lasted_ns: of.lasted_ns,
+            rate: of.rate,
+            retransmits: of.retransmits,
+            timeouts: of.timeouts,
+            sender_memory: of.sender_memory,
+            receiver_memory: of.receiver_memory,
+            send_buffer: of.send_buffer,
+            receive_buffer: of.receive_buffer,
+            window: of.window,
+        }
+    }
+}

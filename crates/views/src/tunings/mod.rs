@@ -1,0 +1,12 @@
+//! `slowpath compare-tunings`: what each technique of sizing buffers gives on a path, as JSON and as text.
+
+mod json;
+mod text;
+
+pub use json::Document;
+pub use text::print;
+
+use slowpath_papers::tunings::{Outcome, Technique};
+
+/// A technique with its result.
+pub type Result = (Technique, Outcome);
