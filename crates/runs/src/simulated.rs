@@ -75,7 +75,7 @@ pub(crate) fn run_seen(
     folders: Folders<'_>,
     stop: &AtomicBool,
     mut at: impl FnMut(Instant),
-    mut each: impl FnMut(FlowReport),
+    each: impl FnMut(FlowReport),
 ) -> Result<Run, Error> {
     let analysis = Analysis::new(Options { vantage, ..Options::default() });
     let mut watchers = Watchers::new(Tap::new(scenario.vantage(), analysis), Waiting::new(scenario));
@@ -95,6 +95,6 @@ pub(crate) fn run_seen(
     let whole = progress == Progress::Finished;
     let frames = watchers.analysis.frames();
     let (analysis, waiting) = watchers.finish(if whole { Ending::Complete } else { Ending::Interrupted })?;
-    let (not_kept, ()) = analysis.finish_each(|flow| each(flow));
+    let (not_kept, ()) = analysis.finish_each(each);
     Ok(Run { simulation, waiting, frames, not_kept: not_kept.flows, whole })
 }

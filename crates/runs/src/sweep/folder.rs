@@ -187,7 +187,7 @@ impl Folder {
                 continue;
             }
             let differs = if *key == SCENARIO { other_line(was, is) } else { other_value(was, is) };
-            return Err(FolderError::OtherSweep { folder: self.path.clone(), what: *what, differs }.into());
+            return Err(FolderError::OtherSweep { folder: self.path.clone(), what, differs }.into());
         }
         Ok(())
     }
