@@ -1,6 +1,6 @@
 //! The live probe names the cause that was imposed on each transfer.
 //!
-//! The floors lie a little below what was measured (docs/src/live.md).
+//! The floors lie a little below what was measured (docs/src/live-measurements.md).
 
 use serde_json::Value;
 use std::path::Path;

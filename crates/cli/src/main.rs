@@ -79,7 +79,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
             clap_complete::generate(shell, &mut Cli::command(), "slowpath", &mut text);
             console::print(&text)
         }
-        Command::Man(args) => man::run(&args),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 

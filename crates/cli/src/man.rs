@@ -1,10 +1,9 @@
 //! `slowpath man`: a page for each command, as git has it, from the same definitions as the help.
 
 use crate::Outcome;
-use crate::args::Cli;
 use crate::console;
 use anyhow::Context;
-use clap::{Args, CommandFactory, ValueHint};
+use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
 use std::fs;
 use std::path::PathBuf;
@@ -28,8 +27,9 @@ pub struct Manual {
     out: Option<PathBuf>,
 }
 
-pub fn run(args: &Manual) -> anyhow::Result<Outcome> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+/// Prints or writes pages of `command` and its parts.
+pub fn run(args: &Manual, command: Command) -> anyhow::Result<Outcome> {
+    let mut command = command.disable_help_subcommand(true);
     if let Some(folder) = &args.out {
         let shown = folder.display();
         fs::create_dir_all(folder).with_context(|| format!("{shown}: cannot be made"))?;
@@ -40,7 +40,7 @@ pub fn run(args: &Manual) -> anyhow::Result<Outcome> {
     let mut found = &command;
     for name in &args.command {
         found = found.find_subcommand(name).with_context(|| {
-            let parts: Vec<&str> = found.get_subcommands().map(clap::Command::get_name).collect();
+            let parts: Vec<&str> = found.get_subcommands().map(Command::get_name).collect();
             let has = if parts.is_empty() { "no commands".to_owned() } else { parts.join(", ") };
             format!("{} has no command {name}; it has {has}", found.get_name())
         })?;

@@ -1,7 +1,7 @@
 //! Advice that needs no capture: for what the live kernel and `doctor` see on a host itself.
 //!
 //! The fixes for a busy receiver are those that gave the rate back in the lab's runs of `wu`'s experiment
-//! (`docs/src/lab.md`, "A busy host").
+//! (`docs/src/lab-measurements.md`, "A busy receiver").
 
 use crate::fix::{NET_ADMIN, OWNER, SYS_NICE, counters, sysctl};
 use crate::{Advice, Fix, Host};
