@@ -1,6 +1,6 @@
 //! How a choice is declared: once, with everything that slowpath knows of it.
 //!
-//! [`declare!`] takes a part of [`KernelProfile`], such as the receive path, and the declaration of each of its fields.
+//! `declare!` takes a part of [`KernelProfile`], such as the receive path, and the declaration of each of its fields.
 //! From that it derives the struct (where this crate owns it), the value of each kernel, the text of the values, and the
 //! rows of [`choices`](crate::choice::choices) and [`sysctls`](crate::sysctls::sysctls). A field without a declaration
 //! does not compile. `kernels: [A, Linux2_6_14 => B]` reads: A in the oldest kernel, B since 2.6.14.

@@ -4,7 +4,7 @@
 //! name, type, source in the kernel, sysctl if there is one, and the value of each kernel. What a scenario may write, the
 //! listing of `slowpath kernels` and the reference page are derived from it.
 //!
-//! - [`receive`], [`transmit`], [`profile`] (scheduling and locks), `tcp`, [`sysctls`]: the declarations.
+//! - [`receive`], [`transmit`], [`profile`] (scheduling and locks), `tcp`, [`mod@sysctls`]: the declarations.
 //! - [`registry`]: the kernels there are, by name.
 //! - [`choice`]: the choices one by one; how a kernel of one's own is made.
 //! - [`table`]: kernels side by side.

@@ -1,6 +1,6 @@
 //! Runs of scenarios: one run, in the simulator or on this machine's kernel, with its results; many runs as a sweep.
 //!
-//! - [`file`]: a scenario file with the changes that the command line asks for.
+//! - [`mod@file`]: a scenario file with the changes that the command line asks for.
 //! - [`simulated`]: one run in the simulator, with the recordings that it writes.
 //! - [`kernel`]: one run on this machine's kernel, in the lab.
 //! - [`measured`]: the results that both have in common.

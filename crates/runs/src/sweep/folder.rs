@@ -103,7 +103,7 @@ impl Folder {
         self.write(number..=number, vec![columns::row(plan, job, run)])
     }
 
-    /// Joins the files of [`BLOCK`] runs into one where all of them exist.
+    /// Joins the files of 500 runs (`BLOCK`) into one where all of them exist.
     ///
     /// # Errors
     ///
