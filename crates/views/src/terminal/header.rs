@@ -47,7 +47,13 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
 
 fn one(recording: &Recording, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let name = if recording.name == "-" { "standard input" } else { &recording.name };
-    writeln!(out, "{}: {}", look.strong(name), words::recording_facts(recording))?;
+    let facts = words::recording_facts(recording);
+    if name.chars().count() + 2 + facts.chars().count() <= look.width {
+        writeln!(out, "{}: {facts}", look.strong(name))?;
+    } else {
+        writeln!(out, "{}:", look.strong(name))?;
+        look.paragraph(out, "  ", &facts)?;
+    }
     let (warnings, notes) = words::skipped(recording);
     for warning in warnings {
         look.styled_paragraph(out, "  ! ", &warning, WARNING)?;
