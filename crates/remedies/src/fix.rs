@@ -17,9 +17,9 @@ pub const SYS_NICE: &str = "root (CAP_SYS_NICE)";
 
 /// A command that looks at or changes something.
 ///
-/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop on the
-/// way to the peer, which `ip route get` prints, and the process that owns the socket, which `ss -p`
-/// prints.
+/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop towards the peer, which
+/// `ip route get` prints, and the process that owns the socket, which `ss -p` prints. `PEER` is the peer's address, in
+/// advice that is about a host and no flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// Where to give it.

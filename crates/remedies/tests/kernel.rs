@@ -25,7 +25,9 @@ fn lines(command: &Fix) -> Vec<String> {
     let undo = command.undo.iter().map(|line| line.split(", which").next().unwrap_or(line).to_owned());
     std::iter::once(line.clone())
         .chain(undo)
-        .map(|line| line.replace("IFACE", "slow0").replace("GATEWAY", "203.0.113.2"))
+        .map(|line| {
+            line.replace("IFACE", "slow0").replace("GATEWAY", "203.0.113.2").replace("PEER", "203.0.113.2")
+        })
         .collect()
 }
 
