@@ -294,17 +294,22 @@ mod tests {
 
     const WRITER: End = End::A;
 
-    /// What bound the sender of a flow of which the lines of notation were told.
-    fn bounds(lines: &[&str]) -> Vec<(Cause, u64)> {
+    /// The account of a flow of which these lines of notation were reported.
+    fn account(lines: &[&str]) -> Account {
         let mut hosts = Hosts::default();
         let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
         hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
         for line in lines {
-            hosts.accept(FlowId(1), &line.parse().expect("an event"));
+            hosts.accept(FlowId(1), &line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));
         }
-        let (accounts, _) = hosts.finish();
-        assert_eq!(accounts[0].sender(), WRITER);
-        let bounds = accounts[0].bounds();
+        hosts.finish().0.remove(0)
+    }
+
+    /// What bound the sender of such a flow.
+    fn bounds(lines: &[&str]) -> Vec<(Cause, u64)> {
+        let account = account(lines);
+        assert_eq!(account.sender(), WRITER);
+        let bounds = account.bounds();
         let shares: f64 = bounds.iter().map(|bound| bound.share).sum();
         assert!((shares - 1.0).abs() < 1e-9, "each instant belongs to one: {bounds:?}");
         bounds.iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
@@ -355,13 +360,7 @@ mod tests {
             ],
         ];
         for more in times {
-            let mut hosts = Hosts::default();
-            let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
-            hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
-            for line in held.iter().chain(&more) {
-                hosts.accept(FlowId(1), &line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));
-            }
-            let account = &hosts.finish().0[0];
+            let account = account(&[&held[..], &more].concat());
             let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence]);
             found.extend(whys.map(|why| account.cause(why)));
         }

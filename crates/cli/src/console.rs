@@ -91,7 +91,7 @@ impl Console {
     }
 
     /// Says on standard error what has begun and lasts until Ctrl-C: with progress if that is to be shown, else in one
-    /// line, for whoever waits for it.
+    /// line, for a script that waits until it has begun.
     pub fn until_interrupted(&self, what: &str) -> Reading {
         if !self.progress && self.announces {
             warn(&format!("{what}; Ctrl-C ends it"));

@@ -90,7 +90,7 @@ declare! {
         sack_walk: SackWalk = {
             name: "sack-walk", subject: Subject::Sender,
             values: { "from-head" => FromHead, "repeats" => Repeats, "holes" => Holes, "index" => Index },
-            meaning: "how what is sacked, lost or to be sent again is found",
+            meaning: "how SACKed segments, lost segments and those to retransmit are found",
             source: "net/ipv4/tcp_input.c: tcp_sacktag_write_queue, from the head of the queue for each block until 2.6.15; \
                 fastpath_skb_hint (Kelly) since 2.6.16, tcp_sacktag_bsearch since 4.15; leith 1.1 walks holes",
             kernels: [SackWalk::FromHead, Linux2_4_23Leith => SackWalk::Holes, Linux6_18 => SackWalk::Index],
@@ -263,7 +263,7 @@ declare! {
         buffer_memory: BufferMemory = {
             name: "buffer-memory", subject: Subject::Receiver,
             values: { "as-asked" => AsAsked, "as-allocated" => AsAllocated },
-            meaning: "what of a packet's buffer counts as its memory",
+            meaning: "which part of a packet's buffer counts as its memory",
             source: "net/core/skbuff.c: alloc_skb, what was asked for until 3.2; SKB_TRUESIZE, what was allocated, since then",
             kernels: [BufferMemory::AsAsked, Linux6_18 => BufferMemory::AsAllocated],
         };

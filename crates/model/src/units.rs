@@ -307,6 +307,11 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", count(number))
 }
 
+/// Such a count as the subject of a sentence: `1 segment was`, `2 segments were`.
+pub fn counted_were(number: u64, thing: &str) -> String {
+    format!("{} {}", counted(number, thing), if number == 1 { "was" } else { "were" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,27 +94,27 @@ impl Fix {
             .persists(format!("/etc/sysctl.d/90-slowpath.conf: {name} = {value}"))
     }
 
-    /// The same command with the right that it needs.
+    /// Adds the right that the command needs.
     #[must_use]
     pub const fn needs(mut self, right: &'static str) -> Self {
         self.needs = Some(right);
         self
     }
 
-    /// The same command, to be given by the owner of the process.
+    /// Adds that root or the owner of the process has to give it.
     #[must_use]
     pub(crate) const fn by_owner(self) -> Self {
         self.needs(OWNER)
     }
 
-    /// The same command with the line that undoes it.
+    /// Adds the line that undoes it.
     #[must_use]
     pub fn undone_by(mut self, line: impl Into<String>) -> Self {
         self.undo = Some(line.into());
         self
     }
 
-    /// The same command with what makes it last over a restart.
+    /// Adds what makes it persist over a restart.
     #[must_use]
     pub fn persists(mut self, line: impl Into<String>) -> Self {
         self.persists = Some(line.into());

@@ -5,20 +5,19 @@ use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, spread, time, times};
 use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
-use slowpath_model::units::counted;
+use slowpath_model::units::{counted, counted_were};
 use std::time::Duration;
 
 /// How much was lost, as a sentence; empty where nothing was retransmitted.
 fn lost(facts: &Facts<'_>) -> String {
     let retransmitted = facts.sent().labels.retransmission;
     facts.loss().map_or_else(String::new, |loss| {
-        format!(" {} retransmitted, {} of all segments.", were(retransmitted), percent(loss))
+        format!(
+            " {} retransmitted, {} of all segments.",
+            counted_were(retransmitted, "segment"),
+            percent(loss)
+        )
     })
-}
-
-/// `1 segment was`, `2 segments were`.
-fn were(segments: u64) -> String {
-    format!("{} {}", counted(segments, "segment"), if segments == 1 { "was" } else { "were" })
 }
 
 /// SACK, where an end did not offer it.
@@ -314,7 +313,10 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
         seen += &format!(" {} arrived out of order.", counted(labels.out_of_order, "segment"));
     }
     if labels.spurious > 0 {
-        seen += &format!(" {} retransmitted although the data had arrived.", were(labels.spurious));
+        seen += &format!(
+            " {} retransmitted although the data had arrived.",
+            counted_were(labels.spurious, "segment")
+        );
     }
     vec![
         Advice::new(format!(

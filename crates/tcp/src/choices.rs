@@ -143,7 +143,7 @@ pub enum BufferArithmetic {
 /// `MAX_TCP_HEADER` of 2.4 and 2.6.14.
 const OLD_MAX_TCP_HEADER: u32 = 128 + 32 + 48;
 
-/// What of a packet's buffer counts as its memory.
+/// Which part of a packet's buffer counts as its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferMemory {
     /// The bytes that its driver asked for, room for a whole frame, and `struct sk_buff` (`alloc_skb`).
@@ -403,7 +403,7 @@ pub struct Choices {
     pub receive_tuning: ReceiveTuning,
     /// How the send buffer finds its size.
     pub send_tuning: SendTuning,
-    /// What of a packet's buffer counts as its memory.
+    /// Which part of a packet's buffer counts as its memory.
     pub buffer_memory: BufferMemory,
     /// What becomes of memory that was reserved and is free again.
     pub forward_alloc: ForwardAlloc,

@@ -6,97 +6,115 @@ use slowpath_path as path;
 use slowpath_simulator::report;
 use std::collections::BTreeMap;
 
-/// What a NIC's receive ring counted.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ReceiveCounts {
-    /// Packets that arrived from the wire.
-    arrived: u64,
-    /// Packets for which no descriptor was free (`rx_missed_errors`).
-    dropped: u64,
-    /// Packets that the driver took.
-    taken: u64,
-    /// Interrupts raised.
-    interrupts: u64,
-    /// Most packets that waited at once.
-    most_waiting: u64,
+/// Declares counters for JSON that are those of the report of the same name, field by field. A field that the report has and
+/// the declaration has not does not compile.
+macro_rules! counters {
+    ($($(#[$docs:meta])* $Name:ident { $($(#[$field_docs:meta])* $field:ident: u64,)* })*) => {
+        $(
+            $(#[$docs])*
+            #[derive(Serialize, JsonSchema)]
+            pub(crate) struct $Name {
+                $($(#[$field_docs])* $field: u64,)*
+            }
+
+            impl From<report::$Name> for $Name {
+                fn from(of: report::$Name) -> Self {
+                    let report::$Name { $($field),* } = of;
+                    Self { $($field),* }
+                }
+            }
+        )*
+    };
 }
 
-/// What receive processing in the soft interrupt counted.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SoftirqCounts {
-    /// Packets that the driver passed on.
-    received: u64,
-    /// Received packets that found the CPU backlog full, or throttled.
-    backlog_dropped: u64,
-    /// How often the backlog was throttled.
-    throttled: u64,
-    /// Packets that were merged into another.
-    merged: u64,
-    /// Packets and merged packets that were passed to IP.
-    delivered: u64,
-    /// Received packets that a reader took off the ring itself (`BusyPollRxPackets`).
-    busy_polled: u64,
-    /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
-    squeezed: u64,
-    /// How often the work was left to `ksoftirqd`.
-    deferred: u64,
-}
+counters! {
+    /// What a NIC's receive ring counted.
+    ReceiveCounts {
+        /// Packets that arrived from the wire.
+        arrived: u64,
+        /// Packets for which no descriptor was free (`rx_missed_errors`).
+        dropped: u64,
+        /// Packets that the driver took.
+        taken: u64,
+        /// Interrupts raised.
+        interrupts: u64,
+        /// Most packets that waited at once.
+        most_waiting: u64,
+    }
 
-/// What a host's sockets counted.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SocketCounts {
-    /// Packets and merged packets that IP passed on.
-    arrived: u64,
-    /// Packets that TCP processed.
-    processed: u64,
-    /// Packets that went through the backlog.
-    backlogged: u64,
-    /// Packets that found the backlog full (`TCPBacklogDrop`).
-    backlog_dropped: u64,
-    /// Packets that went through the prequeue.
-    prequeued: u64,
-    /// Most packets on the backlog and the prequeue.
-    most_waiting: u64,
-    /// Packets that the local queue dropped.
-    local_drops: u64,
-    /// Packets of established connections that header prediction matched (`TCPHPHits` and `TCPHPAcks`).
-    fast_path: u64,
-    /// Packets of established connections that it did not match.
-    slow_path: u64,
-}
+    /// What receive processing in the soft interrupt counted.
+    SoftirqCounts {
+        /// Packets that the driver passed on.
+        received: u64,
+        /// Received packets that found the CPU backlog full, or throttled.
+        backlog_dropped: u64,
+        /// How often the backlog was throttled.
+        throttled: u64,
+        /// Packets that were merged into another.
+        merged: u64,
+        /// Packets and merged packets that were passed to IP.
+        delivered: u64,
+        /// Received packets that a reader took off the ring itself (`BusyPollRxPackets`).
+        busy_polled: u64,
+        /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
+        squeezed: u64,
+        /// How often the work was left to `ksoftirqd`.
+        deferred: u64,
+    }
 
-/// What the transmit queue and the NIC's ring counted.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct TransmitCounts {
-    /// Packets and super-packets that the stack handed down.
-    handed: u64,
-    /// Packets that found the queue full.
-    dropped: u64,
-    /// Packets that were given to the NIC.
-    sent: u64,
-    /// Packets on the wire.
-    wire_packets: u64,
-    /// Most packets in the queue.
-    most_queued: u64,
-    /// Most descriptors in use.
-    most_in_ring: u64,
-    /// Most memory of the packets in the queue and the ring, in bytes.
-    most_memory: u64,
-}
+    /// What a host's sockets counted.
+    SocketCounts {
+        /// Packets and merged packets that IP passed on.
+        arrived: u64,
+        /// Packets that TCP processed.
+        processed: u64,
+        /// Packets that went through the backlog.
+        backlogged: u64,
+        /// Packets that found the backlog full (`TCPBacklogDrop`).
+        backlog_dropped: u64,
+        /// Packets that went through the prequeue.
+        prequeued: u64,
+        /// Most packets on the backlog and the prequeue.
+        most_waiting: u64,
+        /// Packets that the local queue dropped.
+        local_drops: u64,
+        /// Packets of established connections that header prediction matched (`TCPHPHits` and `TCPHPAcks`).
+        fast_path: u64,
+        /// Packets of established connections that it did not match.
+        slow_path: u64,
+    }
 
-/// What happened to the datagrams of a flow.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct DatagramCounts {
-    /// Datagrams that the sender's process handed to its socket.
-    sent: u64,
-    /// Sent datagrams that found the sender's transmit queue full.
-    dropped_below: u64,
-    /// Datagrams that reached the receiver's socket.
-    arrived: u64,
-    /// Arrived datagrams that found the receive buffer full.
-    dropped_above: u64,
-    /// Datagrams that the receiver's process read.
-    read: u64,
+    /// What the transmit queue and the NIC's ring counted.
+    TransmitCounts {
+        /// Packets and super-packets that the stack handed down.
+        handed: u64,
+        /// Packets that found the queue full.
+        dropped: u64,
+        /// Packets that were given to the NIC.
+        sent: u64,
+        /// Packets on the wire.
+        wire_packets: u64,
+        /// Most packets in the queue.
+        most_queued: u64,
+        /// Most descriptors in use.
+        most_in_ring: u64,
+        /// Most memory of the packets in the queue and the ring, in bytes.
+        most_memory: u64,
+    }
+
+    /// What happened to the datagrams of a flow.
+    DatagramCounts {
+        /// Datagrams that the sender's process handed to its socket.
+        sent: u64,
+        /// Sent datagrams that found the sender's transmit queue full.
+        dropped_below: u64,
+        /// Datagrams that reached the receiver's socket.
+        arrived: u64,
+        /// Arrived datagrams that found the receive buffer full.
+        dropped_above: u64,
+        /// Datagrams that the receiver's process read.
+        read: u64,
+    }
 }
 
 /// How many packets went which way on one direction of a path: `offered + duplicated == scheduled + dropped`.
@@ -130,78 +148,6 @@ pub(crate) struct PathTotals {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-impl From<report::ReceiveCounts> for ReceiveCounts {
-    fn from(of: report::ReceiveCounts) -> Self {
-        let report::ReceiveCounts { arrived, dropped, taken, interrupts, most_waiting } = of;
-        Self { arrived, dropped, taken, interrupts, most_waiting }
-    }
-}
-
-impl From<report::SoftirqCounts> for SoftirqCounts {
-    fn from(of: report::SoftirqCounts) -> Self {
-        let report::SoftirqCounts {
-            received,
-            backlog_dropped,
-            throttled,
-            merged,
-            delivered,
-            busy_polled,
-            squeezed,
-            deferred,
-        } = of;
-        Self { received, backlog_dropped, throttled, merged, delivered, busy_polled, squeezed, deferred }
-    }
-}
-
-impl From<report::SocketCounts> for SocketCounts {
-    fn from(of: report::SocketCounts) -> Self {
-        let report::SocketCounts {
-            arrived,
-            processed,
-            backlogged,
-            backlog_dropped,
-            prequeued,
-            most_waiting,
-            local_drops,
-            fast_path,
-            slow_path,
-        } = of;
-        Self {
-            arrived,
-            processed,
-            backlogged,
-            backlog_dropped,
-            prequeued,
-            most_waiting,
-            local_drops,
-            fast_path,
-            slow_path,
-        }
-    }
-}
-
-impl From<report::TransmitCounts> for TransmitCounts {
-    fn from(of: report::TransmitCounts) -> Self {
-        let report::TransmitCounts {
-            handed,
-            dropped,
-            sent,
-            wire_packets,
-            most_queued,
-            most_in_ring,
-            most_memory,
-        } = of;
-        Self { handed, dropped, sent, wire_packets, most_queued, most_in_ring, most_memory }
-    }
-}
-
-impl From<report::DatagramCounts> for DatagramCounts {
-    fn from(of: report::DatagramCounts) -> Self {
-        let report::DatagramCounts { sent, dropped_below, arrived, dropped_above, read } = of;
-        Self { sent, dropped_below, arrived, dropped_above, read }
-    }
 }
 
 impl From<&path::Totals> for PathTotals {

@@ -68,17 +68,33 @@ fn analyse(
     analysis.finish().flows
 }
 
+/// All captures with packets, read once, with the files that they are from.
+fn recordings() -> &'static [(PathBuf, Kept)] {
+    static RECORDINGS: OnceLock<Vec<(PathBuf, Kept)>> = OnceLock::new();
+    RECORDINGS.get_or_init(|| {
+        let all = captures().into_iter().map(|path| {
+            let kept = kept(&path);
+            (path, kept)
+        });
+        all.filter(|(_, kept)| !kept.events.is_empty()).collect()
+    })
+}
+
+/// The reports of each capture, with the file that it is from.
+fn reports() -> impl Iterator<Item = (&'static Path, FlowReport)> {
+    recordings().iter().flat_map(|(path, Kept { flows, events })| {
+        analyse(flows, events.iter().copied()).into_iter().map(move |report| (path.as_path(), report))
+    })
+}
+
 #[test]
 fn reports_of_all_captures_are_free_of_contradictions() {
     let mut found = Vec::new();
-    for path in captures() {
-        let Kept { flows, events } = kept(&path);
-        for report in analyse(&flows, events) {
-            let wrong = statements::contradictions(&report);
-            found.extend(
-                wrong.into_iter().map(|wrong| format!("{}, flow {}: {wrong}", path.display(), report.id)),
-            );
-        }
+    for (path, report) in reports() {
+        let wrong = statements::contradictions(&report);
+        found.extend(
+            wrong.into_iter().map(|wrong| format!("{}, flow {}: {wrong}", path.display(), report.id)),
+        );
     }
     assert!(found.is_empty(), "{} contradictions:\n{}", found.len(), found.join("\n"));
 }
@@ -88,13 +104,10 @@ fn reports_of_all_captures_are_free_of_contradictions() {
 #[test]
 fn captures_show_every_cause_that_the_catalogue_gives_them() {
     let mut found = BTreeSet::from([Cause::NagleDelayedAck]);
-    for path in captures() {
-        let Kept { flows, events } = kept(&path);
-        for report in analyse(&flows, events) {
-            found.extend(
-                report.directions.iter().flat_map(|direction| &direction.findings).map(|found| found.cause),
-            );
-        }
+    for (_, report) in reports() {
+        found.extend(
+            report.directions.iter().flat_map(|direction| &direction.findings).map(|found| found.cause),
+        );
     }
     let of_captures = |cause: &&Cause| cause.is_reported_by(ReportedBy::Capture);
     assert_eq!(found, Cause::ALL.iter().filter(of_captures).copied().collect());
@@ -173,20 +186,12 @@ impl Damage {
     }
 }
 
-/// All captures, read once.
-fn recordings() -> &'static [Kept] {
-    static RECORDINGS: OnceLock<Vec<Kept>> = OnceLock::new();
-    RECORDINGS.get_or_init(|| {
-        captures().iter().map(|path| kept(path)).filter(|kept| !kept.events.is_empty()).collect()
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn reports_of_damaged_captures_are_free_of_contradictions(damage in damage()) {
-        let Kept { flows, events } = damage.capture.get(recordings());
+        let (_, Kept { flows, events }) = damage.capture.get(recordings());
         for report in analyse(flows, damage.of(events)) {
             let wrong = statements::contradictions(&report);
             prop_assert!(wrong.is_empty(), "{}", wrong.join("\n"));

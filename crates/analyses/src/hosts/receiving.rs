@@ -19,9 +19,8 @@ struct Held([Duration; CAUSES.len()]);
 
 impl Held {
     fn add(&mut self, cause: Cause, lasted: Duration) {
-        if let Some(at) = CAUSES.iter().position(|other| *other == cause) {
-            self.0[at] += lasted;
-        }
+        let at = CAUSES.iter().position(|other| *other == cause).expect("one of those that hold a receiver");
+        self.0[at] += lasted;
     }
 
     fn iter(self) -> impl Iterator<Item = (Cause, Duration)> {

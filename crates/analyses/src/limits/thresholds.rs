@@ -1,4 +1,4 @@
-//! The thresholds by which causes are told apart, each with its reason or source.
+//! The thresholds that separate one cause from another, each with its reason or source.
 //!
 //! Facts come from [`super::track`] without thresholds but the MSS and an RTT; every number that decides between two
 //! causes is here.

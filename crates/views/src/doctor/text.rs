@@ -1,6 +1,7 @@
 //! What `slowpath doctor` prints for people: the verdict, the findings, what could not be read.
 
 use crate::terminal::Look;
+use crate::words::sentence;
 use slowpath_doctor::host::Unseen;
 use slowpath_doctor::{Aim, Finding, Host, Origin, Severity, bound};
 use slowpath_model::units::duration_text;
@@ -86,7 +87,7 @@ fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Re
         Severity::Hint => look.faint("hint"),
     };
     writeln!(out, "{severity}  {}", look.faint(finding.name()))?;
-    look.paragraph(out, "  ", &format!("{}.", capital(&finding.title)))?;
+    look.paragraph(out, "  ", &sentence(&finding.title))?;
     writeln!(out, "  {} {}", look.faint("cause"), finding.check.cause())?;
     writeln!(out, "  {} {}", look.faint("seen"), finding.seen)?;
     look.paragraph(out, "  ", &finding.why)?;
@@ -100,16 +101,6 @@ fn print_finding(finding: &Finding, look: &Look, out: &mut impl Write) -> io::Re
         }
     }
     look.faint_paragraph(out, "  ", &format!("({})", finding.source))
-}
-
-/// A sentence's beginning, where it is a word and not a name of the kernel's.
-fn capital(text: &str) -> String {
-    let word = text.split_whitespace().next().unwrap_or_default();
-    if word.contains(['_', '.']) || word.chars().any(|c| c.is_ascii_digit()) {
-        return text.to_owned();
-    }
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
 fn not_seen(host: &Host, look: &Look, out: &mut impl Write) -> io::Result<()> {
@@ -128,16 +119,4 @@ fn not_seen(host: &Host, look: &Look, out: &mut impl Write) -> io::Result<()> {
         look.paragraph(out, "", &format!("Root ({right}) can read: {}.", what.join("; ")))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::capital;
-
-    #[test]
-    fn names_of_the_kernel_stay_as_they_are() {
-        assert_eq!(capital("tcp_rmem lets a buffer"), "tcp_rmem lets a buffer");
-        assert_eq!(capital("window scaling is off"), "Window scaling is off");
-        assert_eq!(capital(""), "");
-    }
 }

@@ -4,6 +4,7 @@ use super::times;
 use crate::quantity::{counted, duration};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::VantageEvidence;
+use slowpath_model::units::counted_were;
 use std::time::Duration;
 
 /// What shows a cause, as a sentence without capital and stop.
@@ -102,8 +103,7 @@ pub fn evidence(evidence: &Evidence) -> String {
 }
 
 fn retransmitted(segments: u64, spurious: u64, lost_share: f64, recoveries: u64, timeouts: u64) -> String {
-    let were = if segments == 1 { "was" } else { "were" };
-    let mut text = format!("{} {were} retransmitted", counted(segments, "segment"));
+    let mut text = format!("{} retransmitted", counted_were(segments, "segment"));
     if spurious > 0 {
         text += &format!(", {spurious} of them spuriously");
     }

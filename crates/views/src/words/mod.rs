@@ -155,7 +155,7 @@ pub fn sentence(text: &str) -> String {
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     // What starts with a name or a unit keeps its case: only a word of small letters gets a capital.
     let word = text.split(' ').next().unwrap_or_default();
-    if word.chars().all(|c| c.is_ascii_lowercase() || ",:'".contains(c)) {
+    if word.chars().all(|c| c.is_ascii_lowercase() || ",:'-".contains(c)) {
         format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
     } else {
         format!("{text}{stop}")
@@ -260,4 +260,17 @@ pub fn repetition(flow: &FlowReport) -> Option<String> {
     .collect();
     (!parts.is_empty())
         .then(|| format!("{}: {}", counted(measures.data_packets, "data segment"), parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn names_of_the_kernel_stay_as_they_are() {
+        assert_eq!(sentence("tcp_rmem lets a buffer"), "tcp_rmem lets a buffer.");
+        assert_eq!(sentence("window scaling is off"), "Window scaling is off.");
+        assert_eq!(sentence("super-packets are small"), "Super-packets are small.");
+        assert_eq!(sentence(""), "");
+    }
 }
