@@ -344,7 +344,7 @@ impl EndState {
         self.is_answered_otherwise(at, ack, segment, me)
     }
 
-    /// The same for whatever is not plain.
+    /// The peer acknowledges this end's data with SACK blocks, or with anything else that is not plain.
     #[inline(never)]
     fn is_answered_otherwise(
         &mut self,

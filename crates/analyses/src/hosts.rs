@@ -315,7 +315,7 @@ mod tests {
         bounds.iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
     }
 
-    /// The same time, by whether and how long data waited to be read, or by how the window went.
+    /// Time with a full window belongs to the buffer or to the reader, by how long data waited to be read or how the window went.
     #[test]
     fn a_window_is_used_up_for_want_of_room_or_of_reading() {
         let held = [

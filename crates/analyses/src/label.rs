@@ -13,11 +13,11 @@ pub enum Label {
     Spurious,
     /// Sent in its place and overtaken on the way.
     OutOfOrder,
-    /// The same frame once more: from a second interface or a mirror port, or doubled by the network.
+    /// A copy of a frame: from a second interface or a mirror port, or doubled by the network.
     Duplicate,
     /// Sequence numbers just below what is acknowledged, on an idle connection.
     KeepAlive,
-    /// The same against a closed window.
+    /// Sequence numbers just below what is acknowledged, while the peer's window is closed.
     WindowProbe,
 }
 

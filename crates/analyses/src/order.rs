@@ -46,7 +46,7 @@ impl SendOrder {
         self.saw_step(step, id, packets)
     }
 
-    /// The same for a step that leaves something out, or is none.
+    /// Takes in a step that leaves numbers out, or is none; how many packets are missing.
     #[inline(never)]
     fn saw_step(&mut self, step: i16, id: u16, packets: u16) -> u16 {
         let mut missing = 0;

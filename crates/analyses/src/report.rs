@@ -273,7 +273,7 @@ pub struct LabelCounts {
     pub spurious: u64,
     /// Overtaken on the way.
     pub out_of_order: u64,
-    /// The same frame captured, or delivered, twice.
+    /// A copy of a frame: captured, or delivered, twice.
     pub duplicate: u64,
     /// One byte, or none, that was acknowledged already (RFC 9293, section 3.8.4).
     pub keep_alive: u64,

@@ -223,7 +223,7 @@ impl Distance {
         self.placed(VantageOverride::Sender)
     }
 
-    /// The same where it receives and answers.
+    /// How far the end is where it receives and answers: as measured, unless the user says otherwise.
     pub fn answering(&self) -> &Self {
         self.placed(VantageOverride::Receiver)
     }

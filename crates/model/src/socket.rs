@@ -77,7 +77,7 @@ named! {
         Prequeue = "prequeue",
         /// A packet on the backlog of a socket that a process has locked (`sk_backlog`).
         SocketBacklog = "socket-backlog",
-        /// The same, and the process that has the lock was off the CPU when the packet came.
+        /// A packet on such a backlog, where the process that has the lock was off the CPU when the packet arrived.
         HolderOffCpu = "holder-off-cpu",
         /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
         ReceiveQueue = "receive-queue",
@@ -93,7 +93,7 @@ named! {
         Idle = "idle",
         /// Everything written was on its way.
         Drained = "drained",
-        /// The same, and the writer waited for room in the send buffer (`SOCK_NOSPACE`).
+        /// Everything written was on its way, and the writer waited for room in the send buffer (`SOCK_NOSPACE`).
         SendBuffer = "send-buffer",
         /// The peer's window was used up (`tcp_snd_wnd_test`).
         ReceiveWindow = "receive-window",
@@ -133,7 +133,7 @@ pub enum Mark {
     Timeout,
     /// A reduction of the window was taken back (`tcp_undo_cwnd_reduction`).
     Undo,
-    /// The same, of a reduction by timeout: that was spurious (`tcp_try_undo_loss`; `TCPSpuriousRTOs`).
+    /// A reduction by timeout was undone: the timeout was spurious (`tcp_try_undo_loss`; `TCPSpuriousRTOs`).
     SpuriousTimeout,
     /// The window that this end advertises closed (`TCPToZeroWindowAdv`).
     ZeroWindow,

@@ -51,7 +51,7 @@ impl Ranking {
         self.flows - self.left_out
     }
 
-    /// The same with at most `top` flows in full.
+    /// This ranking with at most `top` flows in full.
     #[must_use]
     pub fn narrowed(self, top: usize) -> Self {
         let Self { mut full, groups, flows, left_out } = self;

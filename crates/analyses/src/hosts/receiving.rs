@@ -40,7 +40,7 @@ pub struct Receiving {
     unanswered: Duration,
     /// Until then, since something came.
     silent: Duration,
-    /// The same, with packets on the backlog of a locked socket: what that means is told when they are taken from it.
+    /// Time with packets on the backlog of a locked socket; what it means is known when they are taken from it.
     locked: Duration,
     roomy: Option<Roomy>,
     /// The largest window that was used up, and the last.

@@ -85,9 +85,9 @@ pub struct Stretch {
     pub dry_clocked: u32,
     /// Waits while dry that ended by themselves: the application wrote.
     pub dry_free: u32,
-    /// The same for waits with more to send: ended by an ACK.
+    /// Waits with more to send that an ACK ended.
     pub open_clocked: u32,
-    /// Ended by themselves.
+    /// Waits with more to send that ended by themselves.
     pub open_free: u32,
     /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,

@@ -203,7 +203,7 @@ impl Track {
         }
     }
 
-    /// The same for a wait of a round trip or more.
+    /// Accounts for a wait of an RTT or more, as a stretch of its own.
     #[inline(never)]
     fn account_wait(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
         let long = rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
@@ -337,7 +337,7 @@ impl Track {
         }
     }
 
-    /// The same where the sender does not know it at once.
+    /// Takes in an answer that the sender learns of later than the tap.
     #[inline(never)]
     fn answered_far_away(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         self.catch_up(answer.at, None, near, rto);

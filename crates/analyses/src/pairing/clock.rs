@@ -71,7 +71,7 @@ impl Alignment {
         Some(stretch.offset_ns.saturating_add((since * stretch.drift_ppm / 1e6).round() as i64))
     }
 
-    /// The same, but while a clock was being set as it was before.
+    /// How far the clock is ahead; while a clock was being set, as it was before.
     fn ahead_or_nearly(&self, at: i64) -> i64 {
         let behind = self.stretches.partition_point(|stretch| stretch.from.nanos() <= at);
         let nearest = self.stretches.get(behind.saturating_sub(1));
@@ -115,7 +115,7 @@ impl Transit<'_> {
         far.saturating_sub(near).saturating_sub(self.signed(ahead))
     }
 
-    /// The same where the clocks are known well enough to speak of a delay.
+    /// The delay between the two, where the clocks are known well enough to speak of one.
     pub fn delay(&self, near: i64, far: i64) -> Option<i64> {
         let first = if self.near == 0 { near } else { far };
         let ahead = self.alignment?.ahead(first.saturating_sub(self.epoch))?;

@@ -22,7 +22,7 @@ pub(super) struct Same {
 /// How two flows are known to be one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identified {
-    /// The same addresses and ports, and the same packets.
+    /// By equal addresses and ports, and equal packets.
     ByAddresses,
     /// Other addresses or ports, but the same SYN by its timestamp, and the same packets: translated on the way.
     ByHandshake,

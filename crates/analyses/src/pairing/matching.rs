@@ -20,7 +20,7 @@ pub(super) struct Lane<'a> {
     pub far: Side<'a>,
     /// What a position in `far` exceeds that in `near` by.
     pub shift: i64,
-    /// The same of what is acknowledged.
+    /// What an acknowledgment number in `far` exceeds that in `near` by.
     pub ack_shift: i64,
     /// Payload of a full packet, if known.
     pub mss: Option<i64>,
@@ -137,7 +137,7 @@ impl Lane<'_> {
         self.near.stripes.keeps(place) && self.far.stripes.keeps(place + self.shift)
     }
 
-    /// The same of what only acknowledges.
+    /// Whether both recordings kept the pure ACKs of what lies at `place` in near.
     pub fn compared_ack(&self, place: i64) -> bool {
         self.near.stripes.keeps(place) && self.far.stripes.keeps(place + self.ack_shift)
     }

@@ -139,7 +139,7 @@ pub struct DirectionPair {
     /// Passed far, which is beside the receiver, was not taken by the receiving host, and came again: by far's
     /// clock, its first arrival.
     pub ignored: Tally,
-    /// The same where far is not known to be beside the receiver: lost further on, or not taken.
+    /// Passed far and came again, where far is not known to be next to the receiver: lost further on, or not taken.
     pub lost_beyond: Tally,
     /// Of these, how many had an older timestamp than a packet that came before: the receiver may have taken them
     /// for packets of a former connection (PAWS: RFC 7323, section 5).

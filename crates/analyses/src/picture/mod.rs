@@ -130,7 +130,7 @@ impl Picture {
             + merged(flights)
     }
 
-    /// The same with at most `most` marks of each kind.
+    /// This picture with at most `most` marks of each kind.
     #[must_use]
     pub fn thinned(&self, most: usize) -> Self {
         Self {

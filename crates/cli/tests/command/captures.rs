@@ -40,7 +40,7 @@ pub fn transfer(rounds: u32) -> Vec<u8> {
     written(segments(rounds))
 }
 
-/// The same at its receiver, 10 ms away, where every 500th segment did not arrive.
+/// The capture of that transfer at its receiver, 10 ms away, where every 500th segment did not arrive.
 pub fn transfer_at_receiver(rounds: u32) -> Vec<u8> {
     let mut all = segments(rounds);
     let mut number = 0;

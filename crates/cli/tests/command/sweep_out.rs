@@ -31,7 +31,7 @@ fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
     told(&run(folder, &[&SWEEP, more].concat()))
 }
 
-/// The same of a sweep that has nothing to complain of.
+/// Standard output of a sweep that exits with 0 and reports no error.
 fn well(folder: &Captures, more: &[&str]) -> String {
     let (code, out, err) = sweep(folder, more);
     assert_eq!((code, err.as_str()), (0, ""), "{more:?}");

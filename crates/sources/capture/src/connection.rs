@@ -52,7 +52,7 @@ impl Stream {
         offset
     }
 
-    /// The same where the number, or the one before it, is far ahead.
+    /// Takes in a number that is far ahead, or follows one that was.
     #[cold]
     fn reach_far(&mut self, nr: u32) {
         let far = self.unwrapper.ahead(SeqNr(nr)) >= FAR;

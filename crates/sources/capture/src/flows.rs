@@ -163,7 +163,7 @@ impl Flows {
         Some(flow)
     }
 
-    /// The same, but it does not count as a sign of life.
+    /// The flow of `pair`, without marking it as touched.
     #[cold]
     pub(crate) fn peek(&mut self, pair: &Pair) -> Option<&mut Flow> {
         self.at(pair)

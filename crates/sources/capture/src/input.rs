@@ -200,7 +200,7 @@ impl Input {
         }
     }
 
-    /// The same, `here` bytes into the `want` bytes of `what` at `offset`.
+    /// Why the input ends `here` bytes into the `want` bytes of `what` at `offset`.
     pub(crate) fn broken_off_inside(&self, what: &str, offset: u64, here: usize, want: usize) -> Stop {
         let reason = match &self.ending {
             Some(Ending::Failed(reason)) => reason.clone(),

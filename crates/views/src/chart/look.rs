@@ -3,7 +3,7 @@
 /// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
 pub(super) const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
-/// The same as a page has them, which knows whether its ground is light or dark ([`PAGE_STYLE`]).
+/// These colours by the names that a page gives them: it knows whether its ground is light or dark ([`PAGE_STYLE`]).
 const ON_PAGE: [&str; 8] = [
     "var(--line-0)",
     "var(--line-1)",

@@ -61,7 +61,7 @@ struct Waited {
     rto_after_ns: u64,
     /// What Reno reaches with the usual round trip (equation 8); absent without a chance of loss.
     bandwidth_bit_per_s: Option<u64>,
-    /// The same with this one.
+    /// What Reno reaches with the RTT that has the wait in it; absent without a chance of loss.
     bandwidth_waiting_bit_per_s: Option<u64>,
 }
 

@@ -104,7 +104,7 @@ pub struct Labels {
     spurious_retransmission: u64,
     /// Overtaken on the way.
     out_of_order: u64,
-    /// The same frame recorded, or delivered, twice.
+    /// A copy of a frame: recorded, or delivered, twice.
     duplicate_frame: u64,
     /// Keep-alives.
     keep_alive: u64,

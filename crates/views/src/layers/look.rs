@@ -39,7 +39,7 @@ pub(super) const IN_FILE: Look = Look {
     boxes: [("#eeeeee", "#d0d0d0"), ("#fdf0e1", "#f6b26b"), ("#e8f1f9", "#9fc5e8"), ("#f7f7f7", "#dddddd")],
 };
 
-/// The same as a page has them, which knows whether its ground is light or dark ([`PAGE_STYLE`]).
+/// Colours by the names that a page gives them: it knows whether its ground is light or dark ([`PAGE_STYLE`]).
 pub(super) const ON_PAGE: Look = Look {
     line: "var(--call)",
     arrow: "var(--arrow)",

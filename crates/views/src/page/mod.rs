@@ -90,7 +90,7 @@ pub struct FlowData {
     pub moved: String,
     /// What bound it, in a sentence or two.
     pub verdict: String,
-    /// The same in few words.
+    /// What bound it, in a few words.
     pub verdict_in_short: String,
     /// How it ended, where that is worth knowing.
     pub ending: Option<String>,
