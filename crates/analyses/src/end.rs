@@ -44,6 +44,11 @@ pub struct EndState {
     pub ttl_max: u8,
 
     pub options: Option<SynOptions>,
+    /// Payload of a full segment of this end: what both SYNs allow, less the timestamps (RFC 6691), unless the end was
+    /// seen not to subtract these.
+    pub mss: Option<u32>,
+    /// What the peer's SYN allows alone.
+    pub mss_allowed: u32,
     pub scale: ScaleKnown,
     pub window: WindowStats,
 
@@ -151,16 +156,15 @@ impl EndState {
         at: Instant,
         segment: &Segment,
         missing: u16,
-        agreed: Option<u32>,
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
         // Less may be a probe.
         if segment.len > 1 && missing == 0 && self.outstanding.is_next(segment.seq) {
             let placed = self.outstanding.next(at, segment);
-            return self.count_data_segment(at, segment, &placed, agreed, peer, begin);
+            return self.count_data_segment(at, segment, &placed, peer, begin);
         }
-        self.on_out_of_sequence_segment(at, segment, missing, agreed, peer, begin)
+        self.on_out_of_sequence_segment(at, segment, missing, peer, begin)
     }
 
     /// This end sends a segment that takes sequence space, other than just the next data: a probe, a retransmission, SYN or FIN.
@@ -170,11 +174,13 @@ impl EndState {
         at: Instant,
         segment: &Segment,
         missing: u16,
-        agreed: Option<u32>,
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
         if let Some(probe) = self.probe(segment, peer) {
+            if segment.len > 0 && segment.seq == self.outstanding.nxt() {
+                self.outstanding.probe();
+            }
             self.data_packets += u64::from(segment.len > 0);
             self.bytes += u64::from(segment.len);
             *self.labels.of(probe) += 1;
@@ -183,7 +189,7 @@ impl EndState {
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         let missing = Missing {
             packets: missing,
-            mss: agreed.unwrap_or(self.mss_seen).max(1),
+            mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
             after_silence: missing > 0
                 && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
@@ -193,7 +199,7 @@ impl EndState {
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };
         }
-        self.count_data_segment(at, segment, &placed, agreed, peer, begin)
+        self.count_data_segment(at, segment, &placed, peer, begin)
     }
 
     /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
@@ -204,7 +210,6 @@ impl EndState {
         at: Instant,
         segment: &Segment,
         placed: &Placed,
-        agreed: Option<u32>,
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
@@ -226,13 +231,13 @@ impl EndState {
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         self.idle_longest = self.idle_longest.max(silence);
         self.last_data = Some(at);
-        if agreed.is_some_and(|mss| segment.len > mss) {
+        if self.mss.is_some_and(|mss| segment.len > mss) && !self.keeps_no_room_for_options(segment.len) {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
             self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
-        let mss = agreed.unwrap_or(self.mss_seen);
+        let mss = self.mss.unwrap_or(self.mss_seen);
         if self.track.is_none() {
             self.track = Some(self.new_track(begin, segment, peer));
         }
@@ -251,11 +256,31 @@ impl EndState {
             track.mark(Marks::GAP);
         }
         track.on_data_segment(at, segment, placed, near, &self.rto);
+        if let Some(reaction) = track.take_reaction() {
+            self.distance.sample(reaction);
+        }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
             self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + mss > edge);
         }
         judged
+    }
+
+    /// Payload of a full segment, as far as known; never zero.
+    pub fn full_size(&self) -> u32 {
+        self.mss.unwrap_or(self.mss_seen).max(1)
+    }
+
+    /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
+    /// from the MSS; that is then its full segment.
+    #[cold]
+    fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
+        // One that was seen to send segments of just that size does subtract them.
+        let shows = len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss);
+        if shows {
+            self.mss = Some(len);
+        }
+        shows
     }
 
     /// A track for this end's data, the first of which is `segment`.
@@ -300,25 +325,24 @@ impl EndState {
     }
 
     /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
-    /// outstanding, and at most the byte below what is next.
+    /// outstanding, and at most the byte below what is next, or the next one against a closed window.
     fn probe(&self, segment: &Segment, peer: &EndState) -> Option<Label> {
         if segment.len > 1 {
             return None;
         }
         let una = self.outstanding.una();
+        let closed = peer.window.count > 0 && peer.window.current == 0;
         let below = self.outstanding.started() && segment.seq + 1 == una;
+        // Solaris and Windows probe with the next byte (RFC 9293, section 3.8.6.1), Linux with none.
+        let at_edge = closed && segment.len == 1 && segment.seq == una;
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         let established =
             self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
-        if !below || !idle || control || !established {
+        if !(below || at_edge) || !idle || control || !established {
             return None;
         }
-        Some(if peer.window.count > 0 && peer.window.current == 0 {
-            Label::WindowProbe
-        } else {
-            Label::KeepAlive
-        })
+        Some(if closed { Label::WindowProbe } else { Label::KeepAlive })
     }
 
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
@@ -375,6 +399,7 @@ impl EndState {
         me.dsack_blocks += u64::from(acked.dsacks);
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
+        self.unique_bytes += u64::from(acked.probed);
         if acked.unseen > 0 {
             self.unseen_bytes += acked.unseen as u64;
             self.unseen_gaps += 1;
@@ -425,6 +450,7 @@ impl EndState {
             round_trip,
             marks,
             late_since,
+            payload: segment.len > 0,
         };
         track.answered(answer, near, &self.rto);
         acked.spurious

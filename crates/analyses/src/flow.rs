@@ -14,6 +14,9 @@ use std::time::Duration;
 pub const LATEST: Instant = Instant::from_nanos(1 << 60);
 const EARLIEST: Instant = Instant::from_nanos(-1 << 60);
 
+/// The most that an end sends whose peer names no MSS, though RFC 9293, section 3.7.1 allows it 536 only.
+const ETHERNET_MSS: u32 = 1460;
+
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -28,7 +31,6 @@ pub struct Flow {
     pub closing: Closing,
     pub ends: [EndState; 2],
     pub started: bool,
-    mss: Option<u32>,
     /// It closed.
     over: bool,
 }
@@ -46,7 +48,6 @@ impl Flow {
             closing: Closing::default(),
             ends: [EndState::new(given), EndState::new(given)],
             started: false,
-            mss: None,
             over: false,
         }
     }
@@ -92,8 +93,7 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
-        let agreed = self.mss;
-        let mss = agreed.unwrap_or(me.mss_seen).max(1);
+        let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {
             let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };
             me.order.saw(id, u16::try_from(packets).unwrap_or(u16::MAX))
@@ -104,14 +104,9 @@ impl Flow {
         let held = stalls::is_one(silence, &me.rto, &peer.rto).then(|| [me.holding(), peer.holding()]);
         let mut judged = Judged::default();
         if takes > 0 {
-            judged = me.on_sequence_segment(at, segment, missing, agreed, peer, begin);
+            judged = me.on_sequence_segment(at, segment, missing, peer, begin);
         } else if segment.ack.is_some() {
             judged.label = me.on_pure_ack(segment, peer);
-        }
-        if segment.len > 0
-            && let Some(track) = &mut peer.track
-        {
-            track.peer_spoke(at, &peer.rto);
         }
         if let Some(ack) = segment.ack
             && !segment.flags.has(Flags::RST)
@@ -174,18 +169,15 @@ impl Flow {
         });
         // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
-            self.mss = effective_mss(a, b);
-            for (end, own) in self.ends.iter_mut().zip([a, b]) {
+            let mss = effective_mss(a, b);
+            for (end, (own, peer)) in self.ends.iter_mut().zip([(a, b), (b, a)]) {
+                end.mss = mss;
+                end.mss_allowed = peer.mss.map_or(ETHERNET_MSS, u32::from);
                 let both = a.window_scale.is_some() && b.window_scale.is_some();
                 let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
                 end.scale = ScaleKnown::Agreed(shift);
             }
         }
-    }
-
-    /// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
-    pub const fn mss(&self) -> Option<u32> {
-        self.mss
     }
 
     /// Whether the connection has closed since this was last asked.
@@ -230,6 +222,7 @@ impl Flow {
     }
 }
 
+/// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
 fn effective_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
     let stamped = a.timestamps && b.timestamps;
     let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));

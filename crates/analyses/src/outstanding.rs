@@ -143,6 +143,8 @@ pub struct Acked {
     pub dsacks: u32,
     /// Selectively acknowledged data was taken back.
     pub reneged: bool,
+    /// The receiver took the byte of a window probe.
+    pub probed: bool,
 }
 
 /// One direction's outstanding data.
@@ -163,6 +165,8 @@ pub struct Outstanding {
     mending: bool,
     /// Data was acknowledged that did not pass, and none has passed since.
     missed: bool,
+    /// The byte at `nxt` was sent against a closed window, as a probe.
+    probed: bool,
 }
 
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
@@ -184,6 +188,12 @@ impl Outstanding {
     /// The offset after the highest seen.
     pub const fn nxt(&self) -> StreamOffset {
         self.nxt
+    }
+
+    /// The byte at `nxt` was sent against a closed window (RFC 9293, section 3.8.6.1). It is outstanding only if the
+    /// receiver takes it.
+    pub const fn probe(&mut self) {
+        self.probed = true;
     }
 
     /// Whether anything of this direction was seen or acknowledged.
@@ -517,6 +527,10 @@ impl Outstanding {
     }
 
     fn advance(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
+        if self.probed && ack == self.nxt + 1 {
+            result.probed = true;
+            self.nxt = ack;
+        }
         if ack > self.nxt {
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
@@ -550,6 +564,7 @@ impl Outstanding {
     #[inline]
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
+        let mut again = false;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
                 break;
@@ -562,13 +577,17 @@ impl Outstanding {
                 front.start = ack;
                 break;
             }
-            newest = Some((front.at, front.again));
+            newest = Some(front.at);
+            again |= front.again > 0;
             self.records.pop_front();
         }
-        let sampled = newest.filter(|(_, again)| *again == 0 && self.sacked.is_empty());
-        result.round_trip = sampled.map(|(passed, _)| at.nanos_since(passed));
+        // RFC 6298, section 3: an ACK that covers anything retransmitted may have waited for that
+        // (`FLAG_RETRANS_DATA_ACKED` in `tcp_clean_rtx_queue`, 6.18).
+        let sampled = newest.filter(|_| !again && self.sacked.is_empty());
+        result.round_trip = sampled.map(|passed| at.nanos_since(passed));
         result.advanced = ack.distance_from(self.una);
         self.una = ack;
+        self.probed = false;
     }
 
     /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was

@@ -88,7 +88,7 @@ fn context(flow: &Flow, from: End) -> Context {
         opening: flow.opening,
         scale: peer.scale,
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
-        mss: flow.mss().unwrap_or(me.mss_seen).max(1),
+        mss: me.full_size(),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         near_known: me.distance.sending().min().is_some(),

@@ -24,7 +24,7 @@ fn judge(flow: &Flow, far: [Option<i64>; 2]) -> (Vantage, Confidence, VantageEvi
     let time = |nanos: i64| Duration::from_nanos(nanos.unsigned_abs());
     let [Some(a), Some(b)] = far else {
         return match far {
-            [Some(near), None] | [None, Some(near)] if near < 300_000 && flow.mss().is_some() => {
+            [Some(near), None] | [None, Some(near)] if near < 300_000 && flow.ends[0].mss.is_some() => {
                 let end = if far[0].is_some() { End::A } else { End::B };
                 let evidence = VantageEvidence::OneEndAnswered { end, within: time(near) };
                 (Vantage::At(end), Confidence::Low, evidence)

@@ -38,6 +38,8 @@ pub struct Answer {
     pub marks: Marks,
     /// Since when the receiver had what this acknowledges, where it was late to do so.
     pub late_since: Option<Instant>,
+    /// It carries payload of the receiver.
+    pub payload: bool,
 }
 
 /// What of the answers so far still counts.
@@ -77,10 +79,10 @@ pub struct Track {
     told: Marks,
     /// The last long silence that data ended which left a hole: from, to.
     jumped: Option<(Instant, Instant)>,
-    /// The other end sent payload while this one was idle, since it last sent.
+    /// The other end sent payload while this one had nothing to send, since it last sent.
     asked: bool,
-    /// The other end sent payload since this one last did.
-    spoken: bool,
+    /// When the sender learnt of the other end's payload, since it last sent data itself.
+    spoken: Option<Instant>,
     /// When the sender last learnt something, and last sent data.
     learnt: Instant,
     sent: Instant,
@@ -89,6 +91,14 @@ pub struct Track {
     shortest: i64,
     mss: u32,
     episodes: Episodes,
+    /// See [`Self::take_reaction`].
+    reacted: Option<i64>,
+    /// How often data passed beyond the window that this end should have known of.
+    beyond: u32,
+    /// When the sender last learnt of an ACK alone, a duplicate one included: each may let something out.
+    acked: Instant,
+    /// From the one before that to it, in nanoseconds.
+    between_answers: i64,
 }
 
 /// No time up to this, in nanoseconds, is a wait of a round trip.
@@ -96,6 +106,9 @@ const SHORTEST_WAIT: i64 = 2_000_000;
 
 /// What a host may be late by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
+
+/// So often a sender has to exceed the window that it should know before it is nearer than it seemed.
+const LEAST_BEYOND: u32 = 4;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -121,13 +134,17 @@ impl Track {
             told: Marks::default(),
             jumped: None,
             asked: false,
-            spoken: false,
+            spoken: None,
             learnt: from,
             sent: from,
             lost_before: false,
             shortest: i64::MAX / 2,
             mss: 1,
             episodes: Episodes::default(),
+            reacted: None,
+            beyond: 0,
+            acked: from,
+            between_answers: i64::MAX / 2,
         }
     }
 
@@ -144,9 +161,11 @@ impl Track {
         self.mss = mss;
     }
 
-    /// Bytes outstanding to the sender's knowledge.
+    /// Bytes outstanding to the sender's knowledge. What was sent beyond any window it had was sent after an ACK that the
+    /// capture does not hold.
     fn flight(&self) -> i64 {
-        (self.nxt.distance_from(self.known.una) - self.known.sacked).max(0)
+        let sent = self.known.edge.map_or(self.nxt, |edge| self.nxt.min(edge.max(self.known.una)));
+        (sent.distance_from(self.known.una) - self.known.sacked).max(0)
     }
 
     /// What holds the sender now.
@@ -198,7 +217,7 @@ impl Track {
         self.last = at;
         self.current.extend(at, hold);
         self.current.marks.set(self.told);
-        if hold == Hold::Idle && self.asked {
+        if self.asked && matches!(hold, Hold::Idle | Hold::Dry) {
             self.current.marks.set(Marks::PEER_SPOKE);
         }
     }
@@ -272,6 +291,32 @@ impl Track {
             let arrived = answer.at.plus_nanos(near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
         }
+    }
+
+    /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
+    /// opened the window so far, and is no farther from the tap than that answer is old. Once may be an answer that the
+    /// capture missed.
+    fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
+        if self.known.edge.is_none_or(|edge| end <= edge) {
+            return;
+        }
+        self.beyond += 1;
+        if self.beyond < LEAST_BEYOND {
+            return;
+        }
+        while self.known.edge.is_some_and(|edge| end > edge)
+            && let Some(answer) = self.pending.pop_front()
+        {
+            let age = at.nanos_since(answer.at);
+            self.reacted = Some(self.reacted.map_or(age, |least| least.min(age)));
+            self.learn(at, &answer, rto);
+        }
+    }
+
+    /// How soon this end has reacted to an answer at most, if it has since this was last asked: its distance from the tap
+    /// is no more.
+    pub const fn take_reaction(&mut self) -> Option<i64> {
+        self.reacted.take()
     }
 
     /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
@@ -356,6 +401,8 @@ impl Track {
         self.told = answer.marks;
         self.overdue(at, rto);
         let hold = self.hold();
+        // The wait that ends here was for this payload.
+        self.asked |= answer.payload && matches!(hold, Hold::Idle | Hold::Dry);
         self.account(at, hold, rto);
         self.told = Marks::default();
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
@@ -383,6 +430,13 @@ impl Track {
             round_trip: answer.round_trip,
         };
         self.nxt = self.nxt.max(self.known.una);
+        if answer.payload {
+            self.spoken = Some(at);
+            self.asked |= self.hold() == Hold::Idle;
+        } else {
+            self.between_answers = at.nanos_since(self.acked);
+            self.acked = at;
+        }
         let current = &mut self.current;
         current.delivered += answer.delivered;
         current.marks.set(answer.marks);
@@ -415,6 +469,9 @@ impl Track {
         rto: &LinuxRto,
     ) {
         if !self.pending.is_empty() {
+            if segment.timestamps.is_none() {
+                self.beyond_known(at, segment.end(), rto);
+            }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
         match placed.label {
@@ -444,7 +501,7 @@ impl Track {
                     _ => {}
                 }
                 self.asked = false;
-                self.spoken = false;
+                self.spoken = None;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
                     self.round_end = segment.end();
                 }
@@ -493,22 +550,15 @@ impl Track {
     fn is_clocked(&self, at: Instant, near: &Distance) -> bool {
         // A writer that an ACK lets in needs to be woken and to run.
         const WAKE_UP: i64 = 1_500_000;
-        at.nanos_since(self.learnt) - self.lag(near) <= WAKE_UP
+        // Where answers come often, one is always near; seen from afar, no finer distinction is possible.
+        const LEAST: i64 = 200_000;
+        let soon = if near.is_here() { (self.between_answers / 4).clamp(LEAST, WAKE_UP) } else { WAKE_UP };
+        at.nanos_since(self.acked) - self.lag(near) <= soon
     }
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
     fn lag(&self, near: &Distance) -> i64 {
         if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 5_000_000) }
-    }
-
-    /// The other end sent payload: the ends take turns.
-    pub fn peer_spoke(&mut self, at: Instant, rto: &LinuxRto) {
-        let hold = self.hold();
-        self.asked |= hold == Hold::Idle;
-        self.spoken = true;
-        if hold == Hold::Idle {
-            self.account(at, hold, rto);
-        }
     }
 
     /// Something was sent again: the wait before it was for the loss.
@@ -546,7 +596,7 @@ impl Track {
 
     /// Whether the other end spoke last.
     pub const fn was_asked(&self) -> bool {
-        self.spoken
+        self.spoken.is_some()
     }
 
     /// The window the sender knows of; unknown before the first.
