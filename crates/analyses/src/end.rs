@@ -60,6 +60,8 @@ pub struct EndState {
     /// From the other end's timestamps to this end's echo.
     pub echo: EchoWatch,
     pub distance: Distance,
+    /// When its last segment with timestamps passed.
+    last_stamped: Option<Instant>,
     pub clock: TimestampClock,
 
     pub order: SendOrder,
@@ -120,9 +122,14 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
     if segment.ack.is_some()
         && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
     {
-        me.distance.sample(nanos);
-        peer.rtt_by_timestamp.sample(nanos);
+        // The first segment after a pause echoes what came before it (RFC 7323, section 4): no round trip.
+        let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
+        if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
+            me.distance.sample(nanos);
+            peer.rtt_by_timestamp.sample(nanos);
+        }
     }
+    me.last_stamped = Some(at);
     // A pure ACK is answered at once only by an end that has more to send.
     if takes > 0 || peer.outstanding.flight() > 0 {
         peer.echo.on_timestamp_sent(stamps.val, at);
@@ -188,11 +195,12 @@ impl EndState {
         }
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         let missing = Missing {
-            packets: missing,
+            packets: if self.may_count_by_connection() { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
-            after_silence: missing > 0
-                && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt.max(10_000_000)),
+            timer_ran_out: missing > 0
+                && self.track.as_ref().is_some_and(|track| !track.is_dry())
+                && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| (srtt * 9 / 5).max(10_000_000)),
         };
         let nearest = self.distance.sending().min();
         let placed = self.outstanding.data(at, segment, missing, &self.order, nearest);
@@ -281,6 +289,12 @@ impl EndState {
             self.mss = Some(len);
         }
         shows
+    }
+
+    /// Whether this end may count its IP identifications for each connection, as Linux does: it starts its TTL at 64. Windows
+    /// (128) and Solaris (255) count per host or per path, and their gaps mean nothing.
+    const fn may_count_by_connection(&self) -> bool {
+        self.ttl_max <= 64
     }
 
     /// A track for this end's data, the first of which is `segment`.

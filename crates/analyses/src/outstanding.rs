@@ -100,8 +100,8 @@ pub struct Missing {
     pub packets: u16,
     /// As large as they may have been.
     pub mss: u32,
-    /// The end had sent nothing for longer than a burst of losses lasts.
-    pub after_silence: bool,
+    /// The end had more to send and did not for as long as a probe or retransmission timer takes.
+    pub timer_ran_out: bool,
     /// The end sends hardly anything but data.
     pub only_data: bool,
 }
@@ -130,8 +130,8 @@ pub struct Acked {
     pub advanced: i64,
     /// Bytes newly acknowledged selectively.
     pub sacked: i64,
-    /// From the newest acknowledged segment's passing to now, in nanoseconds; unknown after a retransmission
-    /// (Karn's rule).
+    /// From the newest acknowledged segment's passing to now, in nanoseconds, be it by SACK; unknown after a
+    /// retransmission (Karn's rule).
     pub round_trip: Option<i64>,
     /// From the oldest acknowledged segment's passing to now.
     pub waited: Option<i64>,
@@ -267,9 +267,7 @@ impl Outstanding {
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
             let missed = std::mem::take(&mut self.missed);
             let unaccounted = if missed { 0 } else { i64::from(missing.packets) - in_hole };
-            // Without holes and without ACKs of its own to lose, the sender has nothing else that could be missing.
-            let sure = missing.after_silence || (missing.only_data && hole == 0 && self.holes.is_empty());
-            let again = if sure && unaccounted > 0 {
+            let again = if missing.timer_ran_out && unaccounted > 0 {
                 self.lost_unseen = (unaccounted - 1) as u16;
                 true
             } else {
@@ -521,7 +519,7 @@ impl Outstanding {
             self.sacked.clear();
         }
         if !blocks.is_empty() {
-            self.sack(ack, segment, &mut result);
+            self.sack(at, ack, segment, &mut result);
         }
         result
     }
@@ -610,7 +608,14 @@ impl Outstanding {
         spurious
     }
 
-    fn sack(&mut self, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
+    /// How long ago the segment that ends at `end` passed, where it was not retransmitted.
+    fn since_sacked(&self, at: Instant, end: StreamOffset) -> Option<i64> {
+        let last = self.records.partition_point(|record| record.end < end);
+        let record = self.records.get(last).filter(|record| record.end == end && record.again == 0)?;
+        Some(at.nanos_since(record.at))
+    }
+
+    fn sack(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
         let blocks = segment.sack.as_slice();
         for (nth, block) in blocks.iter().enumerate() {
             let (start, end) = (block.start, block.end);
@@ -630,7 +635,11 @@ impl Outstanding {
                     }
                 }
             } else if start >= self.una && end <= self.nxt {
-                result.sacked += self.sacked.insert(start, end);
+                let sacked = self.sacked.insert(start, end);
+                if sacked > 0 && result.round_trip.is_none() {
+                    result.round_trip = self.since_sacked(at, end);
+                }
+                result.sacked += sacked;
             }
         }
     }

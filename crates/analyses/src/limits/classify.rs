@@ -4,7 +4,7 @@ use super::episodes::{Episode, Episodes};
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use super::track::Finished;
-use crate::cause::Cause;
+use crate::cause::{Cause, Limit};
 use crate::report::{Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
@@ -47,6 +47,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
         causes.push(cause(context, &overview, stretches, at, finished.episodes, before));
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
+    between_full_send_buffers(&mut causes);
     if let Some(policed) = policed(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
@@ -237,6 +238,11 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     // Without a round trip there is nothing to tell a full path from a small window by.
     let Some(base) = overview.base_rtt else { return Cause::Undetermined };
     let rate = stretch.rate().unwrap_or(0.0);
+    // No ACK and no window made the sender send when it did. Where its queue ran empty in between, its application did.
+    let by_itself = stretch.open_free > stretch.open_clocked.saturating_mul(2);
+    if by_itself && stretch.dry_clocked + stretch.dry_free > 0 {
+        return Cause::SenderIdle;
+    }
     if queueing(overview, stretch) {
         let queue = stretch.rtt_min - base;
         if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
@@ -246,8 +252,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         }
         return Cause::BottleneckFull;
     }
-    // Neither ACKs nor a window made the sender send when it did: its application did.
-    if stretch.open_free > stretch.open_clocked.saturating_mul(2) {
+    if by_itself {
         return Cause::SenderIdle;
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
@@ -293,9 +298,31 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
                 *cause = path
             }
+            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
+                if stretch.rate().is_some_and(|rate| paced_at_the_peak(overview, stretch, rate)) =>
+            {
+                *cause = Cause::BottleneckFull;
+            }
             (now, _) if full(now) => on_path = Some(now),
             (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
             _ => on_path = None,
+        }
+    }
+}
+
+/// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then
+/// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
+fn between_full_send_buffers(causes: &mut [Cause]) {
+    const REACH: usize = 2;
+    let full: Vec<bool> = causes.iter().map(|cause| *cause == Cause::SendBufferFull).collect();
+    let any = |some: &[bool]| some.contains(&true);
+    for (at, cause) in causes.iter_mut().enumerate() {
+        if cause.limit() == Limit::CongestionWindow {
+            let before = any(&full[at.saturating_sub(REACH)..at]);
+            let after = any(&full[at..(at + REACH + 1).min(full.len())]) || at + REACH >= full.len();
+            if before && after {
+                *cause = Cause::SendBufferFull;
+            }
         }
     }
 }
@@ -317,6 +344,15 @@ fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
     let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
     let flight = mean(|(flight, _)| *flight);
+    // A sender that always has the same amount in flight, as BBR has on a full path, meets chance there too.
+    let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
+    let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
+        let lasted = stretch.lasted() as f64;
+        (area + f64::from(stretch.flight_max) * lasted, time + lasted)
+    });
+    if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
+        return None;
+    }
     let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
     (variance.sqrt() < thresholds::POLICER_SPREAD * flight).then(|| mean(|(_, rate)| *rate))
 }

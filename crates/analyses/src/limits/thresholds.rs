@@ -65,7 +65,7 @@ pub const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 pub const EVEN_GAP_PART: u32 = 4;
 
 /// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR means to.
-pub const AT_PEAK: f64 = 0.9;
+pub const AT_PEAK: f64 = 0.85;
 
 /// From this part of the peak rate on, no time is lost to the repair of losses.
 pub const REPAIRED_AT_FULL_RATE: f64 = 0.8;
@@ -84,7 +84,11 @@ pub const LEAST_RATE_SEGMENTS: i64 = 4;
 pub const POLICER_LOSSES: usize = 4;
 
 /// How alike the amounts in flight before each of a policer's losses are: standard deviation by mean.
-pub const POLICER_SPREAD: f64 = 0.12;
+/// On labelled captures policers have up to 0.061, scripted and random loss 0.118 and more.
+pub const POLICER_SPREAD: f64 = 0.085;
+
+/// What is in flight before a policer's losses is above the flow's mean by this factor at least.
+pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;

@@ -589,6 +589,11 @@ impl Track {
         self.current.marks.set(marks);
     }
 
+    /// Whether the last new data emptied the sender's queue, as far as it shows.
+    pub const fn is_dry(&self) -> bool {
+        self.dry
+    }
+
     /// What holds the sender now, for a stall that ends.
     pub fn holding(&self) -> Hold {
         self.hold()
