@@ -1,11 +1,16 @@
 //! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
 
-use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+use slowpath_model::{
+    Checksum, End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
+};
 use slowpath_wire::tcp::{Header, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
 const FAR: i32 = 1 << 30;
+
+/// Linux sends no super-packets beyond this (`GSO_MAX_SIZE`, 6.18); what claims to be larger is not followed.
+const LARGEST: u32 = 8 * 65_536;
 
 /// One direction's sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +45,14 @@ impl Stream {
         self.based = true;
     }
 
-    /// The offset of a number that the connection has reached.
+    /// The offset of a number that the connection has reached, with so many bytes behind it.
     #[inline(always)]
-    fn reach(&mut self, nr: u32) -> StreamOffset {
+    fn reach(&mut self, nr: u32, bytes: u32) -> StreamOffset {
         let offset = self.unwrapper.place(SeqNr(nr));
         if self.far || self.unwrapper.ahead(SeqNr(nr)) >= FAR {
             self.reach_far(nr);
         } else {
-            self.unwrapper.advance(SeqNr(nr));
+            self.unwrapper.advance(SeqNr(nr.wrapping_add(bytes.min(LARGEST))));
         }
         offset
     }
@@ -103,9 +108,10 @@ impl Connection {
         }
     }
 
-    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps.
+    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps; and
+    /// whether its data begins below what was seen before.
     #[inline(always)]
-    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
+    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> (Segment, bool) {
         let flags = tcp.flags;
         // A reset's numbers may be anyone's guess; they are placed, but followed no further.
         let reset = flags.has(Flags::RST);
@@ -113,16 +119,18 @@ impl Connection {
         if !stream.based {
             stream.base(tcp.seq, 0);
         }
-        let seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
+        let is_below = tcp.payload > 0 && stream.unwrapper.ahead(SeqNr(tcp.seq)) < 0;
+        let seq =
+            if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq, tcp.payload) };
         let ack = flags.has(Flags::ACK).then(|| {
             if !self.streams[(!from).index()].based {
                 self.base_on_acknowledgment(from, flags, tcp.seq, tcp.ack);
             }
             let other = &mut self.streams[(!from).index()];
-            if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+            if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack, 0) }
         });
         self.data |= tcp.payload > 0;
-        Segment {
+        let segment = Segment {
             from,
             flags,
             seq,
@@ -132,11 +140,22 @@ impl Connection {
             mss: None,
             window_scale: None,
             sack_permitted: false,
+            fast_open: false,
             timestamps: tcp.options.timestamps,
             sack: SackBlocks::NONE,
             ip,
+            checksum: Checksum::Unknown,
             frame,
-        }
+        };
+        (segment, is_below)
+    }
+
+    /// Where a number lies that `from` is said to have sent; `None` if it is nowhere near.
+    #[cold]
+    pub(crate) fn locate(&self, from: End, seq: u32) -> Option<StreamOffset> {
+        let Stream { unwrapper, based, .. } = &self.streams[from.index()];
+        let is_near = *based && unwrapper.ahead(SeqNr(seq)).unsigned_abs() < FAR.unsigned_abs();
+        is_near.then(|| unwrapper.place(SeqNr(seq)))
     }
 
     /// Adds to `segment` what few segments have: options but timestamps, and what SYN, FIN and RST mean.
@@ -147,6 +166,7 @@ impl Connection {
                 segment.mss = tcp.options.mss;
                 segment.window_scale = tcp.options.window_scale;
                 segment.sack_permitted = tcp.options.sack_permitted;
+                segment.fast_open = tcp.options.fast_open;
             }
             self.control(segment.from, tcp.flags, tcp.seq, tcp.ack);
         }

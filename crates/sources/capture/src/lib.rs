@@ -17,8 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip` and `tunnel`:
-//!   headers of the long way, each a [`layer`] inside another.
+//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip`, `tunnel` and
+//!   `icmp`: headers of the long way, each a [`layer`] inside another.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -47,6 +47,7 @@ pub mod decode;
 pub mod error;
 mod flows;
 mod frames;
+mod icmp;
 mod input;
 mod interfaces;
 mod ip;
@@ -61,6 +62,7 @@ pub mod summary;
 mod tunnel;
 
 pub use error::CaptureError;
+pub use icmp::Quote;
 pub use link::LinkType;
 pub use oddity::{Oddities, Oddity};
 pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};
@@ -184,6 +186,7 @@ impl Capture {
             interface_count,
             frames: counts.frames,
             segments: counts.segments,
+            icmp_errors: counts.icmp_errors,
             flows: counts.flows.into(),
             evicted_flows: counts.evicted,
             file_bytes: input.raw_bytes(),
