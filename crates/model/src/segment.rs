@@ -78,12 +78,16 @@ pub struct SackBlock {
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
     count: u8,
+    outside: u8,
 }
 
 impl SackBlocks {
     /// No blocks.
-    pub const NONE: Self =
-        Self { blocks: [SackBlock { start: StreamOffset(0), end: StreamOffset(0) }; 4], count: 0 };
+    pub const NONE: Self = Self {
+        blocks: [SackBlock { start: StreamOffset(0), end: StreamOffset(0) }; 4],
+        count: 0,
+        outside: 0,
+    };
 
     /// Adds a block; says whether there was room.
     pub const fn push(&mut self, block: SackBlock) -> bool {
@@ -95,12 +99,23 @@ impl SackBlocks {
         room
     }
 
+    /// Counts a block that lies nowhere near what was sent, which a sender ignores (Linux `tcp_is_sackblock_valid`): a
+    /// middlebox that renumbers bytes did not translate it.
+    pub const fn push_outside(&mut self) {
+        self.outside = self.outside.saturating_add(1);
+    }
+
+    /// How many blocks lie nowhere near what was sent. They have no offsets.
+    pub const fn outside(&self) -> u8 {
+        self.outside
+    }
+
     /// The blocks.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Whether there is no block.
+    /// Whether there is no block that has offsets.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -108,7 +123,7 @@ impl SackBlocks {
 
 impl PartialEq for SackBlocks {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        self.as_slice() == other.as_slice() && self.outside == other.outside
     }
 }
 

@@ -87,6 +87,9 @@ fn write_options(segment: &Segment, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, " {}:{}", block.start, block.end)?;
         }
     }
+    if segment.sack.outside() > 0 {
+        option(f, format_args!("sack-outside {}", segment.sack.outside()))?;
+    }
     if separator == "," { f.write_str(">") } else { Ok(()) }
 }
 
@@ -170,6 +173,12 @@ fn option(text: &str, segment: &mut Segment) -> Result<(), NotationError> {
                 }
             }
             segment.timestamps = Some(Timestamps { val, ecr });
+        }
+        "sack-outside" => {
+            let outside: u8 = words.number("the number of SACK blocks outside")?;
+            for _ in 0..outside {
+                segment.sack.push_outside();
+            }
         }
         "sack" => {
             let mut blocks = SackBlocks::NONE;

@@ -21,6 +21,7 @@ fn lines_are_read_back_as_written() {
         "3.000000000 > - 1:1(0) win 0 // frame 10 ttl 1",
         "0.000000000 > S 0:10(10) win 64240 <mss 1460,FO> // frame 1 ttl 64 ect0 checksum good",
         "0.000000000 > . 1:10(9) ack 1 win 64240 // frame 1 ttl 64 checksum wrong",
+        "2.000000000 < . 1:1(0) ack 1 win 0 <sack 3:4,sack-outside 2> // frame 9 ttl 1",
         "0.270000000 icmp packet-too-big mtu 1400 about > 1449 from 192.0.2.254 // frame 4",
         "0.270000000 icmp other type 12 code 0 about < from 2001:db8::1 // frame 4",
         "0.270000000 icmp port-unreachable about < -1 // frame 4",

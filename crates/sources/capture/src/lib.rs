@@ -28,13 +28,20 @@
 //! not captured it is the first number seen of that direction, be it a sequence number of its own or one that the
 //! other end acknowledged. A SYN captured after that keeps its place, at a negative offset if need be.
 //!
+//! A SYN may meet an old connection between the same ends, which answers it with a challenge ACK (RFC 5961, section 4)
+//! that is answered with a RST. The numbers of these are the old connection's: their acknowledgments and the RST have
+//! offsets far from 0, which nothing follows, and the SYN-ACK that acknowledges the SYN is at 0. A RST alone never says
+//! where an end's numbers are. SACK blocks nowhere near what was sent have no offsets; they are counted.
+//!
 //! # When a flow ends
 //!
 //! A SYN (without ACK) is a new connection, with the next occurrence number, if its sequence number is not the
 //! one the connection started with; with the same number only if both ends had sent a FIN. So is a SYN into a
 //! connection whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one
-//! only after FIN or RST and with another number. Beyond [`Capture::max_live_flows`] the flow silent for longest
-//! is closed as evicted; if it speaks again, it is a new flow whose occurrence number starts at 0.
+//! only after FIN or RST and with another number, or if it does not fit the numbers that its end had before. A SYN that
+//! follows a challenge ACK opens nothing, whatever its number: the connection is tried again. Beyond
+//! [`Capture::max_live_flows`] the flow silent for longest is closed as evicted; if it speaks again, it is a new flow
+//! whose occurrence number starts at 0.
 //!
 //! # Decisions
 //!

@@ -110,6 +110,8 @@ struct SegmentFacts {
     timestamp_echo: Option<u32>,
     /// SACK blocks: first byte, and the one after the last.
     sack: Vec<[i64; 2]>,
+    /// How many more SACK blocks lie nowhere near what was sent.
+    sack_outside: u8,
     /// IPv4 identification; `null` for IPv6.
     ip_id: Option<u16>,
     /// TTL or hop limit.
@@ -200,6 +202,7 @@ impl SegmentFacts {
             timestamp_value: segment.timestamps.map(|timestamps| timestamps.val),
             timestamp_echo: segment.timestamps.map(|timestamps| timestamps.ecr),
             sack: segment.sack.as_slice().iter().map(|block| [block.start.0, block.end.0]).collect(),
+            sack_outside: segment.sack.outside(),
             ip_id: segment.ip.id,
             ttl: segment.ip.ttl,
             ecn: match segment.ip.ecn {
