@@ -1,6 +1,7 @@
 //! What a source can say, and who listens.
 
 use crate::flow::{End, FlowId, FlowKey};
+use crate::icmp::IcmpError;
 use crate::segment::Segment;
 use crate::socket::{DropReason, Hold, Mark, SocketSample, Wait};
 use crate::time::Instant;
@@ -23,6 +24,8 @@ pub enum EventKind {
     /// A segment passed the place of observation. Whether it was being sent or received there is the
     /// [`Vantage`](crate::Vantage)'s to say, not the event's.
     Seen(Segment),
+    /// An ICMP error about a segment of the flow passed the place of observation.
+    IcmpError(IcmpError),
     /// The host of one end dropped a segment, its own or the other's. One that the ring had no room for was never
     /// seen, and has no frame.
     Dropped(Segment, DropReason),
@@ -83,6 +86,7 @@ impl EventKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Seen(_) => "packet",
+            Self::IcmpError(_) => "icmp-error",
             Self::Dropped(..) => "dropped",
             Self::Written { .. } => "written",
             Self::Read { .. } => "read",
@@ -103,7 +107,7 @@ impl EventKind {
             | Self::Held { end, .. }
             | Self::Marked { end, .. } => Some(*end),
             Self::Sampled(sample) => Some(sample.end),
-            Self::Seen(_) | Self::Dropped(..) | Self::Missed { .. } => None,
+            Self::Seen(_) | Self::IcmpError(_) | Self::Dropped(..) | Self::Missed { .. } => None,
         }
     }
 

@@ -8,6 +8,7 @@
 //! - [`sequence`]: 32-bit sequence numbers, and the 64-bit stream offsets they become at the edge.
 //! - [`flow`]: who talks to whom, and from where we watch.
 //! - [`segment`]: one TCP segment as it passed the place of observation.
+//! - [`icmp`]: errors about a segment that was not delivered.
 //! - [`socket`]: what the host at one end can tell of its socket.
 //! - [`histogram`]: how times are spread, in bounded memory.
 //! - [`event`]: what a source can say, and who listens.
@@ -23,6 +24,7 @@
 pub mod event;
 pub mod flow;
 pub mod histogram;
+pub mod icmp;
 pub mod notation;
 pub mod segment;
 pub mod sequence;
@@ -33,7 +35,8 @@ pub mod units;
 pub use event::{Event, EventKind, FlowEnd, Sink};
 pub use flow::{End, Endpoint, FlowId, FlowKey, Vantage};
 pub use histogram::Histogram;
-pub use segment::{Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
+pub use icmp::{IcmpError, IcmpKind};
+pub use segment::{Checksum, Ecn, Flags, IpFacts, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::{SeqNr, StreamOffset, Unwrapper};
 pub use socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait, measured};
 pub use time::{Instant, nanos};

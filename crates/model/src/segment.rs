@@ -78,12 +78,16 @@ pub struct SackBlock {
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
     count: u8,
+    outside: u8,
 }
 
 impl SackBlocks {
     /// No blocks.
-    pub const NONE: Self =
-        Self { blocks: [SackBlock { start: StreamOffset(0), end: StreamOffset(0) }; 4], count: 0 };
+    pub const NONE: Self = Self {
+        blocks: [SackBlock { start: StreamOffset(0), end: StreamOffset(0) }; 4],
+        count: 0,
+        outside: 0,
+    };
 
     /// Adds a block; says whether there was room.
     pub const fn push(&mut self, block: SackBlock) -> bool {
@@ -95,12 +99,23 @@ impl SackBlocks {
         room
     }
 
+    /// Counts a block that lies nowhere near what was sent, which a sender ignores (Linux `tcp_is_sackblock_valid`): a
+    /// middlebox that renumbers bytes did not translate it.
+    pub const fn push_outside(&mut self) {
+        self.outside = self.outside.saturating_add(1);
+    }
+
+    /// How many blocks lie nowhere near what was sent. They have no offsets.
+    pub const fn outside(&self) -> u8 {
+        self.outside
+    }
+
     /// The blocks.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Whether there is no block.
+    /// Whether there is no block that has offsets.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -108,7 +123,7 @@ impl SackBlocks {
 
 impl PartialEq for SackBlocks {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        self.as_slice() == other.as_slice() && self.outside == other.outside
     }
 }
 
@@ -168,6 +183,22 @@ pub struct IpFacts {
     pub ecn: Ecn,
 }
 
+/// Whether the TCP checksum is that of the segment (RFC 9293, section 3.1).
+///
+/// A capture verifies it where that is cheap and tells something: on a SYN, and on data below the highest offset seen,
+/// captured in full. What was captured before a network card filled the checksum in is `Unknown`. Of a capture whose
+/// addresses were replaced afterwards, all are `Wrong`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Checksum {
+    /// Not verified.
+    #[default]
+    Unknown,
+    /// It is right.
+    Good,
+    /// The segment was damaged: a receiver drops it.
+    Wrong,
+}
+
 /// One TCP segment as it passed the place of observation, its sequence space unwrapped.
 ///
 /// A super-packet (TSO, GRO) is one segment whose `len` exceeds the MSS.
@@ -191,12 +222,16 @@ pub struct Segment {
     pub window_scale: Option<u8>,
     /// SACK-permitted option, on a SYN.
     pub sack_permitted: bool,
+    /// Fast Open option, on a SYN: a cookie, or the request for one (RFC 7413, section 4.1.1).
+    pub fast_open: bool,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, in the other direction's offsets.
     pub sack: SackBlocks,
     /// From the IP header.
     pub ip: IpFacts,
+    /// Whether its checksum is right.
+    pub checksum: Checksum,
     /// The frame's number in the recording, from 1, as Wireshark counts: evidence can be looked up by it.
     pub frame: u64,
 }
@@ -214,9 +249,11 @@ impl Segment {
             mss: None,
             window_scale: None,
             sack_permitted: false,
+            fast_open: false,
             timestamps: None,
             sack: SackBlocks::NONE,
             ip: IpFacts { id: None, ttl: 0, ecn: Ecn::NotEct },
+            checksum: Checksum::Unknown,
             frame: 0,
         }
     }
@@ -224,6 +261,11 @@ impl Segment {
     /// The sequence number after the segment: SYN and FIN count one each (RFC 9293, section 3.4).
     pub fn end(&self) -> StreamOffset {
         self.seq + self.sequence_len()
+    }
+
+    /// Where its payload begins: behind the SYN, if it has one (RFC 9293, section 3.4).
+    pub fn first_byte(&self) -> StreamOffset {
+        self.seq + u32::from(self.flags.has(Flags::SYN))
     }
 
     /// How much sequence space it takes: payload, SYN and FIN.
@@ -246,6 +288,8 @@ mod tests {
     #[test]
     fn syn_and_fin_take_sequence_space() {
         let segment = Segment::new(End::A, Flags::FIN.with(Flags::ACK), StreamOffset(5), 10);
-        assert_eq!(segment.end(), StreamOffset(16));
+        assert_eq!((segment.first_byte(), segment.end()), (StreamOffset(5), StreamOffset(16)));
+        let fast_open = Segment::new(End::A, Flags::SYN, StreamOffset(0), 10);
+        assert_eq!((fast_open.first_byte(), fast_open.end()), (StreamOffset(1), StreamOffset(11)));
     }
 }

@@ -24,7 +24,8 @@ const ENDS: [(FlowEnd, &str); 4] = [
     (FlowEnd::Evicted, "evicted"),
 ];
 
-/// The table of an event.
+/// The table of an event. `None` for ICMP errors, which are not recorded, nor are checksums and Fast Open: only captures
+/// have them, and a recording is made where there is no capture.
 pub fn table(kind: &EventKind) -> Option<Table> {
     match kind {
         EventKind::Seen(_) | EventKind::Dropped(..) => Some(Table::Packets),

@@ -10,6 +10,7 @@
 //! 0.100000000 A held receive-window 0.031250000
 //! 0.250000000 A marked timeout
 //! 0.260000000 dropped qdisc > . 1449:2897(1448) ack 1 win 502 // frame 0 ttl 64
+//! 0.270000000 icmp packet-too-big mtu 1400 about > 1449 from 192.0.2.254 // frame 4
 //! 0.300000000 B sampled snd_cwnd 10 rcv_wnd 65160 rcvbuf 131072
 //! 1.500000000 missed 12
 //! ```
@@ -19,6 +20,7 @@
 //! kept. Behind `//` stands what packetdrill has no words for. What a host tells begins with the end that it is of;
 //! waits are in seconds, amounts in bytes. [`Event`]'s `Display` writes such a line and its `FromStr` reads it back.
 
+mod icmp;
 mod segment;
 mod socket;
 #[cfg(test)]
@@ -37,6 +39,7 @@ impl fmt::Display for Event {
         write!(f, "{} ", self.at)?;
         match &self.kind {
             EventKind::Seen(segment) => segment.fmt(f),
+            EventKind::IcmpError(error) => error.fmt(f),
             EventKind::Dropped(segment, why) => write!(f, "dropped {why} {segment}"),
             EventKind::Missed { events } => write!(f, "missed {events}"),
             told => socket::write(told, f),
@@ -60,6 +63,8 @@ impl FromStr for Event {
         let at = words.instant()?;
         let kind = if words.keyword("missed") {
             EventKind::Missed { events: words.number("the number of missed events")? }
+        } else if words.keyword("icmp") {
+            EventKind::IcmpError(icmp::read(&mut words)?)
         } else if words.keyword("dropped") {
             let why = words.number("the reason of a drop")?;
             EventKind::Dropped(segment::read(&mut words)?, why)

@@ -2,7 +2,7 @@
 
 use super::{NotationError, Words, error};
 use crate::flow::End;
-use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
+use crate::segment::{Checksum, Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::sequence::StreamOffset;
 use std::fmt;
 
@@ -20,6 +20,8 @@ const LETTERS: [(Flags, char); 9] = [
 ];
 
 const ECN_WORDS: [(Ecn, &str); 3] = [(Ecn::Ect0, "ect0"), (Ecn::Ect1, "ect1"), (Ecn::Ce, "ce")];
+
+const CHECKSUM_WORDS: [(Checksum, &str); 2] = [(Checksum::Good, "good"), (Checksum::Wrong, "wrong")];
 
 impl fmt::Display for Flags {
     /// `S.`, `P.`, `FP.`; `-` where no flag is set, as packetdrill has it.
@@ -47,8 +49,11 @@ impl fmt::Display for Segment {
             write!(f, " id {id}")?;
         }
         write!(f, " ttl {}", self.ip.ttl)?;
-        match ECN_WORDS.iter().find(|(ecn, _)| *ecn == self.ip.ecn) {
-            Some((_, word)) => write!(f, " {word}"),
+        if let Some((_, word)) = ECN_WORDS.iter().find(|(ecn, _)| *ecn == self.ip.ecn) {
+            write!(f, " {word}")?;
+        }
+        match CHECKSUM_WORDS.iter().find(|(checksum, _)| *checksum == self.checksum) {
+            Some((_, word)) => write!(f, " checksum {word}"),
             None => Ok(()),
         }
     }
@@ -73,22 +78,33 @@ fn write_options(segment: &Segment, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(shift) = segment.window_scale {
         option(f, format_args!("wscale {shift}"))?;
     }
+    if segment.fast_open {
+        option(f, format_args!("FO"))?;
+    }
     if !segment.sack.is_empty() {
         option(f, format_args!("sack"))?;
         for block in segment.sack.as_slice() {
             write!(f, " {}:{}", block.start, block.end)?;
         }
     }
+    if segment.sack.outside() > 0 {
+        option(f, format_args!("sack-outside {}", segment.sack.outside()))?;
+    }
     if separator == "," { f.write_str(">") } else { Ok(()) }
+}
+
+/// Reads an arrow: which end sent.
+pub(super) fn sender(words: &mut Words<'_>) -> Result<End, NotationError> {
+    match words.word() {
+        ">" => Ok(End::A),
+        "<" => Ok(End::B),
+        other => Err(error("the direction (\">\" or \"<\")", other)),
+    }
 }
 
 /// Reads one, to the end of the line.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Segment, NotationError> {
-    let from = match words.word() {
-        ">" => End::A,
-        "<" => End::B,
-        other => return Err(error("the direction (\">\" or \"<\")", other)),
-    };
+    let from = sender(words)?;
     let mut segment = Segment::new(from, flags(words.word())?, StreamOffset(0), 0);
     range(words.word(), &mut segment)?;
     if words.keyword("ack") {
@@ -146,6 +162,7 @@ fn option(text: &str, segment: &mut Segment) -> Result<(), NotationError> {
         "wscale" => segment.window_scale = Some(words.number("the window scale")?),
         "sackOK" => segment.sack_permitted = true,
         "nop" | "eol" => {}
+        "FO" => segment.fast_open = true,
         "TS" => {
             let (mut val, mut ecr) = (0, 0);
             while !words.0.is_empty() {
@@ -156,6 +173,12 @@ fn option(text: &str, segment: &mut Segment) -> Result<(), NotationError> {
                 }
             }
             segment.timestamps = Some(Timestamps { val, ecr });
+        }
+        "sack-outside" => {
+            let outside: u8 = words.number("the number of SACK blocks outside")?;
+            for _ in 0..outside {
+                segment.sack.push_outside();
+            }
         }
         "sack" => {
             let mut blocks = SackBlocks::NONE;
@@ -180,9 +203,14 @@ fn remarks(words: &mut Words<'_>, segment: &mut Segment) -> Result<(), NotationE
             "frame" => segment.frame = words.number("the frame")?,
             "id" => segment.ip.id = Some(words.number("the IP identification")?),
             "ttl" => segment.ip.ttl = words.number("the TTL")?,
+            "checksum" => {
+                let word = words.word();
+                let known = CHECKSUM_WORDS.iter().find(|(_, known)| *known == word);
+                segment.checksum = known.ok_or_else(|| error("good or wrong", word))?.0;
+            }
             other => match ECN_WORDS.iter().find(|(_, word)| *word == other) {
                 Some((ecn, _)) => segment.ip.ecn = *ecn,
-                None => return Err(error("a remark (frame, id, ttl, ect0, ect1, ce)", other)),
+                None => return Err(error("a remark (frame, id, ttl, ect0, ect1, ce, checksum)", other)),
             },
         }
     }

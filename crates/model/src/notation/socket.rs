@@ -12,7 +12,9 @@ use std::time::Duration;
 /// Writes one; nothing for what has a notation of its own.
 pub(super) fn write(told: &EventKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match told {
-        EventKind::Seen(_) | EventKind::Dropped(..) | EventKind::Missed { .. } => Ok(()),
+        EventKind::Seen(_) | EventKind::IcmpError(_) | EventKind::Dropped(..) | EventKind::Missed { .. } => {
+            Ok(())
+        }
         EventKind::Written { end, amount } => write!(f, "{end} wrote {}", amount.get()),
         EventKind::Read { end, amount } => write!(f, "{end} read {}", amount.get()),
         EventKind::Waited { end, on, lasted, amount, times } => {

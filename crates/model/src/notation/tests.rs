@@ -2,7 +2,8 @@
 
 use crate::event::{Event, EventKind};
 use crate::flow::End;
-use crate::segment::{Ecn, Flags, SackBlock, Segment, Timestamps};
+use crate::icmp::{IcmpError, IcmpKind};
+use crate::segment::{Checksum, Ecn, Flags, SackBlock, Segment, Timestamps};
 use crate::sequence::StreamOffset;
 use crate::socket::{CaState, DropReason, Hold, Mark, SocketSample, Wait};
 use crate::time::Instant;
@@ -18,6 +19,12 @@ fn lines_are_read_back_as_written() {
         "-0.000000001 > FP. 1:1449(1448) ack 1 win 502 // frame 3 ttl 64 ce",
         "2.000000000 < . 1:1(0) ack 1449 win 0 <TS val 1 ecr 2,sack 2897:4345 5793:7241> // frame 9 ttl 1",
         "3.000000000 > - 1:1(0) win 0 // frame 10 ttl 1",
+        "0.000000000 > S 0:10(10) win 64240 <mss 1460,FO> // frame 1 ttl 64 ect0 checksum good",
+        "0.000000000 > . 1:10(9) ack 1 win 64240 // frame 1 ttl 64 checksum wrong",
+        "2.000000000 < . 1:1(0) ack 1 win 0 <sack 3:4,sack-outside 2> // frame 9 ttl 1",
+        "0.270000000 icmp packet-too-big mtu 1400 about > 1449 from 192.0.2.254 // frame 4",
+        "0.270000000 icmp other type 12 code 0 about < from 2001:db8::1 // frame 4",
+        "0.270000000 icmp port-unreachable about < -1 // frame 4",
         "1.500000000 missed 12",
         "0.020141009 A wrote 131072",
         "0.040310400 B waited receive-queue 0.000170288 1448",
@@ -71,8 +78,23 @@ proptest! {
         }
         (segment.ip.id, segment.ip.ttl, segment.ip.ecn) = (id, ttl, Ecn::from_bits(ecn));
         segment.frame = frame;
+        segment.fast_open = a && ttl > 64;
+        segment.checksum = [Checksum::Unknown, Checksum::Good, Checksum::Wrong][usize::from(ttl) % 3];
         let event = Event { at: Instant::from_nanos(at), kind: EventKind::Seen(segment) };
         prop_assert_eq!(event.to_string().parse::<Event>(), Ok(event));
+    }
+
+    #[test]
+    fn any_icmp_error_survives_the_round_trip(
+        v6: bool, kind: u8, code: u8, word: u32, seq: Option<i64>, from: Option<std::net::IpAddr>, frame: u64,
+    ) {
+        let read = if v6 { IcmpKind::of_v6 } else { IcmpKind::of_v4 };
+        if let Some(kind) = read(kind % 16, code % 16, word) {
+            let (about, seq) = (if v6 { End::A } else { End::B }, seq.map(StreamOffset));
+            let kind = EventKind::IcmpError(IcmpError { about, seq, kind, from, frame });
+            let event = Event { at: Instant::START, kind };
+            prop_assert_eq!(event.to_string().parse::<Event>(), Ok(event));
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Between whom a packet goes.
 
+use slowpath_wire::checksum::sum;
+use std::net::IpAddr;
+
 /// The addresses of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
@@ -17,4 +20,22 @@ pub enum Addresses {
         /// The receiver's.
         destination: u128,
     },
+}
+
+impl Addresses {
+    /// The sender's.
+    pub fn source(self) -> IpAddr {
+        match self {
+            Self::V4 { source, .. } => source.to_be_bytes().into(),
+            Self::V6 { source, .. } => source.to_be_bytes().into(),
+        }
+    }
+
+    /// Their sum, for checksums.
+    pub(crate) fn sum(self) -> u64 {
+        match self {
+            Self::V4 { source, destination } => sum(&source.to_be_bytes()) + sum(&destination.to_be_bytes()),
+            Self::V6 { source, destination } => sum(&source.to_be_bytes()) + sum(&destination.to_be_bytes()),
+        }
+    }
 }

@@ -1,11 +1,26 @@
 //! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
+//!
+//! Reading list: RFC 9293 (section 3.5: establishing a connection, simultaneous open, old duplicates; section 3.10.7.3,
+//! what a SYN is answered with), RFC 5961 (section 4: challenge ACKs), RFC 7413 (data in a SYN).
 
-use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
+use slowpath_model::{
+    Checksum, End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
+};
 use slowpath_wire::tcp::{Header, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
 const FAR: i32 = 1 << 30;
+
+/// What belongs together is nearer than this: the window of 10 Gbit/s over 200 ms, and eight times that of an untuned
+/// Linux (`tcp_rmem`).
+const NEAR: i64 = 1 << 28;
+
+/// More than an initial window is not captured before the SYN-ACK: 10 segments (RFC 6928) of the largest size.
+const INITIAL: i64 = 10 * 65_536;
+
+/// Linux sends no super-packets beyond this (`GSO_MAX_SIZE`, 6.18); what claims to be larger is not followed.
+const LARGEST: u32 = 8 * 65_536;
 
 /// One direction's sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +55,14 @@ impl Stream {
         self.based = true;
     }
 
-    /// The offset of a number that the connection has reached.
+    /// The offset of a number that the connection has reached, with so many bytes behind it.
     #[inline(always)]
-    fn reach(&mut self, nr: u32) -> StreamOffset {
+    fn reach(&mut self, nr: u32, bytes: u32) -> StreamOffset {
         let offset = self.unwrapper.place(SeqNr(nr));
         if self.far || self.unwrapper.ahead(SeqNr(nr)) >= FAR {
             self.reach_far(nr);
         } else {
-            self.unwrapper.advance(SeqNr(nr));
+            self.unwrapper.advance(SeqNr(nr.wrapping_add(bytes.min(LARGEST))));
         }
         offset
     }
@@ -70,12 +85,26 @@ impl Stream {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Connection {
     streams: [Stream; 2],
+    /// A SYN was answered with this acknowledgment number, which belongs to another connection between the same ends: by
+    /// a challenge ACK, or by an old duplicate. Until an answer of its own comes, numbers are placed and not followed.
+    stray: Option<u32>,
     reset: bool,
     data: bool,
 }
 
+/// What a header says that a connection's start depends on.
+#[derive(Clone, Copy)]
+struct Start {
+    from: End,
+    flags: Flags,
+    seq: u32,
+    ack: u32,
+    payload: u32,
+}
+
 impl Connection {
-    pub(crate) const NEW: Self = Self { streams: [Stream::UNKNOWN; 2], reset: false, data: false };
+    pub(crate) const NEW: Self =
+        Self { streams: [Stream::UNKNOWN; 2], stray: None, reset: false, data: false };
 
     /// Whether `tcp`, sent by `from`, opens another connection between the same ends.
     #[inline]
@@ -90,9 +119,19 @@ impl Connection {
         let over = self.reset || a.fin || b.fin;
         if flags.has(Flags::ACK) {
             // A SYN-ACK belongs to the SYN before it; only if that one was not captured does it open anything.
-            return over && stream.syn && stream.isn != seq;
+            return match stream {
+                Stream { syn: true, isn, .. } => over && *isn != seq,
+                // It may be captured after data that follows it.
+                Stream { based: true, unwrapper, .. } if self.stray.is_none() => {
+                    !(-INITIAL..=0).contains(&unwrapper.place(SeqNr(seq)).0)
+                }
+                _ => false,
+            };
         }
-        if stream.syn {
+        if self.stray.is_some() {
+            // The connection that it met is gone, and it is tried again, perhaps with another number.
+            false
+        } else if stream.syn {
             // The same number again is a retransmission, unless both sides had already said goodbye.
             stream.isn != seq || (a.fin && b.fin)
         } else if stream.based {
@@ -103,26 +142,30 @@ impl Connection {
         }
     }
 
-    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps.
+    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps; and
+    /// whether its data begins below what was seen before.
     #[inline(always)]
-    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
+    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> (Segment, bool) {
         let flags = tcp.flags;
         // A reset's numbers may be anyone's guess; they are placed, but followed no further.
         let reset = flags.has(Flags::RST);
-        let stream = &mut self.streams[from.index()];
-        if !stream.based {
-            stream.base(tcp.seq, 0);
+        if !self.streams[from.index()].based | self.stray.is_some() {
+            self.begin(Start { from, flags, seq: tcp.seq, ack: tcp.ack, payload: tcp.payload });
         }
-        let seq = if reset { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq) };
+        let loose = reset | self.stray.is_some();
+        let stream = &mut self.streams[from.index()];
+        let is_below = tcp.payload > 0 && stream.unwrapper.ahead(SeqNr(tcp.seq)) < 0;
+        let seq =
+            if loose { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq, tcp.payload) };
         let ack = flags.has(Flags::ACK).then(|| {
             if !self.streams[(!from).index()].based {
                 self.base_on_acknowledgment(from, flags, tcp.seq, tcp.ack);
             }
             let other = &mut self.streams[(!from).index()];
-            if reset { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack) }
+            if loose { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack, 0) }
         });
         self.data |= tcp.payload > 0;
-        Segment {
+        let segment = Segment {
             from,
             flags,
             seq,
@@ -132,11 +175,22 @@ impl Connection {
             mss: None,
             window_scale: None,
             sack_permitted: false,
+            fast_open: false,
             timestamps: tcp.options.timestamps,
             sack: SackBlocks::NONE,
             ip,
+            checksum: Checksum::Unknown,
             frame,
-        }
+        };
+        (segment, is_below)
+    }
+
+    /// Where a number lies that `from` is said to have sent; `None` if it is nowhere near.
+    #[cold]
+    pub(crate) fn locate(&self, from: End, seq: u32) -> Option<StreamOffset> {
+        let Stream { unwrapper, based, .. } = &self.streams[from.index()];
+        let is_near = *based && unwrapper.ahead(SeqNr(seq)).unsigned_abs() < FAR.unsigned_abs();
+        is_near.then(|| unwrapper.place(SeqNr(seq)))
     }
 
     /// Adds to `segment` what few segments have: options but timestamps, and what SYN, FIN and RST mean.
@@ -147,12 +201,64 @@ impl Connection {
                 segment.mss = tcp.options.mss;
                 segment.window_scale = tcp.options.window_scale;
                 segment.sack_permitted = tcp.options.sack_permitted;
+                segment.fast_open = tcp.options.fast_open;
             }
             self.control(segment.from, tcp.flags, tcp.seq, tcp.ack);
         }
         if !tcp.options.sack.is_empty() {
             segment.sack = self.sack(segment.from, tcp.options);
         }
+    }
+
+    /// Takes the first segment of an end, or any after one that belongs to another connection.
+    #[cold]
+    fn begin(&mut self, start: Start) {
+        let Start { from, flags, seq, ack, .. } = start;
+        let [stream, other] = [from, !from].map(|end| self.streams[end.index()]);
+        match self.stray {
+            Some(_) if flags.has(Flags::RST) => {}
+            // Tried again with another number.
+            Some(_) if flags.has(Flags::SYN) && stream.syn && stream.isn != seq => {
+                *self = Self::NEW;
+                self.streams[from.index()].base(seq, 0);
+            }
+            Some(_) if flags.has(Flags::SYN) && stream.syn => {}
+            Some(_) if flags.has(Flags::SYN) && self.may_answer(start) => {
+                *self = Self { streams: self.streams, ..Self::NEW };
+                self.streams[from.index()].base(seq, 0);
+            }
+            Some(_) if flags.has(Flags::SYN) => self.stray = Some(ack),
+            // It has an answer that was not captured.
+            Some(_) if stream.syn => {
+                self.stray = None;
+                self.streams[(!from).index()].based = false;
+            }
+            Some(stray) if ack != stray => {
+                self.stray = None;
+                if self.may_answer(start) {
+                    self.streams[from.index()].base(seq, 0);
+                }
+            }
+            Some(_) => {}
+            None => {
+                let is_strange = !self.may_answer(start) && start.payload == 0;
+                let stream = &mut self.streams[from.index()];
+                stream.base(seq, 0);
+                // Nor does a reset tell where the numbers of an end are.
+                stream.based = !flags.has(Flags::RST);
+                if is_strange && other.syn && stream.based {
+                    self.stray = Some(ack);
+                }
+            }
+        }
+    }
+
+    /// Whether a segment acknowledges something that the other end sent, its SYN at least.
+    fn may_answer(&self, Start { from, flags, ack, .. }: Start) -> bool {
+        let other = &self.streams[(!from).index()];
+        // The SYN itself is not among what is reached.
+        let sent = other.unwrapper.ahead(SeqNr(other.isn)).wrapping_neg().wrapping_add(1);
+        !flags.has(Flags::ACK) || !other.syn || (1..=sent).contains(&(ack.wrapping_sub(other.isn) as i32))
     }
 
     /// The first that is known of the other end is what of it is acknowledged.
@@ -162,13 +268,16 @@ impl Connection {
         // In a handshake it acknowledges the other's SYN, so that it is at 1.
         let third = own.syn && seq == own.isn.wrapping_add(1) && !flags.has(Flags::RST);
         let handshake = flags.has(Flags::SYN) || third;
-        self.streams[(!from).index()].base(ack, u32::from(handshake));
+        let other = &mut self.streams[(!from).index()];
+        other.base(ack, u32::from(handshake));
+        other.based = !flags.has(Flags::RST);
     }
 
     /// What SYN, FIN and RST mean to the connection.
     #[cold]
     fn control(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
-        if flags.has(Flags::SYN) {
+        let answers_another = self.stray == Some(ack) && flags.has(Flags::ACK);
+        if flags.has(Flags::SYN) && !answers_another {
             let stream = &mut self.streams[from.index()];
             (stream.isn, stream.syn) = (seq, true);
             let other = &mut self.streams[(!from).index()];
@@ -189,8 +298,13 @@ impl Connection {
             if !other.based {
                 other.base(start, 0);
             }
-            let place = |nr| other.unwrapper.place(SeqNr(nr));
-            blocks.push(SackBlock { start: place(start), end: place(end) });
+            let (ahead, length) = (other.unwrapper.ahead(SeqNr(end)), end.wrapping_sub(start) as i32);
+            if length > 0 && i64::from(length) <= NEAR && i64::from(ahead).abs() <= NEAR {
+                let place = |nr| other.unwrapper.place(SeqNr(nr));
+                blocks.push(SackBlock { start: place(start), end: place(end) });
+            } else {
+                blocks.push_outside();
+            }
         }
         blocks
     }

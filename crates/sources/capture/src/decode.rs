@@ -9,7 +9,7 @@ use crate::link::{self, LinkType};
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::{ip, tunnel};
+use crate::{icmp, ip, tunnel};
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
 
@@ -39,7 +39,7 @@ pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Sk
 }
 
 /// What is inside a header.
-fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     match header {
         Header::Ethernet => link::ethernet(layer, walk),
         Header::Typed(kind) => link::typed(kind, layer, walk),
@@ -55,6 +55,7 @@ fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         Header::Ipv4 => ip::v4(layer, walk),
         Header::Ipv6 => ip::v6(layer, walk),
         Header::Inside(protocol, outer) => ip::inside(protocol, outer, layer, walk),
+        Header::Icmp(protocol, outer) => Err(icmp::skip(protocol, outer, layer, walk)),
         Header::Udp => tunnel::udp(layer, walk),
         Header::Gre => tunnel::gre(layer, walk),
         Header::Tcp(_) => Ok((header, layer)),
@@ -69,5 +70,8 @@ fn segment<'a>(outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Result<Packet
         OptionFault::Cut => walk.oddities.add(Oddity::OptionsCut),
         OptionFault::Malformed => walk.oddities.add(Oddity::MalformedOptions),
     }
-    Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, oddities: walk.oddities })
+    // A length that is only guessed, and a source route's last address, say nothing sure about a checksum.
+    let sound = walk.oddities.is_empty() && !walk.detour;
+    let data = if sound { layer.data } else { &[] };
+    Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, data, oddities: walk.oddities })
 }

@@ -2,12 +2,13 @@
 
 use crate::decode;
 use crate::flows::{Flow, Flows, Pair};
+use crate::icmp::Quote;
 use crate::layer::Skip;
 use crate::link::LinkType;
 use crate::oddity::Oddity;
-use crate::packet::Packet;
+use crate::packet::{self, Packet};
 use crate::summary::{Notes, StepsBack};
-use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, Instant, Sink};
+use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -31,6 +32,7 @@ pub(crate) struct Frame<'a> {
 pub(crate) struct Counts {
     pub(crate) frames: u64,
     pub(crate) segments: u64,
+    pub(crate) icmp_errors: u64,
     pub(crate) flows: u32,
     pub(crate) evicted: u64,
     pub(crate) captured_bytes: u64,
@@ -57,6 +59,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         let counts = Counts {
             frames: 0,
             segments: 0,
+            icmp_errors: 0,
             flows: 0,
             evicted: 0,
             captured_bytes: 0,
@@ -106,6 +109,7 @@ impl<'s, S: Sink> Frames<'s, S> {
                 }
                 self.deliver(at, &packet, offset);
             }
+            Err(Skip::IcmpError(quote)) if self.deliver_error(at, &quote) => {}
             Err(skip) => self.skip(skip, offset),
         }
     }
@@ -171,13 +175,34 @@ impl<'s, S: Sink> Frames<'s, S> {
         };
         let frame = self.counts.frames;
         let from = flow.sender(second);
-        let segment = flow.connection.place(from, tcp, packet.ip, frame);
+        let (segment, is_below) = flow.connection.place(from, tcp, packet.ip, frame);
         let mut event = Event { at, kind: EventKind::Seen(segment) };
         if let EventKind::Seen(segment) = &mut event.kind {
             flow.connection.add_seldom(tcp, segment);
+            if is_below || tcp.flags.has(Flags::SYN) {
+                segment.checksum = packet::checksum(packet.addresses, packet.data, tcp.payload);
+            }
         }
         self.counts.segments += 1;
         self.sink.accept(flow.id, &event);
+    }
+
+    /// Hands on an ICMP error to the flow that it is about; says whether that is known.
+    #[cold]
+    fn deliver_error(&mut self, at: Instant, quote: &Quote) -> bool {
+        let (pair, second) = Pair::of(quote.addresses, quote.ports.0, quote.ports.1);
+        let Some(flow) = self.flows.peek(&pair) else { return false };
+        let about = flow.sender(second);
+        let error = IcmpError {
+            about,
+            seq: flow.connection.locate(about, quote.seq),
+            kind: quote.kind,
+            from: Some(quote.from),
+            frame: self.counts.frames,
+        };
+        self.counts.icmp_errors += 1;
+        self.sink.accept(flow.id, &Event { at, kind: EventKind::IcmpError(error) });
+        true
     }
 
     /// Opens a flow whose first segment came from the pair's `second` end or its first.
@@ -213,7 +238,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     fn skip(&mut self, skip: Skip, offset: u64) {
         let oddity = match skip {
             Skip::NotIp => Oddity::NotIp,
-            Skip::NotTcp(protocol) => {
+            Skip::NotTcp(protocol) | Skip::IcmpError(Quote { protocol, .. }) => {
                 *self.counts.other_protocols.entry(protocol).or_default() += 1;
                 Oddity::NotTcp
             }

@@ -7,7 +7,7 @@ use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::oddity::Oddity;
 use slowpath_model::{Ecn, IpFacts};
 use slowpath_wire::bytes::be16;
-use slowpath_wire::ip::{TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
+use slowpath_wire::ip::{ICMP, ICMPV6, TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
 
 /// Whichever IP version the first four bits name.
 pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
@@ -44,6 +44,8 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     if ip.is_fragment() {
         walk.oddities.add(Oddity::FirstFragment);
     }
+    // A source route would be an option.
+    walk.detour |= header > V4_BYTES;
     let outer = Outer {
         addresses: Addresses::V4 { source: ip.source(), destination: ip.destination() },
         facts: IpFacts { id: Some(ip.id()), ttl: ip.ttl(), ecn: Ecn::from_bits(ip.class()) },
@@ -101,11 +103,18 @@ pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mu
         4 => return Ok((Header::Ipv4, layer)),
         TCP => return Ok((Header::Tcp(outer), layer)),
         UDP => return Ok((Header::Udp, layer)),
+        ICMP | ICMPV6 => return Ok((Header::Icmp(protocol, outer), layer)),
         41 => return Ok((Header::Ipv6, layer)),
         47 => return Ok((Header::Gre, layer)),
         137 => return Ok((Header::Mpls, layer)),
-        // Hop-by-hop, routing, destination, mobility, HIP, shim6 (RFC 8200, section 4; RFC 6564).
-        0 | 43 | 60 | 135 | 139 | 140 => 8 + usize::from(layer.need(2)?[1]) * 8,
+        // Routing; behind the length and the type is how many addresses are left (RFC 8200, section 4.4).
+        43 => {
+            let header = layer.need(4)?;
+            walk.detour |= header[3] > 0;
+            8 + usize::from(header[1]) * 8
+        }
+        // Hop-by-hop, destination, mobility, HIP, shim6 (RFC 8200, section 4; RFC 6564).
+        0 | 60 | 135 | 139 | 140 => 8 + usize::from(layer.need(2)?[1]) * 8,
         // Authentication header: in 4-byte units, minus 2 (RFC 4302, section 2.2).
         51 => 8 + usize::from(layer.need(2)?[1]) * 4,
         // Fragment (RFC 8200, section 4.5).

@@ -1,6 +1,7 @@
 //! The headers of a frame, one inside the other: what each reads, and what it says is inside it.
 
 use crate::addresses::Addresses;
+use crate::icmp::Quote;
 use crate::oddity::Oddities;
 use slowpath_model::IpFacts;
 use slowpath_wire::tcp::HeaderFault;
@@ -12,6 +13,8 @@ pub enum Skip {
     NotIp,
     /// Another protocol over IP, by its IANA number.
     NotTcp(u8),
+    /// An ICMP error, about a TCP segment.
+    IcmpError(Quote),
     /// A fragment of a TCP segment other than its first.
     LaterFragment,
     /// The snapshot length cut a header off.
@@ -82,12 +85,14 @@ pub(crate) struct Walk {
     pub(crate) oddities: Oddities,
     /// Whether the layer's length was stated by the header before it, not only by the record.
     pub(crate) stated: bool,
+    /// Whether the packet goes by way of other addresses than its last one.
+    pub(crate) detour: bool,
     left: u8,
 }
 
 impl Walk {
     pub(crate) const fn new() -> Self {
-        Self { oddities: Oddities::NONE, stated: false, left: DEPTH }
+        Self { oddities: Oddities::NONE, stated: false, detour: false, left: DEPTH }
     }
 
     /// Goes one header deeper.
@@ -121,6 +126,8 @@ pub(crate) enum Header {
     Ipv6,
     /// What an IP header announces, by IANA's number.
     Inside(u8, Outer),
+    /// Of either version, by IANA's number.
+    Icmp(u8, Outer),
     Udp,
     Gre,
     /// The segment that was looked for.

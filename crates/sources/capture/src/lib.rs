@@ -17,8 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip` and `tunnel`:
-//!   headers of the long way, each a [`layer`] inside another.
+//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip`, `tunnel` and
+//!   `icmp`: headers of the long way, each a [`layer`] inside another.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -28,13 +28,20 @@
 //! not captured it is the first number seen of that direction, be it a sequence number of its own or one that the
 //! other end acknowledged. A SYN captured after that keeps its place, at a negative offset if need be.
 //!
+//! A SYN may meet an old connection between the same ends, which answers it with a challenge ACK (RFC 5961, section 4)
+//! that is answered with a RST. The numbers of these are the old connection's: their acknowledgments and the RST have
+//! offsets far from 0, which nothing follows, and the SYN-ACK that acknowledges the SYN is at 0. A RST alone never says
+//! where an end's numbers are. SACK blocks nowhere near what was sent have no offsets; they are counted.
+//!
 //! # When a flow ends
 //!
 //! A SYN (without ACK) is a new connection, with the next occurrence number, if its sequence number is not the
 //! one the connection started with; with the same number only if both ends had sent a FIN. So is a SYN into a
 //! connection whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one
-//! only after FIN or RST and with another number. Beyond [`Capture::max_live_flows`] the flow silent for longest
-//! is closed as evicted; if it speaks again, it is a new flow whose occurrence number starts at 0.
+//! only after FIN or RST and with another number, or if it does not fit the numbers that its end had before. A SYN that
+//! follows a challenge ACK opens nothing, whatever its number: the connection is tried again. Beyond
+//! [`Capture::max_live_flows`] the flow silent for longest is closed as evicted; if it speaks again, it is a new flow
+//! whose occurrence number starts at 0.
 //!
 //! # Decisions
 //!
@@ -47,6 +54,7 @@ pub mod decode;
 pub mod error;
 mod flows;
 mod frames;
+mod icmp;
 mod input;
 mod interfaces;
 mod ip;
@@ -61,6 +69,7 @@ pub mod summary;
 mod tunnel;
 
 pub use error::CaptureError;
+pub use icmp::Quote;
 pub use link::LinkType;
 pub use oddity::{Oddities, Oddity};
 pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};
@@ -184,6 +193,7 @@ impl Capture {
             interface_count,
             frames: counts.frames,
             segments: counts.segments,
+            icmp_errors: counts.icmp_errors,
             flows: counts.flows.into(),
             evicted_flows: counts.evicted,
             file_bytes: input.raw_bytes(),

@@ -94,7 +94,7 @@ pub struct StepsBack {
 
 /// What was read, what was not, and what was odd about it.
 ///
-/// What is not judged here: checksums (offload leaves them wrong at the sender) and frames captured twice.
+/// What is not judged here: checksums (they are facts of segments) and frames captured twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// The name it was opened under.
@@ -111,6 +111,8 @@ pub struct Summary {
     pub frames: u64,
     /// TCP segments: as many as there were `Seen` events.
     pub segments: u64,
+    /// ICMP errors about segments of known flows: as many as there were `IcmpError` events.
+    pub icmp_errors: u64,
     /// Flows opened.
     pub flows: u64,
     /// Flows let go of because too many were alive at once.
@@ -132,7 +134,7 @@ pub struct Summary {
     pub steps_back: StepsBack,
     /// Frames that the capturing lost, where the capture says so.
     pub drops: Option<u64>,
-    /// Frames per IP protocol other than TCP (the innermost one looked at).
+    /// Frames per IP protocol other than TCP (the innermost one looked at), without [`icmp_errors`](Self::icmp_errors).
     pub other_protocols: BTreeMap<u8, u64>,
     /// Every oddity that was met.
     pub notes: Vec<Note>,
@@ -148,7 +150,7 @@ impl Summary {
 
     /// Frames that did not become an event.
     pub fn skipped(&self) -> u64 {
-        self.frames - self.segments
+        self.frames - self.segments - self.icmp_errors
     }
 }
 

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_model::{CaState, Ecn, End, Event, EventKind, FlowId, Segment, SocketSample};
+use slowpath_model::{
+    CaState, Checksum, Ecn, End, Event, EventKind, FlowId, IcmpError, IcmpKind, Segment, SocketSample,
+};
 use std::collections::BTreeMap;
 
 /// One line of what `slowpath show --json` prints.
@@ -16,12 +18,14 @@ pub struct EventLine {
     flow: u32,
     /// When.
     at_ns: i64,
-    /// What kind of event: `packet`, `dropped`, `written`, `read`, `waited`, `held`, `sampled`, `marked` or `missed`.
+    /// What kind of event: `packet`, `icmp-error`, `dropped`, `written`, `read`, `waited`, `held`, `sampled`, `marked` or `missed`.
     kind: &'static str,
     /// The end on whose host it happened, `a` or `b`; `null` where the vantage says that.
     end: Option<&'static str>,
     /// The segment that passed or was dropped; `null` for other events.
     segment: Option<SegmentFacts>,
+    /// The ICMP error that passed; `null` for other events.
+    icmp: Option<IcmpFacts>,
     /// Why a segment was dropped, where a packet waited, what held the sender, or what turn a socket took; `null` for other events.
     what: Option<&'static str>,
     /// How much was written, read, or waited; the size of a buffer that changed; `null` for other events.
@@ -38,6 +42,25 @@ pub struct EventLine {
     missed: Option<u64>,
     /// The event as text, as `slowpath show` prints it.
     text: String,
+}
+
+/// An ICMP or ICMPv6 error about a segment of the flow.
+#[derive(Serialize, JsonSchema)]
+struct IcmpFacts {
+    /// What it says: `packet-too-big`, `network-unreachable`, `host-unreachable`, `protocol-unreachable`,
+    /// `port-unreachable`, `administratively-prohibited`, `unreachable`, `time-exceeded`, `reassembly-time-exceeded` or
+    /// `other`.
+    what: &'static str,
+    /// The MTU that a packet was too big for; `null` in other errors, and from routers older than RFC 1191.
+    mtu_bytes: Option<u32>,
+    /// The end that sent the segment: `a` or `b`.
+    about: &'static str,
+    /// The sequence number of the segment; `null` if it is nowhere near those of the flow.
+    seq: Option<i64>,
+    /// The address that the error came from.
+    from: Option<String>,
+    /// The frame's number in the recording, from 1.
+    frame: u64,
 }
 
 /// The state of a socket. What the source could not see is `null`.
@@ -79,18 +102,24 @@ struct SegmentFacts {
     window_scale: Option<u8>,
     /// Whether it carried the SACK-permitted option.
     sack_permitted: bool,
+    /// Whether it carried the Fast Open option, with a cookie or without.
+    fast_open: bool,
     /// TSval.
     timestamp_value: Option<u32>,
     /// TSecr.
     timestamp_echo: Option<u32>,
     /// SACK blocks: first byte, and the one after the last.
     sack: Vec<[i64; 2]>,
+    /// How many more SACK blocks lie nowhere near what was sent.
+    sack_outside: u8,
     /// IPv4 identification; `null` for IPv6.
     ip_id: Option<u16>,
     /// TTL or hop limit.
     ttl: u8,
     /// ECN field: `not-ect`, `ect0`, `ect1` or `ce`.
     ecn: &'static str,
+    /// Whether the TCP checksum is right; `null` where it was not verified.
+    is_checksum_right: Option<bool>,
     /// The frame's number in the recording, from 1.
     frame: u64,
 }
@@ -106,6 +135,7 @@ impl EventLine {
             kind: kind.name(),
             end: kind.end().map(End::letter),
             segment: kind.segment().map(SegmentFacts::of),
+            icmp: None,
             what: None,
             amount_bytes: None,
             lasted_ns: None,
@@ -116,6 +146,7 @@ impl EventLine {
             text: event.to_string(),
         };
         match kind {
+            EventKind::IcmpError(error) => line.icmp = Some(IcmpFacts::of(error)),
             EventKind::Dropped(_, why) => line.what = Some(why.name()),
             EventKind::Written { amount, .. } | EventKind::Read { amount, .. } => {
                 line.amount_bytes = Some(amount.get());
@@ -142,6 +173,19 @@ impl EventLine {
     }
 }
 
+impl IcmpFacts {
+    fn of(error: &IcmpError) -> Self {
+        Self {
+            what: error.kind.name(),
+            mtu_bytes: if let IcmpKind::PacketTooBig { mtu } = error.kind { mtu } else { None },
+            about: error.about.letter(),
+            seq: error.seq.map(|seq| seq.0),
+            from: error.from.map(|from| from.to_string()),
+            frame: error.frame,
+        }
+    }
+}
+
 impl SegmentFacts {
     fn of(segment: &Segment) -> Self {
         Self {
@@ -154,9 +198,11 @@ impl SegmentFacts {
             mss_bytes: segment.mss,
             window_scale: segment.window_scale,
             sack_permitted: segment.sack_permitted,
+            fast_open: segment.fast_open,
             timestamp_value: segment.timestamps.map(|timestamps| timestamps.val),
             timestamp_echo: segment.timestamps.map(|timestamps| timestamps.ecr),
             sack: segment.sack.as_slice().iter().map(|block| [block.start.0, block.end.0]).collect(),
+            sack_outside: segment.sack.outside(),
             ip_id: segment.ip.id,
             ttl: segment.ip.ttl,
             ecn: match segment.ip.ecn {
@@ -164,6 +210,11 @@ impl SegmentFacts {
                 Ecn::Ect0 => "ect0",
                 Ecn::Ect1 => "ect1",
                 Ecn::Ce => "ce",
+            },
+            is_checksum_right: match segment.checksum {
+                Checksum::Unknown => None,
+                Checksum::Good => Some(true),
+                Checksum::Wrong => Some(false),
             },
             frame: segment.frame,
         }

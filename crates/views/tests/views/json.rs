@@ -29,7 +29,9 @@ fn event() {
     let marked = Event { at: sample::at(15), kind: EventKind::Marked { end: End::B, mark } };
     let waited = "0.016 B waited receive-queue 0.000170288 1448".parse::<Event>().expect("a wait");
     let dropped = "0.017 dropped qdisc > . 1:1449(1448)".parse::<Event>().expect("a drop");
-    let lines = [seen, missed, sampled, marked, waited, dropped].map(|event| {
+    let icmp = "0.018 icmp packet-too-big mtu 1400 about > 1 from 192.0.2.254 // frame 9".parse::<Event>();
+    let icmp = icmp.expect("an ICMP error");
+    let lines = [seen, missed, sampled, marked, waited, dropped, icmp].map(|event| {
         serde_json::to_string(&json::EventLine::of(FlowId(1), &event, None)).expect("plain data")
     });
     insta::assert_snapshot!(lines.join("\n"));

@@ -2,6 +2,8 @@
 
 use slowpath_capture::{Capture, CaptureError, Summary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
+use slowpath_wire::checksum;
+use slowpath_wire::ip::Ip;
 use std::io::Cursor;
 
 pub const SYN: u16 = 0x002;
@@ -91,6 +93,22 @@ pub fn ipv4(protocol: u8, source: u32, destination: u32, body: &[u8]) -> Vec<u8>
     bytes.extend(destination.to_be_bytes());
     bytes.extend(body);
     bytes
+}
+
+/// An IP packet with the checksum of TCP filled in.
+pub fn summed(mut packet: Vec<u8>) -> Vec<u8> {
+    let ip = Ip::parse(&packet).unwrap();
+    let (begin, (source, destination)) = (ip.header_bytes(), ip.between());
+    let length = (packet.len() - begin) as u32;
+    let pseudo = checksum::pseudo_header(checksum::addresses(source, destination), 6, length);
+    let sum = checksum::of(pseudo + checksum::sum(&packet[begin..]));
+    packet[begin + 16..begin + 18].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
+/// An ICMP message, or one of ICMPv6, with the second word of its header.
+pub fn icmp(kind: u8, code: u8, word: u32, quoted: &[u8]) -> Vec<u8> {
+    [&[kind, code, 0, 0], &word.to_be_bytes()[..], quoted].concat()
 }
 
 /// From fd00::1 to fd00::2.
