@@ -9,7 +9,7 @@ use std::fmt;
 /// What bound a flow for a while. Every instant of a flow belongs to exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
-    /// Opening the connection, before any data can flow.
+    /// Opening the connection, before any data can flow, or an end of it that is gone.
     Connection,
     /// The application gave the sender nothing to send.
     Application,
@@ -119,6 +119,19 @@ macro_rules! catalogue {
             /// A SYN or SYN-ACK was lost and its timer had to expire (RFC 6298, section 2: 1 s).
             SynLost = Connection / "syn-lost": "lost SYN or SYN-ACK",
                 "connection/syn-lost.md", [Capture];
+            /// A SYN met an old connection of the same addresses and ports, which answered with a challenge ACK (RFC 5961,
+            /// section 4).
+            OldConnection = Connection / "old-connection": "the SYN met an old connection",
+                "connection/old-connection.md", [Capture];
+            /// SYNs with data (TCP Fast Open) were lost, the ones without got through.
+            FastOpenLost = Connection / "fast-open-lost": "Fast Open SYN lost",
+                "connection/fast-open-lost.md", [Capture];
+            /// SYNs reached the host of the other end, and its TCP did not answer.
+            NotAnswered = Connection / "not-answered": "the SYN arrived and was not answered",
+                "connection/not-answered.md", [Capture];
+            /// From some moment on nothing came back from the other end any more, however often data was retransmitted.
+            PeerGone = Connection / "peer-gone": "the other end no longer answers",
+                "connection/peer-gone.md", [Capture];
 
             /// All data was acknowledged, or all that was written was sent, and the application wrote no more.
             SenderIdle = Application / "sender-idle": "the sending application had nothing to send",
@@ -129,6 +142,10 @@ macro_rules! catalogue {
             /// A small write waited for the ACK that the receiver delayed (RFC 896 against RFC 1122, 4.2.3.2).
             NagleDelayedAck = Application / "nagle-delayed-ack": "Nagle's algorithm waiting for a delayed ACK",
                 "application/nagle-delayed-ack.md", [Capture];
+            /// Data in flight was limited by what the receiving application asked for or allowed: a window of HTTP/2 or SSH,
+            /// credits, a bounded number of requests.
+            ProtocolWindow = Application / "protocol-window": "flow control of the application protocol",
+                "application/protocol-window.md", [Capture];
 
             /// Each ACK let the application write as much as it freed: the data outstanding stays at the buffer's size.
             SendBufferFull = SendBuffer / "full": "send buffer full",
@@ -165,6 +182,9 @@ macro_rules! catalogue {
             /// The window stayed at zero: the application did not read at all.
             ReaderStopped = ReceiveWindow / "reader-stopped": "the receiving application stopped reading",
                 "receive-window/reader-stopped.md", [Capture];
+            /// The receiver moved its window's edge back, so that data in flight did not fit any more (RFC 9293, section 3.8.6).
+            WindowTakenBack = ReceiveWindow / "taken-back": "the receiver took back window it had offered",
+                "receive-window/taken-back.md", [Capture];
 
             /// ACKs for data that had arrived came far later than a delayed ACK may.
             AcksHeldBack = ReceiverProcessing / "acks-held-back": "late ACKs from a busy receiver",
@@ -188,6 +208,9 @@ macro_rules! catalogue {
             /// Slow start ended with neither loss nor queue, as a cached ssthresh or a clamp makes it.
             EarlyExit = CongestionWindow / "early-exit": "congestion window stuck below the path rate",
                 "congestion-window/early-exit.md", [Capture, Live, Doctor];
+            /// The receiver reported congestion marks (ECN, RFC 3168), and the sender reduced its window without loss.
+            EcnMarks = CongestionWindow / "ecn-marks": "congestion window reduced by ECN marks",
+                "congestion-window/ecn-marks.md", [Capture];
 
             /// Losses repaired from duplicate ACKs or SACK within about an RTT.
             FastRecovery = LossRecovery / "fast-recovery": "loss repaired by fast retransmit",
@@ -210,6 +233,16 @@ macro_rules! catalogue {
             /// Segments were reordered and the sender took that for loss.
             Reordering = LossRecovery / "reordering": "reordering mistaken for loss",
                 "loss-recovery/reordering.md", [Capture, Doctor];
+            /// Every segment above some size was lost each time, and none below it: the path's MTU is smaller, and the ICMP
+            /// errors that would say so do not come (RFC 2923, section 2.1).
+            MtuBlackHole = LossRecovery / "mtu-black-hole": "path MTU black hole",
+                "loss-recovery/mtu-black-hole.md", [Capture];
+            /// Every segment longer than one MSS was lost, and none of one MSS.
+            SuperPacketsDropped = LossRecovery / "super-packets-dropped": "super-packets dropped on the way",
+                "loss-recovery/super-packets-dropped.md", [Capture];
+            /// Every segment was lost that reached beyond the window field as it is without scaling, and none within it.
+            BeyondUnscaledWindow = LossRecovery / "beyond-unscaled-window": "a firewall unaware of window scaling",
+                "loss-recovery/beyond-unscaled-window.md", [Capture];
 
             /// The bottleneck was busy and its queue moderate: the path gave what it has.
             BottleneckFull = Path / "bottleneck-full": "bottleneck link fully used",

@@ -139,6 +139,56 @@ evidence! {
     /// How far the sender is from the tap is not known, so what it knew when is not either.
     SenderDistanceUnknown = "sender-distance-unknown" {}
 
+    /// A SYN was answered by an ACK of an old connection.
+    ChallengeAck = "challenge-ack" { times: u64 = "How often." }
+    /// SYNs with data that were not answered.
+    SynDataLost = "syn-data-lost" { times: u64 = "How many." }
+    /// SYNs that reached the host and were not answered.
+    SynNotAnswered = "syn-not-answered" {
+        times: u64 = "How many.",
+        wrong_checksum: u64 = "Of these, with a wrong TCP checksum.",
+    }
+    /// Nothing came from the other end any more.
+    PeerSilent = "peer-silent" {
+        lasted: Duration = "From its last segment to the end of the capture.",
+        retransmissions: u64 = "Retransmissions and probes in that time.",
+    }
+    /// The other end fell silent during a pause.
+    SilentAfterPause = "silent-after-pause" { pause: Duration = "How long nobody had sent anything." }
+    /// An ICMP error came back for segments of this direction.
+    IcmpErrors = "icmp-errors" { times: u64 = "How many." }
+    /// Segments leave when the receiver's payload comes, and not when an ACK alone does.
+    FollowsPayload = "follows-payload" {
+        waits: u64 = "Waits that payload of the receiver ended.",
+        by_ack: u64 = "Waits that an ACK alone ended.",
+    }
+    /// Each wait ended with the ACK of everything in flight.
+    OneAtATime = "one-at-a-time" { waits: u64 = "How many such waits." }
+    /// The window's right edge moved back while data was in flight up to it.
+    EdgeMovedBack = "edge-moved-back" {
+        times: u64 = "How often.",
+        largest: Bytes = "The furthest.",
+    }
+    /// Congestion marks.
+    EcnMarked = "ecn-marked" {
+        marked: u64 = "Segments with the mark CE in this direction, at the tap.",
+        echoes: u64 = "Segments of the receiver with ECE.",
+        reductions: u64 = "Segments of the sender with CWR.",
+    }
+    /// Transmissions above a size were lost, each of them.
+    LostAboveSize = "lost-above-size" {
+        lost: u64 = "How many transmissions.",
+        smallest: Bytes = "Payload of the smallest of them.",
+        largest_delivered: Bytes = "Payload of the largest segment that was delivered.",
+    }
+    /// Transmissions beyond the unscaled window were lost, each of them.
+    LostBeyondWindowField = "lost-beyond-window-field" {
+        lost: u64 = "How many transmissions.",
+        delivered: u64 = "Segments within the unscaled window that were delivered.",
+    }
+    /// The sender's segment numbers show data that never passed the tap.
+    SentUnseen = "sent-unseen" { data: Bytes = "How much." }
+
     /// Two captures show packets lost between them, in these times or within an RTT before.
     LostBetween = "lost-between" { packets: u64 = "How many." }
     /// The receiving host's capture has packets that its TCP did not accept.

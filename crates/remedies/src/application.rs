@@ -148,3 +148,7 @@ pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option
     let rate = arithmetic::largest_rate(window, round_trip)?;
     Some(format!("{window} per RTT of {} allow at most {rate}", time(round_trip)))
 }
+
+pub(crate) fn protocol_window(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("The application protocol allows only so much data in flight.")]
+}

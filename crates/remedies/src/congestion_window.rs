@@ -212,3 +212,7 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
         )),
     ]
 }
+
+pub(crate) fn ecn_marks(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("A queue on the path marks packets instead of dropping them.")]
+}

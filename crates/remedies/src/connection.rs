@@ -91,3 +91,19 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
         )),
     ]
 }
+
+pub(crate) fn old_connection(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("The other end still had an old connection between the same addresses and ports.")]
+}
+
+pub(crate) fn fast_open_lost(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("Something on the path drops SYNs that carry data.")]
+}
+
+pub(crate) fn not_answered(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("The SYN reached the host and its TCP did not answer.")]
+}
+
+pub(crate) fn peer_gone(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("The other end, or something on the path, has forgotten the connection.")]
+}

@@ -366,3 +366,15 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
             )),
     ]
 }
+
+pub(crate) fn mtu_black_hole(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("Packets above some size never arrive.")]
+}
+
+pub(crate) fn super_packets_dropped(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("Something on the path drops packets that offload made.")]
+}
+
+pub(crate) fn beyond_unscaled_window(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("A firewall drops what lies beyond the window field as it stands without scaling.")]
+}

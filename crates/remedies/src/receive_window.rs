@@ -409,3 +409,7 @@ pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
         ),
     ]
 }
+
+pub(crate) fn taken_back(_facts: &Facts<'_>) -> Vec<Advice> {
+    vec![Advice::new("The receiver reduced a window that it had offered already.")]
+}

@@ -73,6 +73,54 @@ pub fn evidence(evidence: &Evidence) -> String {
             "how far the sender is from the tap is unknown, so what it knew and when is unknown too"
                 .to_owned()
         }
+        Evidence::ChallengeAck { times: n } => {
+            format!("the SYN was answered {} by an ACK of another connection between these ports", times(n))
+        }
+        Evidence::SynDataLost { times: n } => {
+            format!("{} with data went unanswered, and one without data was answered", counted(n, "SYN"))
+        }
+        Evidence::SynNotAnswered { times: n, wrong_checksum: 0 } => {
+            format!("{} arrived here and went unanswered", counted(n, "SYN"))
+        }
+        Evidence::SynNotAnswered { times: n, wrong_checksum } => format!(
+            "{} arrived here and went unanswered, {wrong_checksum} with a wrong TCP checksum",
+            counted(n, "SYN")
+        ),
+        Evidence::PeerSilent { lasted, retransmissions } => format!(
+            "nothing came from the other end for the last {}, while {} sent",
+            duration(lasted),
+            counted_were(retransmissions, "retransmission")
+        ),
+        Evidence::SilentAfterPause { pause } => {
+            format!("it fell silent during a pause of {} in which nobody sent anything", duration(pause))
+        }
+        Evidence::IcmpErrors { times: n } => {
+            format!("{} came back for these segments", counted(n, "ICMP error"))
+        }
+        Evidence::FollowsPayload { waits, by_ack } => format!(
+            "data was sent when the receiver's own data came, {}, and when an ACK alone came, {}",
+            times(waits),
+            times(by_ack)
+        ),
+        Evidence::OneAtATime { waits } => {
+            format!("{} ended with the ACK of all that was in flight, and not before", counted(waits, "wait"))
+        }
+        Evidence::EdgeMovedBack { times: n, largest } => {
+            format!("the window's edge moved back {}, by up to {largest}", times(n))
+        }
+        Evidence::EcnMarked { marked, echoes, reductions } => ecn_marked(marked, echoes, reductions),
+        Evidence::LostAboveSize { lost, smallest, largest_delivered } => format!(
+            "each of {} of {smallest} or more was lost, and none of {largest_delivered} or less",
+            counted(lost, "transmission")
+        ),
+        Evidence::LostBeyondWindowField { lost, delivered } => format!(
+            "{} beyond the unscaled window and each was lost; {} within it arrived",
+            counted_were(lost, "segment"),
+            counted(delivered, "segment")
+        ),
+        Evidence::SentUnseen { data } => {
+            format!("the sender's sequence numbers show {data} that never came")
+        }
         Evidence::LostBetween { packets } => format!(
             "the two captures show {} lost between them in these times or within an RTT before",
             packets_or_none(packets)
@@ -117,6 +165,18 @@ fn retransmitted(segments: u64, spurious: u64, lost_share: f64, recoveries: u64,
         text += &format!(" with {}", counted(timeouts, "timeout"));
     }
     text
+}
+
+fn ecn_marked(marked: u64, echoes: u64, reductions: u64) -> String {
+    let mut parts = Vec::new();
+    if marked > 0 {
+        parts.push(format!("{} marked (CE) when they passed", counted_were(marked, "segment")));
+    }
+    parts.push(format!("the receiver echoed marks (ECE) on {}", counted(echoes, "segment")));
+    if reductions > 0 {
+        parts.push(format!("the sender reported {} of its window (CWR)", counted(reductions, "reduction")));
+    }
+    parts.join(", ")
 }
 
 fn reordered_between(lost: u64, reordered: u64, latest: Duration) -> String {
