@@ -133,7 +133,7 @@ impl<'a> Material<'a> {
     fn evidence(&self, cause: Cause) -> Vec<Evidence> {
         let mut found = Vec::new();
         match cause.limit() {
-            Limit::Connection => found.extend(self.opening()),
+            Limit::Connection => found.extend(self.opening(cause)),
             Limit::Application => found.extend(self.silence(cause)),
             Limit::SendBuffer => {
                 found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }))
@@ -154,7 +154,20 @@ impl<'a> Material<'a> {
         found
     }
 
-    fn opening(&self) -> Option<Evidence> {
+    fn opening(&self, cause: Cause) -> Option<Evidence> {
+        let opening = self.opening;
+        let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
+        match cause {
+            Cause::OldConnection => return Some(Evidence::ChallengeAck { times: opening.challenges.into() }),
+            Cause::FastOpenLost => return Some(Evidence::SynDataLost { times: lost.into() }),
+            Cause::NotAnswered => {
+                return Some(Evidence::SynNotAnswered {
+                    times: lost.into(),
+                    wrong_checksum: opening.unanswered_wrong_checksum.into(),
+                });
+            }
+            _ => {}
+        }
         match self.opening.retransmitted {
             0 => self.opening.round_trip.map(|rtt| Evidence::Handshake { rtt }),
             times => Some(Evidence::SynRetransmitted { times: times.into() }),

@@ -110,6 +110,14 @@ pub struct Opening {
     pub established: Option<Instant>,
     /// SYNs and SYN-ACKs sent again.
     pub retransmitted: u32,
+    /// SYNs of A that came before any SYN-ACK.
+    pub unanswered: u32,
+    /// Of these, how many carried data (RFC 7413).
+    pub unanswered_with_data: u32,
+    /// Of these, how many had a wrong TCP checksum.
+    pub unanswered_wrong_checksum: u32,
+    /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
+    pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again: one round trip.
     pub round_trip: Option<Duration>,
 }

@@ -92,6 +92,7 @@ fn context(flow: &Flow, from: End) -> Context {
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         near_known: me.distance.sending().min().is_some(),
+        syn_arrived: flow.is_next_to_responder(),
     }
 }
 

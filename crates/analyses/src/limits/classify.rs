@@ -29,6 +29,8 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
+    /// The tap was at the responder, so that each SYN in the capture had arrived.
+    pub syn_arrived: bool,
 }
 
 /// Splits a direction's time into spells of one cause each.
@@ -38,9 +40,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
-    let opening = if context.opening.retransmitted > 0 { Cause::SynLost } else { Cause::Handshake };
-    let opening = if context.opening.syn.is_some() { opening } else { Cause::SenderIdle };
-    spells.add(context.first, begin, opening);
+    let established = context.opening.established.unwrap_or(begin);
+    let begin = begin.max(established);
+    spells.add(context.first, begin, opening(context));
     let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         let before = causes.last().copied();
@@ -60,10 +62,33 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
         }
     }
     for (stretch, cause) in stretches.iter().zip(&causes) {
-        spells.add(stretch.from, stretch.to, *cause);
+        spells.add(stretch.from.max(begin), stretch.to, *cause);
     }
     spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
     (spells.done, overview)
+}
+
+/// What the time until the connection was open went into.
+fn opening(context: &Context) -> Cause {
+    let opening = &context.opening;
+    // The last SYN before the SYN-ACK is the one that was answered. Offload leaves checksums wrong in a capture at the
+    // sender, but then that one's as well.
+    let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
+    if opening.syn.is_none() {
+        Cause::SenderIdle
+    } else if opening.challenges > 0 {
+        Cause::OldConnection
+    } else if opening.retransmitted == 0 {
+        Cause::Handshake
+    } else if lost > 0
+        && (context.syn_arrived || lost == opening.unanswered_wrong_checksum && opening.syn_ack.is_some())
+    {
+        Cause::NotAnswered
+    } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
+        Cause::FastOpenLost
+    } else {
+        Cause::SynLost
+    }
 }
 
 #[derive(Default)]
