@@ -465,6 +465,8 @@ impl EndState {
             marks,
             late_since,
             payload: segment.len > 0,
+            echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),
+            alone: acked.alone,
         };
         track.answered(answer, near, &self.rto);
         acked.spurious

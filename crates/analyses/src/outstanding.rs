@@ -133,6 +133,8 @@ pub struct Acked {
     /// From the newest acknowledged segment's passing to now, in nanoseconds, be it by SACK; unknown after a
     /// retransmission (Karn's rule).
     pub round_trip: Option<i64>,
+    /// One segment was acknowledged, and no other was in flight.
+    pub alone: bool,
     /// From the oldest acknowledged segment's passing to now.
     pub waited: Option<i64>,
     /// Acknowledged bytes the capture did not see.
@@ -563,6 +565,7 @@ impl Outstanding {
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         let mut again = false;
+        result.alone = self.records.len() == 1 && ack == self.nxt;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
                 break;

@@ -199,6 +199,9 @@ fn cause(
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
+    if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
+        return Cause::WindowTakenBack;
+    }
     let closed = stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
     if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
         return Cause::ReaderStopped;
@@ -239,13 +242,21 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
 
 /// The queue was empty behind what was sent last.
 fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
-    if stretch.marks.has(Marks::NAGLE) && stretch.dry_clocked >= stretch.dry_free {
+    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
+    if f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits.max(1)) {
+        return Cause::ProtocolWindow;
+    }
+    if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
         return Cause::NagleDelayedAck;
     }
-    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free);
     if waits == 0 {
         return match before {
-            Some(cause @ (Cause::SendBufferFull | Cause::ThinkTime | Cause::NagleDelayedAck)) => cause,
+            Some(
+                cause @ (Cause::SendBufferFull
+                | Cause::ThinkTime
+                | Cause::NagleDelayedAck
+                | Cause::ProtocolWindow),
+            ) => cause,
             _ => Cause::SenderIdle,
         };
     }
@@ -279,6 +290,13 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     }
     if by_itself {
         return Cause::SenderIdle;
+    }
+    if stretch.marks.has(Marks::AFTER_ECN) {
+        return if paced_at_the_peak(overview, stretch, rate) {
+            Cause::BottleneckFull
+        } else {
+            Cause::EcnMarks
+        };
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
         let grows = |earlier: &Stretch, later: &Stretch| {
