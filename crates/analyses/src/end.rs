@@ -464,7 +464,7 @@ impl EndState {
             round_trip,
             marks,
             late_since,
-            payload: segment.len > 0,
+            payload: segment.len,
             echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),
             alone: acked.alone,
         };

@@ -178,7 +178,7 @@ fn cause(
         // What reached a sender whose distance is not known, and when, cannot be told.
         Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
         Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
-        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => Cause::ThinkTime,
+        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => turns(context, stretch),
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
         Hold::Recovery => {
@@ -243,8 +243,8 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
 /// The queue was empty behind what was sent last.
 fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
     let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
-    if f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits.max(1)) {
-        return Cause::ProtocolWindow;
+    if stretch.prompted > 0 && f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits) {
+        return turns(context, stretch);
     }
     if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
         return Cause::NagleDelayedAck;
@@ -266,6 +266,14 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
+}
+
+/// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
+fn turns(context: &Context, stretch: &Stretch) -> Cause {
+    let turns = i64::from(stretch.prompted);
+    let bulk = stretch.delivered >= turns * i64::from(thresholds::CREDIT_SEGMENTS * context.mss);
+    let credit = stretch.prompts <= stretch.prompted.saturating_mul(thresholds::CREDIT_BYTES);
+    if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
 }
 
 /// More was there to send, and the receiver's window was open: the congestion window, or the path.

@@ -87,8 +87,10 @@ pub struct Stretch {
     pub dry_clocked: u32,
     /// Waits while dry that ended by themselves: the application wrote.
     pub dry_free: u32,
-    /// Waits that payload of the other end ended, with data in flight.
+    /// Waits that payload of the other end ended, and how much payload it sent.
     pub prompted: u32,
+    /// See [`Self::prompted`]; in bytes.
+    pub prompts: u32,
     /// Waits that ended with the ACK of the one segment in flight.
     pub one_at_a_time: u32,
     /// Waits with more to send that an ACK ended.
@@ -118,6 +120,7 @@ impl Stretch {
             dry_clocked: 0,
             dry_free: 0,
             prompted: 0,
+            prompts: 0,
             one_at_a_time: 0,
             open_clocked: 0,
             open_free: 0,
@@ -167,6 +170,7 @@ impl Stretch {
         self.dry_clocked += next.dry_clocked;
         self.dry_free += next.dry_free;
         self.prompted += next.prompted;
+        self.prompts = self.prompts.saturating_add(next.prompts);
         self.one_at_a_time += next.one_at_a_time;
         self.open_clocked += next.open_clocked;
         self.open_free += next.open_free;

@@ -38,6 +38,13 @@ pub const LARGE_UNSCALED: u32 = 32_000;
 /// tied to ACKs.
 pub const CLOCKED_BY_ACKS: f64 = 0.7;
 
+/// The most payload that a grant of credit takes: a WINDOW_UPDATE of HTTP/2 has 13 bytes (RFC 9113, section 6.9), two of them
+/// in a TLS record about 50, SSH's window adjust (RFC 4254, section 5.2) in its packet up to 84.
+pub const CREDIT_BYTES: u32 = 90;
+
+/// The least that a grant of credit lets out, in full segments: less may be an answer.
+pub const CREDIT_SEGMENTS: u32 = 8;
+
 /// No send buffer holds less than two segments (`SOCK_MIN_SNDBUF`, 6.18).
 pub const LEAST_BUFFERED_SEGMENTS: u32 = 2;
 

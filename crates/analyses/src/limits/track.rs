@@ -38,8 +38,8 @@ pub struct Answer {
     pub marks: Marks,
     /// Since when the receiver had what this acknowledges, where it was late to do so.
     pub late_since: Option<Instant>,
-    /// It carries payload of the receiver.
-    pub payload: bool,
+    /// Payload of the receiver that it carries, in bytes.
+    pub payload: u32,
     /// It reports a congestion mark (ECE; RFC 3168, section 6.1.3).
     pub echoes_mark: bool,
     /// Its round trip is of a segment that was alone in flight, and whose ACK may have been delayed (RFC 1122, section
@@ -437,7 +437,7 @@ impl Track {
         self.overdue(at, rto);
         let hold = self.hold();
         // The wait that ends here was for this payload.
-        self.asked |= answer.payload && matches!(hold, Hold::Idle | Hold::Dry);
+        self.asked |= answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry);
         self.account(at, hold, rto);
         self.told = Marks::default();
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
@@ -468,7 +468,8 @@ impl Track {
             taken_back: self.known.taken_back,
         };
         self.nxt = self.nxt.max(self.known.una);
-        if answer.payload {
+        if answer.payload > 0 {
+            self.current.prompts = self.current.prompts.saturating_add(answer.payload);
             self.spoken = Some(at);
             self.asked |= self.hold() == Hold::Idle;
         } else {
@@ -550,7 +551,7 @@ impl Track {
                     self.cut();
                 }
                 match hold {
-                    Hold::Dry | Hold::Idle => self.end_of_wait(at, segment, near),
+                    Hold::Dry | Hold::Idle if self.has_waited(at, rto) => self.end_of_wait(at, segment, near),
                     Hold::Open if at.nanos_since(self.sent) > 1_000_000 => {
                         if self.is_soon_after(self.acked, at, near) {
                             self.current.open_clocked += 1;
@@ -588,6 +589,12 @@ impl Track {
         segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
     }
 
+    /// Whether the pause since the last data is long enough to count as a wait: not one between two writes.
+    fn has_waited(&self, at: Instant, rto: &LinuxRto) -> bool {
+        let part = rto.srtt_nanos().map_or(1_000_000, |srtt| (srtt / 8).min(1_000_000));
+        at.nanos_since(self.sent) > part
+    }
+
     /// The application wrote, or was let in to write, after the queue had run dry.
     #[inline(never)]
     fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
@@ -599,7 +606,7 @@ impl Track {
         let just_cut = self.current.lasted() < SHORTEST_WAIT;
         let wait = self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current);
         if prompted {
-            wait.prompted += u32::from(!acked);
+            wait.prompted += 1;
         } else if clocked {
             wait.one_at_a_time += u32::from(alone);
             wait.dry_clocked += 1;
