@@ -1,13 +1,13 @@
 //! One flow while it is watched: both directions, fed segment by segment.
 
 use crate::end::{self, EndState};
-use crate::label::Judged;
+use crate::label::{Judged, Label};
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
-use crate::report::{Closing, Opening, ScaleKnown, SynOptions};
+use crate::report::{Closing, Opening, ScaleKnown, SynOptions, Unheard};
 use crate::stalls;
-use slowpath_model::{Checksum, End, Flags, FlowKey, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, End, Flags, FlowKey, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
 /// Time stands still 36 years after, or before, a recording's start.
@@ -99,11 +99,16 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
+        me.last_seen = Some(at);
+        peer.unheard = None;
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {
             let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };
             me.order.saw(id, u16::try_from(packets).unwrap_or(u16::MAX))
         });
+        if segment.ip.ecn == Ecn::Ce || segment.flags.has_any(Flags::ECE.with(Flags::CWR)) {
+            me.count_congestion(segment);
+        }
         me.ttl_max = me.ttl_max.max(segment.ip.ttl);
         let takes = segment.sequence_len();
         end::measure_distance(at, segment, takes, me, peer);
@@ -118,6 +123,14 @@ impl Flow {
             && !segment.flags.has(Flags::RST)
         {
             judged.spurious += peer.is_answered(at, ack, segment, me);
+        }
+        if takes > 0 || judged.label.is_some() {
+            let again = judged.label.is_some_and(|label| label != Label::New);
+            let waited = Duration::from_nanos(silence.max(0).unsigned_abs());
+            match &mut me.unheard {
+                Some(unheard) => unheard.tries += u32::from(again),
+                None => me.unheard = Some(Unheard { since: at, pause: waited, tries: u32::from(again) }),
+            }
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };

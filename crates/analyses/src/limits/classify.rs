@@ -5,6 +5,7 @@ use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
+use crate::loss_pattern::LossPattern;
 use crate::report::{Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
@@ -34,8 +35,14 @@ pub struct Context {
 }
 
 /// Splits a direction's time into spells of one cause each.
-pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overview) {
+pub fn spells(
+    context: &Context,
+    finished: &Finished<'_>,
+    loss: Option<LossPattern>,
+) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
+    overview.loss = loss;
+    overview.taken_back = finished.taken_back;
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
@@ -50,13 +57,21 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     between_full_send_buffers(&mut causes);
+    // A queue overflows when much is in flight, which is beyond the bare window field as well.
+    let life = context.last.nanos_since(context.first);
+    let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
+    let rule = loss.and_then(|loss| loss.rule(context.mss));
+    if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
+        for cause in &mut causes {
+            if is_of_loss(*cause) {
+                *cause = rule;
+            }
+        }
+    }
     if let Some(policed) = policed(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
-            if matches!(
-                cause,
-                Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
-            ) {
+            if is_of_loss(*cause) && *cause != Cause::TailLoss {
                 *cause = Cause::Policer;
             }
         }
@@ -69,7 +84,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
 }
 
 /// What the time until the connection was open went into.
-fn opening(context: &Context) -> Cause {
+pub fn opening(context: &Context) -> Cause {
     let opening = &context.opening;
     // The last SYN before the SYN-ACK is the one that was answered. Offload leaves checksums wrong in a capture at the
     // sender, but then that one's as well.
@@ -134,13 +149,14 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         above += lasted;
         above >= sending / thresholds::PEAK_TIME_PART
     });
-    let mut overview = Overview {
-        base_rtt,
-        peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
-        queued: 0,
-        longest_recovery: 0,
-        policed: None,
-    };
+    let mut overview =
+        Overview { base_rtt, peak_rate: peak.map_or(0.0, |(rate, _)| *rate), ..Overview::default() };
+    for stretch in stretches {
+        overview.waits.prompted += u64::from(stretch.prompted);
+        overview.waits.clocked += u64::from(stretch.dry_clocked);
+        overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
+    }
+    overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     overview
 }
@@ -299,6 +315,10 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     if by_itself {
         return Cause::SenderIdle;
     }
+    // A stack that keeps one segment in flight is held by each ACK, and by its delay.
+    if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
+        return Cause::NagleDelayedAck;
+    }
     if stretch.marks.has(Marks::AFTER_ECN) {
         return if paced_at_the_peak(overview, stretch, rate) {
             Cause::BottleneckFull
@@ -359,6 +379,14 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
             _ => on_path = None,
         }
     }
+}
+
+/// Whether a rule behind the losses explains the time.
+const fn is_of_loss(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout | Cause::TailLoss
+    )
 }
 
 /// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then

@@ -100,6 +100,9 @@ pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;
 
+/// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
+pub const PAUSE: Duration = Duration::from_secs(1);
+
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
 

@@ -9,6 +9,7 @@ use super::episodes::Episodes;
 use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
+use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
@@ -108,15 +109,6 @@ pub struct Track {
     acked: Instant,
     /// From the one before that to it, in nanoseconds.
     between_answers: i64,
-}
-
-/// How often, and how far, the receiver moved the edge of its window back while data was in flight beyond it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TakenBack {
-    /// How often.
-    pub times: u64,
-    /// The furthest, in bytes.
-    pub largest: i64,
 }
 
 /// No time up to this, in nanoseconds, is a wait of a round trip.
@@ -484,7 +476,7 @@ impl Track {
         if let Some(round_trip) = answer.round_trip {
             self.shortest = self.shortest.min(round_trip);
             // A delayed ACK says nothing of a queue.
-            if !answer.alone || round_trip <= self.shortest {
+            if !answer.alone {
                 current.rtt_min = current.rtt_min.min(micros(round_trip));
             }
         }
