@@ -18,6 +18,20 @@ pub(crate) struct Header {
     pub(crate) format: Format,
     pub(crate) snap_length: u32,
     pub(crate) link: LinkType,
+    lengths: Lengths,
+    /// In how many nanoseconds a stamp's fraction is.
+    unit: i64,
+}
+
+/// In which order a record has its two lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    /// Captured, then on the wire.
+    Usual,
+    /// On the wire, then captured.
+    Swapped,
+    /// The smaller one is what was captured.
+    Either,
 }
 
 /// The format and byte order of a file that starts with `magic`.
@@ -37,17 +51,44 @@ pub(crate) fn recognise(magic: [u8; 4]) -> Option<(Format, Order)> {
 impl Header {
     /// Reads the file header, whose magic is known. The major version is 2 since 1998; other ones are damage.
     pub(crate) fn parse(header: &[u8; HEADER], format: Format, order: Order) -> Result<Self, Stop> {
-        match order.u16(header, 4) {
-            2 => Ok(Self {
-                order,
-                format,
-                snap_length: order.u32(header, 16),
-                // The six bits above say how long a frame check sequence is; the low 16 hold every type there is.
-                link: LinkType(order.u32(header, 20) as u16),
-            }),
-            version => {
-                Err(Stop { offset: 4, reason: format!("version {version} of the format; known is 2") })
+        let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
+        let lengths = match (major, minor) {
+            (2, minor) if minor > pcap::LENGTHS_IN_ORDER => Lengths::Usual,
+            (2, pcap::LENGTHS_IN_ORDER) => Lengths::Either,
+            // DG/UX
+            (2, _) | (543, 0) => Lengths::Swapped,
+            _ => {
+                let reason = format!("version {major} of the format; known is 2");
+                return Err(Stop { offset: 4, reason });
             }
+        };
+        // The six bits above say how long a frame check sequence is; the low 16 hold every type there is.
+        let kind = order.u32(header, 20) as u16;
+        // AIX has version 2.2, stamps of nanoseconds, and numbers interfaces as RFC 1573 does (Wireshark's `libpcap.c`).
+        let aix = match (major, minor, kind) {
+            (2, 2, 6) => Some(LinkType::ETHERNET),
+            (2, 2, 15) => Some(LinkType::FDDI),
+            (2, 2, 24) => Some(LinkType::NULL),
+            _ => None,
+        };
+        Ok(Self {
+            order,
+            format,
+            snap_length: order.u32(header, 16),
+            link: aix.unwrap_or(LinkType(kind)),
+            lengths,
+            unit: if aix.is_some() || format == Format::PcapNanoseconds { 1 } else { 1000 },
+        })
+    }
+
+    /// How much was captured of a record, and its length on the wire.
+    #[inline(always)]
+    fn lengths(self, record: &[u8]) -> (u32, u32) {
+        let (first, second) = (self.order.u32(record, 8), self.order.u32(record, 12));
+        match self.lengths {
+            Lengths::Usual => (first, second),
+            Lengths::Swapped => (second, first),
+            Lengths::Either => (first.min(second), first.max(second)),
         }
     }
 
@@ -62,25 +103,33 @@ impl Header {
 
     #[inline(always)]
     fn stamp(self, record: &[u8]) -> i64 {
-        let unit = if self.format == Format::PcapNanoseconds { 1 } else { 1000 };
         let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
-        i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit
+        i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit
     }
 }
 
 /// Reads records until none is left; says where and why if that is before the end.
 pub(crate) fn read<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
-    // Two loops, so that none asks for the byte order at every integer.
-    match header.order {
-        Order::Little => records(Header { order: Order::Little, ..header }, input, frames),
-        Order::Big => records(Header { order: Order::Big, ..header }, input, frames),
+    // Loops of their own, so that none asks for the byte order at every integer, nor for what only old files have.
+    match (header.order, header.lengths) {
+        (Order::Little, Lengths::Usual) => {
+            records(Header { order: Order::Little, lengths: Lengths::Usual, ..header }, input, frames)
+        }
+        (Order::Big, Lengths::Usual) => {
+            records(Header { order: Order::Big, lengths: Lengths::Usual, ..header }, input, frames)
+        }
+        _ => records_of_old(header, input, frames),
     }
+}
+
+#[cold]
+fn records_of_old<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    records(header, input, frames)
 }
 
 #[inline(always)]
 fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let record = header.record();
-    let order = header.order;
     loop {
         let bytes = input.available();
         let offset = input.offset();
@@ -91,7 +140,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
             if rest.len() < record {
                 break record;
             }
-            let captured = order.u32(rest, 8);
+            let (captured, wire) = header.lengths(rest);
             let length = record + captured as usize;
             if captured as usize > WHOLE || rest.len() < length {
                 break length;
@@ -101,7 +150,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
                 stamp: Some(header.stamp(rest)),
                 data: &rest[record..length],
                 captured,
-                wire: order.u32(rest, 12),
+                wire,
                 offset: offset + at as u64,
             });
             at += length;
@@ -121,7 +170,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
 #[cold]
 fn large<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let (record, offset) = (header.record(), input.offset());
-    let captured = header.order.u32(input.available(), 8);
+    let (captured, wire) = header.lengths(input.available());
     if u64::from(captured) > LARGEST {
         return Some(Stop { offset, reason: format!("a record that claims to hold {captured} bytes") });
     }
@@ -134,7 +183,7 @@ fn large<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>)
         stamp: Some(header.stamp(bytes)),
         data: &bytes[record..record + WHOLE],
         captured,
-        wire: header.order.u32(bytes, 12),
+        wire,
         offset,
     };
     frames.accept(frame);
