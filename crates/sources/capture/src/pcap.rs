@@ -19,8 +19,8 @@ pub(crate) struct Header {
     pub(crate) snap_length: u32,
     pub(crate) link: LinkType,
     lengths: Lengths,
-    /// In how many nanoseconds a stamp's fraction is.
-    unit: i64,
+    /// Whether stamps are in nanoseconds, not in microseconds.
+    nanoseconds: bool,
 }
 
 /// In which order a record has its two lengths.
@@ -77,12 +77,11 @@ impl Header {
             snap_length: order.u32(header, 16),
             link: aix.unwrap_or(LinkType(kind)),
             lengths,
-            unit: if aix.is_some() || format == Format::PcapNanoseconds { 1 } else { 1000 },
+            nanoseconds: aix.is_some() || format == Format::PcapNanoseconds,
         })
     }
 
     /// How much was captured of a record, and its length on the wire.
-    #[inline(always)]
     fn lengths(self, record: &[u8]) -> (u32, u32) {
         let (first, second) = (self.order.u32(record, 8), self.order.u32(record, 12));
         match self.lengths {
@@ -103,33 +102,39 @@ impl Header {
 
     #[inline(always)]
     fn stamp(self, record: &[u8]) -> i64 {
+        let unit = if self.nanoseconds { 1 } else { 1000 };
         let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
-        i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit
+        i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit
     }
 }
 
 /// Reads records until none is left; says where and why if that is before the end.
 pub(crate) fn read<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
-    // Loops of their own, so that none asks for the byte order at every integer, nor for what only old files have.
-    match (header.order, header.lengths) {
-        (Order::Little, Lengths::Usual) => {
-            records(Header { order: Order::Little, lengths: Lengths::Usual, ..header }, input, frames)
-        }
-        (Order::Big, Lengths::Usual) => {
-            records(Header { order: Order::Big, lengths: Lengths::Usual, ..header }, input, frames)
-        }
-        _ => records_of_old(header, input, frames),
+    if header.lengths != Lengths::Usual {
+        return one_by_one(header, input, frames);
+    }
+    // Two loops, so that none asks for the byte order at every integer.
+    match header.order {
+        Order::Little => records(Header { order: Order::Little, ..header }, input, frames),
+        Order::Big => records(Header { order: Order::Big, ..header }, input, frames),
     }
 }
 
+/// Reads records of old versions.
 #[cold]
-fn records_of_old<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
-    records(header, input, frames)
+fn one_by_one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    while input.fill(header.record()) {
+        if let Some(stop) = one(header, input, frames) {
+            return Some(stop);
+        }
+    }
+    input.broken_off("a record", header.record())
 }
 
 #[inline(always)]
 fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let record = header.record();
+    let order = header.order;
     loop {
         let bytes = input.available();
         let offset = input.offset();
@@ -140,7 +145,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
             if rest.len() < record {
                 break record;
             }
-            let (captured, wire) = header.lengths(rest);
+            let captured = order.u32(rest, 8);
             let length = record + captured as usize;
             if captured as usize > WHOLE || rest.len() < length {
                 break length;
@@ -150,14 +155,14 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
                 stamp: Some(header.stamp(rest)),
                 data: &rest[record..length],
                 captured,
-                wire,
+                wire: order.u32(rest, 12),
                 offset: offset + at as u64,
             });
             at += length;
         };
         input.consume(at);
         if want > record + WHOLE {
-            if let Some(stop) = large(header, input, frames) {
+            if let Some(stop) = one(header, input, frames) {
                 return Some(stop);
             }
         } else if !input.fill(want) {
@@ -166,31 +171,34 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
     }
 }
 
-/// A record that is too large for the buffer.
+/// A record by itself, which may be too large for the buffer; its header is there.
 #[cold]
-fn large<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let (record, offset) = (header.record(), input.offset());
     let (captured, wire) = header.lengths(input.available());
     if u64::from(captured) > LARGEST {
         return Some(Stop { offset, reason: format!("a record that claims to hold {captured} bytes") });
     }
-    if !input.fill(record + WHOLE) {
-        return input.broken_off("a record", record + captured as usize);
+    let (length, here) = (record + captured as usize, record + WHOLE.min(captured as usize));
+    if !input.fill(here) {
+        return input.broken_off("a record", length);
     }
     let bytes = input.available();
     let frame = Frame {
         link: header.link,
         stamp: Some(header.stamp(bytes)),
-        data: &bytes[record..record + WHOLE],
+        data: &bytes[record..here],
         captured,
         wire,
         offset,
     };
     frames.accept(frame);
-    frames.note(Oddity::LargeRecord, offset);
-    if !input.skip((record + captured as usize) as u64) {
+    if here < length {
+        frames.note(Oddity::LargeRecord, offset);
+    }
+    if !input.skip(length as u64) {
         let here = (input.offset() - offset) as usize;
-        return Some(input.broken_off_inside("a record", offset, here, record + captured as usize));
+        return Some(input.broken_off_inside("a record", offset, here, length));
     }
     None
 }
