@@ -208,7 +208,10 @@ fn the_handbook_says_what_the_figures_show() {
     }
     let timeouts = u64::from(FOUND.0[1][0].timeouts);
     let again = [
-        format!("BL0 has none, BL10 has {} retransmissions, {timeouts} of them at a timeout", old.sequence.sent_again),
+        format!(
+            "BL0 has none, BL10 has {} retransmissions, {timeouts} of them at a timeout",
+            old.sequence.sent_again
+        ),
         format!("| {} retransmissions, and", new.sequence.sent_again),
     ];
     again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
