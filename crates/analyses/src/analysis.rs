@@ -188,8 +188,17 @@ impl<L: Labels> Sink for Analysis<L> {
 
     #[inline(always)]
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        let EventKind::Seen(segment) = &event.kind else { return };
         let index = flow.0.wrapping_sub(1) as usize;
+        let segment = match &event.kind {
+            EventKind::Seen(segment) => segment,
+            EventKind::IcmpError(error) => {
+                if let Some(Some(Watched::Live(live))) = self.flows.get_mut(index) {
+                    live.ends[error.about.index()].icmp_errors += 1;
+                }
+                return;
+            }
+            _ => return,
+        };
         let judged = match self.flows.get_mut(index) {
             Some(Some(Watched::Live(live))) => {
                 let judged = live.segment(event.at, segment);

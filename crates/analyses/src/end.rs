@@ -8,10 +8,10 @@ use crate::limits::track::{Answer, Track};
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed};
-use crate::report::{LabelCounts, ScaleKnown, SynOptions};
+use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Flags, Instant, Segment, StreamOffset};
+use slowpath_model::{Ecn, Flags, Instant, Segment, StreamOffset};
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -23,6 +23,12 @@ pub struct EndState {
     pub packets: u64,
     pub data_packets: u64,
     pub pure_acks: u64,
+    /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
+    pub sent_unseen: u32,
+    /// When it last sent anything.
+    pub last_seen: Option<Instant>,
+    /// It has sent data that the other end has not reacted to at all so far.
+    pub unheard: Option<Unheard>,
     pub bytes: u64,
     pub unique_bytes: u64,
     pub labels: LabelCounts,
@@ -34,6 +40,10 @@ pub struct EndState {
     pub sack_blocks: u64,
     pub dsack_blocks: u64,
     pub super_packets: u64,
+    pub marked: u64,
+    pub mark_echoes: u64,
+    pub window_reductions: u64,
+    pub icmp_errors: u64,
     pub mss_seen: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
@@ -142,6 +152,16 @@ impl EndState {
         Self { distance: Distance::new(given), ..Self::default() }
     }
 
+    /// Counts what `segment` says of congestion (RFC 3168); on a SYN the flags mean another thing.
+    #[cold]
+    pub fn count_congestion(&mut self, segment: &Segment) {
+        self.marked += u64::from(segment.ip.ecn == Ecn::Ce);
+        if !segment.flags.has(Flags::SYN) {
+            self.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
+            self.window_reductions += u64::from(segment.flags.has(Flags::CWR));
+        }
+    }
+
     /// A frame of this end is captured once more.
     #[cold]
     pub fn repeats(&mut self, segment: &Segment) -> Judged {
@@ -166,6 +186,7 @@ impl EndState {
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
+        self.outstanding.reaches_beyond(self.is_beyond_field(segment, peer));
         // Less may be a probe.
         if segment.len > 1 && missing == 0 && self.outstanding.is_next(segment.seq) {
             let placed = self.outstanding.next(at, segment);
@@ -274,6 +295,13 @@ impl EndState {
         judged
     }
 
+    /// Whether `segment` reaches beyond the last window field of `peer` as it is, without scaling.
+    #[inline]
+    fn is_beyond_field(&self, segment: &Segment, peer: &Self) -> bool {
+        matches!(peer.scale, ScaleKnown::Agreed(1..))
+            && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
+    }
+
     /// Payload of a full segment, as far as known; never zero.
     pub fn full_size(&self) -> u32 {
         self.mss.unwrap_or(self.mss_seen).max(1)
@@ -333,6 +361,10 @@ impl EndState {
             return None;
         }
         self.pure_acks += 1;
+        // The ACK's own number is the next to send (RFC 9293, section 3.10.7.4).
+        let sent_unseen = segment.seq.distance_from(self.outstanding.nxt());
+        self.sent_unseen =
+            if self.outstanding.started() { u32::try_from(sent_unseen).unwrap_or(0) } else { 0 };
         let probe = self.probe(segment, peer)?;
         *self.labels.of(probe) += 1;
         Some(probe)
@@ -464,7 +496,9 @@ impl EndState {
             round_trip,
             marks,
             late_since,
-            payload: segment.len > 0,
+            payload: segment.len,
+            echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),
+            alone: acked.alone,
         };
         track.answered(answer, near, &self.rto);
         acked.spurious

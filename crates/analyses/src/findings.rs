@@ -133,8 +133,8 @@ impl<'a> Material<'a> {
     fn evidence(&self, cause: Cause) -> Vec<Evidence> {
         let mut found = Vec::new();
         match cause.limit() {
-            Limit::Connection => found.extend(self.opening()),
-            Limit::Application => found.extend(self.silence(cause)),
+            Limit::Connection => self.connection(cause, &mut found),
+            Limit::Application => self.application(cause, &mut found),
             Limit::SendBuffer => {
                 found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }))
             }
@@ -144,8 +144,8 @@ impl<'a> Material<'a> {
                     beyond: Duration::from_nanos(thresholds::LATE_ACK_NS as u64),
                 });
             }
-            Limit::CongestionWindow => self.congestion(&mut found),
-            Limit::LossRecovery => self.losses(&mut found),
+            Limit::CongestionWindow => self.congestion(cause, &mut found),
+            Limit::LossRecovery => self.losses(cause, &mut found),
             Limit::Path => self.path(cause, &mut found),
             Limit::Unknown => found.extend(self.unknown(cause)),
             // No capture shows the inside of the sending host.
@@ -154,7 +154,50 @@ impl<'a> Material<'a> {
         found
     }
 
-    fn opening(&self) -> Option<Evidence> {
+    fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
+        if cause != Cause::PeerGone {
+            found.extend(self.opening(cause));
+            return;
+        }
+        let Some(unheard) = self.sent.unheard.or(self.answered.unheard) else { return };
+        let lasted = self.last.since(unheard.since).unwrap_or_default();
+        found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
+        if unheard.pause >= thresholds::PAUSE {
+            found.push(Evidence::SilentAfterPause { pause: unheard.pause });
+        }
+    }
+
+    fn application(&self, cause: Cause, found: &mut Vec<Evidence>) {
+        let waits = &self.overview.waits;
+        match cause {
+            Cause::ProtocolWindow => {
+                found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
+                found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }));
+            }
+            Cause::NagleDelayedAck if waits.one_at_a_time > 0 => {
+                found.push(Evidence::OneAtATime { waits: waits.one_at_a_time });
+            }
+            _ => {}
+        }
+        if cause != Cause::ProtocolWindow {
+            found.extend(self.silence(cause));
+        }
+    }
+
+    fn opening(&self, cause: Cause) -> Option<Evidence> {
+        let opening = self.opening;
+        let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
+        match cause {
+            Cause::OldConnection => return Some(Evidence::ChallengeAck { times: opening.challenges.into() }),
+            Cause::FastOpenLost => return Some(Evidence::SynDataLost { times: lost.into() }),
+            Cause::NotAnswered => {
+                return Some(Evidence::SynNotAnswered {
+                    times: lost.into(),
+                    wrong_checksum: opening.unanswered_wrong_checksum.into(),
+                });
+            }
+            _ => {}
+        }
         match self.opening.retransmitted {
             0 => self.opening.round_trip.map(|rtt| Evidence::Handshake { rtt }),
             times => Some(Evidence::SynRetransmitted { times: times.into() }),
@@ -186,6 +229,11 @@ impl<'a> Material<'a> {
         }
         let window = &self.answered.window;
         match cause {
+            Cause::WindowTakenBack => {
+                let taken = self.overview.taken_back;
+                let largest = Bytes::new(taken.largest.max(0).unsigned_abs());
+                found.push(Evidence::EdgeMovedBack { times: taken.times, largest });
+            }
             Cause::NoWindowScaling => found.push(Evidence::ScalingNotOffered {}),
             Cause::SlowReader | Cause::ReaderStopped if window.zero_count > 0 => {
                 found.push(Evidence::WindowClosed { times: window.zero_count, total: window.zero_time });
@@ -210,7 +258,14 @@ impl<'a> Material<'a> {
             .then_some(Evidence::WindowAllows { rtt, rate })
     }
 
-    fn congestion(&self, found: &mut Vec<Evidence>) {
+    fn congestion(&self, cause: Cause, found: &mut Vec<Evidence>) {
+        if cause == Cause::EcnMarks {
+            found.push(Evidence::EcnMarked {
+                marked: self.sent.marked,
+                echoes: self.answered.mark_echoes,
+                reductions: self.sent.window_reductions,
+            });
+        }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
         found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
         found.extend(self.retransmitted());
@@ -222,7 +277,16 @@ impl<'a> Material<'a> {
         self.answered.window.max.is_none_or(|window| flight <= window).then_some(flight)
     }
 
-    fn losses(&self, found: &mut Vec<Evidence>) {
+    fn losses(&self, cause: Cause, found: &mut Vec<Evidence>) {
+        if self.sent.sent_unseen > Bytes::ZERO {
+            found.push(Evidence::SentUnseen { data: self.sent.sent_unseen });
+        }
+        if let Some(loss) = self.overview.loss {
+            found.extend(loss.evidence(cause));
+        }
+        if self.sent.icmp_errors > 0 {
+            found.push(Evidence::IcmpErrors { times: self.sent.icmp_errors });
+        }
         found.extend(self.retransmitted());
         let lasted = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());
         if !lasted.is_zero() {

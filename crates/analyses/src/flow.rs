@@ -1,13 +1,13 @@
 //! One flow while it is watched: both directions, fed segment by segment.
 
 use crate::end::{self, EndState};
-use crate::label::Judged;
+use crate::label::{Judged, Label};
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
-use crate::report::{Closing, Opening, ScaleKnown, SynOptions};
+use crate::report::{Closing, Opening, ScaleKnown, SynOptions, Unheard};
 use crate::stalls;
-use slowpath_model::{End, Flags, FlowKey, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, End, Flags, FlowKey, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
 /// Time stands still 36 years after, or before, a recording's start.
@@ -83,6 +83,12 @@ impl Flow {
         if end.copies.is_copy(at, segment, &end.order) {
             return end.repeats(segment);
         }
+        if self.is_closed_to_data() && self.is_of_old_connection(segment) {
+            self.opening.challenges += u32::from(!segment.flags.has(Flags::RST));
+            self.last = at;
+            self.ends[me].packets += 1;
+            return Judged::default();
+        }
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if control || self.is_opening {
             self.control(at, segment);
@@ -93,11 +99,16 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
+        me.last_seen = Some(at);
+        peer.unheard = None;
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {
             let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };
             me.order.saw(id, u16::try_from(packets).unwrap_or(u16::MAX))
         });
+        if segment.ip.ecn == Ecn::Ce || segment.flags.has_any(Flags::ECE.with(Flags::CWR)) {
+            me.count_congestion(segment);
+        }
         me.ttl_max = me.ttl_max.max(segment.ip.ttl);
         let takes = segment.sequence_len();
         end::measure_distance(at, segment, takes, me, peer);
@@ -112,6 +123,14 @@ impl Flow {
             && !segment.flags.has(Flags::RST)
         {
             judged.spurious += peer.is_answered(at, ack, segment, me);
+        }
+        if takes > 0 || judged.label.is_some() {
+            let again = judged.label.is_some_and(|label| label != Label::New);
+            let waited = Duration::from_nanos(silence.max(0).unsigned_abs());
+            match &mut me.unheard {
+                Some(unheard) => unheard.tries += u32::from(again),
+                None => me.unheard = Some(Unheard { since: at, pause: waited, tries: u32::from(again) }),
+            }
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };
@@ -135,6 +154,26 @@ impl Flow {
         ends.flat_map(|(end, state)| state.outstanding.take_needless().map(move |needless| (end, needless)))
     }
 
+    /// Whether a SYN was seen, and nothing that answers it.
+    #[inline]
+    const fn is_closed_to_data(&self) -> bool {
+        self.opening.syn.is_some() && self.opening.syn_ack.is_none()
+    }
+
+    /// Whether `segment` belongs to an earlier connection between the same ports: the other end's challenge ACK to a SYN
+    /// (RFC 5961, section 4), or the reset that answers it.
+    #[cold]
+    fn is_of_old_connection(&self, segment: &Segment) -> bool {
+        if segment.flags.has(Flags::SYN) {
+            return false;
+        }
+        let initiator = &self.ends[0].outstanding;
+        match segment.from {
+            End::A => segment.flags.has(Flags::RST) && self.opening.challenges > 0,
+            End::B => segment.ack.is_some_and(|ack| ack < StreamOffset(1) || ack > initiator.nxt()),
+        }
+    }
+
     /// What belongs to the opening of the connection or to its end.
     #[cold]
     fn control(&mut self, at: Instant, segment: &Segment) {
@@ -155,6 +194,11 @@ impl Flow {
             return;
         }
         let opening = &mut self.opening;
+        if me == 0 && opening.syn_ack.is_none() {
+            opening.unanswered += 1;
+            opening.unanswered_with_data += u32::from(segment.len > 0);
+            opening.unanswered_wrong_checksum += u32::from(segment.checksum == Checksum::Wrong);
+        }
         let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
         if first.is_some() {
             opening.retransmitted += 1;
@@ -178,6 +222,14 @@ impl Flow {
                 end.scale = ScaleKnown::Agreed(shift);
             }
         }
+    }
+
+    /// Whether the tap was at the responder: it answers far sooner than the initiator.
+    pub fn is_next_to_responder(&self) -> bool {
+        let [initiator, responder] = &self.ends;
+        let far = initiator.distance.answering().min().unwrap_or(0);
+        responder.distance.answering().is_here()
+            && responder.distance.answering().min().is_some_and(|near| near * 5 < far)
     }
 
     /// Whether the connection has closed since this was last asked.

@@ -22,6 +22,7 @@ mod flow;
 pub mod hosts;
 pub mod label;
 mod limits;
+pub mod loss_pattern;
 mod options;
 mod order;
 mod outstanding;

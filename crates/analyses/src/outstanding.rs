@@ -4,6 +4,7 @@
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
 
 use crate::label::Label;
+use crate::loss_pattern::LossPattern;
 use crate::order::SendOrder;
 use crate::ranges::RangeSet;
 use slowpath_model::{Instant, Segment, StreamOffset};
@@ -20,6 +21,8 @@ struct Record {
     id: u16,
     /// How often it was sent again.
     again: u8,
+    /// It reached beyond the window field as it is, without scaling, when it was first sent.
+    beyond: bool,
 }
 
 impl Record {
@@ -32,7 +35,13 @@ impl Record {
             tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
             id: segment.ip.id.unwrap_or(0),
             again: 0,
+            beyond: false,
         }
+    }
+
+    /// Its payload, SYN and FIN.
+    fn len(&self) -> u32 {
+        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }
 }
 
@@ -55,6 +64,9 @@ struct Retransmission {
     at: Instant,
     frame: u64,
     tsval: u32,
+    beyond: bool,
+    /// The transmission that was lost: its payload, and whether it reached beyond the window field as it is.
+    replaced: Option<(u32, bool)>,
     spurious: bool,
 }
 
@@ -86,6 +98,17 @@ impl Placed {
 }
 
 impl Retransmission {
+    fn len(&self) -> u32 {
+        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
+    }
+
+    /// Counts what it replaced as lost.
+    fn count_lost(&self, pattern: &mut LossPattern) {
+        if let Some((len, beyond)) = self.replaced.filter(|_| !self.spurious) {
+            pattern.lost(len, beyond);
+        }
+    }
+
     /// Notes that it was needless.
     fn condemn(&mut self) -> Needless {
         self.spurious = true;
@@ -133,6 +156,8 @@ pub struct Acked {
     /// From the newest acknowledged segment's passing to now, in nanoseconds, be it by SACK; unknown after a
     /// retransmission (Karn's rule).
     pub round_trip: Option<i64>,
+    /// One segment was acknowledged, and no other was in flight.
+    pub alone: bool,
     /// From the oldest acknowledged segment's passing to now.
     pub waited: Option<i64>,
     /// Acknowledged bytes the capture did not see.
@@ -167,6 +192,9 @@ pub struct Outstanding {
     missed: bool,
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
+    /// What is sent now reaches beyond the window field as it is, without scaling.
+    beyond: bool,
+    pattern: LossPattern,
 }
 
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
@@ -188,6 +216,12 @@ impl Outstanding {
     /// The offset after the highest seen.
     pub const fn nxt(&self) -> StreamOffset {
         self.nxt
+    }
+
+    /// Says whether the segment that passes next reaches beyond the window field as it is, without scaling.
+    #[inline]
+    pub const fn reaches_beyond(&mut self, beyond: bool) {
+        self.beyond = beyond;
     }
 
     /// The byte at `nxt` was sent against a closed window (RFC 9293, section 3.8.6.1). It is outstanding only if the
@@ -231,7 +265,7 @@ impl Outstanding {
     /// The segment passed that [`is_next`](Self::is_next).
     #[inline]
     pub fn next(&mut self, at: Instant, segment: &Segment) -> Placed {
-        let record = Record::of(at, segment);
+        let record = Record { beyond: self.beyond, ..Record::of(at, segment) };
         self.nxt = record.end;
         (self.mending, self.missed) = (false, false);
         self.push(record);
@@ -248,7 +282,7 @@ impl Outstanding {
         order: &SendOrder,
         nearest: Option<i64>,
     ) -> Placed {
-        let record = Record::of(at, segment);
+        let record = Record { beyond: self.beyond, ..Record::of(at, segment) };
         let Record { start, end, .. } = record;
         if !self.started {
             self.started = true;
@@ -279,7 +313,7 @@ impl Outstanding {
             self.push(Record { again: u8::from(again), ..record });
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
-                self.remember(&record, segment);
+                self.remember(&record, segment, None);
             }
             return Placed { label, left_hole: hole > 0, ..Placed::next(unique) };
         }
@@ -305,7 +339,7 @@ impl Outstanding {
             self.records.insert(place, Record { again, ..new });
             let label = if overtaken { Label::OutOfOrder } else { Label::Retransmission };
             if !overtaken {
-                self.remember(&new, segment);
+                self.remember(&new, segment, None);
                 // Before the first retransmission nothing but the top of the data can be missing.
                 if !self.mending && missing.only_data {
                     self.lost_unseen = missing.packets;
@@ -354,7 +388,7 @@ impl Outstanding {
         self.mending = true;
         let label = if answered { Label::Spurious } else { Label::Retransmission };
         if !answered {
-            self.remember(&new, segment);
+            self.remember(&new, segment, before.as_ref());
         }
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
@@ -463,9 +497,13 @@ impl Outstanding {
         first.map(|hole| (filled, hole))
     }
 
-    fn remember(&mut self, new: &Record, segment: &Segment) {
-        if self.resent.len() == MOST_RESENT {
-            self.resent.pop_front();
+    fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
+        let last = self.transmitted_before(new.start).map(|last| (last.len(), last.beyond));
+        let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
+        if self.resent.len() == MOST_RESENT
+            && let Some(oldest) = self.resent.pop_front()
+        {
+            oldest.count_lost(&mut self.pattern);
         }
         self.resent.push_back(Retransmission {
             start: new.start,
@@ -473,6 +511,8 @@ impl Outstanding {
             at: new.at,
             frame: segment.frame,
             tsval: new.tsval,
+            beyond: self.beyond,
+            replaced,
             spurious: false,
         });
     }
@@ -563,6 +603,7 @@ impl Outstanding {
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         let mut again = false;
+        result.alone = self.records.len() == 1 && ack == self.nxt;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
                 break;
@@ -576,7 +617,13 @@ impl Outstanding {
                 break;
             }
             newest = Some(front.at);
-            again |= front.again > 0;
+            if front.again == 0 {
+                self.pattern.delivered(front.len(), front.beyond);
+            } else {
+                again = true;
+                let front = *front;
+                self.count_delivered(&front);
+            }
             self.records.pop_front();
         }
         // RFC 6298, section 3: an ACK that covers anything retransmitted may have waited for that
@@ -586,6 +633,37 @@ impl Outstanding {
         result.advanced = ack.distance_from(self.una);
         self.una = ack;
         self.probed = false;
+    }
+
+    /// A segment that was retransmitted was delivered: the last of its transmissions, or the first one if that was
+    /// needless.
+    #[cold]
+    fn count_delivered(&mut self, record: &Record) {
+        let last = self.transmitted_before(record.start).filter(|last| !last.spurious);
+        let (len, beyond) = last.map_or((record.len(), record.beyond), |last| (last.len(), last.beyond));
+        self.pattern.delivered(len, beyond);
+    }
+
+    /// The last retransmission that covers `at`.
+    fn transmitted_before(&self, at: StreamOffset) -> Option<&Retransmission> {
+        // More are not sent within a few round trips.
+        const NEWEST: usize = 512;
+        self.resent.iter().rev().take(NEWEST).find(|resent| resent.start <= at && at < resent.end)
+    }
+
+    /// What the lost and the delivered transmissions have in common, at the end: what was retransmitted and not
+    /// acknowledged was lost each time.
+    pub fn loss_pattern(&self) -> LossPattern {
+        let mut pattern = self.pattern;
+        for resent in &self.resent {
+            resent.count_lost(&mut pattern);
+        }
+        if let Some(left) = self.records.front().filter(|left| left.again > 0)
+            && let Some(last) = self.transmitted_before(left.start)
+        {
+            pattern.lost(last.len(), last.beyond);
+        }
+        pattern
     }
 
     /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was

@@ -110,6 +110,14 @@ pub struct Opening {
     pub established: Option<Instant>,
     /// SYNs and SYN-ACKs sent again.
     pub retransmitted: u32,
+    /// SYNs of A that came before any SYN-ACK.
+    pub unanswered: u32,
+    /// Of these, how many carried data (RFC 7413).
+    pub unanswered_with_data: u32,
+    /// Of these, how many had a wrong TCP checksum.
+    pub unanswered_wrong_checksum: u32,
+    /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
+    pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again: one round trip.
     pub round_trip: Option<Duration>,
 }
@@ -201,6 +209,19 @@ pub struct Measures {
     /// The retransmission timeout Linux would have at the end (`tcp_rtt_estimator`, `tcp_set_rto`, 6.18).
     pub rto: Option<Duration>,
 
+    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
+    pub sent_unseen: Bytes,
+    /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
+    pub marked: u64,
+    /// Segments of this end that report marks to the other (ECE), the SYN left out.
+    pub mark_echoes: u64,
+    /// Segments of this end that report a reduced congestion window (CWR).
+    pub window_reductions: u64,
+    /// ICMP errors about segments of this end.
+    pub icmp_errors: u64,
+    /// Since when this end has sent and heard nothing, up to the end of the flow.
+    pub unheard: Option<Unheard>,
+
     /// Largest amount outstanding, SACKed data left out.
     pub flight_max: Bytes,
     /// Outstanding data averaged over time.
@@ -225,6 +246,17 @@ impl Measures {
         let (lost, all) = (self.labels.retransmission, self.data_segments());
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
+}
+
+/// An end sends and hears nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unheard {
+    /// Since when.
+    pub since: Instant,
+    /// How long nobody had sent anything then.
+    pub pause: Duration,
+    /// Retransmissions and probes since.
+    pub tries: u32,
 }
 
 /// Options of a SYN or SYN-ACK.

@@ -1,6 +1,6 @@
 //! From a watched flow to its report.
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Limit};
 use crate::end::{EndState, WindowStats};
 use crate::flow::{Flow, LATEST};
 use crate::label::Label;
@@ -16,7 +16,9 @@ use std::time::Duration;
 /// of a flow while others go on is left out.
 pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
     // Of an end whose direction was not captured, what was acknowledged says how much it sent.
-    let sent = |end: &EndState| end.unique_bytes + if end.packets == 0 { end.unseen_bytes } else { 0 };
+    let sent = |end: &EndState| {
+        end.unique_bytes + u64::from(end.sent_unseen) + if end.packets == 0 { end.unseen_bytes } else { 0 }
+    };
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
     let directions = End::BOTH.map(|end| direction(flow, end));
@@ -37,6 +39,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
 fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last;
+    let gone = gone(flow);
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
@@ -47,7 +50,9 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let acked = end.last_acked.max(end.last_data);
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
-        (spells, overview) = classify::spells(&context, &finished);
+        // Only next to the sender is each transmission seen.
+        let loss = near.is_here().then(|| end.outstanding.loss_pattern());
+        (spells, overview) = classify::spells(&context, &finished, loss);
         measures.flight_max = finished.flight_max;
         let until = acked.max(finished.in_flight_until);
         measures.flight_mean = mean_flight(first_data.zip(until), finished.flight_area);
@@ -56,7 +61,53 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
+    if end.sent_unseen > 0 {
+        let cause = never_came(end);
+        if spells.is_empty() {
+            let established = flow.opening.established.unwrap_or(flow.first);
+            spells.push(Spell { from: flow.first, to: established, cause: classify::opening(&context) });
+        }
+        end_with(&mut spells, first_data.and(end.last_data).unwrap_or(flow.first), last, cause);
+    } else if let Some(since) = gone
+        && overview.loss.is_none_or(|loss| loss.rule(context.mss) != Some(Cause::MtuBlackHole))
+    {
+        end_with(&mut spells, since, last, Cause::PeerGone);
+    }
     DirectionReport { from, measures, spells, findings: Vec::new(), stalls, stall_count, overview }
+}
+
+/// Since when an end has tried in vain to reach the other, up to the end of the flow.
+fn gone(flow: &Flow) -> Option<Instant> {
+    /// An answer may be late, and the recording may end, but not after so many tries.
+    const LEAST_TRIES: u32 = 3;
+    // Where only one direction was captured, the other end may well have answered.
+    let both = flow.ends.iter().all(|end| end.last_seen.is_some());
+    flow.ends.iter().filter(|_| both).find_map(|end| {
+        let unheard = end.unheard.filter(|unheard| unheard.tries >= LEAST_TRIES)?;
+        let lasted = flow.last.nanos_since(unheard.since);
+        (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
+    })
+}
+
+/// Why what an end sent never came to the tap, though the end itself goes on.
+fn never_came(end: &EndState) -> Cause {
+    let full = end.full_size();
+    // Small segments of it came, full ones never did.
+    if end.mss_seen < full && end.sent_unseen >= full { Cause::MtuBlackHole } else { Cause::Timeout }
+}
+
+/// Whatever the spells say, from `since` to `last` it was `cause`.
+fn end_with(spells: &mut Vec<Spell>, since: Instant, last: Instant, cause: Cause) {
+    spells.retain(|spell| spell.from < since || spell.cause.limit() == Limit::Connection);
+    if let Some(spell) = spells.last_mut()
+        && spell.cause.limit() != Limit::Connection
+    {
+        spell.to = spell.to.min(since);
+    }
+    let from = spells.last().map_or(since, |spell| spell.to);
+    if from < last {
+        spells.push(Spell { from, to: last, cause });
+    }
 }
 
 /// Takes in a segment that comes after the flow's report was made: it closed, and this is an echo of it.
@@ -92,6 +143,7 @@ fn context(flow: &Flow, from: End) -> Context {
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         near_known: me.distance.sending().min().is_some(),
+        syn_arrived: flow.is_next_to_responder(),
     }
 }
 
@@ -124,6 +176,12 @@ fn measures(end: &EndState) -> Measures {
         rtt_by_ack: end.rtt_by_ack.measures(),
         rtt_by_timestamp: end.rtt_by_timestamp.measures(),
         rto: end.rto.measured(),
+        sent_unseen: Bytes::new(end.sent_unseen.into()),
+        marked: end.marked,
+        mark_echoes: end.mark_echoes,
+        window_reductions: end.window_reductions,
+        icmp_errors: end.icmp_errors,
+        unheard: end.unheard,
         flight_max: Bytes::ZERO,
         flight_mean: Bytes::ZERO,
         idle_longest: Duration::from_nanos(end.idle_longest.max(0).unsigned_abs()),

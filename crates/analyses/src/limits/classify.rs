@@ -5,6 +5,7 @@ use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
+use crate::loss_pattern::LossPattern;
 use crate::report::{Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
@@ -29,18 +30,26 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
+    /// The tap was at the responder, so that each SYN in the capture had arrived.
+    pub syn_arrived: bool,
 }
 
 /// Splits a direction's time into spells of one cause each.
-pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overview) {
+pub fn spells(
+    context: &Context,
+    finished: &Finished<'_>,
+    loss: Option<LossPattern>,
+) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
+    overview.loss = loss;
+    overview.taken_back = finished.taken_back;
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
-    let opening = if context.opening.retransmitted > 0 { Cause::SynLost } else { Cause::Handshake };
-    let opening = if context.opening.syn.is_some() { opening } else { Cause::SenderIdle };
-    spells.add(context.first, begin, opening);
+    let established = context.opening.established.unwrap_or(begin);
+    let begin = begin.max(established);
+    spells.add(context.first, begin, opening(context));
     let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         let before = causes.last().copied();
@@ -48,22 +57,53 @@ pub fn spells(context: &Context, finished: &Finished<'_>) -> (Vec<Spell>, Overvi
     }
     repaired_on_a_full_path(stretches, &overview, &mut causes);
     between_full_send_buffers(&mut causes);
+    // A queue overflows when much is in flight, which is beyond the bare window field as well.
+    let life = context.last.nanos_since(context.first);
+    let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
+    let rule = loss.and_then(|loss| loss.rule(context.mss));
+    if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
+        for cause in &mut causes {
+            if is_of_loss(*cause) {
+                *cause = rule;
+            }
+        }
+    }
     if let Some(policed) = policed(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
-            if matches!(
-                cause,
-                Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
-            ) {
+            if is_of_loss(*cause) && *cause != Cause::TailLoss {
                 *cause = Cause::Policer;
             }
         }
     }
     for (stretch, cause) in stretches.iter().zip(&causes) {
-        spells.add(stretch.from, stretch.to, *cause);
+        spells.add(stretch.from.max(begin), stretch.to, *cause);
     }
     spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
     (spells.done, overview)
+}
+
+/// What the time until the connection was open went into.
+pub fn opening(context: &Context) -> Cause {
+    let opening = &context.opening;
+    // The last SYN before the SYN-ACK is the one that was answered. Offload leaves checksums wrong in a capture at the
+    // sender, but then that one's as well.
+    let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
+    if opening.syn.is_none() {
+        Cause::SenderIdle
+    } else if opening.challenges > 0 {
+        Cause::OldConnection
+    } else if opening.retransmitted == 0 {
+        Cause::Handshake
+    } else if lost > 0
+        && (context.syn_arrived || lost == opening.unanswered_wrong_checksum && opening.syn_ack.is_some())
+    {
+        Cause::NotAnswered
+    } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
+        Cause::FastOpenLost
+    } else {
+        Cause::SynLost
+    }
 }
 
 #[derive(Default)]
@@ -109,13 +149,14 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         above += lasted;
         above >= sending / thresholds::PEAK_TIME_PART
     });
-    let mut overview = Overview {
-        base_rtt,
-        peak_rate: peak.map_or(0.0, |(rate, _)| *rate),
-        queued: 0,
-        longest_recovery: 0,
-        policed: None,
-    };
+    let mut overview =
+        Overview { base_rtt, peak_rate: peak.map_or(0.0, |(rate, _)| *rate), ..Overview::default() };
+    for stretch in stretches {
+        overview.waits.prompted += u64::from(stretch.prompted);
+        overview.waits.clocked += u64::from(stretch.dry_clocked);
+        overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
+    }
+    overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     overview
 }
@@ -153,7 +194,7 @@ fn cause(
         // What reached a sender whose distance is not known, and when, cannot be told.
         Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
         Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
-        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => Cause::ThinkTime,
+        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => turns(context, stretch),
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
         Hold::Recovery => {
@@ -174,6 +215,9 @@ fn cause(
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
+    if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
+        return Cause::WindowTakenBack;
+    }
     let closed = stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
     if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
         return Cause::ReaderStopped;
@@ -214,13 +258,21 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
 
 /// The queue was empty behind what was sent last.
 fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
-    if stretch.marks.has(Marks::NAGLE) && stretch.dry_clocked >= stretch.dry_free {
+    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
+    if stretch.prompted > 0 && f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits) {
+        return turns(context, stretch);
+    }
+    if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
         return Cause::NagleDelayedAck;
     }
-    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free);
     if waits == 0 {
         return match before {
-            Some(cause @ (Cause::SendBufferFull | Cause::ThinkTime | Cause::NagleDelayedAck)) => cause,
+            Some(
+                cause @ (Cause::SendBufferFull
+                | Cause::ThinkTime
+                | Cause::NagleDelayedAck
+                | Cause::ProtocolWindow),
+            ) => cause,
             _ => Cause::SenderIdle,
         };
     }
@@ -230,6 +282,14 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
+}
+
+/// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
+fn turns(context: &Context, stretch: &Stretch) -> Cause {
+    let turns = i64::from(stretch.prompted);
+    let bulk = stretch.delivered >= turns * i64::from(thresholds::CREDIT_SEGMENTS * context.mss);
+    let credit = stretch.prompts <= stretch.prompted.saturating_mul(thresholds::CREDIT_BYTES);
+    if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
 }
 
 /// More was there to send, and the receiver's window was open: the congestion window, or the path.
@@ -254,6 +314,17 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     }
     if by_itself {
         return Cause::SenderIdle;
+    }
+    // A stack that keeps one segment in flight is held by each ACK, and by its delay.
+    if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
+        return Cause::NagleDelayedAck;
+    }
+    if stretch.marks.has(Marks::AFTER_ECN) {
+        return if paced_at_the_peak(overview, stretch, rate) {
+            Cause::BottleneckFull
+        } else {
+            Cause::EcnMarks
+        };
     }
     if stretch.marks.has(Marks::BEFORE_LOSS) {
         let grows = |earlier: &Stretch, later: &Stretch| {
@@ -308,6 +379,14 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
             _ => on_path = None,
         }
     }
+}
+
+/// Whether a rule behind the losses explains the time.
+const fn is_of_loss(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout | Cause::TailLoss
+    )
 }
 
 /// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then

@@ -23,6 +23,8 @@ pub struct Episode {
     pub tail: bool,
     /// The receiver took back what it had SACKed.
     pub reneged: bool,
+    /// The receiver took back a part of its window, with data in flight beyond it.
+    pub taken_back: bool,
 }
 
 impl Episode {
@@ -33,7 +35,9 @@ impl Episode {
 
     /// What made it necessary.
     pub const fn cause(&self) -> Cause {
-        if self.reneged {
+        if self.taken_back {
+            Cause::WindowTakenBack
+        } else if self.reneged {
             Cause::SackReneging
         } else if self.timeout && self.needless * 2 >= self.resent {
             // Real losses beside them may have been repaired in the same episode.
@@ -118,6 +122,7 @@ impl Episodes {
                 repeated: false,
                 tail: placed.tail,
                 reneged: false,
+                taken_back: false,
             };
             (episode, nxt)
         });
@@ -163,6 +168,13 @@ impl Episodes {
     pub const fn reneged(&mut self) {
         if let Some((episode, _)) = &mut self.open {
             episode.reneged = true;
+        }
+    }
+
+    /// The receiver took back a part of its window.
+    pub const fn taken_back(&mut self) {
+        if let Some((episode, _)) = &mut self.open {
+            episode.taken_back = true;
         }
     }
 

@@ -42,14 +42,16 @@ impl Marks {
     pub const FIELD_FULL: Self = Self(8);
     /// The capture missed something.
     pub const GAP: Self = Self(16);
-    /// A small segment waited for an ACK that came late, and left when it came.
-    pub const NAGLE: Self = Self(32);
     /// The receiver answered late though the tap is beside it.
     pub const HELD_BACK: Self = Self(64);
     /// Nothing was ever resent before it.
     pub const BEFORE_LOSS: Self = Self(128);
     /// All of it is one silence in which data passed unseen.
     pub const MISSED: Self = Self(256);
+    /// The receiver has reported congestion marks since anything was last retransmitted.
+    pub const AFTER_ECN: Self = Self(512);
+    /// The receiver moved the window's edge back, and data in flight lies beyond it.
+    pub const TAKEN_BACK: Self = Self(1024);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {
@@ -85,6 +87,12 @@ pub struct Stretch {
     pub dry_clocked: u32,
     /// Waits while dry that ended by themselves: the application wrote.
     pub dry_free: u32,
+    /// Waits that payload of the other end ended, and how much payload it sent.
+    pub prompted: u32,
+    /// See [`Self::prompted`]; in bytes.
+    pub prompts: u32,
+    /// Waits that ended with the ACK of the one segment in flight.
+    pub one_at_a_time: u32,
     /// Waits with more to send that an ACK ended.
     pub open_clocked: u32,
     /// Waits with more to send that ended by themselves.
@@ -111,6 +119,9 @@ impl Stretch {
             rtt_min: u32::MAX,
             dry_clocked: 0,
             dry_free: 0,
+            prompted: 0,
+            prompts: 0,
+            one_at_a_time: 0,
             open_clocked: 0,
             open_free: 0,
             peak_max: 0,
@@ -158,6 +169,9 @@ impl Stretch {
         self.rtt_min = self.rtt_min.min(next.rtt_min);
         self.dry_clocked += next.dry_clocked;
         self.dry_free += next.dry_free;
+        self.prompted += next.prompted;
+        self.prompts = self.prompts.saturating_add(next.prompts);
+        self.one_at_a_time += next.one_at_a_time;
         self.open_clocked += next.open_clocked;
         self.open_free += next.open_free;
         self.peak_max = self.peak_max.max(next.peak_max);
@@ -208,6 +222,11 @@ impl Log {
     pub fn mark(&mut self, from: Instant, to: Instant, marks: Marks) {
         let since = self.stretches.iter_mut().rev().take_while(|stretch| stretch.from >= from);
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
+    }
+
+    /// The one before the present.
+    pub fn last_mut(&mut self) -> Option<&mut Stretch> {
+        self.stretches.last_mut()
     }
 
     /// The stretches.

@@ -38,6 +38,13 @@ pub const LARGE_UNSCALED: u32 = 32_000;
 /// tied to ACKs.
 pub const CLOCKED_BY_ACKS: f64 = 0.7;
 
+/// The most payload that a grant of credit takes: a WINDOW_UPDATE of HTTP/2 has 13 bytes (RFC 9113, section 6.9), two of them
+/// in a TLS record about 50, SSH's window adjust (RFC 4254, section 5.2) in its packet up to 84.
+pub const CREDIT_BYTES: u32 = 90;
+
+/// The least that a grant of credit lets out, in full segments: less may be an answer.
+pub const CREDIT_SEGMENTS: u32 = 8;
+
 /// No send buffer holds less than two segments (`SOCK_MIN_SNDBUF`, 6.18).
 pub const LEAST_BUFFERED_SEGMENTS: u32 = 2;
 
@@ -92,6 +99,9 @@ pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;
+
+/// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
+pub const PAUSE: Duration = Duration::from_secs(1);
 
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);

@@ -9,6 +9,7 @@ use super::episodes::Episodes;
 use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
+use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
@@ -38,8 +39,13 @@ pub struct Answer {
     pub marks: Marks,
     /// Since when the receiver had what this acknowledges, where it was late to do so.
     pub late_since: Option<Instant>,
-    /// It carries payload of the receiver.
-    pub payload: bool,
+    /// Payload of the receiver that it carries, in bytes.
+    pub payload: u32,
+    /// It reports a congestion mark (ECE; RFC 3168, section 6.1.3).
+    pub echoes_mark: bool,
+    /// Its round trip is of a segment that was alone in flight, and whose ACK may have been delayed (RFC 1122, section
+    /// 4.2.3.2).
+    pub alone: bool,
 }
 
 /// What of the answers so far still counts.
@@ -50,7 +56,8 @@ struct Known {
     window: u32,
     field_full: bool,
     sacked: i64,
-    round_trip: Option<i64>,
+    /// How far the window's edge lies below where it once was, in bytes.
+    taken_back: i64,
 }
 
 /// The time of one direction.
@@ -87,6 +94,9 @@ pub struct Track {
     learnt: Instant,
     sent: Instant,
     lost_before: bool,
+    /// The receiver has reported a congestion mark since anything was last retransmitted.
+    marked: bool,
+    taken_back: TakenBack,
     /// The shortest whole round trip, in nanoseconds.
     shortest: i64,
     mss: u32,
@@ -109,6 +119,9 @@ const LATE_BY_ITSELF: i64 = 10_000_000;
 
 /// So often a sender has to exceed the window that it should know before it is nearer than it seemed.
 const LEAST_BEYOND: u32 = 4;
+
+/// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
+const DELAYED_ACK: i64 = 500_000_000;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -138,6 +151,8 @@ impl Track {
             learnt: from,
             sent: from,
             lost_before: false,
+            marked: false,
+            taken_back: TakenBack::default(),
             shortest: i64::MAX / 2,
             mss: 1,
             episodes: Episodes::default(),
@@ -172,7 +187,9 @@ impl Track {
     #[inline]
     fn hold(&self) -> Hold {
         if self.episodes.is_open() {
-            return Hold::Recovery;
+            // What is retransmitted into a closed window is not accepted, however often it arrives.
+            let closed = self.known.edge.is_some() && self.known.window == 0;
+            return if closed { Hold::Window } else { Hold::Recovery };
         }
         let room = self.known.edge.map(|edge| edge.distance_from(self.nxt));
         // RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a full segment.
@@ -251,6 +268,12 @@ impl Track {
         }
         if self.known.edge.is_some() && self.known.window == 0 {
             self.current.marks.set(Marks::ZERO_WINDOW);
+        }
+        if self.marked {
+            self.current.marks.set(Marks::AFTER_ECN);
+        }
+        if self.known.taken_back > 0 {
+            self.current.marks.set(Marks::TAKEN_BACK);
         }
     }
 
@@ -334,6 +357,10 @@ impl Track {
         let expected = since.plus_nanos(srtt.max(LATE_BY_ITSELF));
         let hold = self.hold();
         let expects = match hold {
+            // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
+            Hold::Dry | Hold::Open if self.flight() <= i64::from(self.mss) => {
+                at.nanos_since(since) > DELAYED_ACK + srtt
+            }
             Hold::Dry | Hold::Open => true,
             // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
             // or not; unless the capture missed that.
@@ -402,7 +429,7 @@ impl Track {
         self.overdue(at, rto);
         let hold = self.hold();
         // The wait that ends here was for this payload.
-        self.asked |= answer.payload && matches!(hold, Hold::Idle | Hold::Dry);
+        self.asked |= answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry);
         self.account(at, hold, rto);
         self.told = Marks::default();
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
@@ -421,16 +448,20 @@ impl Track {
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
+        let edge = answer.edge.max(self.known.edge);
+        self.take_back(answer, edge);
+        self.marked |= answer.echoes_mark;
         self.known = Known {
             una: answer.una.max(self.known.una),
-            edge: answer.edge.max(self.known.edge),
+            edge,
             window: answer.window,
             field_full: answer.field_full,
             sacked: answer.sacked,
-            round_trip: answer.round_trip,
+            taken_back: self.known.taken_back,
         };
         self.nxt = self.nxt.max(self.known.una);
-        if answer.payload {
+        if answer.payload > 0 {
+            self.current.prompts = self.current.prompts.saturating_add(answer.payload);
             self.spoken = Some(at);
             self.asked |= self.hold() == Hold::Idle;
         } else {
@@ -444,8 +475,10 @@ impl Track {
         current.window_min = current.window_min.min(answer.window);
         if let Some(round_trip) = answer.round_trip {
             self.shortest = self.shortest.min(round_trip);
-            let micros = micros(round_trip);
-            current.rtt_min = current.rtt_min.min(micros);
+            // A delayed ACK says nothing of a queue.
+            if !answer.alone {
+                current.rtt_min = current.rtt_min.min(micros(round_trip));
+            }
         }
         self.episodes.reached(at, self.known.una);
         if self.known.una >= self.round_end {
@@ -456,6 +489,26 @@ impl Track {
                 self.round_end = self.nxt;
             }
         }
+    }
+
+    /// The receiver's window ends before `edge`, where it once ended: by more than the window's granularity.
+    #[inline]
+    fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
+        let Some((now, once)) = answer.edge.zip(edge) else { return };
+        let back = if answer.una < self.known.una { 0 } else { once.distance_from(now) };
+        if back > i64::from(self.mss) && self.nxt > now {
+            self.note_taken_back(back);
+        } else if self.known.taken_back > 0 && now >= self.nxt.min(once) {
+            self.known.taken_back = 0;
+        }
+    }
+
+    #[cold]
+    fn note_taken_back(&mut self, back: i64) {
+        self.taken_back.times += u64::from(self.known.taken_back == 0);
+        self.taken_back.largest = self.taken_back.largest.max(back);
+        self.known.taken_back = back;
+        self.episodes.taken_back();
     }
 
     /// The sender sent data.
@@ -490,9 +543,9 @@ impl Track {
                     self.cut();
                 }
                 match hold {
-                    Hold::Dry | Hold::Idle => self.end_of_wait(at, segment, near),
+                    Hold::Dry | Hold::Idle if self.has_waited(at, rto) => self.end_of_wait(at, segment, near),
                     Hold::Open if at.nanos_since(self.sent) > 1_000_000 => {
-                        if self.is_clocked(at, near) {
+                        if self.is_soon_after(self.acked, at, near) {
                             self.current.open_clocked += 1;
                         } else {
                             self.current.open_free += 1;
@@ -528,32 +581,45 @@ impl Track {
         segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
     }
 
+    /// Whether the pause since the last data is long enough to count as a wait: not one between two writes.
+    fn has_waited(&self, at: Instant, rto: &LinuxRto) -> bool {
+        let part = rto.srtt_nanos().map_or(1_000_000, |srtt| (srtt / 8).min(1_000_000));
+        at.nanos_since(self.sent) > part
+    }
+
     /// The application wrote, or was let in to write, after the queue had run dry.
     #[inline(never)]
     fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
-        if self.is_clocked(at, near) {
-            // RFC 1122, section 4.2.3.2: an ACK may be delayed by up to 500 ms; Linux starts at 40 ms.
-            let late = self.known.round_trip.is_some_and(|took| took > self.shortest + 25_000_000);
-            if late && self.known.una >= self.nxt && !segment.len.is_multiple_of(self.mss) {
-                self.current.marks.set(Marks::NAGLE);
-            }
-            self.current.dry_clocked += 1;
+        let acked = self.known.una >= self.nxt;
+        let prompted = self.spoken.is_some_and(|since| self.is_soon_after(since, at, near));
+        let clocked = self.is_soon_after(self.acked, at, near);
+        let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
+        // What ended a wait belongs to it, even where it is a stretch of its own.
+        let just_cut = self.current.lasted() < SHORTEST_WAIT;
+        let wait = self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current);
+        if prompted {
+            wait.prompted += 1;
+        } else if clocked {
+            wait.one_at_a_time += u32::from(alone);
+            wait.dry_clocked += 1;
         } else {
-            self.current.dry_free += 1;
+            wait.dry_free += 1;
         }
         let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
             .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
     }
 
-    /// Whether an ACK, and not the application, made the sender send now.
-    fn is_clocked(&self, at: Instant, near: &Distance) -> bool {
+    /// Whether what the sender learnt at `since` may have made it send at `at`.
+    fn is_soon_after(&self, since: Instant, at: Instant, near: &Distance) -> bool {
         // A writer that an ACK lets in needs to be woken and to run.
         const WAKE_UP: i64 = 1_500_000;
         // Where answers come often, one is always near; seen from afar, no finer distinction is possible.
         const LEAST: i64 = 200_000;
         let soon = if near.is_here() { (self.between_answers / 4).clamp(LEAST, WAKE_UP) } else { WAKE_UP };
-        at.nanos_since(self.acked) - self.lag(near) <= soon
+        // Where they come rarely, a slow host is still soon.
+        let soon = soon.max((self.between_answers / 100).min(4 * WAKE_UP));
+        at.nanos_since(since) - self.lag(near) <= soon
     }
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
@@ -571,6 +637,10 @@ impl Track {
         self.account(at, hold, rto);
         self.current.marks.set(Marks::RESENT);
         self.lost_before = true;
+        self.marked = false;
+        if self.known.taken_back > 0 {
+            self.episodes.taken_back();
+        }
         self.episodes.resent(at, silent_since, segment, placed, timeout, self.nxt);
     }
 
@@ -621,6 +691,7 @@ impl Track {
             flight_max: Bytes::new(self.flight_max.unsigned_abs()),
             flight_area: self.flight_area,
             in_flight_until: self.in_flight_until,
+            taken_back: self.taken_back,
         }
     }
 }
@@ -643,4 +714,6 @@ pub struct Finished<'a> {
     pub flight_area: f64,
     /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
     pub in_flight_until: Option<Instant>,
+    /// What the receiver took back of its window.
+    pub taken_back: TakenBack,
 }

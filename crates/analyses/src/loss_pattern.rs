@@ -1,0 +1,135 @@
+//! What lost transmissions have in common, and delivered ones do not: loss that follows a rule.
+//!
+//! Chance loses segments of every size and anywhere in the window. A path whose MTU is smaller than the sender believes
+//! loses all that is larger and nothing else; a device that cannot forward super-packets loses these and nothing else;
+//! a firewall that does not know the window scale loses what lies beyond the bare window field. Such a rule shows only
+//! next to the sender, where each transmission is seen.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use slowpath_model::Bytes;
+
+/// The transmissions of one direction, lost and delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossPattern {
+    /// Transmissions that were lost.
+    pub lost: u32,
+    /// The payload of the smallest of them.
+    pub lost_smallest: Option<u32>,
+    /// Those that were larger than anything delivered until then.
+    pub lost_larger: u32,
+    /// The payload of the largest segment that was delivered.
+    pub delivered_largest: u32,
+    /// Lost transmissions that ended within the window field as it is, without scaling.
+    pub lost_within: u32,
+    /// Delivered segments that did.
+    pub delivered_within: u32,
+    /// Delivered segments that ended beyond it.
+    pub delivered_beyond: u32,
+}
+
+/// So many losses have to follow a rule before it is one.
+const LEAST_LOSSES: u32 = 3;
+
+/// No more than this part of the losses may be none: what was retransmitted had arrived.
+const NEEDLESS: u32 = 4;
+
+/// How unlikely chance has to be to have struck beyond the bare window field alone. (A firewall has seen later ACKs than
+/// the sender, so it lets some through that seem to be beyond.)
+const CHANCE: f64 = 1e-4;
+
+impl LossPattern {
+    /// A segment of `len` bytes was delivered.
+    #[inline]
+    pub fn delivered(&mut self, len: u32, beyond: bool) {
+        self.delivered_largest = self.delivered_largest.max(len);
+        self.delivered_within += u32::from(!beyond);
+        self.delivered_beyond += u32::from(beyond);
+    }
+
+    /// A transmission of `len` bytes was lost.
+    pub fn lost(&mut self, len: u32, beyond: bool) {
+        if len > 0 {
+            self.lost += 1;
+            self.lost_larger += u32::from(len > self.delivered_largest);
+            self.lost_smallest = Some(self.lost_smallest.map_or(len, |smallest| smallest.min(len)));
+            self.lost_within += u32::from(!beyond);
+        }
+    }
+
+    /// What shows that the losses follow the rule called `cause`.
+    pub fn evidence(&self, cause: Cause) -> Option<Evidence> {
+        let lost = self.lost.into();
+        match cause {
+            Cause::MtuBlackHole => self.lost_smallest.map(|smallest| Evidence::LostAboveSize {
+                lost,
+                smallest: Bytes::new(smallest.into()),
+                largest_delivered: Bytes::new(self.delivered_largest.into()),
+            }),
+            Cause::SuperPacketsDropped => Some(Evidence::LostAboveSize {
+                lost: self.lost_larger.into(),
+                smallest: Bytes::new(u64::from(self.delivered_largest) + 1),
+                largest_delivered: Bytes::new(self.delivered_largest.into()),
+            }),
+            Cause::BeyondUnscaledWindow => {
+                Some(Evidence::LostBeyondWindowField { lost, delivered: self.delivered_within.into() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The rule that every loss follows and no delivery breaks, where there is one. A full segment has `mss` bytes.
+    pub fn rule(&self, mss: u32) -> Option<Cause> {
+        let smallest = self.lost_smallest.filter(|_| self.lost >= LEAST_LOSSES)?;
+        // A probe or an early timer retransmits a few that had arrived.
+        let super_packets =
+            self.lost_larger >= LEAST_LOSSES && self.lost_larger >= self.lost - self.lost / NEEDLESS;
+        if self.delivered_largest == mss && super_packets {
+            return Some(Cause::SuperPacketsDropped);
+        }
+        // On the wire, a super-packet is as many full segments.
+        if smallest.min(mss) > self.delivered_largest.min(mss) {
+            return Some(Cause::MtuBlackHole);
+        }
+        let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
+        let beyond_share = (f64::from(self.lost) + f64::from(self.delivered_beyond)) / all;
+        let beyond = self.lost_within == 0 && f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
+        beyond.then_some(Cause::BeyondUnscaledWindow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(lost: &[u32], delivered: &[u32]) -> LossPattern {
+        let mut pattern = LossPattern::default();
+        delivered.iter().for_each(|len| pattern.delivered(*len, false));
+        lost.iter().for_each(|len| pattern.lost(*len, false));
+        pattern
+    }
+
+    #[test]
+    fn only_what_is_larger_than_anything_delivered_is_lost_in_a_black_hole() {
+        assert_eq!(pattern(&[1448; 4], &[100, 600]).rule(1448), Some(Cause::MtuBlackHole));
+        assert_eq!(pattern(&[1448, 1448, 500], &[100, 600]).rule(1448), None);
+        assert_eq!(pattern(&[1448; 2], &[100, 600]).rule(1448), None, "too few");
+        assert_eq!(pattern(&[2896; 4], &[600]).rule(1448), Some(Cause::MtuBlackHole));
+    }
+
+    #[test]
+    fn super_packets_are_dropped_where_segments_pass() {
+        assert_eq!(pattern(&[2896, 4344, 2896], &[1448; 20]).rule(1448), Some(Cause::SuperPacketsDropped));
+        assert_eq!(pattern(&[2896, 4344, 2896, 1448, 1448], &[1448; 20]).rule(1448), None);
+    }
+
+    #[test]
+    fn a_firewall_without_scaling_loses_what_is_beyond_the_bare_window() {
+        let mut pattern = pattern(&[], &[1448; 20]);
+        (0..8).for_each(|_| pattern.lost(1448, true));
+        pattern.delivered(1448, true);
+        assert_eq!(pattern.rule(1448), Some(Cause::BeyondUnscaledWindow));
+        pattern.lost(1448, false);
+        assert_eq!(pattern.rule(1448), None);
+    }
+}
