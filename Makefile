@@ -1,4 +1,4 @@
-# What one can do here; `make` alone explains. CONTRIBUTING.md has the rest.
+# Entry points; `make` alone lists them. CONTRIBUTING.md has the details.
 
 target := $(or $(CARGO_TARGET_DIR),target)
 
@@ -6,24 +6,25 @@ target := $(or $(CARGO_TARGET_DIR),target)
 .PHONY: help build demo test bench docs lint clean
 
 help:
-	@echo 'slowpath says where a TCP transfer loses its time.'
+	@echo 'slowpath reports where a TCP transfer loses its time.'
 	@echo
 	@echo 'First:'
-	@echo '  make demo    build it, diagnose four recorded transfers, make a fifth here, write pages (5 minutes)'
-	@echo '  make build   build it only: $(target)/release/slowpath'
+	@echo '  make demo    build, diagnose four captured transfers, make a fifth here, write pages (5 minutes)'
+	@echo '  make build   build only: $(target)/release/slowpath'
 	@echo
-	@echo 'Then, with a recording of your own:'
+	@echo 'Then, with your own capture:'
 	@echo '  sudo tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443'
 	@echo '  $(target)/release/slowpath diagnose transfer.pcap'
 	@echo
-	@echo 'For those who change it:'
-	@echo '  make test    every test and check; as root also those that need it (20 minutes)'
-	@echo '  make lint    formatting, clippy and the types of the page only'
-	@echo '  make bench   speed and memory beside tcptrace, tshark, ns-3, bpftrace and perf (as root; ONLY=captures, simulators, kernel or profiles)'
-	@echo '  make docs    the handbook in out/handbook and the crates in $(target)/doc'
-	@echo '  make clean   remove what was built'
+	@echo 'For development:'
+	@echo '  make test    all tests and checks; as root also those that need root (20 minutes)'
+	@echo '  make lint    formatting, clippy, rustdoc and scripts only'
+	@echo '  make bench   speed and memory compared with tcptrace, tshark, ns-3, bpftrace and perf'
+	@echo '               (as root; ONLY=captures, simulators, kernel or profiles)'
+	@echo '  make docs    the handbook in out/handbook, the crate documentation in $(target)/doc'
+	@echo '  make clean   remove build output'
 	@echo
-	@echo 'As root on Debian or Ubuntu, what a task needs is installed; otherwise it says what is missing.'
+	@echo 'As root on Debian or Ubuntu, a target installs what it needs. Otherwise it reports what is missing.'
 
 build:
 	@tools/install-packages build

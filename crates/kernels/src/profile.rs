@@ -28,8 +28,8 @@ declare! {
         scheduler: Scheduler = {
             name: "scheduler", subject: Subject::Tasks,
             meaning: "how the next task is chosen",
-            source: "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; kernel/sched/fair.c: pick_eevdf \
-                since 6.6, base slice 0.7 ms since 6.15",
+            source: "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; \
+                     kernel/sched/fair.c: pick_eevdf since 6.6, base slice 0.7 ms since 6.15",
             kernels: [
                 Scheduler::Goodness, Linux2_6_14 => Scheduler::O1 { extra_runs: false },
                 Linux2_6_14Wu => Scheduler::O1 { extra_runs: true },
@@ -39,13 +39,13 @@ declare! {
         preemption: Preemption = {
             name: "preemption", subject: Subject::Tasks,
             values: { "none" => None, "voluntary" => Voluntary, "full" => Full },
-            meaning: "where a task inside the kernel can lose the CPU",
+            meaning: "where a task inside the kernel can be preempted",
             source: "Kconfig.preempt: not in 2.4; PREEMPT since 2.6, on in wu's kernel; PREEMPT_DYNAMIC's default is voluntary",
             kernels: [Preemption::None, Linux2_6_14 => Preemption::Full, Linux6_18 => Preemption::Voluntary],
         };
         big_kernel_lock: bool = {
             name: "big-kernel-lock", subject: Subject::Tasks,
-            meaning: "whether one process at a time is in a system call on a socket; others spin on their CPUs",
+            meaning: "whether only one process at a time can be in a system call on a socket, while others spin",
             source: "fs/read_write.c, net/socket.c: lock_kernel in sys_read, sys_write and the calls on sockets until 2.2; not since 2.4",
             kernels: [true, Linux2_4_17 => false],
         };

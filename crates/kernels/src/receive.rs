@@ -64,14 +64,14 @@ declare! {
         intake: PacketIntake = {
             name: "intake", subject: Subject::ReceivePath,
             values: { "cpu-backlog" => CpuBacklog, "napi" => Napi },
-            meaning: "who takes packets off the device's ring",
+            meaning: "what takes packets off the device's ring",
             source: "net/core/dev.c: netif_rx and its CPU's backlog until 2.4.19; netif_receive_skb from a poll (NAPI) since 2.4.20",
             kernels: [PacketIntake::CpuBacklog, Linux2_6_14 => PacketIntake::Napi],
         };
         bottom_halves: BottomHalves = {
             name: "bottom-halves", subject: Subject::ReceivePath,
             values: { "one-at-a-time" => OneAtATime, "each-cpu" => EachCpu },
-            meaning: "on how many CPUs softirqs run at once, where several take interrupts",
+            meaning: "on how many CPUs softirqs run at once, if several CPUs take interrupts",
             source: "kernel/softirq.c: do_bottom_half, one at a time (softirq_trylock, NET_BH), in 2.2; do_softirq, each CPU its own, since \
                 2.4",
             kernels: [BottomHalves::OneAtATime, Linux2_4_17 => BottomHalves::EachCpu],
@@ -79,7 +79,7 @@ declare! {
         throttle: BacklogThrottle = {
             name: "throttle", subject: Subject::ReceivePath,
             values: { "until-empty" => UntilEmpty, "none" => Absent },
-            meaning: "what a full backlog of a CPU does",
+            meaning: "what a CPU's backlog drops when it is full",
             source: "net/core/dev.c: netif_rx, softnet_data.throttle until 2.6.12; drops only what does not fit since 2.6.13",
             kernels: [
                 BacklogThrottle::UntilEmpty, Linux2_4_23Leith => BacklogThrottle::Absent,
@@ -89,7 +89,7 @@ declare! {
         netdev_max_backlog: u32 = {
             name: "netdev-max-backlog", subject: Subject::ReceivePath,
             range: 1..=10_000_000,
-            meaning: "most packets on a CPU's backlog",
+            meaning: "limit of packets on a CPU's backlog",
             source: "net/core/dev.c: netdev_max_backlog, 300 until 2.6.12, 1000 since 2.6.13",
             sysctl: value "net.core.netdev_max_backlog",
             kernels: [300, Linux2_6_14 => 1000],
@@ -97,14 +97,14 @@ declare! {
         netdev_budget: u32 = {
             name: "netdev-budget", subject: Subject::ReceivePath,
             range: 1..=10_000_000,
-            meaning: "most packets in one run of the receive softirq",
+            meaning: "limit of packets in one run of the receive softirq",
             source: "net/core/dev.c: net_rx_action, netdev_max_backlog until 2.6.12; netdev_budget, 300, since 2.6.13",
             sysctl: value "net.core.netdev_budget",
             kernels: [300],
         };
         netdev_budget_time: Duration = {
             name: "netdev-budget-time", subject: Subject::ReceivePath,
-            meaning: "longest run of the receive softirq",
+            meaning: "time limit of one run of the receive softirq",
             source: "net/core/dev.c: net_rx_action, one to two ticks until 4.11; netdev_budget_usecs, two ticks, since 4.12",
             sysctl: time "net.core.netdev_budget_usecs" in MICROSECOND,
             kernels: [
@@ -115,7 +115,7 @@ declare! {
         dev_weight: u32 = {
             name: "dev-weight", subject: Subject::ReceivePath,
             range: 1..=10_000_000,
-            meaning: "most packets in one poll of one device",
+            meaning: "limit of packets in one poll of one device",
             source: "net/core/dev.c: weight_p and NAPI_POLL_WEIGHT, 64",
             sysctl: value "net.core.dev_weight",
             kernels: [64],
@@ -123,13 +123,13 @@ declare! {
         softirq_restarts: u32 = {
             name: "softirq-restarts", subject: Subject::ReceivePath,
             range: 0..=1_000,
-            meaning: "how often pending softirqs run again before ksoftirqd takes over",
+            meaning: "how often pending softirqs are restarted before ksoftirqd takes over",
             source: "kernel/softirq.c: do_softirq, once more for new ones in 2.4; MAX_SOFTIRQ_RESTART, 10, since 2.5",
             kernels: [1, Linux2_6_14 => 10],
         };
         softirq_time: Option<Duration> = {
             name: "softirq-time", subject: Subject::ReceivePath,
-            meaning: "longest time in which they run again",
+            meaning: "time limit of these restarts",
             source: "kernel/softirq.c: MAX_SOFTIRQ_TIME, 2 ms, since 3.9",
             kernels: [None, Linux6_18 => Some(Duration::from_millis(2))],
         };
@@ -142,23 +142,23 @@ declare! {
         socket_backlog: SocketBacklogLimit = {
             name: "socket-backlog", subject: Subject::ReceivePath,
             values: { "unlimited" => Unlimited, "twice-rcvbuf" => TwiceReceiveBuffer },
-            meaning: "room for packets whose socket a process has locked",
+            meaning: "limit of the backlog of a locked socket",
             source: "include/net/sock.h: sk_add_backlog, without a limit until 2.6.33; net/ipv4/tcp_ipv4.c: tcp_add_backlog, twice \
                 the receive buffer and half the send buffer",
             kernels: [SocketBacklogLimit::Unlimited, Linux6_18 => SocketBacklogLimit::TwiceReceiveBuffer],
         };
         coalesce_backlog: bool = {
             name: "coalesce-backlog", subject: Subject::ReceivePath,
-            meaning: "whether those packets are merged",
+            meaning: "whether packets in that backlog are merged",
             source: "net/ipv4/tcp_ipv4.c: tcp_add_backlog, since 5.0",
             kernels: [false, Linux6_18 => true],
         };
         drain_softirqs: DrainSoftirqs = {
             name: "drain-softirqs", subject: Subject::ReceivePath,
             values: { "off" => Off, "off-between-offers" => OffBetweenOffers, "on" => On },
-            meaning: "whether softirqs run while a process sees to packets that waited for its socket's lock",
-            source: "net/core/sock.c: __release_sock, without them until 4.6, with an offer of the CPU between two packets \
-                (cond_resched_softirq) since 2.6.11; with them since 4.7",
+            meaning: "whether softirqs run while a process drains its socket's backlog or prequeue",
+            source: "net/core/sock.c: __release_sock, off until 4.6, with an offer of the CPU between two packets \
+                     (cond_resched_softirq) since 2.6.11; on since 4.7",
             kernels: [
                 DrainSoftirqs::Off, Linux2_6_14 => DrainSoftirqs::OffBetweenOffers,
                 Linux6_18 => DrainSoftirqs::On,
@@ -166,7 +166,7 @@ declare! {
         };
         busy_poll: bool = {
             name: "busy-poll", subject: Subject::ReceivePath,
-            meaning: "whether a reader of an empty socket can poll the card itself (SO_BUSY_POLL)",
+            meaning: "whether a reader of an empty socket can poll the NIC (SO_BUSY_POLL)",
             source: "net/core/dev.c: napi_busy_loop, from tcp_recvmsg of net/ipv4/tcp.c; since 3.11",
             kernels: [false, Linux6_18 => true],
         };

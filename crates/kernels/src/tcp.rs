@@ -18,15 +18,15 @@ declare! {
         hz: u32 = {
             name: "hz", subject: Subject::Tasks,
             range: 10..=10_000,
-            meaning: "ticks in a second",
+            meaning: "ticks per second",
             source: "include/asm-i386/param.h: 100 in 2.4; kernel/Kconfig.hz: 250 since 2.6.13; distributions build with 250 or 1000",
             kernels: [100, Linux2_6_14 => 250, Linux6_18 => 1000],
         };
         wheel: TimerWheel = {
             name: "timer-wheel", subject: Subject::Tasks,
             values: { "exact" => Exact, "levels" => Levels },
-            meaning: "how exactly timers fire",
-            source: "kernel/time/timer.c: cascading until 4.7, levels that grow coarser since 4.8",
+            meaning: "precision of timers",
+            source: "kernel/time/timer.c: cascading until 4.7, levels of decreasing precision since 4.8",
             kernels: [TimerWheel::Exact, Linux6_18 => TimerWheel::Levels],
         };
     }
@@ -42,7 +42,7 @@ declare! {
         prequeue: Prequeue = {
             name: "prequeue", subject: Subject::ReceivePath,
             values: { "yes" => Yes, "no" => No },
-            meaning: "whether packets for a reader that sleeps wait for it (wu, section 2)",
+            meaning: "whether packets for a sleeping reader wait in a prequeue (wu, section 2)",
             source: "include/net/tcp.h: tcp_prequeue, 2.4 to 4.13",
             kernels: [Prequeue::No, Linux2_4_17 => Prequeue::Yes, Linux6_18 => Prequeue::No],
         };
@@ -60,7 +60,7 @@ declare! {
         };
         small_queues: bool = {
             name: "small-queues", subject: Subject::TransmitPath,
-            meaning: "whether a connection has at most a millisecond of data in the queue and the device",
+            meaning: "whether a connection has at most a millisecond of data in qdisc and device (TSQ)",
             source: "net/ipv4/tcp_output.c: tcp_small_queue_check, since 3.6",
             kernels: [false, Linux6_18 => true],
         };
@@ -76,57 +76,57 @@ declare! {
         };
         initial_window: InitialWindow = {
             name: "initial-window", subject: Subject::Sender,
-            meaning: "segments before the first ACK",
+            meaning: "segments sent before the first ACK",
             source: "net/ipv4/tcp_input.c: tcp_init_cwnd, RFC 3390 until 2.6.38; TCP_INIT_CWND, 10 (RFC 6928), since 2.6.39",
             kernels: [InitialWindow::Rfc3390, Linux6_18 => InitialWindow::Segments(10)],
         };
         loss_detection: LossDetection = {
             name: "loss-detection", subject: Subject::Sender,
             values: { "forward-ack" => ForwardAck, "rack" => Rack },
-            meaning: "how a loss is found",
+            meaning: "how losses are detected",
             source: "net/ipv4/tcp_input.c: tcp_update_scoreboard until 4.17; net/ipv4/tcp_recovery.c: tcp_rack_detect_loss since 4.18",
             kernels: [LossDetection::ForwardAck, Linux6_18 => LossDetection::Rack],
         };
         sack_walk: SackWalk = {
             name: "sack-walk", subject: Subject::Sender,
             values: { "from-head" => FromHead, "repeats" => Repeats, "holes" => Holes, "index" => Index },
-            meaning: "how SACKed segments, lost segments and those to retransmit are found",
+            meaning: "how SACKed, lost and retransmittable segments are found",
             source: "net/ipv4/tcp_input.c: tcp_sacktag_write_queue, from the head of the queue for each block until 2.6.15; \
                 fastpath_skb_hint (Kelly) since 2.6.16, tcp_sacktag_bsearch since 4.15; leith 1.1 walks holes",
             kernels: [SackWalk::FromHead, Linux2_4_23Leith => SackWalk::Holes, Linux6_18 => SackWalk::Index],
         };
         sack_merging: bool = {
             name: "sack-merging", subject: Subject::Sender,
-            meaning: "whether sacked buffers that lie side by side become one",
+            meaning: "whether adjacent SACKed buffers are merged",
             source: "net/ipv4/tcp_input.c: tcp_shift_skb_data, since 2.6.29",
             kernels: [false, Linux6_18 => true],
         };
         window_reduction: WindowReduction = {
             name: "window-reduction", subject: Subject::Sender,
             values: { "rate-halving" => RateHalving, "proportional" => Proportional },
-            meaning: "how cwnd comes down to ssthresh",
+            meaning: "how cwnd is reduced to ssthresh",
             source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; tcp_cwnd_reduction (RFC 6937) since 3.2",
             kernels: [WindowReduction::RateHalving, Linux6_18 => WindowReduction::Proportional],
         };
         forward_rto: ForwardRto = {
             name: "forward-rto", subject: Subject::Sender,
             values: { "no" => No, "rfc4138" => Rfc4138, "rfc5682" => Rfc5682 },
-            meaning: "how a needless timeout is found",
+            meaning: "how spurious timeouts are detected",
             source: "net/ipv4/tcp_input.c: tcp_enter_frto in 2.4.21 to 3.9, off at first; tcp_process_loss since 3.10",
             kernels: [ForwardRto::No, Linux6_18 => ForwardRto::Rfc5682],
         };
         tail_loss_probe: bool = {
             name: "tail-loss-probe", subject: Subject::Sender,
-            meaning: "whether the end of a flight is probed",
+            meaning: "whether tail loss probes are sent",
             source: "net/ipv4/tcp_output.c: tcp_schedule_loss_probe (RFC 8985), since 3.10",
             kernels: [false, Linux6_18 => true],
         };
         burst_moderation: BurstModeration = {
             name: "burst-moderation", subject: Subject::Sender,
             values: { "no" => No, "in-flight" => InFlight, "by-ack" => ByAck },
-            meaning: "what keeps a burst from following an ACK that acknowledges much",
-            source: "net/ipv4/tcp_input.c: tcp_moderate_cwnd, cwnd to three beyond what is in flight, in 2.4 and 2.6; leith 1.5 counts what is \
-                sent for an ACK instead (tcp_htcp_moderation)",
+            meaning: "what prevents a burst after an ACK of many segments",
+            source: "net/ipv4/tcp_input.c: tcp_moderate_cwnd, cwnd at most three more than what is in flight, in 2.4 \
+                     and 2.6; leith 1.5 limits what is sent per ACK instead (tcp_htcp_moderation)",
             kernels: [
                 BurstModeration::InFlight, Linux2_4_23Leith => BurstModeration::ByAck,
                 Linux6_18 => BurstModeration::No,
@@ -134,84 +134,84 @@ declare! {
         };
         reduction_cap: bool = {
             name: "reduction-cap", subject: Subject::Sender,
-            meaning: "whether rate halving holds cwnd to one beyond what is in flight",
-            source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; leith 1.5 takes it away (tcp_htcp_cap)",
+            meaning: "whether rate halving limits cwnd to one more than what is in flight",
+            source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; leith 1.5 removes it (tcp_htcp_cap)",
             kernels: [true, Linux2_4_23Leith => false, Linux6_18 => false],
         };
         prior_threshold: PriorThreshold = {
             name: "prior-threshold", subject: Subject::Sender,
             values: { "three-quarters" => ThreeQuarters, "exact" => Exact },
-            meaning: "what an undo restores ssthresh to",
+            meaning: "the ssthresh that an undo restores",
             source: "include/net/tcp.h: tcp_current_ssthresh, three quarters of cwnd; leith 1.4 keeps cwnd itself (tcp_htcp_undo)",
             kernels: [PriorThreshold::ThreeQuarters, Linux2_4_23Leith => PriorThreshold::Exact],
         };
         partial_undo: PartialUndo = {
             name: "partial-undo", subject: Subject::Sender,
             values: { "window" => Window, "all" => All },
-            meaning: "what is taken back when a hole is filled by what was only late, while others are open",
+            meaning: "what is undone when a late original fills one hole while others are open",
             source: "net/ipv4/tcp_input.c: tcp_try_undo_partial, cwnd alone until 3.11, all since 3.12",
             kernels: [PartialUndo::Window, Linux6_18 => PartialUndo::All],
         };
         undo_again: bool = {
             name: "undo-again", subject: Subject::Sender,
-            meaning: "whether a recovery that begins within a reduction can be undone like another",
+            meaning: "whether a recovery that begins during a reduction can be undone",
             source: "net/ipv4/tcp_input.c: tcp_fastretrans_alert, tcp_enter_recovery set prior_ssthresh to 0; leith 1.4 does not",
             kernels: [false, Linux2_4_23Leith => true],
         };
         reneging: Reneging = {
             name: "reneging", subject: Subject::Sender,
             values: { "as-timeout" => AsTimeout, "forget" => Forget, "wait" => Wait },
-            meaning: "what is made of a receiver that takes SACKs back",
+            meaning: "the reaction to SACK reneging",
             source: "net/ipv4/tcp_input.c: tcp_check_sack_reneging, tcp_enter_loss until 3.16, a timer since 3.17; leith 1.3 leaves cwnd alone",
             kernels: [Reneging::AsTimeout, Linux2_4_23Leith => Reneging::Forget, Linux6_18 => Reneging::Wait],
         };
         window_increase: WindowIncrease = {
             name: "window-increase", subject: Subject::Sender,
             values: { "by-ack" => ByAck, "by-segment" => BySegment },
-            meaning: "whether ACKs let cwnd grow or the segments that they acknowledge",
+            meaning: "whether cwnd grows by ACKs or by acknowledged segments",
             source: "net/ipv4/tcp_cong.c: tcp_slow_start by segments since 3.13, tcp_cong_avoid_ai since 4.0",
             kernels: [WindowIncrease::ByAck, Linux6_18 => WindowIncrease::BySegment],
         };
         window_validation: bool = {
             name: "window-validation", subject: Subject::Sender,
-            meaning: "whether cwnd stays as it is while the application does not fill it",
+            meaning: "whether cwnd stops growing while the application does not use it",
             source: "net/ipv4/tcp_output.c: tcp_cwnd_validate, is_cwnd_limited, since 3.16",
             kernels: [false, Linux6_18 => true],
         };
         initial_rto: Duration = {
             name: "initial-rto", subject: Subject::Sender,
-            meaning: "the timeout before the first round trip",
+            meaning: "the RTO before the first RTT sample",
             source: "include/net/tcp.h: TCP_TIMEOUT_INIT, 3 s until 3.0, 1 s since 3.1",
             kernels: [Duration::from_secs(3), Linux6_18 => Duration::from_secs(1)],
         };
         min_rto: Duration = {
             name: "min-rto", subject: Subject::Sender,
-            meaning: "the least timeout",
+            meaning: "the minimum RTO",
             source: "include/net/tcp.h: TCP_RTO_MIN, HZ/5",
             kernels: [Duration::from_millis(200)],
         };
         rttvar_floor: bool = {
             name: "rttvar-floor", subject: Subject::Sender,
-            meaning: "whether the variation, not the timeout, has that floor",
+            meaning: "whether that minimum applies to RTTVAR instead of the RTO",
             source: "net/ipv4/tcp_input.c: tcp_rtt_estimator, since 2.4",
             kernels: [true],
         };
         microsecond_rtt: bool = {
             name: "microsecond-rtt", subject: Subject::Sender,
-            meaning: "whether round trips are measured in microseconds, not ticks",
+            meaning: "whether RTTs are measured in microseconds instead of ticks",
             source: "net/ipv4/tcp_input.c: tcp_rtt_estimator, since 3.15",
             kernels: [false, Linux6_18 => true],
         };
         round_trips: RoundTrips = {
             name: "round-trips", subject: Subject::Sender,
             values: { "echoed" => Echoed, "sent" => Sent },
-            meaning: "what an ACK says of the round trip",
-            source: "net/ipv4/tcp_input.c: tcp_ack_update_rtt, echoes until 3.11, what was sent when since 3.12",
+            meaning: "where RTT samples come from: echoed timestamps, or send times",
+            source: "net/ipv4/tcp_input.c: tcp_ack_update_rtt, echoes until 3.11, send times since 3.12",
             kernels: [RoundTrips::Echoed, Linux6_18 => RoundTrips::Sent],
         };
         send_tuning: SendTuning = {
             name: "send-tuning", subject: Subject::Sender,
-            meaning: "what the send buffer grows to",
+            meaning: "what send buffer autotuning aims at",
             source: "net/ipv4/tcp_input.c: tcp_new_space in 2.6; tcp_sndbuf_expand since 3.13",
             kernels: [SendTuning::Fixed, Linux2_4_17 => SendTuning::Windows(2)],
         };
@@ -224,20 +224,20 @@ declare! {
         metrics: MetricsCache = {
             name: "metrics", subject: Subject::Sender,
             values: { "no" => No, "routes" => Routes, "destinations" => Destinations },
-            meaning: "where ssthresh and round trips are kept for the next connection (ubik IV-E)",
+            meaning: "where ssthresh and RTTs are cached for the next connection (ubik IV-E)",
             source: "net/ipv4/tcp_input.c: tcp_update_metrics, in the route cache until 3.5; net/ipv4/tcp_metrics.c since 3.6",
             kernels: [MetricsCache::Routes, Linux6_18 => MetricsCache::Destinations],
         };
         timestamp_clock: TimestampClock = {
             name: "timestamp-clock", subject: Subject::Receiver,
             values: { "jiffies" => Jiffies, "milliseconds" => Milliseconds },
-            meaning: "what a timestamp counts",
+            meaning: "unit of TCP timestamps",
             source: "include/net/tcp.h: tcp_time_stamp, ticks until 4.12, milliseconds since 4.13",
             kernels: [TimestampClock::Jiffies, Linux6_18 => TimestampClock::Milliseconds],
         };
         buffer_arithmetic: BufferArithmetic = {
             name: "buffer-arithmetic", subject: Subject::Receiver,
-            meaning: "how much window a buffer stands for (ubik III)",
+            meaning: "the window that a receive buffer allows (ubik III)",
             source: "include/net/tcp.h: tcp_win_from_space, tcp_adv_win_scale until 6.5; scaling_ratio since 6.6",
             kernels: [
                 BufferArithmetic::AdvertisedScale(1), Linux2_4_17 => BufferArithmetic::AdvertisedScale(2),
@@ -251,7 +251,7 @@ declare! {
                 "fixed" => Fixed, "memory" => Memory, "sender-window" => SenderWindow, "largest" => Largest,
                 "right-sizing" => RightSizing, "growing" => Growing,
              },
-            meaning: "how the receive buffer finds its size (weigle)",
+            meaning: "how the receive buffer is sized (weigle)",
             source: "net/ipv4/tcp_input.c: by memory in tcp_clamp_window, since 2.4; tcp_rcv_space_adjust, since 2.6.7; \
                 tcp_rcvbuf_grow since 6.16; for the sender's window in LANL's patch; the largest by Semke, Mahdavi and Mathis 1998",
             kernels: [
@@ -263,21 +263,21 @@ declare! {
         buffer_memory: BufferMemory = {
             name: "buffer-memory", subject: Subject::Receiver,
             values: { "as-asked" => AsAsked, "as-allocated" => AsAllocated },
-            meaning: "which part of a packet's buffer counts as its memory",
+            meaning: "how a packet's memory is counted",
             source: "net/core/skbuff.c: alloc_skb, what was asked for until 3.2; SKB_TRUESIZE, what was allocated, since then",
             kernels: [BufferMemory::AsAsked, Linux6_18 => BufferMemory::AsAllocated],
         };
         forward_alloc: ForwardAlloc = {
             name: "forward-alloc", subject: Subject::Receiver,
             values: { "kept" => Kept, "returned" => Returned },
-            meaning: "what becomes of memory that was reserved for packets and is free again; without reserved memory there is no fast path",
+            meaning: "whether a socket keeps freed packet memory reserved; the fast path needs reserved memory",
             source: "include/net/sock.h: sk_stream_rfree, sk_mem_uncharge, kept until 5.19; sk_mem_reclaim, whole pages returned since 6.0",
             kernels: [ForwardAlloc::Kept, Linux6_18 => ForwardAlloc::Returned],
         };
         window_scale: WindowScale = {
             name: "window-scale", subject: Subject::Receiver,
             values: { "first-buffer" => FirstBuffer, "largest-buffer" => LargestBuffer },
-            meaning: "which buffer the window scale is chosen for (weigle, section IV-B)",
+            meaning: "the buffer size that determines the window scale (weigle, section IV-B)",
             source: "net/ipv4/tcp_output.c: tcp_select_initial_window, the first until 2.6.7; tcp_rmem's and rmem_max's most since 2.6.8",
             kernels: [
                 WindowScale::FirstBuffer, Linux2_4_17Drs => WindowScale::LargestBuffer,
@@ -287,7 +287,7 @@ declare! {
         first_window: FirstWindow = {
             name: "first-window", subject: Subject::Receiver,
             values: { "whole" => Whole, "signed" => Signed, "rfc2414" => Rfc2414 },
-            meaning: "the window before anything has arrived",
+            meaning: "the initial receive window",
             source: "net/ipv4/tcp_output.c: tcp_select_initial_window, up to MAX_TCP_WINDOW in 2.2; RFC 2414 in 2.4 to 2.6.32; \
                 all of it since 4.20",
             kernels: [
@@ -297,14 +297,14 @@ declare! {
         zero_window: ZeroWindow = {
             name: "zero-window", subject: Subject::Receiver,
             values: { "segment" => BelowSegment, "sixteenth" => BelowSixteenth },
-            meaning: "how little room closes the window",
+            meaning: "the free space below which the window closes",
             source: "net/ipv4/tcp_output.c: __tcp_select_window, a segment until 3.14; a sixteenth of the buffer since 3.15",
             kernels: [ZeroWindow::BelowSegment, Linux6_18 => ZeroWindow::BelowSixteenth],
         };
         window_growth: WindowGrowth = {
             name: "window-growth", subject: Subject::Receiver,
             values: { "at-once" => AtOnce, "with-arrivals" => WithArrivals, "twice-received" => TwiceReceived },
-            meaning: "how the window comes from the first one to all that the buffer stands for",
+            meaning: "how the window grows from its initial value to the size that the buffer allows",
             source: "net/ipv4/tcp_input.c: tcp_grow_window, since 2.4; twice what was received in LANL's patch (Fisk and Feng 2001)",
             kernels: [
                 WindowGrowth::AtOnce, Linux2_4_17 => WindowGrowth::WithArrivals,
@@ -313,31 +313,31 @@ declare! {
         };
         window_growth_beyond_holes: bool = {
             name: "window-growth-beyond-holes", subject: Subject::Receiver,
-            meaning: "whether it grows with data beyond a hole too, on connections with SACK",
+            meaning: "whether the window also grows with out-of-order data, on connections with SACK",
             source: "net/ipv4/tcp_input.c: tcp_data_queue_ofo, since 3.12",
             kernels: [false, Linux6_18 => true],
         };
         ack_repairs_at_once: bool = {
             name: "ack-repairs-at-once", subject: Subject::Receiver,
-            meaning: "whether the ACK that tells of a filled hole goes out at once",
+            meaning: "whether the ACK of a filled hole is sent immediately",
             source: "net/ipv4/tcp_input.c: tcp_data_queue, ICSK_ACK_NOW, since 4.19",
             kernels: [false, Linux6_18 => true],
         };
         challenges: bool = {
             name: "challenges", subject: Subject::Receiver,
-            meaning: "whether a reset, a SYN or an ACK that is not exactly expected is answered with a challenge",
+            meaning: "whether an unexpected RST, SYN or ACK triggers a challenge ACK",
             source: "net/ipv4/tcp_input.c: tcp_send_challenge_ack, since 3.6 (RFC 5961)",
             kernels: [false, Linux6_18 => true],
         };
         data_beyond_window: bool = {
             name: "data-beyond-window", subject: Subject::Receiver,
-            meaning: "whether a segment that reaches beyond the window is taken whole",
+            meaning: "whether a segment that reaches beyond the window is accepted whole",
             source: "net/ipv4/tcp_input.c: tcp_sequence, until 6.16",
             kernels: [true, Linux6_18 => false],
         };
         compressed_acks: bool = {
             name: "compressed-acks", subject: Subject::Receiver,
-            meaning: "whether ACKs beyond a hole are thinned",
+            meaning: "whether duplicate ACKs of out-of-order data are compressed",
             source: "net/ipv4/tcp_input.c: __tcp_ack_snd_check, tcp_comp_sack_*, since 4.18",
             kernels: [false, Linux6_18 => true],
         };

@@ -27,13 +27,13 @@ declare! {
         txqueuelen: u32 = {
             name: "txqueuelen", subject: Subject::TransmitPath,
             range: 1..=10_000_000,
-            meaning: "most packets in it (ubik, section V)",
+            meaning: "limit of packets in that queue (ubik, section V)",
             source: "drivers/net/net_init.c: ether_setup, 100 in 2.4; net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN, 1000 since 2.6",
             kernels: [100, Linux2_6_14 => 1000],
         };
         gso: bool = {
             name: "gso", subject: Subject::TransmitPath,
-            meaning: "whether the kernel cuts super-packets for a device that cannot",
+            meaning: "whether the kernel splits super-packets for a device without TSO",
             source: "net/core/dev.c: dev_gso_segment, since 2.6.18",
             kernels: [false, Linux6_18 => true],
         };

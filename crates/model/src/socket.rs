@@ -247,29 +247,29 @@ macro_rules! sample {
 
 sample! {
     snd_cwnd: "segments", "Congestion window (`tcpi_snd_cwnd`)";
-    snd_ssthresh: "segments", "Slow start threshold, 2147483647 before it was ever set (`tcpi_snd_ssthresh`)";
-    srtt: "µs", "Smoothed round-trip time (`tcpi_rtt`)";
-    rttvar: "µs", "Its variation (`tcpi_rttvar`)";
-    min_rtt: "µs", "Shortest round trip of late (`tcpi_min_rtt`)";
+    snd_ssthresh: "segments", "Slow start threshold, 2147483647 before it is first set (`tcpi_snd_ssthresh`)";
+    srtt: "µs", "Smoothed RTT (`tcpi_rtt`)";
+    rttvar: "µs", "RTT variation (`tcpi_rttvar`)";
+    min_rtt: "µs", "Recent minimum RTT (`tcpi_min_rtt`)";
     rto: "µs", "Retransmission timeout (`tcpi_rto`)";
     snd_wnd: "bytes", "Window that the peer advertised (`tcpi_snd_wnd`)";
     rcv_wnd: "bytes", "Window advertised to the peer (`tcpi_rcv_wnd`)";
     packets_out: "segments", "Sent and not acknowledged (`tcpi_unacked`)";
-    sacked_out: "segments", "Of these, acknowledged by SACK (`tcpi_sacked`)";
-    lost_out: "segments", "Of these, taken to be lost (`tcpi_lost`)";
-    retrans_out: "segments", "Of these, sent again (`tcpi_retrans`)";
-    notsent: "bytes", "Written and never sent (`tcpi_notsent_bytes`)";
+    sacked_out: "segments", "Of these, SACKed (`tcpi_sacked`)";
+    lost_out: "segments", "Of these, considered lost (`tcpi_lost`)";
+    retrans_out: "segments", "Of these, retransmitted (`tcpi_retrans`)";
+    notsent: "bytes", "Written and not yet sent (`tcpi_notsent_bytes`)";
     wmem_queued: "bytes of memory", "Write queue (`sk_wmem_queued`)";
-    sndbuf: "bytes of memory", "Its limit (`sk_sndbuf`)";
+    sndbuf: "bytes of memory", "Send buffer: limit of the write queue (`sk_sndbuf`)";
     receive_queue: "bytes", "Received in order and not read (`SIOCINQ`)";
-    ofo_queue: "bytes", "Received beyond a hole (`out_of_order_queue`)";
-    rmem_alloc: "bytes of memory", "Both together (`sk_rmem_alloc`)";
-    rcvbuf: "bytes of memory", "Their limit (`sk_rcvbuf`)";
-    backlog: "bytes of memory", "Waiting for the process that has locked the socket (`sk_backlog.len`)";
-    prequeue: "bytes of memory", "Waiting for the reader (`tp->ucopy.memory`, until 4.14)";
+    ofo_queue: "bytes", "Received out of order (`out_of_order_queue`)";
+    rmem_alloc: "bytes of memory", "Both receive queues together (`sk_rmem_alloc`)";
+    rcvbuf: "bytes of memory", "Receive buffer: their limit (`sk_rcvbuf`)";
+    backlog: "bytes of memory", "Backlog, waiting for the process that holds the socket lock (`sk_backlog.len`)";
+    prequeue: "bytes of memory", "Prequeue, waiting for the reader (`tp->ucopy.memory`, until 4.14)";
     snd_mss: "bytes", "Payload of a segment (`tcpi_snd_mss`)";
-    rcv_rtt: "µs", "Round trip as a receiver of data estimates it (`tcpi_rcv_rtt`)";
-    total_retrans: "segments", "Sent again so far (`tcpi_total_retrans`)";
+    rcv_rtt: "µs", "RTT as estimated by a receiver of data (`tcpi_rcv_rtt`)";
+    total_retrans: "segments", "Retransmitted so far (`tcpi_total_retrans`)";
     data_segs_in: "segments", "Received with data so far (`tcpi_data_segs_in`)";
 }
 

@@ -203,13 +203,16 @@ fn the_handbook_says_what_the_figures_show() {
     let handbook = include_str!("../../../docs/src/wu.md");
     let [idle, old, new] = [0, 1, 2].map(|case| &FOUND.1[case]);
     for trace in [idle, old, new] {
-        let mean = format!("{:.0} of 80 MB in the mean", trace.queues.receive.mean() / 1e6);
+        let mean = format!("{:.0} of 80 MB on average", trace.queues.receive.mean() / 1e6);
         assert!(handbook.contains(&mean), "{mean}");
     }
     let timeouts = u64::from(FOUND.0[1][0].timeouts);
     let again = [
-        format!("none, and {}, of which {timeouts} at a timeout", old.sequence.sent_again),
-        format!("{} are sent again", new.sequence.sent_again),
+        format!(
+            "BL0 has none, BL10 has {} retransmissions, {timeouts} of them at a timeout",
+            old.sequence.sent_again
+        ),
+        format!("| {} retransmissions, and", new.sequence.sent_again),
     ];
     again.iter().for_each(|text| assert!(handbook.contains(text), "{text}"));
     let closes = format!("the window closes {} times", new.sequence.zero_windows);

@@ -85,11 +85,10 @@ const fn maybe_text(name: &'static str, meaning: &'static str) -> ColumnSpec {
 }
 
 const NR: ColumnSpec =
-    number("nr", "The event's number, from 0 and counted over all tables: the order of what happened");
-const AT: ColumnSpec = signed("at_ns", "When, in nanoseconds since the recording's start");
+    number("nr", "The event's number, from 0, counted over all tables: the order of events");
+const AT: ColumnSpec = signed("at_ns", "Time, in nanoseconds since the start of the recording");
 const FLOW: ColumnSpec = number("flow", "The flow's number, as in the table `flows`");
-const END: ColumnSpec =
-    text("end", "On whose host: `a` of the end that opened the connection, `b` of the other");
+const END: ColumnSpec = text("end", "The host's end: `a` opened the connection, `b` is the other");
 
 /// The tables.
 pub static TABLES: LazyLock<[TableSpec; 7]> =
@@ -99,22 +98,23 @@ fn flows() -> TableSpec {
     TableSpec {
         table: Table::Flows,
         name: "flows",
-        meaning: "A flow that appears, or of which no more is said.",
+        meaning: "A flow that begins or ends in the recording.",
         columns: vec![
             NR,
-            number("flow", "The flow's number, from 1 in order of appearance"),
+            number("flow", "The flow's number, from 1, in order of appearance"),
             text("event", "`opened` or `closed`"),
             maybe_text(
                 "a_address",
-                "The IP address of end A, which opened the connection; absent where it closes",
+                "The IP address of end A, which opened the connection; absent with `closed`",
             ),
             maybe("a_port", "Its TCP port"),
             maybe_text("b_address", "The IP address of end B"),
             maybe("b_port", "Its TCP port"),
-            maybe("occurrence", "How many connections between the same two were seen before"),
+            maybe("occurrence", "Number of earlier connections between the same addresses and ports"),
             maybe_text(
                 "why",
-                "Why no more is said: `end-of-recording`, `replaced` by another of the same ports, `gone` as its socket is, or `evicted` to save memory",
+                "Why it closed: `end-of-recording`, `replaced` by another connection of the same ports, `gone` with its \
+                 socket, or `evicted` to save memory",
             ),
         ],
     }
@@ -124,41 +124,50 @@ fn packets() -> TableSpec {
     TableSpec {
         table: Table::Packets,
         name: "packets",
-        meaning: "A TCP segment that passed the host's network card, or that the host dropped.",
+        meaning: "A TCP segment that passed the host's NIC, or that the host dropped.",
         columns: vec![
             NR,
             AT,
             FLOW,
             text("end", "Which end sent it, `a` or `b`"),
-            number("frame", "Its number in the recording, from 1; 0 if it was dropped without being seen"),
+            number(
+                "frame",
+                "The frame's number in the recording, from 1; 0 if it was dropped before it was recorded",
+            ),
             number(
                 "flags",
                 "Control bits: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128, AE 256",
             ),
             signed(
                 "seq",
-                "Its first sequence number, counted from the SYN of its direction, without wrapping",
+                "Its first sequence number, relative to the SYN of its direction, without wrapping",
             ),
-            number("len_bytes", "Its payload; more than the MSS for a super-packet"),
+            number("len_bytes", "Its payload length; more than the MSS for a super-packet"),
             column(
                 "ack",
                 Holds::Signed,
                 true,
-                "Up to where the other direction is acknowledged; absent without ACK",
+                "The acknowledgment number, relative to the SYN of the other direction; absent without ACK",
             ),
-            number("window", "The window field as on the wire: unscaled"),
+            number("window", "The window field, unscaled"),
             maybe("mss", "MSS option, in bytes"),
             maybe("window_scale", "Window scale option: the shift"),
             number("sack_permitted", "1 with the SACK-permitted option, else 0"),
             maybe("ts_val", "Timestamp option: the sender's clock, in its ticks"),
             maybe("ts_ecr", "Timestamp option: the echo"),
-            column("sack", Holds::List, false, "SACK blocks: first byte and the one after the last, of each"),
+            column(
+                "sack",
+                Holds::List,
+                false,
+                "SACK blocks: of each, the first byte and the byte after the last",
+            ),
             maybe("ip_id", "IPv4 identification"),
             number("ttl", "TTL or hop limit"),
             number("ecn", "ECN field: 0 not ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
             maybe_text(
                 "dropped",
-                "Why the host dropped it: `ring`, `cpu-backlog`, `socket-backlog` or `qdisc` was full; absent if it did not",
+                "The full queue at which the host dropped it: `ring`, `cpu-backlog`, `socket-backlog` or `qdisc`; \
+                 absent if not dropped",
             ),
         ],
     }
@@ -168,14 +177,14 @@ fn calls() -> TableSpec {
     TableSpec {
         table: Table::Calls,
         name: "calls",
-        meaning: "A system call of the application that has returned.",
+        meaning: "A completed system call of the application.",
         columns: vec![
             NR,
             AT,
             FLOW,
             END,
             text("call", "`write` or `read`"),
-            number("amount_bytes", "What it moved; a read of 0 is the end of the stream"),
+            number("amount_bytes", "Bytes written or read; a read of 0 is the end of the stream"),
         ],
     }
 }
@@ -184,7 +193,7 @@ fn waits() -> TableSpec {
     TableSpec {
         table: Table::Waits,
         name: "waits",
-        meaning: "A wait on a host that is over.",
+        meaning: "A completed wait on a host.",
         columns: vec![
             NR,
             AT,
@@ -192,15 +201,19 @@ fn waits() -> TableSpec {
             END,
             text(
                 "place",
-                "Where: `ring` until the driver took the packet, `cpu-backlog` until the softirq did, `prequeue` until the reader \
-                 did, `socket-backlog` until the socket was unlocked (`holder-off-cpu` if its holder had no CPU), `receive-queue` until the data was read, `run-queue` \
-                 until the process had a CPU",
+                "Where: `ring`: until the driver took the packet; `cpu-backlog`: until the softirq did; `prequeue`: \
+                 until the reader did; `socket-backlog`: until the socket was unlocked (`holder-off-cpu` if the lock \
+                 holder was waiting for a CPU); `receive-queue`: until the data was read; `run-queue`: until the \
+                 process got a CPU",
             ),
-            number("lasted_ns", "How long, in nanoseconds"),
-            number("amount_bytes", "The payload that waited; 0 for a packet without, and for a process"),
+            number("lasted_ns", "Duration, in nanoseconds"),
+            number(
+                "amount_bytes",
+                "The payload that waited; 0 for a packet without payload, and for a process",
+            ),
             number(
                 "times",
-                "How many packets waited so long, or times a process did; more than 1 where a source adds up",
+                "Number of packets, or of waits of a process, with this duration; more than 1 if the source aggregates",
             ),
         ],
     }
@@ -210,7 +223,7 @@ fn holds() -> TableSpec {
     TableSpec {
         table: Table::Holds,
         name: "holds",
-        meaning: "What held a sender since the row before of the same end, as its own host's kernel sees it.",
+        meaning: "What limited a sender since the previous row of the same end, according to its own kernel.",
         columns: vec![
             NR,
             AT,
@@ -218,12 +231,12 @@ fn holds() -> TableSpec {
             END,
             text(
                 "by",
-                "`idle`: all was acknowledged and nothing written; `drained`: all that was written was on its way; `send-buffer`: \
-                 the same, and the writer waited for room; `receive-window`; `slow-start`, `congestion-window`: the \
-                 congestion window below ssthresh, or above; `recovery`; `loss`: after a timeout, its wait included; \
-                 `local`: pacing, small queues, Nagle",
+                "`idle`: all data was acknowledged and none written; `drained`: all written data was sent; \
+                 `send-buffer`: all written data was sent, and the writer waited for room; `receive-window`; \
+                 `slow-start`, `congestion-window`: the congestion window, below or above ssthresh; `recovery`; \
+                 `loss`: a timeout, including its wait; `local`: pacing, TCP small queues, Nagle",
             ),
-            number("lasted_ns", "How long, in nanoseconds"),
+            number("lasted_ns", "Duration, in nanoseconds"),
         ],
     }
 }
@@ -232,28 +245,26 @@ fn marks() -> TableSpec {
     TableSpec {
         table: Table::Marks,
         name: "marks",
-        meaning: "A turn that a socket took, or events that the source lost.",
+        meaning: "A state change of a socket, or events that the source lost.",
         columns: vec![
             NR,
             AT,
             FLOW,
-            maybe_text("end", "On whose host, `a` or `b`; absent with `missed`"),
+            maybe_text("end", "The host's end, `a` or `b`; absent with `missed`"),
             text(
                 "mark",
-                "`ca-open`, `ca-disorder`, `ca-cwr`, `ca-recovery`, `ca-loss`: the new state of the congestion machine; `timeout`; \
-                 `undo`, `spurious-timeout`: a reduction was taken back; `zero-window`, `window-opened`: what this end advertises; \
-                 `rcvbuf`, `sndbuf`: the new size of a buffer; `throttled`: the CPU's queue; `missed`",
+                "`ca-open`, `ca-disorder`, `ca-cwr`, `ca-recovery`, `ca-loss`: the new congestion state; `timeout`; \
+                 `undo`, `spurious-timeout`: a reduction was undone; `zero-window`, `window-opened`: what this end \
+                 advertises; `rcvbuf`, `sndbuf`: the new size of a buffer; `throttled`: the CPU's backlog drops \
+                 everything; `missed`: events were lost",
             ),
-            maybe("value", "The size in bytes, or how many events were missed"),
+            maybe("value", "The size in bytes, or the number of missed events"),
         ],
     }
 }
 
 fn samples() -> TableSpec {
-    let ca_state = maybe_text(
-        "ca_state",
-        "State of the congestion machine: `open`, `disorder`, `cwr`, `recovery`, `loss`",
-    );
+    let ca_state = maybe_text("ca_state", "Congestion state: `open`, `disorder`, `cwr`, `recovery`, `loss`");
     let units = |unit: &str| match unit {
         "µs" => "_us",
         "segments" => "_segments",
@@ -268,7 +279,7 @@ fn samples() -> TableSpec {
     TableSpec {
         table: Table::Samples,
         name: "samples",
-        meaning: "The state of a socket, by interval. What the source could not see is absent.",
+        meaning: "The state of a socket, at intervals. Unknown values are absent.",
         columns: [NR, AT, FLOW, END, ca_state].into_iter().chain(fields).collect(),
     }
 }
@@ -299,22 +310,22 @@ pub fn page() -> String {
 const HEAD: &str = "\
 # Recordings
 
-<!-- Written by `cargo run -p slowpath-recording --example recording-reference`; a test compares. -->
+<!-- Generated by `cargo run -p slowpath-recording --example recording-reference`; do not edit. -->
 
-`slowpath run --record DIR` writes, for each host of the scenario that is recorded, what a probe on that host would tell: \
-every packet, call, wait and turn, and samples if the scenario asks for them (`record.samples`). `slowpath diagnose`, \
-`show` and `flows` read it like a capture; of a folder with several hosts they read the one that sends.
+`slowpath run --record DIR` records, for each chosen host of the scenario, what a probe on that host would see: every \
+packet, call, wait and mark, and samples if the scenario asks for them (`record.samples`). `slowpath diagnose`, `show` \
+and `flows` read a recording like a capture. Given a folder with several hosts, they read the sending one.
 
 ```
-DIR/sender/000001/packets.parquet     each host has a folder, in it one for each segment of a million events,
-DIR/sender/000001/waits.parquet       in that a file for each table
+DIR/sender/000001/packets.parquet     a folder per host, in it a folder per segment of a million events,
+DIR/sender/000001/waits.parquet       in that a file per table
 DIR/sender/000002.part/               a segment that is being written, and cannot be read yet
 ```
 
-A segment gets its name when it is complete. After Ctrl-C all of a recording can be read; after a crash all of it up to the \
-last complete segment, and the reader says from when on it is missing.
+A segment gets its name when it is complete. After Ctrl-C the whole recording can be read. After a crash, everything up \
+to the last complete segment can be read, and the reader reports from when on the recording is missing.
 
-Any program that knows Parquet can read it. With DuckDB:
+Any program that reads Parquet can read it. With DuckDB:
 
 ```sql
 select place, count(*), median(lasted_ns) / 1000 as median_us, max(lasted_ns) / 1000 as max_us
@@ -323,7 +334,7 @@ from 'DIR/receiver/*/waits.parquet' group by place;
 
 With pandas: `pandas.concat(map(pandas.read_parquet, sorted(glob.glob('DIR/sender/*/packets.parquet'))))`.
 
-Every event has a number, `nr`, over all tables: sorted by it, the rows of all tables are in the order in which things \
-happened. The metadata of each file (`slowpath.*`) names the schema, the host, the scenario's title and seed, and in the last segment how the \
-recording ended.
+`nr` numbers the events over all tables. Sorted by it, the rows of all tables are in the order of events. The metadata of \
+each file (`slowpath.*`) names the schema, the host, and the scenario's title and seed. In the last segment it also says \
+how the recording ended.
 ";

@@ -114,34 +114,34 @@ costs! {
     "ip-receive" ip_receive,
     /// TCP's receive path, for each packet or merged packet with data in order.
     "tcp-receive" tcp_receive,
-    /// What the slow path adds for each packet that is not in order.
+    /// The extra cost of the slow path, for each packet that is not in order.
     "tcp-slow-path" tcp_slow_path,
-    /// Handling one ACK in the sender, without SACK.
+    /// Processing one ACK in the sender, without SACK.
     "ack-receive" ack_receive,
-    /// Looking at one element of a queue while handling SACK.
+    /// Visiting one element of a queue while processing SACK.
     "sack-step" sack_step,
-    /// Freeing one packet that is acknowledged.
+    /// Freeing one acknowledged packet.
     "clean" clean,
-    /// Making one packet or super-packet from written data: allocation and TCP's send path.
+    /// Building one packet or super-packet from written data: allocation and TCP's send path.
     "tcp-send" tcp_send,
-    /// Making one ACK, window update or other packet without data.
+    /// Building one ACK, window update or other packet without data.
     "ack-send" ack_send,
     /// IP's send path and the queue discipline, for each packet or super-packet.
     "ip-send" ip_send,
-    /// Handing one packet or super-packet to the device, and its completion.
+    /// Passing one packet or super-packet to the device, and its completion.
     "driver-send" driver_send,
-    /// Cutting one packet off a super-packet in software (GSO).
+    /// Splitting one packet off a super-packet in software (GSO).
     "cut" cut,
     /// Copying one byte between process and kernel.
     "copy-byte" copy_byte,
-    /// Adding one byte to a checksum, where the network card does not.
+    /// Adding one byte to a checksum, if the NIC does not.
     "checksum-byte" checksum_byte,
     /// One system call, without its work.
     "system-call" system_call,
-    /// From one task to another, cold caches included.
+    /// Switching from one task to another, including cold caches.
     "context-switch" context_switch,
     /// Waking a task.
     "wake-up" wake_up,
-    /// Choosing the next task, for each task looked at (only 2.4's scheduler looks at all).
+    /// Choosing the next task, for each task considered (only 2.4's scheduler considers all).
     "schedule-step" schedule_step,
 }

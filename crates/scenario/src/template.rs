@@ -1,17 +1,17 @@
 //! The file that `slowpath scenario new` writes.
 
-/// A scenario to begin with: what most people change, with their defaults or near them, and comments.
+/// A scenario to start from: the keys that most people change, with their defaults or near them, and comments.
 pub fn template(name: &str) -> String {
     // Nothing that a name may hold can end the TOML text early.
     let name: String = name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
     TEMPLATE.replace("NAME", &name)
 }
 
-const TEMPLATE: &str = r#"# What one learns from this scenario: say it here.
+const TEMPLATE: &str = r#"# Describe here what this scenario shows.
 #
-# slowpath scenario check FILE     everything that is wrong with it
-# slowpath scenario explain FILE   every value that holds, defaults and their reasons included
-# slowpath run FILE                the run
+# slowpath scenario check FILE     reports all errors
+# slowpath scenario explain FILE   shows every value, and the source of each default
+# slowpath run FILE                runs it
 #
 # Everything has a default. All keys: docs/src/scenario-reference.md, or the handbook's page "Scenario files".
 
@@ -19,10 +19,10 @@ title = "NAME"
 duration = "10 s"
 seed = 1
 
-# The path between sender and receiver: both ways, unless [path.forward] or [path.reverse] says otherwise.
+# The path between sender and receiver, in both directions unless [path.forward] or [path.reverse] overrides a value.
 [path]
 rate = "100 Mbit/s"
-delay = "20 ms"         # one way: a round trip takes 40 ms
+delay = "20 ms"         # one way: the RTT is 40 ms
 queue = "1 bdp"         # or "1000 packets", or "1 MiB"
 
 [path.forward]
@@ -30,13 +30,13 @@ queue = "1 bdp"         # or "1000 packets", or "1 MiB"
 # reorder = "1 %"
 # reorder-by = "5 ms"
 
-# What is transferred: as much as goes, or amount = "1 GiB", or [flows.messages], or [flows.requests], or
+# What is transferred: bulk data until the end, or amount = "1 GiB", [flows.messages], [flows.requests] or
 # [flows.datagrams].
 [flows]
 streams = 1
 
 # [flows.receiver]
-# rate = "10 Mbit/s"                          # a reader that takes its time
+# rate = "10 Mbit/s"                          # a slow reader
 # socket = { SO_RCVBUF = "256 KiB" }
 
 # The hosts. `slowpath kernels` lists the kernels.

@@ -12,6 +12,9 @@ pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub const MODIFIED: u32 = 0xa1b2_cd34;
 /// The major version, 2 since 1998, and the minor one.
 pub const VERSION: [u16; 2] = [2, 4];
+/// Before this minor version, records had the two lengths in the other order; in it, some writers had (libpcap's
+/// `sf-pcap.c`).
+pub const LENGTHS_IN_ORDER: u16 = 3;
 /// `LINKTYPE_ETHERNET`.
 pub const ETHERNET: u16 = 1;
 

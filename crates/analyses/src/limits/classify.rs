@@ -312,9 +312,6 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         }
         return Cause::BottleneckFull;
     }
-    if by_itself {
-        return Cause::SenderIdle;
-    }
     // A stack that keeps one segment in flight is held by each ACK, and by its delay.
     if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
         return Cause::NagleDelayedAck;

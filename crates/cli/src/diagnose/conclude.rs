@@ -105,7 +105,7 @@ pub fn require(flow: FlowId, there: bool, read: &Recording, flows: u64) -> anyho
         return Ok(());
     }
     let hint = match flows {
-        0 => "there is no TCP in it".to_owned(),
+        0 => slowpath_views::words::without_tcp(read).to_owned(),
         1 => "its only flow is 1".to_owned(),
         n if u64::from(flow.0) <= n => "it came after too many others to be kept".to_owned(),
         n => format!("its flows are 1 to {n}"),

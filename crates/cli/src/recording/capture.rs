@@ -4,7 +4,7 @@ use super::Read;
 use super::simulated::Simulated;
 use crate::console::Console;
 use anyhow::Context;
-use slowpath_capture::{Capture, Compression, Format, Oddity, Summary};
+use slowpath_capture::{Capture, Compression, Format, Oddity, Protocol, Summary};
 use slowpath_model::{Instant, Sink};
 use slowpath_views::{Recording, Skipped};
 use std::io;
@@ -62,11 +62,16 @@ pub fn describe(summary: &Summary) -> anyhow::Result<Recording> {
 
 fn skipped(summary: &Summary) -> Vec<Skipped> {
     let frames = |count: u64, what: String, matters| Skipped { count, unit: "frame", what, matters };
-    let mut all: Vec<_> = summary
-        .notes
-        .iter()
-        .map(|note| frames(note.count, note.oddity.describe().to_owned(), matters(note.oddity)))
+    let mut all: Vec<_> = protocols(summary)
+        .into_iter()
+        .map(|(count, what, may_be_tcp)| frames(count, what, may_be_tcp || summary.segments == 0))
         .collect();
+    // Protocols say it better.
+    let is_named = |oddity| matches!(oddity, Oddity::NotIp | Oddity::NotTcp | Oddity::UnsupportedLink);
+    let others = summary.notes.iter().filter(|note| !is_named(note.oddity));
+    all.extend(
+        others.map(|note| frames(note.count, note.oddity.describe().to_owned(), matters(note.oddity))),
+    );
     if let Some(drops) = summary.drops.filter(|drops| *drops > 0) {
         all.push(Skipped {
             count: drops,
@@ -85,7 +90,27 @@ fn skipped(summary: &Summary) -> Vec<Skipped> {
     all
 }
 
+/// Protocols other than TCP that are named; more of them become one entry.
+const MOST_NAMED: usize = 6;
+
+/// What else was in the frames: how many, which protocol, and whether TCP may have been in it.
+fn protocols(summary: &Summary) -> Vec<(u64, String, bool)> {
+    let named = |(protocol, count): (&Protocol, &u64)| {
+        let may_be_tcp = matches!(protocol, Protocol::Link(_) | Protocol::WifiUnreadable);
+        (*count, protocol.to_string(), may_be_tcp)
+    };
+    let mut all: Vec<_> = summary.other_protocols.iter().map(named).collect();
+    all.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let rest = all.split_off(all.len().min(MOST_NAMED));
+    if !rest.is_empty() {
+        let what = format!("{} other protocols", rest.len());
+        let may_be_tcp = rest.iter().any(|(.., may_be_tcp)| *may_be_tcp);
+        all.push((rest.iter().map(|(count, ..)| count).sum(), what, may_be_tcp));
+    }
+    all
+}
+
 /// Whether TCP may have been in what was skipped for this, so that the results may be wrong.
 fn matters(oddity: Oddity) -> bool {
-    oddity.skips() && !matches!(oddity, Oddity::NotIp | Oddity::NotTcp | Oddity::LaterFragment)
+    oddity.skips() && oddity != Oddity::LaterFragment
 }

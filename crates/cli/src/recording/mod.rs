@@ -7,7 +7,8 @@ mod simulated;
 use crate::Outcome;
 use crate::console::{self, Console};
 use slowpath_model::Sink;
-use slowpath_views::Recording;
+use slowpath_views::quantity::counted;
+use slowpath_views::{Recording, words};
 use std::path::Path;
 
 pub use capture::describe as of_capture;
@@ -41,8 +42,9 @@ pub fn outcome(recordings: &[Recording]) -> Outcome {
 pub fn warn_of(recording: &Recording) {
     if recording.segments == 0 {
         console::warn(&format!(
-            "{}: there is no TCP in it; was the right interface recorded?",
-            recording.name
+            "{}: {}; was the right interface recorded?",
+            recording.name,
+            words::without_tcp(recording)
         ));
     }
     if let Some(damage) = &recording.damage {
@@ -50,8 +52,10 @@ pub fn warn_of(recording: &Recording) {
     }
     for skipped in recording.skipped.iter().filter(|skipped| skipped.matters) {
         console::warn(&format!(
-            "{}: not used: {} {}s: {}",
-            recording.name, skipped.count, skipped.unit, skipped.what
+            "{}: not used: {}: {}",
+            recording.name,
+            counted(skipped.count, skipped.unit),
+            skipped.what
         ));
     }
 }

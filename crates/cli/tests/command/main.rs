@@ -220,11 +220,40 @@ fn a_recording_without_tcp_is_no_error() {
     let folder = Captures::new();
     folder.write("nothing.pcap", &captures::header());
     let (code, out, _) = told(&run(&folder, &["diagnose", "nothing.pcap"]));
-    assert!(code == 0 && out.contains("There is no TCP in it"), "{out}");
+    assert!(code == 0 && out.contains("There are no packets in it."), "{out}");
     for command in ["flows", "show"] {
         let (code, _, err) = told(&run(&folder, &[command, "nothing.pcap"]));
-        assert!(code == 0 && err.contains("nothing.pcap: there is no TCP in it"), "{command}: {err}");
+        assert!(code == 0 && err.contains("nothing.pcap: there are no packets in it"), "{command}: {err}");
     }
+    // Two datagrams and an ARP request: what is there is named, and the exit code says that none of it was read.
+    let ip = [
+        &[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0][..],
+        &[10, 0, 0, 1, 10, 0, 0, 2, 0, 7, 0, 53, 0, 8, 0, 0],
+    ];
+    let datagram = [&[2; 12][..], &[8, 0], &ip.concat()].concat();
+    let request = [&[2; 12][..], &[8, 6], &[0; 28]].concat();
+    let mut file = captures::header();
+    file[20] = 1;
+    for frame in [&datagram, &request, &datagram] {
+        for word in [1, 0, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    folder.write("datagrams.pcap", &file);
+    let (code, out, _) = told(&run(&folder, &["diagnose", "datagrams.pcap"]));
+    assert!(code == 1 && out.contains("Nothing in it could be read as TCP."), "{out}");
+    assert!(out.contains("Not used: 2 frames (UDP), 1 frame (ARP)."), "{out}");
+    for command in ["flows", "show"] {
+        let (code, _, err) = told(&run(&folder, &[command, "datagrams.pcap"]));
+        assert!(
+            code == 1 && err.contains("datagrams.pcap: nothing in it could be read as TCP"),
+            "{command}: {err}"
+        );
+        assert!(err.contains("not used: 2 frames: UDP"), "{command}: {err}");
+    }
+    let (code, out, _) = told(&run(&folder, &["diagnose", "datagrams.pcap", "--json"]));
+    assert!(code == 1 && out.contains(r#""other_protocols""#) && out.contains(r#""UDP""#), "{out}");
 }
 
 #[test]

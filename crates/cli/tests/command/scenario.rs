@@ -91,7 +91,7 @@ fn a_new_file_is_a_scenario_and_overwrites_nothing() {
     assert_eq!(std::fs::read(folder.path("mine.toml")).expect("a file"), b"# precious\n");
     let (code, out, _) = told(&run(&folder, &["scenario", "new"]));
     assert_eq!(code, 0);
-    assert!(out.starts_with("# What one learns"), "{out}");
+    assert!(out.starts_with("# Describe here what this scenario shows."), "{out}");
 }
 
 #[test]

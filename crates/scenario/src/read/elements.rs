@@ -12,39 +12,39 @@ use slowpath_path::policer::PolicerConfig;
 use slowpath_path::{PathConfig, ReorderConfig};
 use std::time::Duration;
 
-static RATE: Key<Rate> = Key::new("rate", "Rate of the bottleneck, in bits of IP packet per second.")
+static RATE: Key<Rate> = Key::new("rate", "Rate of the bottleneck, in bits of IP packets per second.")
     .range("1 kbit/s", "1 Tbit/s")
-    .absent("no bottleneck: the network cards' rates hold");
-static DELAY: Key<Duration> = Key::new("delay", "Propagation delay, one way: half a round trip.")
+    .absent("no bottleneck: the rates of the NICs apply");
+static DELAY: Key<Duration> = Key::new("delay", "One-way propagation delay: half the RTT.")
     .range("0 s", "100 s")
     .default("0 s", "two hosts in one room");
 static QUEUE: Key<QueueSize> = Key::new(
     "queue",
-    "Room before the bottleneck, drop-tail, the packet in service included. A bdp is the rate times both \
-         delays.",
+    "Size of the drop-tail queue at the bottleneck, including the packet being sent. A bdp is the rate times the sum of \
+     both delays.",
 )
-.computed("`1 bdp`, at least 100 packets", "a full window of one flow can stand in it");
+.computed("`1 bdp`, at least 100 packets", "it holds a full window of one flow");
 static LOSS: Key<Chance> =
-    Key::new("loss", "Chance that a packet is lost, each on its own.").default("0 %", "none");
+    Key::new("loss", "Probability that a packet is lost, independently of others.").default("0 %", "none");
 static JITTER: Key<Duration> =
-    Key::new("jitter", "A delay of its own for every packet, uniform between nothing and this.")
+    Key::new("jitter", "Extra delay for each packet, uniformly distributed from zero to this value.")
         .range("0 s", "100 s")
         .default("0 s", "none");
-static JITTER_REORDERS: Key<bool> =
-    Key::new("jitter-reorders", "Whether a packet may overtake another by it.")
-        .default("false", "a queue keeps its order");
+static JITTER_REORDERS: Key<bool> = Key::new("jitter-reorders", "Whether jitter may reorder packets.")
+    .default("false", "a queue keeps its order");
 static REORDER: Key<Chance> =
-    Key::new("reorder", "Chance that a packet takes a longer way and is overtaken.").default("0 %", "none");
-static REORDER_BY: Key<Duration> = Key::new("reorder-by", "What the longer way adds.")
+    Key::new("reorder", "Probability that a packet is delayed and thus reordered.").default("0 %", "none");
+static REORDER_BY: Key<Duration> = Key::new("reorder-by", "Extra delay of a reordered packet.")
     .range("1 ns", "100 s")
-    .default("1 ms", "some packets' times at 100 Mbit/s");
+    .default("1 ms", "several packet times at 100 Mbit/s");
 static DUPLICATE: Key<Chance> =
-    Key::new("duplicate", "Chance that a packet arrives twice.").default("0 %", "none");
+    Key::new("duplicate", "Probability that a packet is duplicated.").default("0 %", "none");
 static BURSTS_OF_LOSS: Sub = Sub::table("bursts", "Bursty loss (Gilbert–Elliott).");
-static LOSE_NAMED: Sub = Sub::tables("lose", "Named packets that are lost.");
-static POLICED: Sub = Sub::table("policer", "A policer: a token bucket that drops what is over its rate.");
-static STALLS: Sub = Sub::tables("stalls", "Times at which the bottleneck serves nobody.");
-static CROSS_TRAFFIC: Sub = Sub::tables("cross", "Packets of others that share the bottleneck.");
+static LOSE_NAMED: Sub = Sub::tables("lose", "Specific packets that are lost.");
+static POLICED: Sub = Sub::table("policer", "A policer: a token bucket that drops packets above its rate.");
+static STALLS: Sub = Sub::tables("stalls", "Times at which the bottleneck sends nothing.");
+static CROSS_TRAFFIC: Sub =
+    Sub::tables("cross", "Cross traffic: packets of others that share the bottleneck.");
 
 /// One direction of a path.
 pub static DIRECTION: Section = Section {
@@ -70,100 +70,102 @@ pub static DIRECTION: Section = Section {
     also: None,
 };
 
-static ENTER: Key<Chance> = Key::new("enter", "Chance that the next packet is the first of a bad spell.");
+static ENTER: Key<Chance> =
+    Key::new("enter", "Probability of changing from the good to the bad state at a packet.");
 static LEAVE: Key<Chance> = Key::new(
     "leave",
-    "Chance that a bad spell is over with the next packet; its mean length is one over this.",
+    "Probability of returning to the good state at a packet. The mean length of a burst is one divided by this.",
 )
 .range("1 ppm", "100 %");
-static LOSE: Key<Chance> =
-    Key::new("lose", "Chance to lose a packet in a bad spell.").default("100 %", "Gilbert's model of 1960");
+static LOSE: Key<Chance> = Key::new("lose", "Probability of losing a packet in the bad state.")
+    .default("100 %", "Gilbert's model of 1960");
 
 /// Bursty loss.
 pub static BURSTS: Section = Section {
     heading: "[path.bursts]",
-    meaning: "Loss in bursts: a chain of two states, good and bad, moved on before every packet (Gilbert 1960, Elliott \
-              1963).",
+    meaning: "Bursty loss: a Markov chain with two states, good and bad, that advances before every packet (Gilbert \
+              1960, Elliott 1963).",
     keys: &[&ENTER, &LEAVE, &LOSE],
     also: None,
 };
 
-static SYN: Key<u32> = Key::new("syn", "So many of the first packets of every connection that carry SYN.")
+static SYN: Key<u32> = Key::new("syn", "Number of SYN packets lost at the start of every connection.")
     .range("1", "100")
     .absent("another kind of packet");
 static PACKETS: Key<Vec<u64>> = Key::new(
     "packets",
-    "The nth packets with payload of every connection, counted from 1, retransmissions included.",
+    "Numbers of the lost data packets of every connection, counted from 1, including retransmissions.",
 )
 .absent("another kind of packet");
-static FROM: Key<Bytes> = Key::new("from", "Segments that begin at this byte of the stream or behind it…")
+static FROM: Key<Bytes> = Key::new("from", "Segments that begin at or after this byte of the stream…")
     .absent("another kind of packet");
 static TO: Key<Bytes> = Key::new("to", "…and before this byte.").absent("another kind of packet");
-static TIMES: Key<u32> =
-    Key::new("times", "How often each such segment is lost: 2 loses its first retransmission too.")
-        .range("1", "100")
-        .default("1", "the first transmission only");
+static TIMES: Key<u32> = Key::new(
+    "times",
+    "How often each of these segments is lost: with 2, its first retransmission is lost too.",
+)
+.range("1", "100")
+.default("1", "the first transmission only");
 
 /// Named packets that are lost.
 pub static NAMED: Section = Section {
     heading: "[[path.lose]]",
-    meaning: "Named packets that are lost: exactly one of `syn`, `packets`, and `from` with `to`.",
+    meaning: "Specific packets that are lost: exactly one of `syn`, `packets`, and `from` with `to`.",
     keys: &[&SYN, &PACKETS, &FROM, &TO, &TIMES],
     also: None,
 };
 
 static POLICER_RATE: Key<Rate> =
-    Key::new("rate", "Rate at which the bucket fills, in bits of IP packet per second.")
+    Key::new("rate", "Rate at which the bucket fills, in bits of IP packets per second.")
         .range("1 kbit/s", "1 Tbit/s");
-static BURST: Key<Bytes> = Key::new("burst", "What the bucket holds; it starts full.")
+static BURST: Key<Bytes> = Key::new("burst", "Size of the bucket. It starts full.")
     .range("1 B", "1024 GiB")
-    .default("64 KiB", "a policer's burst is often sized to some milliseconds of its rate");
+    .default("64 KiB", "a policer's burst is often a few milliseconds of its rate");
 
 /// A policer.
 pub static POLICER: Section = Section {
     heading: "[path.policer]",
-    meaning: "A policer: a token bucket that drops what is over its rate and delays nothing.",
+    meaning: "A policer: a token bucket that drops packets above its rate and delays none.",
     keys: &[&POLICER_RATE, &BURST],
     also: None,
 };
 
-static AT: Key<Duration> = Key::new("at", "When it begins, since the run's start.").range("0 s", "24 h");
-static LASTS: Key<Duration> = Key::new("lasts", "How long it lasts.").range("1 ns", "24 h");
+static AT: Key<Duration> = Key::new("at", "Start time, from the start of the run.").range("0 s", "24 h");
+static LASTS: Key<Duration> = Key::new("lasts", "Duration.").range("1 ns", "24 h");
 
 /// A time at which the bottleneck serves nobody.
 pub static STALL: Section = Section {
     heading: "[[path.stalls]]",
-    meaning: "A time at which the bottleneck serves nobody; what arrives waits in its queue.",
+    meaning: "A time at which the bottleneck sends nothing. Arriving packets wait in its queue.",
     keys: &[&AT, &LASTS],
     also: None,
 };
 
-static PATTERN: Key<Pattern> = Key::new(
-    "pattern",
-    "How its packets come: at equal distances, independently of each other, or in spells.",
-)
-.default("poisson", "many independent sources together");
+static PATTERN: Key<Pattern> =
+    Key::new("pattern", "Arrival pattern: at equal intervals, independently of each other, or in bursts.")
+        .default("poisson", "many independent sources together");
 static CROSS_RATE: Key<Rate> =
-    Key::new("rate", "Its rate, in bits of IP packet per second; that of the spells, if there are any.")
+    Key::new("rate", "Rate, in bits of IP packets per second; with `on-off`, the rate during a burst.")
         .range("1 kbit/s", "1 Tbit/s");
-static PACKET: Key<Bytes> = Key::new("packet", "Length of each of its IP packets.")
-    .range("20 B", "65535 B")
-    .default("1500 B", "Ethernet");
-static ON: Key<Duration> = Key::new("on", "How long a spell lasts on average; exponentially distributed.")
+static PACKET: Key<Bytes> =
+    Key::new("packet", "Length of each IP packet.").range("20 B", "65535 B").default("1500 B", "Ethernet");
+static ON: Key<Duration> = Key::new("on", "Mean duration of a burst; exponentially distributed.")
     .range("1 us", "1 h")
     .default("100 ms", "a web page");
-static OFF: Key<Duration> = Key::new("off", "How long the pause behind it lasts on average; likewise.")
-    .range("1 us", "1 h")
-    .default("100 ms", "as long again");
+static OFF: Key<Duration> =
+    Key::new("off", "Mean duration of the pause after it; exponentially distributed.")
+        .range("1 us", "1 h")
+        .default("100 ms", "as long as a burst");
 static CROSS_START: Key<Duration> =
-    Key::new("start", "When it begins.").range("0 s", "24 h").default("0 s", "with the run");
+    Key::new("start", "Start time.").range("0 s", "24 h").default("0 s", "the start of the run");
 static CROSS_STOP: Key<Duration> =
-    Key::new("stop", "When it ends.").range("0 s", "24 h").absent("with the run");
+    Key::new("stop", "End time.").range("0 s", "24 h").absent("the end of the run");
 
 /// Packets of others.
 pub static CROSS: Section = Section {
     heading: "[[path.cross]]",
-    meaning: "Packets of others that share the bottleneck and answer to nothing. For TCP as cross traffic, write a flow.",
+    meaning: "Cross traffic that shares the bottleneck and does not react to congestion. For TCP cross traffic, write a \
+              flow.",
     keys: &[&PATTERN, &CROSS_RATE, &PACKET, &ON, &OFF, &CROSS_START, &CROSS_STOP],
     also: None,
 };

@@ -9,29 +9,29 @@ use crate::read::{host, process, workload};
 use crate::schema::{Describe, Key, Reader, Section, Sub};
 use std::time::Duration;
 
-static NAME: Key<String> = Key::new("name", "Its name in results.").computed("`flow-1` and so on", "none");
+static NAME: Key<String> = Key::new("name", "Name in results.").computed("`flow-1` and so on", "none");
 static FROM: Key<String> =
     Key::new("from", "The host that opens its connections.").computed("the path's first host", "none");
 static TO: Key<String> =
-    Key::new("to", "The host that accepts them.").computed("the path's other host", "none");
-static START: Key<Duration> = Key::new("start", "When its first connection is opened.")
+    Key::new("to", "The host that accepts its connections.").computed("the path's other host", "none");
+static START: Key<Duration> = Key::new("start", "Time at which its first connection is opened.")
     .range("0 s", "24 h")
-    .default("0 s", "with the run");
-static STREAMS: Key<u32> = Key::new("streams", "How many connections do this side by side.")
+    .default("0 s", "the start of the run");
+static STREAMS: Key<u32> = Key::new("streams", "Number of parallel connections.")
     .range("1", "100000")
     .default("1", "one connection");
-static STAGGER: Key<Duration> = Key::new("stagger", "How long after one connection the next is opened.")
-    .range("0 s", "1 h")
-    .default("0 s", "all at once");
+static STAGGER: Key<Duration> =
+    Key::new("stagger", "Time between the opening of one connection and the next.")
+        .range("0 s", "1 h")
+        .default("0 s", "all at once");
 static SENDER: Sub = Sub::table("sender", "The process that sends the data.");
-static RECEIVER: Sub = Sub::table("receiver", "The process that receives it.");
+static RECEIVER: Sub = Sub::table("receiver", "The process that receives the data.");
 
 /// A flow.
 pub static FLOW: Section = Section {
     heading: "[flows]",
-    meaning: "What is transferred: a bulk of an `amount` or for as long as it `lasts`, `messages`, `requests`, or \
-              `datagrams`. \
-              Without any of these, data as fast as it goes until the run ends. Without `[flows]`, one such flow.",
+    meaning: "What is transferred: bulk data of an `amount` or for as long as it `lasts`, `messages`, `requests`, or \
+              `datagrams`. Without any of these: bulk data until the run ends. Without `[flows]`: one such flow.",
     keys: &[
         &NAME,
         &FROM,

@@ -9,32 +9,32 @@ use crate::schema::{Describe, Key, Reader, Section, Sub};
 
 static KERNEL: Sub = Sub::text_or_table(
     "kernel",
-    "The kernel, by its name in `slowpath kernels`, or a kernel of one's own (below). Default `\"6.18\"`.",
+    "The kernel, by its name in `slowpath kernels`, or a custom kernel (below). Default `\"6.18\"`.",
 );
-static CPUS: Key<u32> = Key::new("cpus", "How many CPUs it has.")
+static CPUS: Key<u32> = Key::new("cpus", "Number of CPUs.")
     .range("1", "64")
-    .default("4", "a small server; the simulated stack rarely keeps more busy");
+    .default("4", "a small server; the simulated stack rarely uses more");
 static MACHINE: Key<String> = Key::new(
     "machine",
-    "What the kernel's work costs: `free`, `server-2020`, `pc-2002`, `wu-receiver` or `ubik-pc`.",
+    "CPU costs of the kernel's work: `free`, `server-2020`, `pc-2002`, `wu-receiver` or `ubik-pc`.",
 )
 .default("server-2020", "crates/scenario/src/machines.rs");
 static COSTS: Sub = Sub::table(
     "costs",
-    "Single costs that differ from the machine's: times such as `\"120 ns\"` or `\"60 ps\"`, by the names listed below.",
+    "Costs that differ from the machine's, by the names listed below: times such as `\"120 ns\"` or `\"60 ps\"`.",
 );
-static NIC: Sub = Sub::table("nic", "The network card.");
+static NIC: Sub = Sub::table("nic", "The NIC.");
 static SYSCTL: Sub = Sub::table(
     "sysctl",
-    "Sysctls, by their names with or without `net.ipv4.` or `net.core.`, each a number or, for three, text such as \
+    "Sysctls, by name, with or without `net.ipv4.` or `net.core.`. Each is a number or, for a triple, text such as \
      `\"4096 131072 33554432\"`. Defaults are the kernel's; `slowpath kernels --sysctls` lists them.",
 );
-static LOAD: Sub = Sub::tables("load", "What else wants its CPUs. Without it, nothing.");
+static LOAD: Sub = Sub::tables("load", "Other load on its CPUs. Default: none.");
 
 /// A host.
 pub static HOST: Section = Section {
     heading: "[hosts.NAME]",
-    meaning: "A host. Its name is used by paths and flows.",
+    meaning: "A host. Paths and flows use its name.",
     keys: &[&KERNEL, &CPUS, &MACHINE, &COSTS, &NIC, &SYSCTL, &LOAD],
     also: None,
 };

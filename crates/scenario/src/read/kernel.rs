@@ -9,14 +9,13 @@ use slowpath_kernels::sysctls::{Sysctl, sysctls};
 use slowpath_kernels::{KernelProfile, registry};
 use std::time::Duration;
 
-static BASE: Key<String> = Key::new("base", "The kernel that it is, but for the choices beside this.")
-    .default("6.18", "today's kernel");
+static BASE: Key<String> = Key::new("base", "The kernel to start from.").default("6.18", "today's kernel");
 
 /// A kernel of one's own.
 pub static KERNEL: Section = Section {
     heading: "[hosts.NAME.kernel]",
-    meaning: "A kernel of one's own: a known one but for some choices, such as \
-              `kernel = { base = \"6.18\", scheduler = \"o1\" }`. The choices are listed at the end of this page.",
+    meaning: "A custom kernel: a known one with some choices changed, such as `kernel = { base = \"6.18\", scheduler = \
+              \"o1\" }`. The end of this page lists the choices.",
     keys: &[&BASE],
     also: None,
 };

@@ -6,37 +6,38 @@ use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_kernels::KernelProfile;
 use std::time::Duration;
 
-static HOGS: Key<u32> = Key::new("hogs", "So many tasks that compute without a pause (wu, table VII).")
+static HOGS: Key<u32> = Key::new("hogs", "Number of tasks that compute without a pause (wu, table VII).")
     .range("0", "10000")
     .absent("another kind of load");
 static MAKE: Key<u32> = Key::new(
     "make",
-    "As `make -jN`: N jobs at a time, each a new task that computes and waits in turns (wu, table III).",
+    "Like `make -jN`: N jobs at a time. Each is a new task that alternately computes and waits (wu, table III).",
 )
 .range("1", "10000")
 .absent("another kind of load");
-static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
+static CPU: Key<u32> = Key::new("cpu", "The CPU it is bound to.").absent("any");
 static START: Key<Duration> =
-    Key::new("start", "When it begins.").range("0 s", "24 h").default("0 s", "with the run");
-static STOP: Key<Duration> = Key::new("stop", "When it ends.").range("0 s", "24 h").absent("with the run");
+    Key::new("start", "Start time.").range("0 s", "24 h").default("0 s", "the start of the run");
+static STOP: Key<Duration> = Key::new("stop", "End time.").range("0 s", "24 h").absent("the end of the run");
 static JOB_TIME: Key<Duration> =
-    Key::new("job-time", "CPU time of one job of `make`, on average; exponentially distributed.")
+    Key::new("job-time", "Mean CPU time of one job of `make`; exponentially distributed.")
         .range("1 us", "1 h")
-        .default("200 ms", "one file of a kernel compiled on a PC of 2002");
+        .default("200 ms", "compiling one file of a kernel on a PC of 2002");
 static BURST: Key<Duration> =
-    Key::new("burst", "How long a job computes before it waits, on average; exponentially distributed.")
+    Key::new("burst", "Mean time that a job computes before it waits; exponentially distributed.")
         .range("1 us", "1 h")
         .default("20 ms", "a compiler reading and writing its files");
 static WAIT: Key<Duration> =
-    Key::new("wait", "How long it then waits for its disk, on average; exponentially distributed.")
+    Key::new("wait", "Mean time that it then waits for its disk; exponentially distributed.")
         .range("0 s", "1 h")
         .default("5 ms", "one seek of a disk");
 
 static TOOL_TIME: Key<Duration> = Key::new(
     "tool-time",
-    "CPU time of each small process of a job, on average; exponentially distributed. A job is then the processes of \
-     Kbuild's rule for a C file: make runs a shell, that the compiler's driver, that the compiler, which takes nine tenths \
-     of `job-time`, and the assembler, which takes the rest; then the shell runs fixdep, rm and mv.",
+    "Mean CPU time of each small process of a job; exponentially distributed. A job then consists of the processes of \
+     Kbuild's rule for a C file. make runs a shell, and the shell runs the compiler driver. The driver runs the \
+     compiler, which takes nine tenths of `job-time`, and the assembler, which takes the rest. Then the shell runs \
+     fixdep, rm and mv.",
 )
 .range("1 us", "1 h")
 .absent("a job is one process");
@@ -44,7 +45,7 @@ static TOOL_TIME: Key<Duration> = Key::new(
 /// Something else that wants a host's CPUs.
 pub static LOAD: Section = Section {
     heading: "[[hosts.NAME.load]]",
-    meaning: "Something else that wants a host's CPUs: exactly one of `hogs` and `make`.",
+    meaning: "Other load on a host's CPUs: exactly one of `hogs` and `make`.",
     keys: &[
         &HOGS,
         &MAKE,

@@ -9,51 +9,51 @@ use slowpath_kernels::KernelProfile;
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-static RATE: Key<Rate> = Key::new("rate", "Its rate in each direction, in bits of IP packet per second.")
+static RATE: Key<Rate> = Key::new("rate", "Rate in each direction, in bits of IP packets per second.")
     .range("1 kbit/s", "1 Tbit/s")
-    .default("10 Gbit/s", "what servers have had since about 2010");
+    .default("10 Gbit/s", "usual for servers since about 2010");
 static MTU: Key<Bytes> =
     Key::new("mtu", "Largest IP packet.").range("576 B", "9216 B").default("1500 B", "RFC 894; Ethernet");
-static RX_RING: Key<u32> =
-    Key::new("rx-ring", "Descriptors for packets that arrive; one without a descriptor is dropped.")
-        .range("1", "65536")
-        .default("512", "drivers/net/ethernet/intel/ixgbe/ixgbe.h: IXGBE_DEFAULT_RXD");
-static TX_RING: Key<u32> = Key::new("tx-ring", "Descriptors for packets to send.")
+static RX_RING: Key<u32> = Key::new("rx-ring", "Receive descriptors. A packet that finds none is dropped.")
+    .range("1", "65536")
+    .default("512", "drivers/net/ethernet/intel/ixgbe/ixgbe.h: IXGBE_DEFAULT_RXD");
+static TX_RING: Key<u32> = Key::new("tx-ring", "Transmit descriptors.")
     .range("1", "65536")
     .default("512", "drivers/net/ethernet/intel/ixgbe/ixgbe.h: IXGBE_DEFAULT_TXD");
 static INTERRUPT_DELAY: Key<Duration> =
-    Key::new("interrupt-delay", "How long after a packet's arrival the interrupt is raised at the latest.")
+    Key::new("interrupt-delay", "Longest time between a packet's arrival and the interrupt.")
         .range("0 s", "100 ms")
-        .default("50 us", "20,000 interrupts a second (ixgbe's IXGBE_20K_ITR)");
+        .default("50 us", "20,000 interrupts per second (ixgbe's IXGBE_20K_ITR)");
 static INTERRUPT_PACKETS: Key<u32> =
-    Key::new("interrupt-packets", "How many packets raise the interrupt before that time is over.")
+    Key::new("interrupt-packets", "Number of packets that raise the interrupt before that time is over.")
         .range("1", "65536")
         .default("64", "one poll's worth (NAPI_POLL_WEIGHT)");
 static INTERRUPT_CPU: Key<u32> = Key::new(
     "interrupt-cpu",
-    "The CPU that takes its interrupts and runs its softirqs; of several, the one that takes the first.",
+    "The CPU that handles its interrupts and softirqs. With `in-turn`, the CPU that handles the first.",
 )
 .default("0", "the first CPU");
 static INTERRUPT_AFFINITY: Key<Affinity> = Key::new(
     "interrupt-affinity",
-    "Which CPUs take its interrupts: `one`, or all `in-turn`, as a board delivers them that gives each to a CPU of lowest \
-     priority, while all have the same.",
+    "Which CPUs handle its interrupts: `one`, or all `in-turn`. A board does the latter if it delivers each interrupt \
+     to a CPU of lowest priority and all have the same priority.",
 )
-.default("one", "what irqbalance and MSI leave; two Pentium III took them in turn (I/O APIC, lowest-priority delivery)");
-static TSO: Key<bool> = Key::new("tso", "Whether it cuts super-packets into packets itself.")
-    .computed("whether the kernel makes super-packets", "every card since about 2005 can");
-static GRO: Key<bool> = Key::new("gro", "Whether packets of a flow are merged before the stack sees them.")
-    .computed("whether the kernel does that", "ethtool -k: generic-receive-offload is on");
+.default("one", "the result of irqbalance and MSI; two Pentium III took them in turn (I/O APIC, lowest-priority \
+                 delivery)");
+static TSO: Key<bool> = Key::new("tso", "Whether the NIC splits super-packets into packets.")
+    .computed("whether the kernel makes super-packets", "every NIC since about 2005 can");
+static GRO: Key<bool> = Key::new("gro", "Whether packets of a flow are merged before they reach the stack.")
+    .computed("whether the kernel supports it", "ethtool -k: generic-receive-offload is on");
 static CHECKSUM_OFFLOAD: Key<bool> = Key::new(
     "checksum-offload",
-    "Whether it makes and checks checksums; otherwise the CPU does, for every byte.",
+    "Whether the NIC computes and checks checksums. Otherwise the CPU does, for every byte.",
 )
 .default("true", "ethtool -k: tx-checksumming and rx-checksumming are on");
 
 /// A network card.
 pub static NIC: Section = Section {
     heading: "[hosts.NAME.nic]",
-    meaning: "A host's network card and its driver. All of the host's paths use it.",
+    meaning: "A host's NIC and its driver. All paths of the host use it.",
     keys: &[
         &RATE,
         &MTU,

@@ -9,18 +9,18 @@ use crate::read::host;
 use crate::schema::{Key, Reader, Section, Sub};
 
 static NAME: Key<String> =
-    Key::new("name", "Its name in results.").computed("`path`, or `path-1` and so on", "none");
+    Key::new("name", "Name in results.").computed("`path`, or `path-1` and so on", "none");
 static BETWEEN: Key<Vec<String>> =
-    Key::new("between", "The two hosts that it joins, such as `[\"sender\", \"receiver\"]`.")
+    Key::new("between", "The two hosts that it connects, such as `[\"sender\", \"receiver\"]`.")
         .computed("the two hosts, if there are two", "none");
-static FORWARD: Sub = Sub::table("forward", "What holds from the first host to the second only.");
-static REVERSE: Sub = Sub::table("reverse", "What holds from the second host to the first only.");
+static FORWARD: Sub = Sub::table("forward", "Keys for the direction from the first host to the second.");
+static REVERSE: Sub = Sub::table("reverse", "Keys for the direction from the second host to the first.");
 
 /// A path.
 pub static PATH: Section = Section {
     heading: "[path]",
-    meaning: "A path between two hosts. What is written here holds for both directions; `[path.forward]` and \
-              `[path.reverse]` have the same keys for one direction, and replace what stands here.",
+    meaning: "A path between two hosts. These keys apply to both directions. `[path.forward]` and `[path.reverse]` have \
+              the same keys for one direction, and override these.",
     keys: &[&NAME, &BETWEEN, &FORWARD, &REVERSE],
     also: Some(&elements::DIRECTION),
 };

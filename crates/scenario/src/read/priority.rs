@@ -5,16 +5,16 @@ use crate::schema::{Key, Reader};
 use slowpath_kernels::{KernelProfile, Scheduler};
 
 /// Its nice value.
-pub static NICE: Key<i8> = Key::new("nice", "Its nice value; lower is favoured.")
+pub static NICE: Key<i8> = Key::new("nice", "Nice value; a lower value gets more CPU time.")
     .range("-20", "19")
     .default("0", "nice(1) without an option");
 /// Its class.
 pub static CLASS: Key<Class> = Key::new(
     "class",
-    "Its scheduling class: `SCHED_OTHER`; `SCHED_IDLE`, which has next to nothing while others want the CPU; or \
+    "Scheduling class: `SCHED_OTHER`; `SCHED_IDLE`, which gets almost no CPU time while others want it; or \
      `SCHED_FIFO`, which runs before all others until it sleeps.",
 )
-.default("other", "sched(7): what a task has that asks for nothing");
+.default("other", "sched(7): the default class");
 
 /// Reads it, for a host with that kernel, if that is known.
 pub fn read(reader: &Reader<'_>, kernel: Option<&KernelProfile>) -> Priority {

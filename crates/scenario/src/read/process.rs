@@ -9,71 +9,72 @@ use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-static CPU: Key<u32> = Key::new("cpu", "The CPU that it is bound to.").absent("any");
-static CALL_SIZE: Key<Bytes> = Key::new("call-size", "How much one call of write or read takes.")
+static CPU: Key<u32> = Key::new("cpu", "The CPU it is bound to.").absent("any");
+static CALL_SIZE: Key<Bytes> = Key::new("call-size", "Size of one write or read call.")
     .range("1 B", "1 GiB")
     .default("128 KiB", "iperf3 --length");
 static RATE: Key<Rate> = Key::new(
     "rate",
-    "The rate at which it makes or uses up data: it sleeps between its calls to keep to it.",
+    "Rate at which it produces or consumes data. It sleeps between its calls to keep that rate.",
 )
 .range("1 bit/s", "1 Tbit/s")
-.absent("as fast as it can");
-static PAUSES: Sub = Sub::tables("pauses", "Spells in which it neither writes nor reads.");
-static OPTIONS: Sub = Sub::table("socket", "Its socket's options.");
+.absent("no limit");
+static PAUSES: Sub = Sub::tables("pauses", "Pauses in which it neither writes nor reads.");
+static OPTIONS: Sub = Sub::table("socket", "Its socket options.");
 
 /// One of a flow's two processes.
 pub static PROCESS: Section = Section {
     heading: "[flows.sender], [flows.receiver]",
-    meaning: "The process that sends a flow's data and the one that receives it. Each stream has its own two.",
+    meaning: "The processes that send and receive a flow's data. Each stream has its own two.",
     keys: &[&priority::NICE, &priority::CLASS, &CPU, &CALL_SIZE, &RATE, &PAUSES, &OPTIONS],
     also: None,
 };
 
 static AT: Key<Duration> =
-    Key::new("at", "When it begins, since the connection was opened.").range("0 s", "24 h");
+    Key::new("at", "Start time, from the opening of the connection.").range("0 s", "24 h");
 static LASTS: Key<Duration> =
-    Key::new("lasts", "How long it lasts.").range("1 us", "24 h").absent("for ever");
+    Key::new("lasts", "Duration.").range("1 us", "24 h").absent("until the run ends");
 
 /// A spell in which a process sleeps.
 pub static PAUSE: Section = Section {
     heading: "[[flows.sender.pauses]], [[flows.receiver.pauses]]",
-    meaning: "A spell in which a process neither writes nor reads; the call in progress is finished first.",
+    meaning: "A pause in which a process neither writes nor reads. The call in progress is finished first.",
     keys: &[&AT, &LASTS],
     also: None,
 };
 
 static SO_SNDBUF: Key<Bytes> =
-    Key::new("SO_SNDBUF", "As passed to setsockopt; the kernel doubles it. Switches send tuning off.")
+    Key::new("SO_SNDBUF", "As passed to setsockopt; the kernel doubles it. Disables send buffer autotuning.")
         .range("1 B", "1073741823 B")
-        .absent("tcp_wmem and tuning");
-static SO_RCVBUF: Key<Bytes> =
-    Key::new("SO_RCVBUF", "As passed to setsockopt; the kernel doubles it. Switches receive tuning off.")
-        .range("1 B", "1073741823 B")
-        .absent("tcp_rmem and tuning");
+        .absent("tcp_wmem and autotuning");
+static SO_RCVBUF: Key<Bytes> = Key::new(
+    "SO_RCVBUF",
+    "As passed to setsockopt; the kernel doubles it. Disables receive buffer autotuning.",
+)
+.range("1 B", "1073741823 B")
+.absent("tcp_rmem and autotuning");
 static TCP_NODELAY: Key<bool> =
-    Key::new("TCP_NODELAY", "Whether small segments do not wait (Nagle).").default("false", "tcp(7)");
+    Key::new("TCP_NODELAY", "Whether Nagle's algorithm is disabled.").default("false", "tcp(7)");
 static TCP_CORK: Key<bool> =
     Key::new("TCP_CORK", "Whether only full segments are sent.").default("false", "tcp(7)");
 static TCP_QUICKACK: Key<bool> =
-    Key::new("TCP_QUICKACK", "Whether ACKs are not delayed.").absent("the kernel decides");
+    Key::new("TCP_QUICKACK", "Whether ACKs are sent immediately.").absent("the kernel decides");
 static TCP_CONGESTION: Key<Control> =
-    Key::new("TCP_CONGESTION", "Its congestion control.").absent("the kernel's");
+    Key::new("TCP_CONGESTION", "Congestion control.").absent("the kernel's");
 static TCP_MAXSEG: Key<Bytes> =
-    Key::new("TCP_MAXSEG", "Largest segment.").range("88 B", "32767 B").absent("as the path's MTU allows");
+    Key::new("TCP_MAXSEG", "Largest segment (MSS).").range("88 B", "32767 B").absent("from the path's MTU");
 static TCP_WINDOW_CLAMP: Key<Bytes> = Key::new("TCP_WINDOW_CLAMP", "Largest window to advertise.")
     .range("1 B", "1073741823 B")
-    .absent("no bound");
+    .absent("no limit");
 static TCP_NOTSENT_LOWAT: Key<Bytes> =
-    Key::new("TCP_NOTSENT_LOWAT", "How much unsent data makes the socket not writable.")
+    Key::new("TCP_NOTSENT_LOWAT", "Amount of unsent data from which the socket is not writable.")
         .range("1 B", "1073741823 B")
-        .absent("no bound");
-static SO_MAX_PACING_RATE: Key<Rate> = Key::new("SO_MAX_PACING_RATE", "Largest rate of sending.")
-    .range("1 kbit/s", "1 Tbit/s")
-    .absent("no bound");
+        .absent("no limit");
+static SO_MAX_PACING_RATE: Key<Rate> =
+    Key::new("SO_MAX_PACING_RATE", "Largest pacing rate.").range("1 kbit/s", "1 Tbit/s").absent("no limit");
 static SO_BUSY_POLL: Key<Duration> = Key::new(
     "SO_BUSY_POLL",
-    "How long a reader that finds nothing polls the card itself before it sleeps, in whole microseconds.",
+    "How long a reader of an empty socket polls the NIC before it sleeps, in whole microseconds.",
 )
 .range("0 us", "2147 s")
 .absent("net.core.busy_read");
@@ -81,7 +82,8 @@ static SO_BUSY_POLL: Key<Duration> = Key::new(
 /// A socket's options.
 pub static SOCKET: Section = Section {
     heading: "[flows.sender.socket], [flows.receiver.socket]",
-    meaning: "What a process sets on its socket before it connects or listens, by the names of socket(7) and tcp(7).",
+    meaning: "Options that a process sets on its socket before it connects or listens, with the names of socket(7) and \
+              tcp(7).",
     keys: &[
         &SO_SNDBUF,
         &SO_RCVBUF,

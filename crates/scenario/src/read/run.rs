@@ -10,55 +10,55 @@ use crate::scenario::Scenario;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
 use std::time::Duration;
 
-static TITLE: Key<String> = Key::new("title", "What the scenario is about, in one line.").default("", "none");
+static TITLE: Key<String> = Key::new("title", "A title, in one line.").default("", "none");
 static DURATION: Key<Duration> =
-    Key::new("duration", "How long it runs, in simulated time. It ends earlier if all of its flows do.")
+    Key::new("duration", "Duration of the run, in simulated time. The run ends earlier if all flows end.")
         .range("1 us", "24 h")
-        .default("10 s", "long enough for a window of a long path to grow");
-static SEED: Key<u64> =
-    Key::new("seed", "What all chance in it is drawn from; the same seed gives the same run.")
-        .default("1", "any number would do");
+        .default("10 s", "long enough for a window to grow on a long path");
+static SEED: Key<u64> = Key::new("seed", "Seed of all random numbers. The same seed gives the same run.")
+    .default("1", "any number would do");
 static HOSTS: Sub = Sub::table(
     "hosts",
-    "The hosts, each a table under its name. Without any, and beside one of these, there are `sender` and `receiver`.",
+    "The hosts, each a table under its name. The default is `sender` and `receiver`, also if only one of these is \
+     written.",
 );
 static PATHS: Sub =
-    Sub::tables("path", "The path between two hosts; a list `[[path]]` if there are more hosts.");
-static FLOWS: Sub = Sub::tables("flows", "What is transferred; a list `[[flows]]` if several things are.");
-static RECORDS: Sub = Sub::table("record", "What is written down.");
+    Sub::tables("path", "The path between the two hosts; a list `[[path]]` with more than two hosts.");
+static FLOWS: Sub = Sub::tables("flows", "What is transferred; a list `[[flows]]` for several flows.");
+static RECORDS: Sub = Sub::table("record", "What to record.");
 
 /// What stands before the first heading.
 pub static RUN: Section = Section {
     heading: "",
-    meaning: "What stands before the first heading.",
+    meaning: "Keys before the first heading.",
     keys: &[&TITLE, &DURATION, &SEED, &HOSTS, &PATHS, &FLOWS, &RECORDS, &sweep::VARIES, &sweep::TRIES],
     also: None,
 };
 
 static RECORD_HOSTS: Key<Vec<String>> =
-    Key::new("hosts", "The hosts at which it is.").computed("all", "each end sees something else");
+    Key::new("hosts", "The hosts to record.").computed("all", "the two ends see different things");
 static PACKETS: Key<bool> =
-    Key::new("packets", "Every packet, as it passes the network card, and those that the host drops.")
-        .default("true", "what diagnoses are made from");
-static CALLS: Key<bool> = Key::new("calls", "Every call of write and read.")
-    .default("true", "tells a slow application from a slow path");
+    Key::new("packets", "Every packet that passes the NIC, and every packet that the host drops.")
+        .default("true", "diagnosis needs them");
+static CALLS: Key<bool> = Key::new("calls", "Every write and read call.")
+    .default("true", "distinguishes a slow application from a slow path");
 static WAITS: Key<bool> =
-    Key::new("waits", "Every wait of a packet or task: ring, backlog, queue, run queue.")
-        .default("true", "tells a slow host from a slow path");
+    Key::new("waits", "Every wait of a packet or task: ring, backlog, queues, run queue.")
+        .default("true", "distinguishes a slow host from a slow path");
 static MARKS: Key<bool> = Key::new(
     "marks",
-    "Every turn of a socket: timeouts, states of congestion, undos, windows that close, buffers that grow.",
+    "Every event of a socket: timeouts, congestion states, undos, zero windows, buffer growth.",
 )
-.default("true", "few, and each says why something changed");
+.default("true", "they are few, and show why something changed");
 static SAMPLES: Key<Duration> =
-    Key::new("samples", "How often the state of every socket is (cwnd, buffers, round trips).")
+    Key::new("samples", "Interval at which the state of every socket is recorded (cwnd, buffers, RTTs).")
         .range("1 us", "1 h")
         .absent("never");
 
 /// What is written down.
 pub static RECORD: Section = Section {
     heading: "[record]",
-    meaning: "What of the run is written down, if `slowpath run --record` asks for it; `--pcap` writes the packets of these hosts.",
+    meaning: "What `slowpath run --record` records. `--pcap` writes the packets of the same hosts.",
     keys: &[&RECORD_HOSTS, &PACKETS, &CALLS, &WAITS, &MARKS, &SAMPLES],
     also: None,
 };
@@ -93,7 +93,7 @@ fn seed_of(reader: &Reader<'_>, seed: Option<u64>) -> u64 {
         key: "seed".to_owned(),
         value: Some(seed.to_string()),
         origin: Origin::Override,
-        meaning: "What all chance in it is drawn from; the same seed gives the same run.".to_owned(),
+        meaning: "Seed of all random numbers. The same seed gives the same run.".to_owned(),
         reason: String::new(),
     });
     seed
@@ -105,7 +105,7 @@ fn read_record(reader: &Reader<'_>, hosts: &[Host]) -> Record {
     let (table, place) = written.map_or((None, &start), |(table, place)| (Some(table), place));
     let reader = Reader::new(reader.context(), &RECORD, table, place, "record.");
     let all = hosts.iter().map(|host| host.name.clone()).collect();
-    let names = reader.or(&RECORD_HOSTS, all, "each end sees something else");
+    let names = reader.or(&RECORD_HOSTS, all, "the two ends see different things");
     let mut chosen: Vec<HostId> =
         names.iter().filter_map(|name| host::named(&reader, &RECORD_HOSTS, hosts, name)).collect();
     chosen.sort();

@@ -5,28 +5,27 @@ use crate::schema::{Context, Key, Reader, Section, Sub};
 use crate::sweep::{MOST_CASES, Sweep, Try, Vary};
 
 pub static VARIES: Sub =
-    Sub::tables("vary", "What `slowpath sweep` varies, each value with every value of the others.");
-pub static TRIES: Sub = Sub::tables("try", "What `slowpath sweep` tries beside that.");
+    Sub::tables("vary", "What `slowpath sweep` varies: every combination of values is run.");
+pub static TRIES: Sub = Sub::tables("try", "Further runs of `slowpath sweep`, next to the grid.");
 
-static KEY: Key<String> = Key::new("key", "The key, as `--set` names it, such as `path.delay`.");
-static VALUES: Key<Vec<String>> = Key::new("values", "Its values, each as `--set` takes it.");
+static KEY: Key<String> = Key::new("key", "The key, as in `--set`, such as `path.delay`.");
+static VALUES: Key<Vec<String>> = Key::new("values", "Its values, each as in `--set`.");
 
 /// What a sweep varies.
 pub static VARY: Section = Section {
     heading: "[[vary]]",
-    meaning: "A key whose values `slowpath sweep` varies. With several of these there is a run for every value of each with \
-              every value of the others.",
+    meaning: "A key that `slowpath sweep` varies. With several of these, every combination of their values is run.",
     keys: &[&KEY, &VALUES],
     also: None,
 };
 
-static NAME: Key<String> = Key::new("name", "What it is about, in a few words.");
-static SET: Key<Vec<String>> = Key::new("set", "What is different, each `KEY=VALUE` as `--set` takes it.");
+static NAME: Key<String> = Key::new("name", "A name for the run.");
+static SET: Key<Vec<String>> = Key::new("set", "What differs, each `KEY=VALUE` as in `--set`.");
 
 /// What a sweep tries.
 pub static TRY: Section = Section {
     heading: "[[try]]",
-    meaning: "A run of `slowpath sweep` beside what is varied: the scenario as it stands but for some values.",
+    meaning: "A single run of `slowpath sweep`, next to the grid: the scenario with some values changed.",
     keys: &[&NAME, &SET],
     also: None,
 };

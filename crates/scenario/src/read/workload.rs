@@ -7,34 +7,31 @@ use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
 /// Bulk of an amount.
-pub static AMOUNT: Key<Bytes> = Key::new("amount", "So much data as fast as it goes, by each connection.")
+pub static AMOUNT: Key<Bytes> = Key::new("amount", "Bulk data: the amount that each connection sends.")
     .range("1 B", "1048576 GiB")
-    .absent("no bound");
+    .absent("no limit");
 /// Bulk for a time.
-pub static LASTS: Key<Duration> =
-    Key::new("lasts", "Data as fast as it goes for so long, by each connection.")
-        .range("1 us", "24 h")
-        .absent("no bound");
+pub static LASTS: Key<Duration> = Key::new("lasts", "Bulk data: the time that each connection sends.")
+    .range("1 us", "24 h")
+    .absent("no limit");
 /// Messages.
 pub static MESSAGES_OF: Sub = Sub::table("messages", "Messages of one size over each connection.");
 /// Requests and responses.
 pub static REQUESTS_OF: Sub =
-    Sub::table("requests", "The client asks, the server answers; the server sends the data.");
+    Sub::table("requests", "The client sends a request, the server a response. The server is the sender.");
 
 /// Datagrams.
-pub static DATAGRAMS_OF: Sub = Sub::table("datagrams", "UDP at a rate, whatever becomes of it.");
+pub static DATAGRAMS_OF: Sub = Sub::table("datagrams", "UDP at a fixed rate, without congestion control.");
 
 static SIZE: Key<Bytes> = Key::new("size", "Length of a message.").range("1 B", "1024 GiB");
-static COUNT: Key<u64> = Key::new("count", "How many, for each stream.")
-    .range("1", "1000000000")
-    .absent("as many as the run has time for");
+static COUNT: Key<u64> =
+    Key::new("count", "Number per stream.").range("1", "1000000000").absent("until the run ends");
 static INTERVAL: Key<Duration> = Key::new(
     "interval",
-    "From the begin of one message to the begin of the next. One that could not be written in time delays \
-         those behind it.",
+    "Time between the starts of two messages. A message that is written late delays the following ones.",
 )
 .range("0 s", "1 h")
-.default("0 s", "the next as soon as the one before is written");
+.default("0 s", "the next as soon as the previous one is written");
 
 /// Messages of one size.
 pub static MESSAGES: Section = Section {
@@ -49,45 +46,46 @@ static REQUEST: Key<Bytes> = Key::new("request", "Length of a request.")
     .default("300 B", "an HTTP request with few headers");
 static RESPONSE: Key<Vec<Bytes>> = Key::new(
     "response",
-    "Length of the answer, or a list of lengths that are taken in turn, such as the sizes of files.",
+    "Length of the response, or a list of lengths that are used in turn, such as the sizes of files.",
 );
-static SERVER_TIME: Key<Duration> = Key::new("server-time", "How long the server waits before it answers.")
-    .range("0 s", "1 h")
-    .default("0 s", "the answer is in memory");
-static CLIENT_TIME: Key<Duration> =
-    Key::new("client-time", "How long the client waits before it asks again.")
+static SERVER_TIME: Key<Duration> =
+    Key::new("server-time", "Time that the server waits before its response.")
         .range("0 s", "1 h")
-        .default("0 s", "a program asks, not a person");
+        .default("0 s", "the response is in memory");
+static CLIENT_TIME: Key<Duration> =
+    Key::new("client-time", "Time that the client waits before its next request.")
+        .range("0 s", "1 h")
+        .default("0 s", "the client is a program, not a person");
 static CONNECTION: Key<Connection> =
-    Key::new("connection", "Whether one connection is kept for all requests, or each has its own.")
+    Key::new("connection", "Whether all requests use one connection (`kept`), or each has its own (`each`).")
         .default("kept", "RFC 9112, 9.3: persistent connections are the default");
 
 /// Requests and responses.
 pub static REQUESTS: Section = Section {
     heading: "[flows.requests]",
-    meaning: "The client asks, the server answers, and only then the client asks again.",
+    meaning: "The client sends a request, the server a response, and only then the client sends its next request.",
     keys: &[&REQUEST, &RESPONSE, &COUNT, &SERVER_TIME, &CLIENT_TIME, &CONNECTION],
     also: None,
 };
 
 static PAYLOAD: Key<Bytes> = Key::new("size", "Payload of a datagram, in one packet.")
     .range("1 B", "65507 B")
-    .default("1472 B", "with IP's and UDP's headers a packet of 1500 bytes");
+    .default("1472 B", "a packet of 1500 bytes with the headers of IP and UDP");
 static PACKET_RATE: Key<Rate> = Key::new(
     "rate",
-    "Bits of IP packets in a second. The sender looks at the clock between two of them; one that could not be sent in time \
-     delays those behind it.",
+    "Rate, in bits of IP packets per second. The sender checks the clock between two datagrams. A datagram that is sent \
+     late delays the following ones.",
 )
 .range("1 kbit/s", "1 Tbit/s");
 static SENDS_FOR: Key<Duration> =
-    Key::new("lasts", "For how long they are sent.").range("1 us", "24 h").absent("until the run ends");
+    Key::new("lasts", "Duration of sending.").range("1 us", "24 h").absent("until the run ends");
 
 /// Datagrams.
 pub static DATAGRAMS: Section = Section {
     heading: "[flows.datagrams]",
-    meaning: "UDP from the client to the server at a rate, as a load or to find out what a path and its hosts carry \
-              (RUDE and CRUDE). What TCP's receive and send paths cost, UDP's do too; a packet is counted and captured, but no \
-              transfer that is diagnosed.",
+    meaning: "UDP from the client to the server at a fixed rate, as load or to measure what a path and its hosts carry \
+              (RUDE and CRUDE). UDP has the CPU costs of TCP's send and receive paths. Its packets are counted and \
+              captured, but not diagnosed.",
     keys: &[&PAYLOAD, &PACKET_RATE, &SENDS_FOR],
     also: None,
 };

@@ -119,12 +119,12 @@ pub struct Chance {
 
 impl Quantity for Chance {
     fn form() -> String {
-        "chance, such as `\"0.1 %\"`, `\"50 ppm\"`".to_owned()
+        "probability, such as `\"0.1 %\"`, `\"50 ppm\"`".to_owned()
     }
 
     fn read(node: &Node) -> Result<Self, Wrong> {
-        let text = text(node, "a chance", "0.1 %")?;
-        let wrong = || not(text, "a chance", "0.1 %");
+        let text = text(node, "a probability", "0.1 %")?;
+        let wrong = || not(text, "a probability", "0.1 %");
         let (number, factor) = match (text.strip_suffix('%'), text.strip_suffix("ppm")) {
             (Some(number), _) => (number, 10_000.0),
             (_, Some(number)) => (number, 1.0),

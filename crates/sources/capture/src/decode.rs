@@ -9,7 +9,7 @@ use crate::link::{self, LinkType};
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::{icmp, ip, tunnel};
+use crate::{icmp, ip, tunnel, wifi};
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
 
@@ -48,6 +48,12 @@ pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> S
         Header::Cooked2 => link::cooked2(layer),
         Header::Family => link::family(layer),
         Header::Fddi => link::fddi(layer),
+        Header::CiscoHdlc => link::cisco_hdlc(layer),
+        Header::Nflog => link::nflog(layer),
+        Header::Ipoib => link::ipoib(layer),
+        Header::Radiotap => wifi::radiotap(layer, walk),
+        Header::Ppi => wifi::ppi(layer, walk),
+        Header::Wifi { is_padded } => wifi::frame(is_padded, layer, walk),
         Header::Ppp => tunnel::ppp(layer, walk),
         Header::Pppoe => tunnel::pppoe(layer, walk),
         Header::Mpls => tunnel::mpls(layer, walk),
@@ -57,6 +63,7 @@ pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> S
         Header::Inside(protocol, outer) => ip::inside(protocol, outer, layer, walk),
         Header::Icmp(protocol, outer) => Err(icmp::skip(protocol, outer, layer, walk)),
         Header::Udp => tunnel::udp(layer, walk),
+        Header::GtpU => tunnel::gtp_u(layer, walk),
         Header::Gre => tunnel::gre(layer, walk),
         Header::Tcp(_) => Ok((header, layer)),
     }

@@ -7,6 +7,7 @@ use crate::layer::Skip;
 use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::{self, Packet};
+use crate::protocol::Protocol;
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ pub(crate) struct Counts {
     pub(crate) earliest: i64,
     pub(crate) latest: i64,
     pub(crate) steps_back: StepsBack,
-    pub(crate) other_protocols: BTreeMap<u8, u64>,
+    pub(crate) other_protocols: BTreeMap<Protocol, u64>,
     pub(crate) notes: Notes,
 }
 
@@ -236,18 +237,20 @@ impl<'s, S: Sink> Frames<'s, S> {
 
     #[cold]
     fn skip(&mut self, skip: Skip, offset: u64) {
-        let oddity = match skip {
-            Skip::NotIp => Oddity::NotIp,
-            Skip::NotTcp(protocol) | Skip::IcmpError(Quote { protocol, .. }) => {
-                *self.counts.other_protocols.entry(protocol).or_default() += 1;
-                Oddity::NotTcp
+        let (oddity, protocol) = match skip {
+            Skip::NotIp(protocol) => (Oddity::NotIp, Some(protocol)),
+            Skip::NotTcp(number) | Skip::IcmpError(Quote { protocol: number, .. }) => {
+                (Oddity::NotTcp, Some(Protocol::Ip(number)))
             }
-            Skip::LaterFragment => Oddity::LaterFragment,
-            Skip::Truncated => Oddity::TruncatedHeader,
-            Skip::Malformed => Oddity::MalformedHeader,
-            Skip::UnsupportedLink => Oddity::UnsupportedLink,
-            Skip::TooDeep => Oddity::TooDeep,
+            Skip::UnsupportedLink(link) => (Oddity::UnsupportedLink, Some(Protocol::Link(link))),
+            Skip::LaterFragment => (Oddity::LaterFragment, None),
+            Skip::Truncated => (Oddity::TruncatedHeader, None),
+            Skip::Malformed => (Oddity::MalformedHeader, None),
+            Skip::TooDeep => (Oddity::TooDeep, None),
         };
+        if let Some(protocol) = protocol {
+            *self.counts.other_protocols.entry(protocol).or_default() += 1;
+        }
         self.note(oddity, offset);
     }
 

@@ -5,6 +5,7 @@
 use crate::addresses::Addresses;
 use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::oddity::Oddity;
+use crate::protocol::Protocol;
 use slowpath_model::{Ecn, IpFacts};
 use slowpath_wire::bytes::be16;
 use slowpath_wire::ip::{ICMP, ICMPV6, TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
@@ -14,7 +15,7 @@ pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
     match layer.need(1)?[0] >> 4 {
         4 => Ok((Header::Ipv4, layer)),
         6 => Ok((Header::Ipv6, layer)),
-        _ => Err(Skip::NotIp),
+        _ => Err(Skip::NotIp(Protocol::NotIp)),
     }
 }
 

@@ -2,15 +2,17 @@
 
 use crate::addresses::Addresses;
 use crate::icmp::Quote;
+use crate::link::LinkType;
 use crate::oddity::Oddities;
+use crate::protocol::Protocol;
 use slowpath_model::IpFacts;
 use slowpath_wire::tcp::HeaderFault;
 
 /// Why a frame holds no TCP segment that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// Neither IPv4 nor IPv6.
-    NotIp,
+    /// Neither IPv4 nor IPv6, but this.
+    NotIp(Protocol),
     /// Another protocol over IP, by its IANA number.
     NotTcp(u8),
     /// An ICMP error, about a TCP segment.
@@ -22,7 +24,7 @@ pub enum Skip {
     /// A header contradicts itself.
     Malformed,
     /// The link type is not known.
-    UnsupportedLink,
+    UnsupportedLink(LinkType),
     /// More headers inside each other than are followed.
     TooDeep,
 }
@@ -117,6 +119,16 @@ pub(crate) enum Header {
     /// The loopback's address family.
     Family,
     Fddi,
+    CiscoHdlc,
+    Nflog,
+    /// IP over InfiniBand.
+    Ipoib,
+    Radiotap,
+    Ppi,
+    /// IEEE 802.11, perhaps with padding behind its header.
+    Wifi {
+        is_padded: bool,
+    },
     Ppp,
     Pppoe,
     Mpls,
@@ -129,6 +141,7 @@ pub(crate) enum Header {
     /// Of either version, by IANA's number.
     Icmp(u8, Outer),
     Udp,
+    GtpU,
     Gre,
     /// The segment that was looked for.
     Tcp(Outer),

@@ -17,8 +17,8 @@
 //!
 //! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
 //!   say about them.
-//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `ip`, `tunnel` and
-//!   `icmp`: headers of the long way, each a [`layer`] inside another.
+//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `wifi`, `ip`,
+//!   `tunnel` and `icmp`: headers of the long way, each a [`layer`] inside another.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
 //!
 //! # Where 0 is
@@ -64,14 +64,17 @@ mod oddity;
 pub mod packet;
 mod pcap;
 mod pcapng;
+mod protocol;
 mod short;
 pub mod summary;
 mod tunnel;
+mod wifi;
 
 pub use error::CaptureError;
 pub use icmp::Quote;
 pub use link::LinkType;
 pub use oddity::{Oddities, Oddity};
+pub use protocol::Protocol;
 pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};
 
 use crate::frames::Frames;

@@ -1,15 +1,18 @@
 //! Link layers: what stands before the IP header.
 //!
 //! Reading list: the link-layer header types of the Tcpdump group, IEEE 802.1Q, 802.2 and 802.3, RFC 1042 (SNAP),
-//! RFC 2516 (PPPoE).
+//! RFC 2516 (PPPoE), RFC 1547 (section 4.3.1: Cisco HDLC), RFC 4391 (section 6: IP over InfiniBand), Linux
+//! `nfnetlink_log.h`, IEEE 802.1BR (E-Tag), IEEE 802.1ah (backbone bridges), Cisco's VN-Tag.
 
 use crate::layer::{Header, Layer, Skip, Step, Walk};
+use crate::protocol::Protocol;
 use serde::Serialize;
+use slowpath_wire::bytes::Order::{Big, Little};
 use slowpath_wire::bytes::{be16, be32};
 
 /// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
 /// files have a `DLT_` value instead).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct LinkType(pub u16);
 
 impl LinkType {
@@ -25,6 +28,18 @@ impl LinkType {
     pub const PPP_HDLC: Self = Self(50);
     /// PPPoE without the Ethernet header.
     pub const PPP_ETHERNET: Self = Self(51);
+    /// Cisco HDLC.
+    pub const C_HDLC: Self = Self(104);
+    /// IEEE 802.11.
+    pub const IEEE802_11: Self = Self(105);
+    /// Radiotap before IEEE 802.11.
+    pub const RADIOTAP: Self = Self(127);
+    /// Per-packet information before a frame of another link type.
+    pub const PPI: Self = Self(192);
+    /// What netfilter logs (`nflog` of `tcpdump -i`).
+    pub const NFLOG: Self = Self(239);
+    /// IP over InfiniBand.
+    pub const IPOIB: Self = Self(242);
     /// Raw IP of either version.
     pub const RAW: Self = Self(101);
     /// OpenBSD loopback: an address family in network order.
@@ -52,6 +67,12 @@ impl LinkType {
             Self::PPP_HDLC => "PPP (HDLC)",
             Self::PPP_ETHERNET => "PPPoE",
             Self::RAW | Self::RAW_OPENBSD | Self::RAW_BSD => "raw IP",
+            Self::C_HDLC => "Cisco HDLC",
+            Self::IEEE802_11 => "802.11",
+            Self::RADIOTAP => "802.11 with radiotap",
+            Self::PPI => "PPI",
+            Self::NFLOG => "NFLOG",
+            Self::IPOIB => "IP over InfiniBand",
             Self::LOOP => "OpenBSD loopback",
             Self::LINUX_SLL => "Linux cooked",
             Self::LINUX_SLL2 => "Linux cooked v2",
@@ -75,7 +96,13 @@ pub(crate) fn first(link: LinkType) -> Result<Header, Skip> {
         LinkType::FDDI => Header::Fddi,
         LinkType::PPP | LinkType::PPP_HDLC => Header::Ppp,
         LinkType::PPP_ETHERNET => Header::Pppoe,
-        _ => return Err(Skip::UnsupportedLink),
+        LinkType::C_HDLC => Header::CiscoHdlc,
+        LinkType::NFLOG => Header::Nflog,
+        LinkType::IPOIB => Header::Ipoib,
+        LinkType::RADIOTAP => Header::Radiotap,
+        LinkType::PPI => Header::Ppi,
+        LinkType::IEEE802_11 => Header::Wifi { is_padded: false },
+        _ => return Err(Skip::UnsupportedLink(link)),
     })
 }
 
@@ -107,13 +134,24 @@ pub(crate) fn typed<'a>(kind: u16, layer: Layer<'a>, walk: &mut Walk) -> Step<'a
             walk.deeper()?;
             return Ok((Header::Typed(be16(layer.need(4)?, 2)), layer.after(4)?));
         }
+        // E-Tag (IEEE 802.1BR), and VN-Tag, which it came from
+        0x893f => {
+            walk.deeper()?;
+            return Ok((Header::Typed(be16(layer.need(8)?, 6)), layer.after(8)?));
+        }
+        0x8926 => {
+            walk.deeper()?;
+            return Ok((Header::Typed(be16(layer.need(6)?, 4)), layer.after(6)?));
+        }
+        // The service's tag of a backbone bridge, then the customer's frame (IEEE 802.1ah)
+        0x88e7 => return Ok((Header::Ethernet, layer.after(4)?)),
         0x8864 => Header::Pppoe,
         0x8847 | 0x8848 => Header::Mpls,
         // Transparent Ethernet bridging (RFC 7637, RFC 1701)
         0x6558 => Header::Ethernet,
         // 4: Linux's ETH_P_802_2 in a cooked capture
         0..=1500 => Header::Llc,
-        _ => return Err(Skip::NotIp),
+        _ => return Err(Skip::NotIp(Protocol::EtherType(kind))),
     };
     Ok((header, layer))
 }
@@ -125,15 +163,19 @@ pub(crate) fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     match header {
         [0xaa, 0xaa, 0x03, ..] => {
             let header = layer.need(8)?;
+            let kind = be16(header, 6);
             // Ethernet's types (OUI 0), or bridged Ethernet's (0000f8: IEEE 802.1H)
             match &header[3..6] {
-                [0, 0, 0 | 0xf8] => Ok((Header::Typed(be16(header, 6)), layer.after(8)?)),
-                _ => Err(Skip::NotIp),
+                [0, 0, 0 | 0xf8] => Ok((Header::Typed(kind), layer.after(8)?)),
+                // Cisco's discovery protocol
+                [0, 0, 0x0c] if kind == 0x2000 => Err(Skip::NotIp(Protocol::EtherType(kind))),
+                _ => Err(Skip::NotIp(Protocol::Llc(0xaa))),
             }
         }
         // IP by its own LLC address (RFC 948)
         [0x06, 0x06, 0x03, ..] => Ok((Header::Ipv4, layer.after(3)?)),
-        _ => Err(Skip::NotIp),
+        [destination, ..] => Err(Skip::NotIp(Protocol::Llc(*destination))),
+        [] => Err(Skip::Truncated),
     }
 }
 
@@ -145,6 +187,51 @@ pub(crate) fn family(layer: Layer<'_>) -> Step<'_> {
     match family {
         2 => Ok((Header::Ipv4, layer.after(4)?)),
         10 | 24 | 28 | 30 => Ok((Header::Ipv6, layer.after(4)?)),
-        _ => Err(Skip::NotIp),
+        other => Err(Skip::NotIp(u8::try_from(other).map_or(Protocol::NotIp, Protocol::Family))),
     }
+}
+
+/// An address, a byte of control, and an EtherType; or PPP in the same framing.
+pub(crate) fn cisco_hdlc(layer: Layer<'_>) -> Step<'_> {
+    match *layer.first::<4>()? {
+        [0xff, ..] => Ok((Header::Ppp, layer)),
+        [.., high, low] => Ok((Header::Typed(u16::from_be_bytes([high, low])), layer.after(4)?)),
+    }
+}
+
+/// Of netfilter's attributes, the packet (`NFULA_PAYLOAD`).
+const NFULA_PAYLOAD: u16 = 9;
+
+/// An address family, a version, the group's number; then attributes, of which one is an IP packet. Their lengths and
+/// types are in the byte order of the host that captured, and the frame does not say which: types are below 256.
+pub(crate) fn nflog(layer: Layer<'_>) -> Step<'_> {
+    layer.need(4)?;
+    let mut rest = layer.after(4)?;
+    loop {
+        let attribute = *rest.first::<4>()?;
+        let order = if attribute[2] == 0 { Big } else { Little };
+        let length = usize::from(order.u16(&attribute, 0));
+        if length < 4 {
+            return Err(Skip::Malformed);
+        }
+        if order.u16(&attribute, 2) == NFULA_PAYLOAD {
+            return Ok((Header::Ip, rest.limit(length).after(4)?));
+        }
+        rest = rest.after(length.next_multiple_of(4))?;
+    }
+}
+
+/// How long what stands before the EtherType of IP over InfiniBand may be: the global route header as libpcap writes it
+/// (tcpdump's `print-ipoib.c`), the receiver's address as Linux puts it there (`IPOIB_PSEUDO_LEN`), or nothing.
+const BEFORE_IPOIB: [usize; 3] = [40, 20, 0];
+
+/// An EtherType and two reserved bytes, behind an address or not: where they are, IP's version fits the type.
+pub(crate) fn ipoib(layer: Layer<'_>) -> Step<'_> {
+    let fits = |at: &usize| match layer.data.get(*at..at + 5) {
+        Some([0x08, 0x00, _, _, ip]) => ip >> 4 == 4,
+        Some([0x86, 0xdd, _, _, ip]) => ip >> 4 == 6,
+        _ => false,
+    };
+    let at = BEFORE_IPOIB.into_iter().find(fits).unwrap_or(BEFORE_IPOIB[0]);
+    Ok((Header::Typed(be16(layer.need(at + 4)?, at)), layer.after(at + 4)?))
 }

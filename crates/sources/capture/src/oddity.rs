@@ -9,9 +9,9 @@ use serde::Serialize;
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// Skipped: neither IPv4 nor IPv6.
+    /// Skipped: neither IPv4 nor IPv6; what it is, is in [`Summary::other_protocols`](crate::Summary::other_protocols).
     NotIp,
-    /// Skipped: IP, but not TCP; which protocols is in [`Summary::other_protocols`](crate::Summary::other_protocols).
+    /// Skipped: IP, but not TCP; which protocols is there as well.
     NotTcp,
     /// Skipped: a fragment of a TCP segment other than its first.
     LaterFragment,

@@ -18,6 +18,20 @@ pub(crate) struct Header {
     pub(crate) format: Format,
     pub(crate) snap_length: u32,
     pub(crate) link: LinkType,
+    lengths: Lengths,
+    /// Whether stamps are in nanoseconds, not in microseconds.
+    nanoseconds: bool,
+}
+
+/// In which order a record has its two lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    /// Captured, then on the wire.
+    Usual,
+    /// On the wire, then captured.
+    Swapped,
+    /// The smaller one is what was captured.
+    Either,
 }
 
 /// The format and byte order of a file that starts with `magic`.
@@ -37,17 +51,43 @@ pub(crate) fn recognise(magic: [u8; 4]) -> Option<(Format, Order)> {
 impl Header {
     /// Reads the file header, whose magic is known. The major version is 2 since 1998; other ones are damage.
     pub(crate) fn parse(header: &[u8; HEADER], format: Format, order: Order) -> Result<Self, Stop> {
-        match order.u16(header, 4) {
-            2 => Ok(Self {
-                order,
-                format,
-                snap_length: order.u32(header, 16),
-                // The six bits above say how long a frame check sequence is; the low 16 hold every type there is.
-                link: LinkType(order.u32(header, 20) as u16),
-            }),
-            version => {
-                Err(Stop { offset: 4, reason: format!("version {version} of the format; known is 2") })
+        let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
+        let lengths = match (major, minor) {
+            (2, minor) if minor > pcap::LENGTHS_IN_ORDER => Lengths::Usual,
+            (2, pcap::LENGTHS_IN_ORDER) => Lengths::Either,
+            // DG/UX
+            (2, _) | (543, 0) => Lengths::Swapped,
+            _ => {
+                let reason = format!("version {major} of the format; known is 2");
+                return Err(Stop { offset: 4, reason });
             }
+        };
+        // The six bits above say how long a frame check sequence is; the low 16 hold every type there is.
+        let kind = order.u32(header, 20) as u16;
+        // AIX has version 2.2, stamps of nanoseconds, and numbers interfaces as RFC 1573 does (Wireshark's `libpcap.c`).
+        let aix = match (major, minor, kind) {
+            (2, 2, 6) => Some(LinkType::ETHERNET),
+            (2, 2, 15) => Some(LinkType::FDDI),
+            (2, 2, 24) => Some(LinkType::NULL),
+            _ => None,
+        };
+        Ok(Self {
+            order,
+            format,
+            snap_length: order.u32(header, 16),
+            link: aix.unwrap_or(LinkType(kind)),
+            lengths,
+            nanoseconds: aix.is_some() || format == Format::PcapNanoseconds,
+        })
+    }
+
+    /// How much was captured of a record, and its length on the wire.
+    fn lengths(self, record: &[u8]) -> (u32, u32) {
+        let (first, second) = (self.order.u32(record, 8), self.order.u32(record, 12));
+        match self.lengths {
+            Lengths::Usual => (first, second),
+            Lengths::Swapped => (second, first),
+            Lengths::Either => (first.min(second), first.max(second)),
         }
     }
 
@@ -62,7 +102,7 @@ impl Header {
 
     #[inline(always)]
     fn stamp(self, record: &[u8]) -> i64 {
-        let unit = if self.format == Format::PcapNanoseconds { 1 } else { 1000 };
+        let unit = if self.nanoseconds { 1 } else { 1000 };
         let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
         i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit
     }
@@ -70,11 +110,25 @@ impl Header {
 
 /// Reads records until none is left; says where and why if that is before the end.
 pub(crate) fn read<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    if header.lengths != Lengths::Usual {
+        return one_by_one(header, input, frames);
+    }
     // Two loops, so that none asks for the byte order at every integer.
     match header.order {
         Order::Little => records(Header { order: Order::Little, ..header }, input, frames),
         Order::Big => records(Header { order: Order::Big, ..header }, input, frames),
     }
+}
+
+/// Reads records of old versions.
+#[cold]
+fn one_by_one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    while input.fill(header.record()) {
+        if let Some(stop) = one(header, input, frames) {
+            return Some(stop);
+        }
+    }
+    input.broken_off("a record", header.record())
 }
 
 #[inline(always)]
@@ -108,7 +162,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
         };
         input.consume(at);
         if want > record + WHOLE {
-            if let Some(stop) = large(header, input, frames) {
+            if let Some(stop) = one(header, input, frames) {
                 return Some(stop);
             }
         } else if !input.fill(want) {
@@ -117,31 +171,34 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
     }
 }
 
-/// A record that is too large for the buffer.
+/// A record by itself, which may be too large for the buffer; its header is there.
 #[cold]
-fn large<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let (record, offset) = (header.record(), input.offset());
-    let captured = header.order.u32(input.available(), 8);
+    let (captured, wire) = header.lengths(input.available());
     if u64::from(captured) > LARGEST {
         return Some(Stop { offset, reason: format!("a record that claims to hold {captured} bytes") });
     }
-    if !input.fill(record + WHOLE) {
-        return input.broken_off("a record", record + captured as usize);
+    let (length, here) = (record + captured as usize, record + WHOLE.min(captured as usize));
+    if !input.fill(here) {
+        return input.broken_off("a record", length);
     }
     let bytes = input.available();
     let frame = Frame {
         link: header.link,
         stamp: Some(header.stamp(bytes)),
-        data: &bytes[record..record + WHOLE],
+        data: &bytes[record..here],
         captured,
-        wire: header.order.u32(bytes, 12),
+        wire,
         offset,
     };
     frames.accept(frame);
-    frames.note(Oddity::LargeRecord, offset);
-    if !input.skip((record + captured as usize) as u64) {
+    if here < length {
+        frames.note(Oddity::LargeRecord, offset);
+    }
+    if !input.skip(length as u64) {
         let here = (input.offset() - offset) as usize;
-        return Some(input.broken_off_inside("a record", offset, here, record + captured as usize));
+        return Some(input.broken_off_inside("a record", offset, here, length));
     }
     None
 }

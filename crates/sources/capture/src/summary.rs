@@ -2,6 +2,7 @@
 
 use crate::link::LinkType;
 use crate::oddity::Oddity;
+use crate::protocol::Protocol;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -134,8 +135,8 @@ pub struct Summary {
     pub steps_back: StepsBack,
     /// Frames that the capturing lost, where the capture says so.
     pub drops: Option<u64>,
-    /// Frames per IP protocol other than TCP (the innermost one looked at), without [`icmp_errors`](Self::icmp_errors).
-    pub other_protocols: BTreeMap<u8, u64>,
+    /// Frames per protocol other than TCP, without [`icmp_errors`](Self::icmp_errors).
+    pub other_protocols: BTreeMap<Protocol, u64>,
     /// Every oddity that was met.
     pub notes: Vec<Note>,
     /// Where and why reading ended before the capture did; `None` if all was read.

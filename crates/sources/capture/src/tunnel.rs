@@ -1,16 +1,17 @@
-//! Packets inside packets: GRE, VXLAN, Geneve, MPLS, PPP.
+//! Packets inside packets: GRE, VXLAN, Geneve, GTP-U, MPLS, PPP.
 //!
 //! Reading list: RFC 2784 and RFC 2890 (GRE), RFC 2637 (PPTP's GRE), RFC 7348 (VXLAN), RFC 8926 (Geneve),
-//! RFC 3032 and RFC 4385 (MPLS), RFC 1661 and RFC 2516 (PPP, PPPoE).
+//! RFC 8086 (GRE in UDP), 3GPP TS 29.281 (GTP-U), RFC 3032 and RFC 4385 (MPLS), RFC 1661 and RFC 2516 (PPP, PPPoE).
 
 use crate::layer::{Header, Layer, Skip, Step, Walk};
+use crate::protocol::Protocol;
 use slowpath_wire::bytes::{be16, be32};
 use slowpath_wire::ip::UDP;
 
 /// The protocol number that stands for "IP, but this is not a tunnel we know".
 const GRE: u8 = 47;
 
-/// UDP, if it carries VXLAN or Geneve by its destination port.
+/// UDP, if it carries a tunnel by its destination port.
 pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     // Only the ports decide; a datagram cut before them is UDP nonetheless.
     let Some(&[_, _, high, low]) = layer.data.first_chunk() else { return Err(Skip::NotTcp(UDP)) };
@@ -33,8 +34,37 @@ pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
             walk.deeper()?;
             Ok((Header::Typed(be16(header, 2)), geneve.after(length)?))
         }
+        4754 => Ok((Header::Gre, layer.after(8)?)),
+        2152 => Ok((Header::GtpU, layer.after(8)?)),
         _ => Err(Skip::NotTcp(UDP)),
     }
+}
+
+/// The user plane's tunnel of mobile networks: version 1, and a message that is a packet (3GPP TS 29.281, section 5).
+pub(crate) fn gtp_u<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+    walk.deeper()?;
+    let header = layer.first::<8>()?;
+    let (flags, kind, length) = (header[0], header[1], usize::from(be16(header, 2)));
+    // Version 1, not GTP', a user's packet.
+    if flags & 0xf0 != 0x30 || kind != 255 {
+        return Err(Skip::NotTcp(UDP));
+    }
+    let mut inner = layer.after(8)?.limit(length);
+    // With any of them, there are four bytes for all: number, N-PDU number, type of the next extension header.
+    if flags & 0x07 != 0 {
+        let mut next = inner.need(4)?[3];
+        inner = inner.after(4)?;
+        while flags & 0x04 != 0 && next != 0 {
+            walk.deeper()?;
+            let length = usize::from(inner.need(1)?[0]) * 4;
+            if length == 0 {
+                return Err(Skip::Malformed);
+            }
+            next = inner.need(length)?[length - 1];
+            inner = inner.after(length)?;
+        }
+    }
+    Ok((Header::Ip, inner))
 }
 
 pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
@@ -79,7 +109,7 @@ pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         6 => Ok((Header::Ipv6, layer)),
         // A pseudowire's control word, then Ethernet (RFC 4448)
         0 => Ok((Header::Ethernet, layer.after(4)?)),
-        _ => Err(Skip::NotIp),
+        _ => Err(Skip::NotIp(Protocol::Mpls)),
     }
 }
 
@@ -93,7 +123,7 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
             walk.stated = length < session.wire;
             Ok((Header::Ppp, session.limit(length)))
         }
-        _ => Err(Skip::NotIp),
+        _ => Err(Skip::NotIp(Protocol::EtherType(0x8864))),
     }
 }
 
@@ -101,6 +131,10 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
 /// two (RFC 1661, sections 2 and 6.5).
 pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
+    // Cisco's framing has the same link type (RFC 1547, section 4.3.1); no protocol number begins so.
+    if matches!(layer.need(1)?[0], 0x0f | 0x8f) && layer.need(2)?[1] == 0 {
+        return Ok((Header::CiscoHdlc, layer));
+    }
     let layer = if layer.need(1)?[0] == 0xff { layer.after(2)? } else { layer };
     let (protocol, layer) = match layer.need(1)?[0] {
         odd if odd & 1 == 1 => (u16::from(odd), layer.after(1)?),
@@ -110,6 +144,6 @@ pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         0x0021 => Ok((Header::Ipv4, layer)),
         0x0057 => Ok((Header::Ipv6, layer)),
         0x0281 => Ok((Header::Mpls, layer)),
-        _ => Err(Skip::NotIp),
+        _ => Err(Skip::NotIp(Protocol::Ppp(protocol))),
     }
 }

@@ -30,8 +30,9 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
     }
     let flows = diagnosis.ranking.flows;
     if flows == 0 {
-        let text = "There is no TCP in it, so there is nothing to say. Was the right interface recorded?";
-        look.paragraph(out, "", text)?;
+        let fullest = diagnosis.recordings.iter().max_by_key(|recording| recording.frames);
+        let reason = words::sentence(fullest.map_or("there are no packets", words::without_tcp));
+        look.paragraph(out, "", &format!("{reason} Was the right interface recorded?"))?;
     } else {
         look.paragraph(out, "", &format!("{}, slowest first.", counted(flows, "TCP flow")))?;
     }

@@ -16,6 +16,11 @@ pub fn recording_facts(recording: &Recording) -> String {
     facts.join(", ")
 }
 
+/// What is to be said of a recording without a segment of TCP; what else was in it is among what was skipped.
+pub fn without_tcp(recording: &Recording) -> &'static str {
+    if recording.frames == 0 { "there are no packets in it" } else { "nothing in it could be read as TCP" }
+}
+
 /// What is wrong with a recording, and what was left aside without harm.
 pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     let list = |matters: bool| -> Option<String> {

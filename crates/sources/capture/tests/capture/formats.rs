@@ -27,6 +27,42 @@ fn pcapng(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
+/// Before version 2.4, the lengths of a record were in the other order; in 2.3, only some writers had them so.
+#[test]
+fn old_versions_of_pcap() {
+    let (_, plain) = read(&pcap(1, &talk())).unwrap();
+    let file = |version: [u16; 2], link: u32, swapped: bool, unit: u32, big: bool| {
+        let word = |word: u32| if big { word.to_be_bytes() } else { word.to_le_bytes() };
+        let mut file = word(0xa1b2_c3d4).to_vec();
+        file.extend(version.map(|half| if big { half.to_be_bytes() } else { half.to_le_bytes() }).concat());
+        file.extend([0, 0, 65_535, link].map(word).concat());
+        for (n, frame) in talk().iter().enumerate() {
+            // Cut, so that the lengths differ.
+            let (captured, wire) = (frame.len().min(66) as u32, frame.len() as u32);
+            let lengths = if swapped { [wire, captured] } else { [captured, wire] };
+            file.extend([1_000, n as u32 * unit].map(word).concat());
+            file.extend(lengths.map(word).concat());
+            file.extend(&frame[..captured as usize]);
+        }
+        file
+    };
+    for big in [false, true] {
+        for (file, name) in [
+            (file([2, 4], 1, false, 1000, big), "2.4"),
+            (file([2, 3], 1, false, 1000, big), "2.3"),
+            (file([2, 3], 1, true, 1000, big), "2.3, swapped"),
+            (file([2, 2], 1, true, 1000, big), "2.2"),
+            (file([543, 0], 1, true, 1000, big), "DG/UX"),
+            (file([2, 2], 6, true, 1_000_000, big), "AIX"),
+        ] {
+            let (summary, told) = read(&file).unwrap();
+            assert_eq!((summary.stopped, summary.segments), (None, 5), "{name}");
+            assert_eq!(summary.interfaces[0].link_name, "Ethernet", "{name}");
+            assert_eq!(told.lines, plain.lines, "{name}");
+        }
+    }
+}
+
 #[test]
 fn the_same_frames_in_every_format_are_the_same_events() {
     let (summary, plain) = read(&pcap(1, &talk())).unwrap();

@@ -4,7 +4,7 @@ use crate::build::{ACK, CLIENT, PSH, SERVER, SYN, Tcp, ethernet, frames, ipv4, i
 use proptest::prelude::*;
 use slowpath_capture::layer::Skip;
 use slowpath_capture::packet::Packet;
-use slowpath_capture::{LinkType, Oddity, decode};
+use slowpath_capture::{LinkType, Oddity, Protocol, decode};
 
 fn tcp() -> Tcp {
     Tcp::new(PSH | ACK, 1000, 2000, 10).options(&[1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6])
@@ -90,19 +90,141 @@ fn pppoe(ip: &[u8], protocol: &[u8]) -> Vec<u8> {
 #[test]
 fn what_is_not_ip_or_not_tcp() {
     let is = |link, frame: &[u8], skip| assert_eq!(decoded(link, frame), Err(skip));
-    is(1, &ethernet(0x0806, &[0; 28]), Skip::NotIp);
-    is(1, &ethernet(38, &[0x42, 0x42, 3, 0, 0]), Skip::NotIp);
-    is(1, &ethernet(38, &[0xaa, 0xaa, 3, 0, 0, 0x0c, 8, 0]), Skip::NotIp);
-    is(1, &ethernet(0x8863, &[0x11, 9, 0, 0, 0, 0]), Skip::NotIp);
-    is(1, &ethernet(0x8864, &[0x11, 0, 0, 0, 0, 2, 0xc0, 0x21]), Skip::NotIp);
-    is(0, &[0, 0, 0, 7, 0, 0], Skip::NotIp);
-    is(101, &[0x50; 40], Skip::NotIp);
-    is(127, &[0; 40], Skip::UnsupportedLink);
+    let other = |link, frame: &[u8], protocol| is(link, frame, Skip::NotIp(protocol));
+    other(1, &ethernet(0x0806, &[0; 28]), Protocol::EtherType(0x0806));
+    other(1, &ethernet(38, &[0x42, 0x42, 3, 0, 0]), Protocol::Llc(0x42));
+    other(1, &ethernet(38, &[0xaa, 0xaa, 3, 0, 0, 0x0c, 8, 0]), Protocol::Llc(0xaa));
+    other(1, &ethernet(38, &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]), Protocol::EtherType(0x2000));
+    other(1, &ethernet(0x8863, &[0x11, 9, 0, 0, 0, 0]), Protocol::EtherType(0x8863));
+    other(1, &ethernet(0x8864, &[0x11, 1, 0, 0, 0, 0]), Protocol::EtherType(0x8864));
+    other(1, &ethernet(0x8864, &[0x11, 0, 0, 0, 0, 2, 0xc0, 0x21]), Protocol::Ppp(0xc021));
+    other(1, &ethernet(0x8847, &[0, 1, 1, 64, 0x10, 0]), Protocol::Mpls);
+    other(0, &[0, 0, 0, 7, 0, 0], Protocol::Family(7));
+    other(101, &[0x50; 40], Protocol::NotIp);
+    is(147, &[0; 40], Skip::UnsupportedLink(LinkType(147)));
     is(101, &ipv4(1, 1, 2, &[0; 8]), Skip::NotTcp(1));
     is(101, &ipv4(17, 1, 2, &udp(53, &[0; 20])), Skip::NotTcp(17));
     is(101, &ipv4(17, 1, 2, &udp(4789, &[0; 20])), Skip::NotTcp(17));
     is(101, &ipv4(47, 1, 2, &[0x40, 0, 8, 0, 0, 0, 0, 0]), Skip::NotTcp(47));
     is(101, &ipv6(59, &[]), Skip::NotTcp(59));
+}
+
+#[test]
+fn wireless() {
+    let llc = with(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &tcp().v4());
+    let addresses = [7; 18];
+    let header =
+        |control: [u8; 2], more: &[u8]| [&control, &[0, 0][..], &addresses, &[0x10, 0], more].concat();
+    // From the station, to it, and between two systems with a fourth address; of a service class, with HT control.
+    let data = [
+        header([0x08, 1], &[]),
+        header([0x08, 2], &[]),
+        header([0x08, 3], &[7; 6]),
+        header([0x88, 1], &[5, 0]),
+        header([0x88, 3], &[7, 7, 7, 7, 7, 7, 5, 0]),
+        header([0x88, 0x82], &[5, 0, 1, 2, 3, 4]),
+    ];
+    for header in data {
+        let mut frame = with(&header, &llc);
+        holds(105, &frame);
+        // Radiotap with nothing; with a time stamp and flags, after more words of what is present.
+        holds(127, &with(&[0, 0, 8, 0, 0, 0, 0, 0], &frame));
+        let rich = [&[0, 0, 25, 0, 3, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0, 0][..], &[9; 8], &[0]].concat();
+        holds(127, &with(&rich, &frame));
+        // PPI before radiotap's and before its own.
+        holds(192, &with(&[0, 0, 12, 0, 105, 0, 0, 0, 2, 0, 0, 0], &frame));
+        holds(192, &with(&[0, 0, 8, 0, 127, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0], &frame));
+        // Behind it is the frame check sequence.
+        frame.extend([1, 2, 3, 4]);
+        assert_eq!(decoded(105, &frame).unwrap().tcp.payload, 10);
+        // The header is padded to a multiple of four bytes.
+        let padded = [&header, &vec![0; header.len().next_multiple_of(4) - header.len()], &llc[..]].concat();
+        holds(127, &with(&[0, 0, 9, 0, 2, 0, 0, 0, 0x20], &padded));
+    }
+    holds(192, &with(&[0, 0, 8, 0, 1, 0, 0, 0], &tcp().frame()));
+    // Several packets in one frame: the first is read.
+    let length = (llc.len() as u16).to_be_bytes();
+    let aggregate = [&header([0x88, 1], &[0x85, 0]), &[7; 12][..], &length, &llc, &[9; 40]].concat();
+    assert_eq!(decoded(105, &aggregate).unwrap().tcp.payload, 10);
+
+    let is = |link, frame: &[u8], skip| assert_eq!(decoded(link, frame), Err(skip));
+    let management = Skip::NotIp(Protocol::WifiManagement);
+    is(105, &with(&header([0x80, 0], &[]), &[0; 20]), management);
+    is(105, &[0xd4, 0, 0, 0, 1, 2, 3, 4, 5, 6], management);
+    is(105, &with(&header([0x48, 1], &[]), &[]), management);
+    is(105, &with(&header([0xc8, 1], &[5, 0]), &[]), management);
+    let unreadable = Skip::NotIp(Protocol::WifiUnreadable);
+    is(105, &with(&header([0x08, 0x41], &[]), &llc), unreadable);
+    is(105, &with(&header([0x08, 0x05], &[]), &llc), unreadable);
+    let mut later = with(&header([0x08, 0x01], &[]), &llc);
+    later[22] = 0x11;
+    is(105, &later, unreadable);
+    is(127, &[0, 0, 4, 0, 0, 0, 0, 0], Skip::Malformed);
+    is(192, &[0, 0, 4, 0, 1, 0, 0, 0], Skip::Malformed);
+    is(192, &[0, 0, 8, 0, 147, 0, 0, 0], Skip::UnsupportedLink(LinkType(147)));
+    let mut nested = tcp().frame();
+    for _ in 0..30 {
+        nested = with(&[0, 0, 8, 0, 192, 0, 0, 0], &nested);
+    }
+    is(192, &nested, Skip::TooDeep);
+}
+
+#[test]
+fn netfilter_s_log_in_either_byte_order() {
+    let (v4, v6) = (tcp().v4(), tcp().v6());
+    let attributes = |order: fn(u16) -> [u8; 2], ip: &[u8]| {
+        let mut bytes = Vec::new();
+        // The header of the hook, a prefix of odd length, the packet.
+        for (kind, body) in [(1, &[8, 0, 3, 0][..]), (10, b"in: \0"), (9, ip)] {
+            bytes.extend(order(body.len() as u16 + 4));
+            bytes.extend(order(kind));
+            bytes.extend(body);
+            if kind != 9 {
+                bytes.resize(bytes.len().next_multiple_of(4), 0);
+            }
+        }
+        bytes
+    };
+    for order in [u16::to_le_bytes, u16::to_be_bytes] {
+        // Padding behind the packet may be missing.
+        holds(239, &with(&[2, 0, 0, 5], &attributes(order, &v4)));
+        holds(239, &with(&[10, 0, 0, 5], &attributes(order, &v6)));
+    }
+    assert_eq!(decoded(239, &[2, 0, 0, 5, 3, 0, 1, 0]), Err(Skip::Malformed));
+    assert_eq!(decoded(239, &[2, 0, 0, 5, 4, 0, 1, 0]), Err(Skip::Malformed), "no packet");
+}
+
+#[test]
+fn infiniband_and_cisco_hdlc() {
+    for (ip, kind) in [(tcp().v4(), [8, 0]), (tcp().v6(), [0x86, 0xdd])] {
+        for before in [40, 20, 0] {
+            holds(242, &[&vec![0xfe; before], &kind[..], &[0, 0], &ip].concat());
+        }
+        // Cooked by Linux: its type of hardware is 32, and the address has 20 bytes, of which 8 are kept.
+        holds(113, &with(&[0, 4, 0, 32, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, kind[0], kind[1]], &ip));
+        for address in [0x0f, 0x8f] {
+            holds(104, &with(&[address, 0, kind[0], kind[1]], &ip));
+            holds(50, &with(&[address, 0, kind[0], kind[1]], &ip));
+        }
+    }
+    holds(104, &with(&[0xff, 3, 0, 0x21], &tcp().v4()));
+    let arp = [&[0xfe; 40], &[8, 6, 0, 0][..], &[0; 28]].concat();
+    assert_eq!(decoded(242, &arp), Err(Skip::NotIp(Protocol::EtherType(0x0806))));
+    let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2];
+    assert_eq!(decoded(104, &slarp), Err(Skip::NotIp(Protocol::EtherType(0x8035))));
+}
+
+#[test]
+fn tags_of_switches() {
+    for (ip, kind) in [(tcp().v4(), 0x0800_u16), (tcp().v6(), 0x86dd)] {
+        let [high, low] = kind.to_be_bytes();
+        holds(1, &ethernet(0x893f, &with(&[0, 1, 0, 2, 0, 0, high, low], &ip)));
+        holds(1, &ethernet(0x8926, &with(&[0x80, 1, 0, 2, high, low], &ip)));
+        holds(1, &ethernet(0x88e7, &with(&[0, 0, 1, 2], &ethernet(kind, &ip))));
+        // A backbone's VLAN, its service, a customer's VLAN.
+        let customer = ethernet(0x8100, &with(&[0, 7, high, low], &ip));
+        holds(1, &ethernet(0x88a8, &[&[0, 9, 0x88, 0xe7, 0, 0, 1, 2], customer.as_slice()].concat()));
+    }
 }
 
 #[test]
@@ -128,8 +250,22 @@ fn tunnels() {
     }
     all.extend(around(17, &udp(6081, &with(&[1, 0, 0x65, 0x58, 0, 0, 9, 0, 1, 2, 3, 4], &inside))));
     all.extend(around(17, &udp(6081, &with(&[0, 0, 0x86, 0xdd, 0, 0, 9, 0], &v6))));
+    all.extend(around(17, &udp(4754, &with(&[0x20, 0, 0x86, 0xdd, 0, 0, 0, 9], &v6))));
+    for (ip, length) in [(&v4, v4.len() as u16), (&v6, v6.len() as u16)] {
+        let gtp = |flags: u8, more: &[u8]| {
+            let length = (length + more.len() as u16).to_be_bytes();
+            udp(2152, &[&[flags, 255, length[0], length[1], 0, 0, 0, 7], more, ip].concat())
+        };
+        all.extend(around(17, &gtp(0x30, &[])));
+        all.extend(around(17, &gtp(0x32, &[0, 1, 0, 0])));
+        // The container of a 5G session, and another extension header of twice its length.
+        all.extend(around(17, &gtp(0x34, &[0, 0, 0, 0x85, 1, 0x10, 9, 0xc0, 2, 0, 0, 0, 0, 0, 0, 0])));
+    }
     for frame in &all {
         holds(1, frame);
+    }
+    for echo in [[0x32, 1, 0, 4, 0, 0, 0, 0], [0x48, 255, 0, 4, 0, 0, 0, 0]] {
+        assert_eq!(decoded(101, &ipv4(17, 1, 2, &udp(2152, &with(&echo, &[0; 4])))), Err(Skip::NotTcp(17)));
     }
     // Tunnels in tunnels, up to a point.
     let mut packet = v4;
@@ -270,9 +406,11 @@ fn protocols_other_than_tcp_are_counted() {
     let datagram = ethernet(0x0800, &ipv4(17, 1, 2, &udp(53, &[0; 20])));
     let ping = ethernet(0x0800, &ipv4(1, 1, 2, &[0; 20]));
     let (summary, _) = frames(&[datagram.clone(), ping, datagram, ethernet(0x0806, &[0; 28])]);
-    assert_eq!(summary.other_protocols.into_iter().collect::<Vec<_>>(), [(1, 1), (17, 2)]);
+    let named: Vec<_> = summary.other_protocols.iter().map(|(which, n)| format!("{n} {which}")).collect();
+    assert_eq!(named, ["1 ICMP", "2 UDP", "1 ARP"]);
     assert_eq!(summary.notes.len(), 2);
-    let (summary, _) = read(&pcap(127, &[vec![0; 40]])).unwrap();
+    let (summary, _) = read(&pcap(147, &[vec![0; 40]])).unwrap();
+    assert_eq!(serde_json::to_string(&summary.other_protocols).unwrap(), r#"{"link type 147":1}"#);
     assert_eq!(summary.count(Oddity::UnsupportedLink), 1);
     assert_eq!(summary.interfaces[0].link_name, "not supported");
 }
@@ -329,7 +467,7 @@ proptest! {
     /// Whatever the bytes and the link type, nothing panics.
     #[test]
     fn any_bytes(link in prop_oneof![Just(0u16), Just(1), Just(9), Just(10), Just(51), Just(101), Just(113),
-        Just(276), any::<u16>()], frame in prop::collection::vec(any::<u8>(), 0..200), wire: u32)
+        Just(104), Just(105), Just(127), Just(192), Just(239), Just(242), Just(276), any::<u16>()], frame in prop::collection::vec(any::<u8>(), 0..200), wire: u32)
     {
         let _ = decode::headers(LinkType(link), &frame, wire);
     }

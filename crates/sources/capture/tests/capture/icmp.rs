@@ -1,5 +1,7 @@
 //! ICMP errors, and the flows that they are about.
 
+use slowpath_capture::Protocol;
+
 use crate::build::{ACK, CLIENT, SERVER, SYN, Tcp, ethernet, frames, icmp, ipv4, ipv6, udp};
 
 const ROUTER: u32 = 0xc000_02fe;
@@ -99,5 +101,5 @@ fn other_messages_and_other_flows_are_counted_as_before() {
     // It opens no flow.
     let (summary, told) = frames(&[to_client(3, 4, 1400, &sent[..28])]);
     assert_eq!((summary.flows, summary.icmp_errors, told.lines.len()), (0, 0, 0));
-    assert_eq!(summary.other_protocols.into_iter().collect::<Vec<_>>(), [(1, 1)]);
+    assert_eq!(summary.other_protocols.into_iter().collect::<Vec<_>>(), [(Protocol::Ip(1), 1)]);
 }

@@ -1,8 +1,8 @@
 //! The seeds that fuzzing starts from, under `fuzz/corpus`: made here, and read here, crashes of old included.
 
 use crate::build::{
-    ACK, FIN, PSH, RST, SYN, Tcp, block, ethernet, gzip, interface, ipv4, ipv6, packet, pcap, pcap_header,
-    read, record, section, udp, zstd,
+    ACK, FIN, PSH, RST, SYN, Tcp, block, ethernet, gzip, icmp, interface, ipv4, ipv6, packet, pcap,
+    pcap_header, read, record, section, udp, zstd,
 };
 use slowpath_capture::{LinkType, decode};
 use slowpath_wire::tcp::Options;
@@ -25,6 +25,10 @@ fn talk() -> Vec<Vec<u8>> {
         Tcp::new(FIN | ACK, 109, 500, 0).frame(),
         Tcp::new(RST, 500, 0, 0).back().frame(),
         Tcp::new(SYN, 7777, 0, 0).frame(),
+        // A challenge ACK, an ICMP error, a SYN with data and a cookie.
+        Tcp::new(ACK, 70_000, 9, 0).back().frame(),
+        ethernet(0x0800, &ipv4(1, 9, 0x0a00_0001, &icmp(3, 4, 1400, &Tcp::new(SYN, 7777, 0, 0).v4()))),
+        Tcp::new(SYN, 8888, 0, 9).options(&[34, 6, 1, 2, 3, 4, 1, 1]).frame(),
     ]
 }
 
@@ -76,6 +80,7 @@ fn frames() -> Vec<(&'static str, Vec<u8>)> {
     };
     let with = |header: &[u8], body: &[u8]| [header, body].concat();
     let inside = ethernet(0x0800, &v4);
+    let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
     vec![
         ("ipv4", on(1, &inside)),
         ("ipv6", on(1, &ethernet(0x86dd, &v6))),
@@ -100,6 +105,37 @@ fn frames() -> Vec<(&'static str, Vec<u8>)> {
         ("fddi", on(10, &with(&[&[0x50; 13][..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat(), &v4))),
         ("ppp", on(50, &with(&[0xff, 3, 0, 0x21], &v4))),
         ("cooked", on(276, &with(&[&[8, 0][..], &[0; 18]].concat(), &v4))),
+        (
+            "radiotap",
+            on(
+                127,
+                &with(
+                    &[&[0, 0, 9, 0, 2, 0, 0, 0, 0x20, 0x88, 1][..], &[0; 24], &[0, 0], &snap].concat(),
+                    &v4,
+                ),
+            ),
+        ),
+        (
+            "aggregate",
+            on(105, &with(&[&[0x88, 1][..], &[0; 22], &[0x80, 0], &[7; 12], &[0, 69], &snap].concat(), &v4)),
+        ),
+        ("ppi", on(192, &with(&[0, 0, 8, 0, 1, 0, 0, 0], &inside))),
+        ("nflog", on(239, &with(&[2, 0, 0, 5, 8, 0, 1, 0, 8, 0, 3, 0, 65, 0, 9, 0], &v4))),
+        ("infiniband", on(242, &with(&[&[0xfe; 40][..], &[8, 0, 0, 0]].concat(), &v4))),
+        ("hdlc", on(104, &with(&[0x8f, 0, 8, 0], &v4))),
+        ("tags", on(1, &ethernet(0x893f, &with(&[0, 1, 0, 2, 0, 0, 0x88, 0xe7, 0, 0, 0, 1], &inside)))),
+        (
+            "gtp",
+            on(
+                101,
+                &ipv4(
+                    17,
+                    1,
+                    2,
+                    &udp(2152, &with(&[0x34, 255, 0, 69, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0, 9, 0], &v4)),
+                ),
+            ),
+        ),
     ]
 }
 
@@ -118,6 +154,8 @@ fn events() -> Vec<(&'static str, Vec<u8>)> {
         ("syn", "0.000000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 100 ecr 0,wscale 7> // frame 1 id 4660 ttl 64"),
         ("sack", "2.000000000 < . 1:1(0) ack 1449 win 0 <TS val 1 ecr 2,sack 2897:4345 5793:7241> // frame 9 ttl 1 ce"),
         ("missed", "1.500000000 missed 12"),
+        ("icmp", "0.270000000 icmp packet-too-big mtu 1400 about > 1449 from 192.0.2.254 // frame 4"),
+        ("fast-open", "0 > S 0:9(9) win 1 <FO,sack 1:2,sack-outside 2> // frame 1 ttl 64 checksum wrong"),
         ("by-hand", "-1 < FRPUEWA. -5:0(5) ack 1001 win 257 <nop,nop,sack 2001:3001,eol>"),
     ]
     .map(|(name, line)| (name, line.as_bytes().to_vec()))
