@@ -136,6 +136,44 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
+pub(crate) fn protocol_window(facts: &Facts<'_>) -> Vec<Advice> {
+    let outstanding = facts.outstanding();
+    let bound = allows(facts, outstanding).map_or_else(String::new, |bound| format!(" {bound}."));
+    let needed = facts
+        .target()
+        .zip(facts.target_window())
+        .map_or_else(String::new, |(target, window)| format!(" {target} needs {window} over this RTT."));
+    let each = facts.round_trip().and_then(|round_trip| arithmetic::largest_rate(outstanding, round_trip));
+    let several =
+        facts.target().zip(each).and_then(|(target, each)| Some((target, connections_for(target, each)?)));
+    let several = several.map_or_else(String::new, |(target, count)| {
+        format!(" {} could carry {target}.", slowpath_model::units::counted(count, "connection"))
+    });
+    vec![
+        Advice::new(format!(
+            "The sender waited for the receiving application, not for TCP: the protocol between them allows \
+             only so much data ahead of what the receiver has asked for or granted. At most {outstanding} \
+             were in flight.{bound}{needed} Raise that limit at the end that receives: the window of a \
+             stream and of the connection in HTTP/2 (65,535 bytes by default, RFC 9113, section 6.9.2; such \
+             as tune.h2.initial-window-size in HAProxy, MaxUploadBufferPerConnection and PerStream in Go, \
+             initial_stream_window_size in Envoy), the channel window in SSH (2 MiB in OpenSSH; HPN-SSH \
+             raises it), credits and the size of a read or write in SMB and NFS (max_credits, rsize, wsize), \
+             the batch size of a database's cursor."
+        ))
+        .with(socket(
+            Host::Receiver,
+            facts.sender(),
+            "shows the process, and that its buffer (rb in skmem) is larger than what was in flight",
+        ))
+        .caution("Larger socket buffers, another congestion control or a faster network do not help here."),
+        Advice::new(format!(
+            "If the limit cannot be raised, keep more in flight: more requests at once, or several streams or \
+             connections (nconnect for NFS, max_channels for SMB).{several} Streams of one HTTP/2 connection \
+             share the window of the connection."
+        )),
+    ]
+}
+
 /// What several connections of the same window would carry; used where one is bound by a window that no
 /// setting of ours can raise.
 pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
@@ -147,8 +185,4 @@ pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option
     let round_trip = facts.round_trip()?;
     let rate = arithmetic::largest_rate(window, round_trip)?;
     Some(format!("{window} per RTT of {} allow at most {rate}", time(round_trip)))
-}
-
-pub(crate) fn protocol_window(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("The application protocol allows only so much data in flight.")]
 }

@@ -1,9 +1,10 @@
 //! The sender's congestion window.
 
 use crate::arithmetic;
-use crate::facts::{Facts, percent, time};
+use crate::facts::{Facts, percent, time, times};
 use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl};
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
 
 /// Has Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
@@ -29,8 +30,8 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
         )
     });
     let text = format!(
-        "The congestion window doubled each RTT and had not reached the path's rate.{doubling} Each connection \
-         pays this once: send more over each, and keep connections open."
+        "The congestion window doubled each RTT and had not reached the path's rate.{doubling} Each \
+         connection pays this once: send more over each, and keep connections open."
     );
     let mut advice = vec![Advice::new(text)];
     if facts.finding.spells > 1 {
@@ -50,8 +51,8 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
     if saved > 0 {
         advice.push(
             Advice::new(format!(
-                "A larger initial window saves {}: {initial} segments instead of 10. Use it only where the path \
-                 to this peer is known to take it; the receiver's first window has to allow it too.",
+                "A larger initial window saves {}: {initial} segments instead of 10. Use it only where the \
+                 path to this peer is known to take it; the receiver's first window has to allow it too.",
                 counted(saved.into(), "RTT")
             ))
             .with_all(route(
@@ -61,8 +62,8 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
                 &format!("sends {initial} segments before the first ACK"),
             ))
             .caution(
-                "An initial window larger than the path's queue loses its own tail. RFC 6928 found ten segments \
-                 safe.",
+                "An initial window larger than the path's queue loses its own tail. RFC 6928 found ten \
+                 segments safe.",
             ),
         );
     }
@@ -213,6 +214,79 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-pub(crate) fn ecn_marks(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("A queue on the path marks packets instead of dropping them.")]
+pub(crate) fn ecn_marks(facts: &Facts<'_>) -> Vec<Advice> {
+    let reduced = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::EcnMarked { reductions, .. } if reductions > 0 => {
+                Some(format!(" The sender reduced its window {}.", times(reductions)))
+            }
+            _ => None,
+        })
+        .unwrap_or_default();
+    let queue = facts.round_trips().and_then(|rtt| facts.round_trip().zip(rtt.mean)).map_or_else(
+        String::new,
+        |(shortest, mean)| {
+            // A queue of a quarter of the path keeps CUBIC's window from falling below it (0.7, RFC 9438, 4.6).
+            let judged = if mean > shortest.saturating_mul(5) / 4 {
+                "so a queue did stand, and the marks are what ECN is meant to do"
+            } else {
+                "so hardly a queue stood, and the marks come too early"
+            };
+            format!(
+                " The RTT was {} at its shortest and {} on average, {judged}.",
+                time(shortest),
+                time(mean)
+            )
+        },
+    );
+    vec![
+        Advice::new(format!(
+            "A queue on the path marks packets (ECN, RFC 3168) where it would drop others, and the sender \
+             reduces its congestion window for each RTT with a mark as if a packet were \
+             lost.{reduced}{queue} Find the device that marks: behind it, packets carry CE. If it marks at a \
+             threshold meant for DCTCP (ce_threshold), at a rate far below its link, or at random, correct \
+             it there."
+        ))
+        .with(counters(
+            Host::Receiver,
+            "IpExtInCEPkts IpExtInECT0Pkts IpExtInECT1Pkts",
+            "shows packets that arrived with a mark, and those that could have been marked",
+        ))
+        .with(Fix::look(
+            Host::Path,
+            "tc -s qdisc show dev IFACE",
+            "shows what a Linux queue marked (ecn_mark, marks or marked) and dropped, and its target, \
+             interval, ce_threshold or min and max",
+        ))
+        .with(
+            Fix::look(
+                Host::Path,
+                "tc qdisc replace dev IFACE root fq_codel target 5ms interval 100ms ecn",
+                "marks only after packets have waited 5 ms or more for 100 ms",
+            )
+            .needs(NET_ADMIN)
+            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+        )
+        .with(counters(
+            Host::Sender,
+            "TcpExtTCPDeliveredCE",
+            "shows segments that were delivered with a mark, as the sender learnt",
+        ))
+        .caution(
+            "On an interface with several queues, or below a shaper, replace the discipline that marks.",
+        ),
+        Advice::new(
+            "To test whether the marks are the reason, open a connection without ECN: the end that opens it \
+             requests it in its SYN.",
+        )
+        .with_all(sysctl(
+            facts.host(slowpath_model::End::A),
+            "net.ipv4.tcp_ecn",
+            "0",
+            "neither requests nor accepts ECN on new connections",
+        ))
+        .caution(
+            "Only as a test: a queue that cannot mark drops instead, and every drop has to be repaired.",
+        ),
+    ]
 }

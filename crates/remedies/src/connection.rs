@@ -1,9 +1,12 @@
 //! Opening the connection.
 
 use crate::facts::{Facts, time, times};
-use crate::fix::{counters, switch, sysctl};
+use crate::fix::{NET_ADMIN, counters, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
 use slowpath_model::End;
+use slowpath_model::units::{counted, counted_were};
+use std::time::Duration;
 
 pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
     let cost = facts
@@ -92,18 +95,349 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-pub(crate) fn old_connection(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("The other end still had an old connection between the same addresses and ports.")]
+pub(crate) fn old_connection(facts: &Facts<'_>) -> Vec<Advice> {
+    let (client, server) = (facts.host(End::A), facts.host(End::B));
+    let cost = time(facts.finding.lasted);
+    vec![
+        Advice::new(format!(
+            "The server still had a connection between the same addresses and ports. It answered the SYN \
+             with an ACK of that connection (a challenge ACK, RFC 5961, section 4), the client answered with \
+             a RST, and only the next SYN, after a timeout, opened the new one: {cost} here. A client's own \
+             kernel does not reuse a port that early. A NAT or a load balancer does, if it has few ports for \
+             many connections, and so does a client that crashed. Give the device that translates more \
+             addresses or a larger range of ports, or keep connections open and reuse them."
+        ))
+        .with(counters(
+            server,
+            "TcpExtTCPSYNChallenge TcpExtTCPChallengeACK TcpExtTCPACKSkippedChallenge",
+            "shows how often a SYN met an open connection, all challenge ACKs, and those not sent because of \
+             their rate limit",
+        ))
+        .with(Fix::look(
+            server,
+            format!("ss -tanope dst {}", facts.report.key.a),
+            "shows the old connection if it is still there: its state, its timer and its process",
+        ))
+        .with_all(sysctl(
+            client,
+            "net.ipv4.ip_local_port_range",
+            "15000 60999",
+            "lets connections from this host, and those that it translates for others, use 46,000 ports \
+             instead of 28,000",
+        ))
+        .caution(
+            "Services of the host that listen on a port in the range have to be kept out of it with \
+             net.ipv4.ip_local_reserved_ports.",
+        ),
+        Advice::new(
+            "If the client was gone, the server kept its half of the connection because nothing told it. \
+             Keepalives remove such connections: SO_KEEPALIVE in the serving program, or its own idle \
+             timeout. Timestamps help where the old connection is in TIME_WAIT: a SYN with a newer timestamp \
+             then opens a new one at once (RFC 6191).",
+        )
+        .with(switch(
+            Host::Either,
+            "net.ipv4.tcp_timestamps",
+            "1",
+            "0",
+            "offers timestamps on connections \
+             from now on",
+        ))
+        .caution(
+            "Behind a NAT, each client has a timestamp clock of its own, so the newer SYN may have the older \
+             timestamp.",
+        ),
+        Advice::new(
+            "If SYNs are answered with challenge ACKs again and again, something drops the challenge ACK or \
+             the client's RST: a firewall that knows only the new connection finds neither in sequence. Let \
+             both through there.",
+        ),
+    ]
 }
 
-pub(crate) fn fast_open_lost(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("Something on the path drops SYNs that carry data.")]
+pub(crate) fn fast_open_lost(facts: &Facts<'_>) -> Vec<Advice> {
+    let client = facts.host(End::A);
+    let lost = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::SynDataLost { times } => Some(times),
+            _ => None,
+        })
+        .unwrap_or(1);
+    let saved = facts.report.opening.round_trip.map_or_else(String::new, |round_trip| {
+        format!(" What Fast Open saves is one RTT, {} here.", time(round_trip))
+    });
+    vec![
+        Advice::new(format!(
+            "{} with data (TCP Fast Open, RFC 7413) got no answer, and a SYN without data did. Something on \
+             the path drops SYNs that carry data: a firewall, a load balancer or a mobile network. Each such \
+             connection waits 1 s for the timeout.{saved} Until the device is fixed, turn Fast Open off: in \
+             the program (TCP_FASTOPEN_CONNECT, MSG_FASTOPEN, or its option for it), or for the whole \
+             client.",
+            counted(lost, "SYN")
+        ))
+        .with(counters(
+            client,
+            "TcpExtTCPFastOpenActive TcpExtTCPFastOpenActiveFail TcpExtTCPFastOpenBlackhole",
+            "shows how often it worked, how often it failed, and how often the client turned it off by itself",
+        ))
+        .with(Fix::look(
+            client,
+            format!("ip tcp_metrics show {}", facts.report.key.b.address),
+            "shows SYNs with data lost on the way to this peer (fo_syn_drops) and its cookie (fo_cookie)",
+        ))
+        .with_all(sysctl(
+            client,
+            "net.ipv4.tcp_fastopen",
+            "0",
+            "sends no data in SYNs, for all programs of this host",
+        )),
+        Advice::new(
+            "Linux can turn Fast Open off for a while after such losses, and longer after the next ones. By \
+             default it does not (0).",
+        )
+        .with_all(sysctl(
+            client,
+            "net.ipv4.tcp_fastopen_blackhole_timeout_sec",
+            "3600",
+            "stops sending data in SYNs for an hour after a black hole is noticed",
+        ))
+        .caution("The first connections still wait for their timeouts: it takes several to notice."),
+    ]
 }
 
-pub(crate) fn not_answered(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("The SYN reached the host and its TCP did not answer.")]
+pub(crate) fn not_answered(facts: &Facts<'_>) -> Vec<Advice> {
+    let (times, wrong) = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::SynNotAnswered { times, wrong_checksum } => Some((times, wrong_checksum)),
+            _ => None,
+        })
+        .unwrap_or((1, 0));
+    let arrived = format!("{} reached the server's host, and its TCP did not answer.", counted(times, "SYN"));
+    if wrong > 0 {
+        vec![
+            wrong_checksum(facts, &arrived),
+            dropped_on_host(facts, "If the counter does not grow, look further."),
+        ]
+    } else {
+        vec![
+            dropped_on_host(facts, &arrived),
+            wrong_checksum(
+                facts,
+                "If TcpInCsumErrors grows, the checksum \
+                                                                      is wrong.",
+            ),
+        ]
+    }
 }
 
-pub(crate) fn peer_gone(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("The other end, or something on the path, has forgotten the connection.")]
+/// The host discarded the packet because of its checksum.
+fn wrong_checksum(facts: &Facts<'_>, begin: &str) -> Advice {
+    let (client, server) = (facts.host(End::A), facts.host(End::B));
+    Advice::new(format!(
+        "{begin} Linux discards a segment whose TCP checksum is wrong, without an answer. The usual reason \
+         is offload: the sending host leaves the checksum to a device that does not fill it in, above all \
+         below a tunnel (VXLAN, Geneve) of containers or virtual machines. Let the tunnel's device compute \
+         it, and update the kernel or the NIC's driver that gets it wrong."
+    ))
+    .with(counters(server, "TcpInCsumErrors", "should not grow: segments discarded for their checksum"))
+    .with(way_to(client, facts.report.key.b.address))
+    .with(Fix::look(
+        client,
+        "ethtool -k IFACE",
+        "shows whether tx-checksum-ip-generic is on at the tunnel's device, such as flannel.1",
+    ))
+    .with(
+        Fix::change(
+            client,
+            "ethtool -K IFACE tx-checksum-ip-generic off",
+            "has the CPU compute the checksums of what leaves by this device, before it enters the tunnel",
+        )
+        .undone_by("ethtool -K IFACE tx-checksum-ip-generic on"),
+    )
+    .caution(
+        "It costs CPU time, and TCP segmentation offload of this device with it. A capture taken on the \
+         sending host itself shows wrong checksums wherever the NIC fills them in: that is no fault.",
+    )
+}
+
+/// Something on the host dropped the packet before TCP answered it.
+fn dropped_on_host(facts: &Facts<'_>, begin: &str) -> Advice {
+    let server = facts.host(End::B);
+    let port = facts.report.key.b.port;
+    Advice::new(format!(
+        "{begin} On that host a firewall may drop it, the reverse path filter, a full listen queue, or the \
+         check of timestamps (PAWS) if an old connection of these ports is in TIME_WAIT. A port on which \
+         nothing listens is answered with a RST, so this is not one."
+    ))
+    .with(Fix::look(
+        server,
+        format!("ss -ltn sport = :{port}"),
+        "shows the listening socket: connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
+    ))
+    .with(counters(
+        server,
+        "TcpInCsumErrors TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop \
+         TcpExtIPReversePathFilter TcpExtPAWSActive TcpExtPAWSTimewait",
+        "shows, while SYNs come, which of them grows: checksum, listen queue (three), reverse path filter, \
+         timestamps (two)",
+    ))
+    .with(
+        Fix::look(
+            server,
+            "nft list ruleset; iptables -L -n -v",
+            "shows the host's firewall, with the packets that each rule dropped",
+        )
+        .needs(NET_ADMIN),
+    )
+    .with(Fix::look(
+        server,
+        "sysctl net.ipv4.conf.all.rp_filter",
+        "shows the reverse path filter: 1 drops what came by another interface than answers would leave by; 2 \
+         is looser",
+    ))
+    .with(
+        Fix::look(
+            server,
+            "timeout 10 perf trace -e skb:kfree_skb",
+            "shows every packet that the kernel drops in 10 s, with the reason and the place",
+        )
+        .needs("root (CAP_PERFMON)"),
+    )
+}
+
+pub(crate) fn peer_gone(facts: &Facts<'_>) -> Vec<Advice> {
+    let silent = facts.evidence(|evidence| match *evidence {
+        Evidence::PeerSilent { lasted, retransmissions } => Some((lasted, retransmissions)),
+        _ => None,
+    });
+    let pause = facts.evidence(|evidence| match *evidence {
+        Evidence::SilentAfterPause { pause } => Some(pause),
+        _ => None,
+    });
+    let seen = silent.map_or_else(
+        || "Nothing came back from the other end any more.".to_owned(),
+        |(lasted, retransmissions)| {
+            format!(
+                "Nothing came back from {} for the last {}, while {} sent.",
+                facts.receiver(),
+                time(lasted),
+                counted_were(retransmissions, "retransmission")
+            )
+        },
+    );
+    let device = forgetting_device(facts);
+    match pause {
+        Some(pause) => {
+            let begin = format!(
+                "{seen} It fell silent during a pause of {} in which neither end sent anything: a NAT, \
+                 firewall or load balancer forgets a connection that is idle for longer than it allows, and \
+                 drops what comes later. Send something more often than that.",
+                time(pause)
+            );
+            vec![keep_alive(&begin, keepalive_time(pause)), device, give_up_earlier("")]
+        }
+        None => {
+            let begin = format!(
+                "{seen} The host at the other end crashed or lost its network, or a device on the way lost \
+                 the connection: a restart, a failover, a changed route. "
+            );
+            let idle =
+                "Where connections are idle at times, keep the devices on the way from forgetting them.";
+            vec![give_up_earlier(&begin), device, keep_alive(idle, 60)]
+        }
+    }
+}
+
+/// The seconds of silence before the first keepalive: half of a pause that was too long, a minute at most.
+fn keepalive_time(pause: Duration) -> u64 {
+    (pause.as_secs() / 2).clamp(1, 60)
+}
+
+fn keep_alive(begin: &str, idle: u64) -> Advice {
+    Advice::new(format!(
+        "{begin} TCP does it for a socket with SO_KEEPALIVE: set TCP_KEEPIDLE to {idle} s or less in either \
+         program, or use the program's own option (ServerAliveInterval of ssh, tcp_keepalives_idle of \
+         PostgreSQL, pings of HTTP/2 and WebSocket). The sysctls are for sockets that set SO_KEEPALIVE and \
+         no times of their own; by default the first keepalive follows after 7200 s, which is longer than \
+         most devices remember."
+    ))
+    .with(Fix::look(
+        Host::Either,
+        "ss -tno state established",
+        "shows which connections have a keepalive timer, and when it expires",
+    ))
+    .with_all(sysctl(
+        Host::Either,
+        "net.ipv4.tcp_keepalive_time",
+        &idle.to_string(),
+        &format!("sends the first keepalive after {idle} s of silence"),
+    ))
+    .with_all(sysctl(
+        Host::Either,
+        "net.ipv4.tcp_keepalive_intvl",
+        "10",
+        "repeats it every 10 s while there is no answer",
+    ))
+    .with_all(sysctl(
+        Host::Either,
+        "net.ipv4.tcp_keepalive_probes",
+        "6",
+        "ends the connection after 6 keepalives without an answer",
+    ))
+}
+
+fn give_up_earlier(begin: &str) -> Advice {
+    Advice::new(format!(
+        "{begin}By default Linux retransmits for about 15 minutes before it reports an error to the program. \
+         Let it report the failure sooner, so that the program can connect again: TCP_USER_TIMEOUT limits, \
+         in ms, how long data of one socket may stay unacknowledged; tcp_retries2 is for all sockets."
+    ))
+    .with(counters(
+        Host::Sender,
+        "TcpExtTCPAbortOnTimeout TcpExtTCPTimeouts TcpExtTCPKeepAlive",
+        "shows connections given up, timeouts, and keepalives sent",
+    ))
+    .with_all(sysctl(
+        Host::Sender,
+        "net.ipv4.tcp_retries2",
+        "8",
+        "gives up after about 100 s without an answer, the least that RFC 1122 allows, instead of 15 minutes \
+         (15)",
+    ))
+    .caution("A path that is down for longer than that then costs the connection.")
+}
+
+fn forgetting_device(facts: &Facts<'_>) -> Advice {
+    let icmp = facts.evidence(|evidence| match *evidence {
+        Evidence::IcmpErrors { times } => Some(times),
+        _ => None,
+    });
+    let errors = icmp.map_or_else(String::new, |n| {
+        format!(" {} came back for these segments: who sent them is where to look.", counted(n, "ICMP error"))
+    });
+    Advice::new(format!(
+        "Look at the devices between the two hosts.{errors} A Linux router remembers an idle connection for \
+         5 days, and less if its table is full; many others for 5 to 60 minutes. Raise the time there, or \
+         have the device answer with a RST what it does not know."
+    ))
+    .with(Fix::look(
+        Host::Path,
+        "sysctl net.netfilter.nf_conntrack_tcp_timeout_established net.netfilter.nf_conntrack_count \
+         net.netfilter.nf_conntrack_max",
+        "shows how long an idle connection is remembered (seconds), and how full the table is",
+    ))
+    .with(
+        Fix::look(
+            Host::Path,
+            format!("conntrack -L -p tcp --dport {}", facts.report.key.b.port),
+            "shows the connections to this port that the router remembers",
+        )
+        .needs(NET_ADMIN),
+    )
+    .with_all(sysctl(
+        Host::Path,
+        "net.netfilter.nf_conntrack_tcp_timeout_established",
+        "432000",
+        "remembers idle connections for 5 days, the default",
+    ))
 }

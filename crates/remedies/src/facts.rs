@@ -2,6 +2,7 @@
 
 use crate::Host;
 use crate::arithmetic;
+use slowpath_analyses::Evidence;
 use slowpath_analyses::report::{Finding, FlowReport, Measures, RttMeasures, SynOptions};
 pub(crate) use slowpath_model::units::duration_text as time;
 use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
@@ -16,6 +17,11 @@ pub(crate) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(crate) const fn of(finding: &'a Finding, report: &'a FlowReport) -> Self {
         Self { finding, report }
+    }
+
+    /// What the first evidence says that `choose` takes.
+    pub(crate) fn evidence<T>(&self, choose: impl Fn(&Evidence) -> Option<T>) -> Option<T> {
+        self.finding.evidence.iter().find_map(choose)
     }
 
     /// What the end that the finding is about sent.

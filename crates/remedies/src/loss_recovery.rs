@@ -1,10 +1,13 @@
 //! Loss, or what was taken for it, and its repair.
 
+use crate::application::allows;
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, spread, time, times};
 use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
+use slowpath_model::Bytes;
 use slowpath_model::units::{counted, counted_were};
 use std::time::Duration;
 
@@ -367,14 +370,227 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-pub(crate) fn mtu_black_hole(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("Packets above some size never arrive.")]
+/// What is before a segment's payload: the headers of IP and TCP, and the timestamps if both ends offered them.
+fn headers(facts: &Facts<'_>) -> u64 {
+    let ip = if facts.receiver().address.is_ipv4() { 20 } else { 40 };
+    let timestamps = facts.options().filter(|(_, options)| options.timestamps).count() == 2;
+    ip + 20 + if timestamps { 12 } else { 0 }
 }
 
-pub(crate) fn super_packets_dropped(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("Something on the path drops packets that offload made.")]
+/// The smallest MTU that IPv6 allows (RFC 8200, section 5); few paths of IPv4 have less.
+const SAFE_MTU: u64 = 1280;
+
+pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
+    let headers = headers(facts);
+    let packet = |payload: Bytes| payload.get().saturating_add(headers);
+    let sizes = facts.evidence(|evidence| match *evidence {
+        Evidence::LostAboveSize { smallest, largest_delivered, .. } => {
+            Some((packet(smallest), packet(largest_delivered)))
+        }
+        _ => None,
+    });
+    let between = sizes.map_or_else(String::new, |(lost, delivered)| {
+        format!(
+            " Packets of {delivered} bytes arrived and packets of {lost} bytes did not: the path's MTU is in \
+             between."
+        )
+    });
+    let mtu = sizes
+        .map_or(SAFE_MTU, |(lost, delivered)| delivered.max(SAFE_MTU).min(lost.saturating_sub(1).max(68)));
+    let peer = facts.receiver().address;
+    let seen = facts.evidence(|evidence| match *evidence {
+        Evidence::IcmpErrors { times } => Some(times),
+        _ => None,
+    });
+    let errors = match seen {
+        Some(n) => format!(
+            "{} came back, and the sender did not act on them: a firewall on its host drops them, or they \
+             reached the tap and not the host.",
+            counted(n, "ICMP error")
+        ),
+        None => "The ICMP errors that would say so did not come: a router does not send them, or a firewall \
+                 drops them."
+            .to_owned(),
+    };
+    vec![
+        Advice::new(format!(
+            "Every packet above some size was lost, each time it was sent, and smaller ones were not (a path \
+             MTU black hole, RFC 2923, section 2.1).{between} {errors} No retransmission gets through, \
+             whatever the congestion control. Find the size and where it ends (a tunnel, VPN or PPPoE link \
+             whose headers take room), and have the router in front of it send the errors, and every \
+             firewall pass them: ICMP type 3, code 4, and ICMPv6 type 2."
+        ))
+        .with(Fix::look(
+            Host::Sender,
+            format!("tracepath -n {peer}"),
+            "shows the path's MTU (pmtu) where the errors come, and the last router before they stop",
+        ))
+        .with(Fix::look(
+            Host::Sender,
+            format!("ping -M do -c 3 -s 1472 {peer}"),
+            "shows whether a packet of 1500 bytes arrives (28 more than -s, 48 in IPv6); lower -s until it \
+             does",
+        ))
+        .with(
+            Fix::change(
+                Host::Path,
+                "iptables -I FORWARD -p icmp --icmp-type fragmentation-needed -j ACCEPT",
+                "passes the errors on a Linux firewall (for IPv6: ip6tables -I FORWARD -p icmpv6 \
+                 --icmpv6-type packet-too-big -j ACCEPT)",
+            )
+            .undone_by("iptables -D FORWARD -p icmp --icmp-type fragmentation-needed -j ACCEPT"),
+        ),
+        Advice::new(
+            "Without the errors, let the router in front of the smaller link lower the MSS in every SYN that \
+             passes: then no segment is too large.",
+        )
+        .with(
+            Fix::change(
+                Host::Path,
+                "iptables -t mangle -A FORWARD -p tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu",
+                "lowers the MSS of new connections to what the next link of their route takes",
+            )
+            .undone_by(
+                "iptables -t mangle -D FORWARD -p tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu",
+            ),
+        ),
+        Advice::new("An end can avoid the black hole by itself, for this peer or for all.")
+            .with_all(route(
+                Host::Sender,
+                peer,
+                &format!("mtu {mtu}"),
+                &format!("sends packets of at most {mtu} bytes"),
+            ))
+            .with_all(route(
+                Host::Receiver,
+                facts.sender().address,
+                &format!("advmss {}", mtu.saturating_sub(headers_of_ip_and_tcp(facts))),
+                &format!(
+                    "asks the sender for packets of at most {mtu} bytes, where only this end can be \
+                          changed"
+                ),
+            ))
+            .with(switch(
+                Host::Sender,
+                "net.ipv4.tcp_mtu_probing",
+                "1",
+                "0",
+                "tries smaller segments when large ones time out again and again (RFC 4821)",
+            ))
+            .caution(
+                "tcp_mtu_probing begins only after several timeouts, so each new connection still stalls for \
+                 seconds. The route prevents that.",
+            ),
+    ]
 }
 
-pub(crate) fn beyond_unscaled_window(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("A firewall drops what lies beyond the window field as it stands without scaling.")]
+/// What an MSS leaves out of an MTU (RFC 6691): the headers without options.
+fn headers_of_ip_and_tcp(facts: &Facts<'_>) -> u64 {
+    if facts.receiver().address.is_ipv4() { 40 } else { 60 }
+}
+
+pub(crate) fn super_packets_dropped(facts: &Facts<'_>) -> Vec<Advice> {
+    let lost = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::LostAboveSize { lost, largest_delivered, .. } => Some(format!(
+                " {} lost, and none of {} bytes or less.",
+                counted_were(lost, "longer transmission"),
+                largest_delivered.get()
+            )),
+            _ => None,
+        })
+        .unwrap_or_default();
+    vec![
+        Advice::new(format!(
+            "Packets of several segments were lost each time, and packets of one segment arrived.{lost} \
+             Offload makes them: the sending host (TSO, GSO), or a host that forwards them (GRO, LRO), hands \
+             them on whole, and a device or a program behind it takes only what fits its MTU: a virtual \
+             switch, a user-space network stack, a tunnel or a driver. Turn offload off where they are made \
+             to confirm it.",
+        ))
+        .with(way_to(Host::Sender, facts.receiver().address))
+        .with(Fix::look(Host::Sender, "ethtool -k IFACE", "shows which offloads are on"))
+        .with(
+            Fix::change(
+                Host::Sender,
+                "ethtool -K IFACE tso off gso off",
+                "sends packets of one segment each",
+            )
+            .undone_by("ethtool -K IFACE tso on gso on"),
+        ),
+        Advice::new(
+            "If the sender is not the one that makes them, look at each host that forwards: a router, a \
+             hypervisor, a container host.",
+        )
+        .with(Fix::look(Host::Path, "ethtool -k IFACE", "shows which offloads are on"))
+        .with(
+            Fix::change(Host::Path, "ethtool -K IFACE gro off", "forwards packets as they came")
+                .undone_by("ethtool -K IFACE gro on"),
+        )
+        .with(
+            Fix::change(
+                Host::Path,
+                "ethtool -K IFACE lro off",
+                "stops the NIC from merging packets, which must not be done on a host that forwards",
+            )
+            .undone_by("ethtool -K IFACE lro on"),
+        )
+        .with(Fix::look(
+            Host::Path,
+            "ip -s -s link show dev IFACE; ethtool -S IFACE",
+            "shows drops and length errors at the interfaces behind it",
+        ))
+        .caution(
+            "Without offload each packet costs CPU time: at many Gbit/s that becomes the limit. Fix or \
+             update the forwarder, then turn offload on again.",
+        ),
+    ]
+}
+
+pub(crate) fn beyond_unscaled_window(facts: &Facts<'_>) -> Vec<Advice> {
+    let shift = facts.answered().window_scale.shift();
+    let field = facts.answered().window.max.map(|window| Bytes::new(window.get() >> shift.min(14)));
+    let allowed = field.and_then(|field| allows(facts, field)).map_or_else(String::new, |allowed| {
+        format!(" That is what the field says without its scale of {shift}: {allowed}.")
+    });
+    let stopgap = allows(facts, Bytes::new(arithmetic::LARGEST_FIELD))
+        .map_or_else(String::new, |allowed| format!(" {allowed}."));
+    vec![
+        Advice::new(format!(
+            "A firewall on the path checks sequence numbers against the receiver's window, and does not \
+             apply the window scale that the SYNs agreed on: it drops every segment beyond the ACK plus the \
+             bare field.{allowed} Update the firewall, or turn off its check of TCP windows. A firewall that \
+             did not see the SYN (after a restart, or on one of two routes) cannot know the scale either.",
+        ))
+        .with(Fix::look(
+            Host::Path,
+            "sysctl net.netfilter.nf_conntrack_tcp_be_liberal; conntrack -S",
+            "shows, on a Linux firewall, whether the check is on (0), and packets found invalid",
+        ))
+        .with(switch(
+            Host::Path,
+            "net.netfilter.nf_conntrack_tcp_be_liberal",
+            "1",
+            "0",
+            "marks only RSTs outside the window as invalid, on a Linux firewall",
+        )),
+        Advice::new(format!(
+            "Until then, have the receiver offer a window that fits the field without a scale. It is slower \
+             than scaling, but not as slow as losing whatever lies beyond.{stopgap}"
+        ))
+        .with_all(route(
+            Host::Receiver,
+            facts.sender().address,
+            "window 65535",
+            "offers this peer at most 65,535 bytes, and so a scale of 0 (tcp_select_initial_window, 6.18)",
+        ))
+        .with(switch(
+            Host::Receiver,
+            "net.ipv4.tcp_window_scaling",
+            "0",
+            "1",
+            "does without window scaling, for all new connections of this host",
+        ))
+        .caution("Undo it once the firewall is fixed: without scaling, every long path is slow."),
+    ]
 }

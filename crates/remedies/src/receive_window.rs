@@ -5,6 +5,7 @@ use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
 use crate::fix::{counters, socket, switch, sysctl};
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
 use slowpath_analyses::report::ScaleKnown;
 use slowpath_model::{Bytes, End, Rate};
 use std::ops::Range;
@@ -410,6 +411,66 @@ pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-pub(crate) fn taken_back(_facts: &Facts<'_>) -> Vec<Advice> {
-    vec![Advice::new("The receiver reduced a window that it had offered already.")]
+pub(crate) fn taken_back(facts: &Facts<'_>) -> Vec<Advice> {
+    let moved = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::EdgeMovedBack { times: n, largest } => {
+                Some(format!(" Its right edge moved back {}, by up to {largest}.", times(n)))
+            }
+            _ => None,
+        })
+        .unwrap_or_default();
+    vec![
+        Advice::new(format!(
+            "The receiver offered a window and took it back while data for it was on the way.{moved} The \
+             receiver discards what no longer fits, so the sender has to retransmit it, at growing intervals \
+             while the window stays closed. Linux does this only if tcp_shrink_window is 1; by default a \
+             window that was offered stays offered."
+        ))
+        .with(switch(
+            Host::Receiver,
+            "net.ipv4.tcp_shrink_window",
+            "0",
+            "1",
+            "keeps what was offered, the default",
+        ))
+        .caution(
+            "With 0, data that arrives in small packets can take more memory than the buffer's size. That is \
+             what the setting is for: give the buffers room instead.",
+        ),
+        Advice::new(
+            "It only shows where the application reads more slowly than data arrives: find out what it waits \
+             for. A program that makes SO_RCVBUF smaller on an open connection has the same effect: set it \
+             before connect() or listen(), or not at all.",
+        )
+        .with(socket(
+            Host::Receiver,
+            facts.sender(),
+            "shows the process, its unread data as Recv-Q, and the buffer as rb in skmem",
+        ))
+        .with(
+            Fix::look(
+                Host::Receiver,
+                "strace -f -T -e trace=read,recvfrom,recvmsg,setsockopt,write,fsync,futex -p PID",
+                "shows what takes the time between two reads, and whether SO_RCVBUF is set; slows the process \
+                 while it runs",
+            )
+            .by_owner(),
+        ),
+        Advice::new(
+            "A receiver short of memory also closes a window that it had offered: it cannot queue what \
+             arrives (tcp_select_window, 6.18).",
+        )
+        .with(counters(
+            Host::Receiver,
+            "TcpExtTCPRcvQDrop TcpExtTCPZeroWindowDrop TcpExtTCPMemoryPressures TcpExtPruneCalled",
+            "shows segments dropped for want of memory, segments that came while the window was closed, and \
+             memory pressure",
+        ))
+        .with(Fix::look(
+            Host::Receiver,
+            "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem",
+            "shows pages that all TCP sockets take (mem), against the limits",
+        )),
+    ]
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
 /// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
 /// Linux 6.18 have them.
-const SYSCTLS: [&str; 39] = [
+const SYSCTLS: [&str; 50] = [
     "net.core.busy_poll",
     "net.core.busy_read",
     "net.core.netdev_budget",
@@ -23,6 +23,9 @@ const SYSCTLS: [&str; 39] = [
     "net.core.rmem_max",
     "net.core.somaxconn",
     "net.core.wmem_max",
+    "net.ipv4.conf.all.rp_filter",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.ip_local_reserved_ports",
     "net.ipv4.tcp_adv_win_scale",
     "net.ipv4.tcp_allowed_congestion_control",
     "net.ipv4.tcp_available_congestion_control",
@@ -30,8 +33,13 @@ const SYSCTLS: [&str; 39] = [
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_dsack",
     "net.ipv4.tcp_early_retrans",
+    "net.ipv4.tcp_ecn",
     "net.ipv4.tcp_fastopen",
+    "net.ipv4.tcp_fastopen_blackhole_timeout_sec",
     "net.ipv4.tcp_frto",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
     "net.ipv4.tcp_limit_output_bytes",
     "net.ipv4.tcp_max_reordering",
     "net.ipv4.tcp_max_syn_backlog",
@@ -47,34 +55,51 @@ const SYSCTLS: [&str; 39] = [
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_rto_min_us",
     "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_shrink_window",
     "net.ipv4.tcp_slow_start_after_idle",
     "net.ipv4.tcp_timestamps",
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_wmem",
     "net.netfilter.nf_conntrack_count",
     "net.netfilter.nf_conntrack_max",
+    "net.netfilter.nf_conntrack_tcp_be_liberal",
+    "net.netfilter.nf_conntrack_tcp_timeout_established",
 ];
 
-/// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`, `snmp4_net_list`).
-const COUNTERS: [&str; 38] = [
+/// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
+/// `snmp4_ipextstats_list`).
+const COUNTERS: [&str; 53] = [
+    "IpExtInCEPkts",
+    "IpExtInECT0Pkts",
+    "IpExtInECT1Pkts",
     "TcpExtDelayedACKLocked",
+    "TcpExtIPReversePathFilter",
     "TcpExtListenDrops",
     "TcpExtListenOverflows",
     "TcpExtOfoPruned",
+    "TcpExtPAWSActive",
+    "TcpExtPAWSTimewait",
     "TcpExtPruneCalled",
     "TcpExtRcvPruned",
     "TcpExtSyncookiesRecv",
     "TcpExtSyncookiesSent",
+    "TcpExtTCPACKSkippedChallenge",
+    "TcpExtTCPAbortOnTimeout",
     "TcpExtTCPBacklogDrop",
+    "TcpExtTCPChallengeACK",
     "TcpExtTCPDSACKRecv",
     "TcpExtTCPDSACKUndo",
+    "TcpExtTCPDeliveredCE",
     "TcpExtTCPFastOpenActive",
     "TcpExtTCPFastOpenActiveFail",
+    "TcpExtTCPFastOpenBlackhole",
+    "TcpExtTCPFromZeroWindowAdv",
     "TcpExtTCPFullUndo",
     "TcpExtTCPHystartDelayCwnd",
     "TcpExtTCPHystartDelayDetect",
     "TcpExtTCPHystartTrainCwnd",
     "TcpExtTCPHystartTrainDetect",
+    "TcpExtTCPKeepAlive",
     "TcpExtTCPLossProbeRecovery",
     "TcpExtTCPLossProbes",
     "TcpExtTCPLossUndo",
@@ -89,12 +114,14 @@ const COUNTERS: [&str; 38] = [
     "TcpExtTCPRetransFail",
     "TcpExtTCPSACKReneging",
     "TcpExtTCPSACKReorder",
+    "TcpExtTCPSYNChallenge",
     "TcpExtTCPSpuriousRTOs",
     "TcpExtTCPTSReorder",
     "TcpExtTCPTimeouts",
     "TcpExtTCPToZeroWindowAdv",
-    "TcpExtTCPFromZeroWindowAdv",
     "TcpExtTCPWantZeroWindowAdv",
+    "TcpExtTCPZeroWindowDrop",
+    "TcpInCsumErrors",
 ];
 
 fn shown(advice: &[Advice]) -> String {
@@ -149,7 +176,7 @@ fn only_sysctls_and_counters_that_exist() {
             if word.starts_with("net.") {
                 assert!(SYSCTLS.contains(&word.as_str()), "{cause}: {word}");
             }
-            if word.starts_with("TcpExt") {
+            if ["TcpExt", "TcpIn", "IpExt"].iter().any(|start| word.starts_with(start)) {
                 assert!(COUNTERS.contains(&word.as_str()), "{cause}: {word}");
             }
             if word.starts_with("tcp_") && word.contains("mem") {
@@ -165,7 +192,7 @@ fn only_sysctls_and_counters_that_exist() {
 
 #[test]
 fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
-    const SETTERS: [&str; 12] = [
+    const SETTERS: [&str; 15] = [
         "sysctl -w",
         "route add",
         "tc qdisc replace",
@@ -178,6 +205,9 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
         "ip link set",
         "echo",
         "tcp_metrics delete",
+        "iptables -A",
+        "iptables -I",
+        "iptables -t mangle -A",
     ];
     for (cause, _, advice) in everything() {
         assert!(!advice.is_empty(), "{cause}");

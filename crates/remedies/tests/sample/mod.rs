@@ -4,7 +4,7 @@ use slowpath_analyses::report::{
     Closing, DirectionReport, Finding, FlowReport, LabelCounts, Measures, Opening, Overview, RttMeasures,
     ScaleKnown, SynOptions, VantageEvidence, VantageReport, WindowMeasures,
 };
-use slowpath_analyses::{Cause, Confidence};
+use slowpath_analyses::{Cause, Confidence, Evidence};
 use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -102,8 +102,36 @@ pub fn finding(cause: Cause) -> Finding {
         share: 0.75,
         spells: 10,
         confidence: Confidence::High,
-        evidence: Vec::new(),
+        evidence: evidence(cause),
         instants: Vec::new(),
+    }
+}
+
+/// The evidence that advice draws numbers from.
+fn evidence(cause: Cause) -> Vec<Evidence> {
+    match cause {
+        Cause::OldConnection => vec![Evidence::ChallengeAck { times: 1 }],
+        Cause::FastOpenLost => vec![Evidence::SynDataLost { times: 1 }],
+        Cause::NotAnswered => vec![Evidence::SynNotAnswered { times: 6, wrong_checksum: 6 }],
+        Cause::PeerGone => vec![
+            Evidence::PeerSilent { lasted: 15 * SECOND, retransmissions: 7 },
+            Evidence::SilentAfterPause { pause: 360 * SECOND },
+        ],
+        Cause::ProtocolWindow => vec![Evidence::FollowsPayload { waits: 300, by_ack: 2 }],
+        Cause::WindowTakenBack => vec![Evidence::EdgeMovedBack { times: 2, largest: Bytes::kib(62) }],
+        Cause::EcnMarks => vec![Evidence::EcnMarked { marked: 0, echoes: 140, reductions: 35 }],
+        Cause::MtuBlackHole => vec![Evidence::LostAboveSize {
+            lost: 17,
+            smallest: Bytes::new(1448),
+            largest_delivered: Bytes::new(1208),
+        }],
+        Cause::SuperPacketsDropped => vec![Evidence::LostAboveSize {
+            lost: 31,
+            smallest: Bytes::new(2896),
+            largest_delivered: Bytes::new(1448),
+        }],
+        Cause::BeyondUnscaledWindow => vec![Evidence::LostBeyondWindowField { lost: 120, delivered: 900 }],
+        _ => Vec::new(),
     }
 }
 
@@ -150,6 +178,12 @@ pub fn report_of(cause: Cause) -> FlowReport {
         Cause::StandingQueue => {
             sent.rtt_by_ack.mean = Some(ms(120));
             report.directions[End::B.index()].overview.peak_rate = 48e6;
+        }
+        Cause::ProtocolWindow => sent.flight_max = Bytes::new(65_535),
+        Cause::EcnMarks => report.opening.round_trip = Some(ms(40)),
+        Cause::BeyondUnscaledWindow => {
+            answered.window_scale = ScaleKnown::Agreed(1);
+            answered.window.max = Some(Bytes::kib(120));
         }
         Cause::CaptureGap => {
             sent.unseen_bytes = Bytes::kib(900);

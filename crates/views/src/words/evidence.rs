@@ -110,8 +110,10 @@ pub fn evidence(evidence: &Evidence) -> String {
         }
         Evidence::EcnMarked { marked, echoes, reductions } => ecn_marked(marked, echoes, reductions),
         Evidence::LostAboveSize { lost, smallest, largest_delivered } => format!(
-            "each of {} of {smallest} or more was lost, and none of {largest_delivered} or less",
-            counted(lost, "transmission")
+            "each of {} of {} bytes or more was lost, and none of {} or less",
+            counted(lost, "transmission"),
+            smallest.get(),
+            largest_delivered.get()
         ),
         Evidence::LostBeyondWindowField { lost, delivered } => format!(
             "{} beyond the unscaled window and each was lost; {} within it arrived",

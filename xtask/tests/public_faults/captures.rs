@@ -1,0 +1,302 @@
+//! The written captures that the handbook's pages name, one for each cause.
+
+use crate::transfer::{Fate, MS, MSS, Setup, Taps, transfer};
+use crate::wire::{Passed, script};
+use slowpath_model::Segment;
+use std::cell::Cell;
+
+/// Passes all that a rule does not lose.
+pub fn losing(mut rule: impl FnMut(&Segment) -> bool) -> impl FnMut(&Segment) -> Fate {
+    move |segment| if rule(segment) { Fate::Lose } else { Fate::Pass }
+}
+
+/// Loses one data packet in so many, at places that are the same in every run.
+pub fn at_random(one_in: u32) -> impl FnMut(&Segment) -> bool {
+    let mut state = 1u32;
+    move |segment| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        segment.len > 0 && (state >> 8).is_multiple_of(one_in)
+    }
+}
+
+/// The SYN meets an old connection, whose numbers are others; seen at the server.
+pub fn old_connection() -> Vec<Passed> {
+    script(
+        "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 101 ttl 63
+         0.000040 < . 812345:812345(0) ack -45000 win 491 <TS val 900000 ecr 5500> // frame 0 id 7001 ttl 64
+         0.040700 > R -45000:-45000(0) win 0 // frame 0 id 102 ttl 63
+         1.017000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 8017 ecr 0,wscale 7> // frame 0 id 103 ttl 63
+         1.017050 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 8017,wscale 7> // frame 0 id 0 ttl 64
+         1.057400 > . 1:1(0) ack 1 win 502 <TS val 8057 ecr 901017> // frame 0 id 104 ttl 63
+         1.057500 > P. 1:421(420) ack 1 win 502 <TS val 8057 ecr 901017> // frame 0 id 105 ttl 63
+         1.057550 < . 1:1(0) ack 421 win 506 <TS val 901058 ecr 8057> // frame 0 id 1 ttl 64
+         1.059000 < P. 1:156(155) ack 421 win 506 <TS val 901059 ecr 8057> // frame 0 id 2 ttl 64
+         1.099400 > . 421:421(0) ack 156 win 501 <TS val 8099 ecr 901059> // frame 0 id 106 ttl 63
+         1.099500 > F. 421:421(0) ack 156 win 501 <TS val 8099 ecr 901059> // frame 0 id 107 ttl 63
+         1.099600 < F. 156:156(0) ack 422 win 506 <TS val 901100 ecr 8099> // frame 0 id 3 ttl 64
+         1.140000 > . 422:422(0) ack 157 win 501 <TS val 8140 ecr 901100> // frame 0 id 108 ttl 63",
+    )
+}
+
+/// A SYN with data and two without, of which the first `lost` do not arrive; seen at the client.
+pub fn fast_open(lost: usize) -> Vec<Passed> {
+    let syn = "S 0:0(0) win 64240 <mss 1460,sackOK,TS val";
+    let mut lines = format!(
+        "0.000000 > S 0:400(400) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7,FO> // frame 0 id 101 ttl 64
+         1.002000 > {syn} 8002 ecr 0,wscale 7> // frame 0 id 102 ttl 64\n"
+    );
+    let (at, val) = if lost > 1 { (3.034, 10_034) } else { (1.002, 8_002) };
+    if lost > 1 {
+        lines += &format!("{at:.6} > {syn} {val} ecr 0,wscale 7> // frame 0 id 103 ttl 64\n");
+    }
+    let round = |n: i32| f64::from(n).mul_add(0.0405, at);
+    lines += &format!(
+        "{:.6} < {syn_ack} 901017 ecr {val},wscale 7> // frame 0 id 0 ttl 63
+         {:.6} > P. 1:401(400) ack 1 win 502 <TS val {} ecr 901017> // frame 0 id 104 ttl 64
+         {:.6} < P. 1:1449(1448) ack 401 win 506 <TS val 901058 ecr {}> // frame 0 id 1 ttl 63
+         {:.6} > F. 401:401(0) ack 1449 win 501 <TS val {} ecr 901058> // frame 0 id 105 ttl 64
+         {:.6} < F. 1449:1449(0) ack 402 win 506 <TS val 901099 ecr {}> // frame 0 id 2 ttl 63
+         {:.6} > . 402:402(0) ack 1450 win 501 <TS val {} ecr 901099> // frame 0 id 106 ttl 64",
+        round(1),
+        round(1) + 0.0001,
+        val + 41,
+        round(2) + 0.001,
+        val + 41,
+        round(2) + 0.0012,
+        val + 83,
+        round(3) + 0.0014,
+        val + 83,
+        round(3) + 0.0015,
+        val + 124,
+        syn_ack = "S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val",
+    );
+    script(&lines)
+}
+
+pub fn fast_open_lost() -> Vec<Passed> {
+    fast_open(1)
+}
+
+/// The same SYN arrives at the server six times, damaged, and nothing answers it.
+pub fn not_answered() -> Vec<Passed> {
+    syns("63", "wrong")
+}
+
+/// Six SYNs and no answer.
+pub fn syns(ttl: &str, checksum: &str) -> Vec<Passed> {
+    let times = [0.0, 1.014, 3.062, 7.094, 15.286, 31.414];
+    let lines = times.iter().enumerate().map(|(n, at)| {
+        format!(
+            "{at:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {} ecr 0,wscale 7> // frame 0 id {} ttl {ttl} \
+             checksum {checksum}\n",
+            7_000 + (at * 1000.0) as u32,
+            101 + n,
+        )
+    });
+    script(&lines.collect::<String>())
+}
+
+/// The server does not take the first three SYNs, and answers the fourth; seen at the server.
+pub fn queue_full() -> Vec<Passed> {
+    let mut lines = String::new();
+    for (n, at) in ["0.000000", "1.014000", "2.038000", "3.062000"].iter().enumerate() {
+        let val = 7_000 + 1_020 * n;
+        lines += &format!(
+            "{at} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {val} ecr 0,wscale 7> // frame 0 id {} ttl 63\n",
+            101 + n
+        );
+    }
+    lines += "3.062040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 10060,wscale 7> // frame 0 id 0 ttl 64
+         3.102400 > . 1:1(0) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 id 105 ttl 63
+         3.102500 > P. 1:421(420) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 id 106 ttl 63
+         3.102550 < . 1:1(0) ack 421 win 506 <TS val 901058 ecr 10100> // frame 0 id 1 ttl 64
+         3.104000 < P. 1:156(155) ack 421 win 506 <TS val 901059 ecr 10100> // frame 0 id 2 ttl 64
+         3.144400 > . 421:421(0) ack 156 win 501 <TS val 10142 ecr 901059> // frame 0 id 107 ttl 63";
+    script(&lines)
+}
+
+/// Requests that are answered, a pause, and a request that nothing answers any more but, if `answered`, its last
+/// retransmission; seen at the client.
+pub fn after_pause(answered: bool) -> Vec<Passed> {
+    let mut lines = handshake();
+    let mut at = 0.05;
+    for turn in 0..3 {
+        let (request, answer) = (1 + 300 * turn, 1 + 100 * turn);
+        lines += &format!(
+            "{at:.6} > P. {request}:{}(300) ack {answer} win 502 // frame 0 id {} ttl 64
+             {:.6} < P. {answer}:{}(100) ack {} win 509 // frame 0 id {} ttl 63
+             {:.6} > . {r}:{r}(0) ack {} win 502 // frame 0 id {} ttl 64\n",
+            request + 300,
+            200 + 2 * turn,
+            at + 0.045,
+            answer + 100,
+            request + 300,
+            50 + turn,
+            at + 0.0451,
+            answer + 100,
+            201 + 2 * turn,
+            r = request + 300,
+        );
+        at += 0.2;
+    }
+    // An RTO of 240 ms, doubled each time.
+    let (mut at, mut wait) = (4.6, 0.24);
+    for n in 0..8 {
+        lines += &format!("{at:.6} > P. 901:1201(300) ack 301 win 502 // frame 0 id {} ttl 64\n", 300 + n);
+        at += wait;
+        wait *= 2.0;
+    }
+    if answered {
+        let at = at - wait / 2.0 + 0.045;
+        lines += &format!(
+            "{at:.6} < P. 301:401(100) ack 1201 win 509 // frame 0 id 60 ttl 63
+             {:.6} > . 1201:1201(0) ack 401 win 502 // frame 0 id 320 ttl 64\n",
+            at + 0.0001
+        );
+    }
+    script(&lines)
+}
+
+pub fn peer_gone() -> Vec<Passed> {
+    after_pause(false)
+}
+
+/// A handshake over 40 ms without timestamps, seen at the client.
+pub fn handshake() -> String {
+    "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 64
+     0.040100 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 63
+     0.040150 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 64\n"
+        .to_owned()
+}
+
+/// An upload in grants of 65,535 bytes.
+pub fn credit() -> Taps {
+    transfer(Setup { amount: 3_000_000, credit: Some(65_535), ..Setup::default() })
+}
+
+pub fn protocol_window() -> Vec<Passed> {
+    credit().a
+}
+
+/// When the reader stops, and when it reads on.
+const STOPPED: [i64; 2] = [400 * MS, 4_000 * MS];
+
+/// The window closes at once, with data in flight, and opens again after 3.6 s.
+pub fn shrinking() -> Taps {
+    transfer(Setup {
+        amount: 1_000_000,
+        window: Box::new(|at, _| if (STOPPED[0]..STOPPED[1]).contains(&at) { 0 } else { 128 << 10 }),
+        updates: STOPPED.to_vec(),
+        ..Setup::default()
+    })
+}
+
+pub fn taken_back() -> Vec<Passed> {
+    shrinking().a
+}
+
+/// The reader stops for as long, and the receiver keeps what it had offered: its window closes segment by segment.
+pub fn closing() -> Taps {
+    // A multiple of both a segment and the window's unit, so that the window ends at zero.
+    let size = 88 * MSS;
+    let edge = Cell::new(0);
+    transfer(Setup {
+        amount: 1_000_000,
+        scale: 3,
+        window: Box::new(move |at, next| {
+            if !(STOPPED[0]..STOPPED[1]).contains(&at) {
+                edge.set(next + size);
+            }
+            edge.get() - next
+        }),
+        updates: vec![STOPPED[1]],
+        ..Setup::default()
+    })
+}
+
+/// One data packet in 200 is marked, and nothing is lost.
+pub fn marked() -> Taps {
+    let mut chosen = at_random(200);
+    transfer(Setup {
+        amount: 4_000_000,
+        ecn: true,
+        fate: Box::new(move |segment| if chosen(segment) { Fate::Mark } else { Fate::Pass }),
+        ..Setup::default()
+    })
+}
+
+pub fn ecn_marks() -> Vec<Passed> {
+    marked().a
+}
+
+/// A short message passes, ten full segments do not, however often; after 20 s the other end closes. At the sender, and
+/// at the receiver, which none of the full ones reaches.
+pub fn black_hole() -> Taps {
+    let mut near = handshake();
+    near += "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64
+             0.090300 < . 1:1(0) ack 301 win 509 // frame 0 id 1 ttl 63\n";
+    let mut id = 104;
+    let mut full = |at: f64, n: u32| {
+        let start = 301 + n * 1460;
+        id += 1;
+        format!("{at:.6} > . {start}:{}(1460) ack 1 win 502 // frame 0 id {id} ttl 64\n", start + 1460)
+    };
+    for n in 0..10 {
+        near += &full(f64::from(n).mul_add(0.000_005, 0.1), n);
+    }
+    let (mut at, mut wait) = (0.35, 0.25);
+    while at < 20.0 {
+        near += &full(at, 0);
+        at += 2.0 * wait;
+        wait *= 2.0;
+    }
+    near += "20.063900 < F. 1:1(0) ack 301 win 509 // frame 0 id 2 ttl 63
+             20.064000 > . 14901:14901(0) ack 2 win 502 // frame 0 id 130 ttl 64";
+    let far = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
+               0.000040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+               0.040200 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 63
+               0.050100 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 63
+               0.050130 < . 1:1(0) ack 301 win 509 // frame 0 id 1 ttl 64
+               20.023800 < F. 1:1(0) ack 301 win 509 // frame 0 id 2 ttl 64
+               20.064100 > . 14901:14901(0) ack 2 win 502 // frame 0 id 130 ttl 63";
+    Taps { a: script(&near), b: script(far) }
+}
+
+pub fn mtu_black_hole() -> Vec<Passed> {
+    black_hole().a
+}
+
+/// Packets of up to two segments leave, and only those of one arrive.
+pub fn long_ones_dropped() -> Taps {
+    transfer(Setup {
+        amount: 200_000,
+        offload: 2,
+        fate: Box::new(losing(|segment| segment.len > MSS)),
+        ..Setup::default()
+    })
+}
+
+pub fn super_packets_dropped() -> Vec<Passed> {
+    long_ones_dropped().a
+}
+
+/// A window of 120 KiB with a scale of 1: a firewall passes what lies within the bare field.
+pub fn unscaled() -> Taps {
+    let mut edge = i64::MAX;
+    transfer(Setup {
+        amount: 4_000_000,
+        scale: 1,
+        window: Box::new(|_, _| 120 << 10),
+        fate: Box::new(losing(move |segment| {
+            if let (slowpath_model::End::B, Some(ack)) = (segment.from, segment.ack) {
+                edge = ack.0 + i64::from(segment.window);
+            }
+            segment.len > 0 && segment.from == slowpath_model::End::A && segment.end().0 > edge
+        })),
+        ..Setup::default()
+    })
+}
+
+pub fn beyond_unscaled_window() -> Vec<Passed> {
+    unscaled().a
+}

@@ -1,0 +1,163 @@
+//! Facts that every verdict rests on, on written packets.
+
+use crate::captures::handshake;
+use crate::expect;
+use crate::transfer::{MSS, Setup, transfer};
+use crate::wire::{Passed, count, labels, report, script};
+use slowpath_analyses::{Cause, Label};
+use slowpath_model::{Bytes, End};
+use std::time::Duration;
+
+/// A window closes at 2921, and each probe carries the byte there, which the receiver discards. RFC 9293, section
+/// 3.8.6.1, asks for that byte; Solaris and Windows send it, Linux sends none.
+#[test]
+fn a_probe_with_the_byte_at_a_closed_windows_edge_is_a_window_probe() {
+    let mut lines = handshake();
+    lines += "0.050000 > . 1:1461(1460) ack 1 win 502
+              0.050010 > P. 1461:2921(1460) ack 1 win 502
+              0.090100 < . 1:1(0) ack 2921 win 0\n";
+    let (mut at, mut wait) = (0.3, 0.3);
+    for _ in 0..5 {
+        lines += &format!(
+            "{at:.6} > . 2921:2922(1) ack 1 win 502
+             {:.6} < . 1:1(0) ack 2921 win 0\n",
+            at + 0.0401
+        );
+        at += wait;
+        wait *= 2.0;
+    }
+    lines += &format!(
+        "{at:.6} < . 1:1(0) ack 2921 win 509
+         {:.6} > P. 2921:4381(1460) ack 1 win 502
+         {:.6} < . 1:1(0) ack 4381 win 509",
+        at + 0.0001,
+        at + 0.0402
+    );
+    let passed = script(&lines);
+    let labels = labels(&passed);
+    assert_eq!(count(&labels, End::A, Label::WindowProbe), 5, "{labels:?}");
+    assert_eq!(count(&labels, End::A, Label::New), 3, "{labels:?}");
+    let report = report(&passed);
+    assert_eq!(report.main().measures.unique_bytes, Bytes::new(4380));
+    expect(&report, Cause::ReaderStopped, "window-closed");
+}
+
+/// Karn's rule (RFC 6298, section 3): the ACK may be of the original.
+#[test]
+fn an_ack_that_covers_a_retransmission_gives_no_rtt() {
+    let mut lines = handshake();
+    for n in 0..10 {
+        let (at, start) = (f64::from(n).mul_add(0.1, 0.1), 1 + n * 1000);
+        lines += &format!(
+            "{at:.6} > P. {start}:{}(1000) ack 1 win 502
+             {:.6} < . 1:1(0) ack {} win 509\n",
+            start + 1000,
+            at + 0.040,
+            start + 1000
+        );
+    }
+    // One ACK comes 1 ms after the retransmission, the other 300 ms after the first of two segments.
+    lines += "1.200000 > P. 10001:11001(1000) ack 1 win 502
+              1.440000 > P. 10001:11001(1000) ack 1 win 502
+              1.441000 < . 1:1(0) ack 11001 win 509
+              1.500000 > . 11001:12461(1460) ack 1 win 502
+              1.500010 > P. 12461:13461(1000) ack 1 win 502
+              1.760000 > . 11001:12461(1460) ack 1 win 502
+              1.800000 < . 1:1(0) ack 13461 win 509";
+    let rtt = report(&script(&lines)).main().measures.rtt_by_ack;
+    let forty = Duration::from_millis(40);
+    assert_eq!((rtt.count, rtt.min, rtt.max), (10, Some(forty), Some(forty)), "{rtt:?}");
+}
+
+/// RFC 6691 asks to subtract the option from what the peer's MSS allows; some stacks do not. A full segment of theirs
+/// is as long as the MSS.
+#[test]
+fn full_segments_with_timestamps_and_no_byte_less_are_no_super_packets() {
+    let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1392,sackOK,TS val 7000 ecr 0,wscale 7>
+         0.040100 < S. 0:0(0) ack 1 win 65160 <mss 1392,sackOK,TS val 4000 ecr 7000,wscale 7>
+         0.040150 > . 1:1(0) ack 1 win 502 <TS val 7040 ecr 4000>\n"
+        .to_owned();
+    for n in 0..50 {
+        let (at, start) = (f64::from(n).mul_add(0.05, 0.1), 1 + n * 1392);
+        let (now, then) = (7_100 + 50 * n, 4_100 + 50 * n);
+        lines += &format!(
+            "{at:.6} > P. {start}:{}(1392) ack 1 win 502 <TS val {now} ecr {}>
+             {:.6} < . 1:1(0) ack {} win 509 <TS val {then} ecr {now}>\n",
+            start + 1392,
+            then - 50,
+            at + 0.040,
+            start + 1392
+        );
+    }
+    let report = report(&script(&lines));
+    let measures = &report.main().measures;
+    assert_eq!((measures.super_packets, measures.mss_seen, measures.data_packets), (0, 1392, 50));
+    let taps = transfer(Setup { offload: 4, ..Setup::default() });
+    let measures = crate::wire::report(&taps.a).main().measures.clone();
+    assert!(measures.super_packets > 100, "{measures:?}");
+}
+
+/// Hosts whose identifications count for all their connections leave gaps in each; so do those that choose them at
+/// random.
+fn with_ids(passed: &[Passed], mut id: impl FnMut(u16) -> u16) -> Vec<Passed> {
+    let ids = passed.iter().map(|&(at, mut segment)| {
+        if segment.from == End::A {
+            segment.ip.id = segment.ip.id.map(&mut id);
+            segment.ip.ttl += 64;
+        }
+        (at, segment)
+    });
+    ids.collect()
+}
+
+#[test]
+fn new_data_in_order_is_new_whatever_the_identifications_are() {
+    let taps = transfer(Setup { amount: 1_000_000, ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        let (mut host, mut chance) = (0u16, 1u32);
+        let per_host = with_ids(passed, |id| {
+            // Other connections take a few now and then, and 300 at times.
+            host += if id.is_multiple_of(97) {
+                300
+            } else if id.is_multiple_of(5) {
+                4
+            } else {
+                0
+            };
+            id.wrapping_add(host)
+        });
+        let at_random = with_ids(passed, |_| {
+            chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (chance >> 16) as u16
+        });
+        let swapped = with_ids(passed, u16::swap_bytes);
+        let none = with_ids(passed, |_| 0);
+        for passed in [per_host, at_random, swapped, none] {
+            let labels = labels(&passed);
+            assert_eq!(count(&labels, End::A, Label::New), 1_000_000usize.div_ceil(MSS as usize));
+            assert_eq!(labels.len(), 1_000_000usize.div_ceil(MSS as usize), "nothing but new data");
+            let sent = report(&passed).main().measures.clone();
+            assert!(sent.recoveries == 0 && sent.lost_share().is_none_or(|lost| lost == 0.0), "{sent:?}");
+        }
+    }
+}
+
+/// 80 queries, each sent when the answer to the one before has come. The answer carries the ACK of its query, and the
+/// next query the ACK of that answer: there is no pure ACK.
+#[test]
+fn answers_that_carry_the_ack_take_turns_with_requests() {
+    let mut lines = handshake();
+    for n in 0..80 {
+        let (at, query, answer) = (f64::from(n).mul_add(0.0405, 0.05), 1 + 60 * n, 1 + 200 * n);
+        lines += &format!(
+            "{at:.6} > P. {query}:{}(60) ack {answer} win 502
+             {:.6} < P. {answer}:{}(200) ack {} win 509\n",
+            query + 60,
+            at + 0.0402,
+            answer + 200,
+            query + 60
+        );
+    }
+    let report = report(&script(&lines));
+    expect(&report, Cause::ThinkTime, "silence");
+}

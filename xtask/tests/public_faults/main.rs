@@ -1,0 +1,244 @@
+//! Faults that people meet and report, as written packets: each must be called by its cause, from each place that shows
+//! it, and what resembles it must not.
+//!
+//! No kernel made these captures, so that every number in them is known. The lab's captures are the other half.
+
+mod captures;
+mod facts;
+mod pages;
+mod transfer;
+mod wire;
+
+use captures::{at_random, losing};
+use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_analyses::{Cause, Evidence};
+use slowpath_model::Bytes;
+use transfer::{MSS, Setup, transfer};
+use wire::{Passed, report};
+
+/// What took most of the time.
+fn main_finding(report: &FlowReport) -> &Finding {
+    report.main().findings.first().unwrap_or_else(|| panic!("no finding: {report:#?}"))
+}
+
+/// The most time went into `cause`, more than four fifths, and evidence of the kind `slug` says so.
+#[track_caller]
+fn expect(report: &FlowReport, cause: Cause, slug: &str) -> Evidence {
+    let finding = main_finding(report);
+    assert!(finding.cause == cause && finding.share > 0.8, "{:#?}", report.main().findings);
+    let evidence = finding.evidence.iter().find(|evidence| evidence.slug() == slug);
+    *evidence.unwrap_or_else(|| panic!("no {slug}: {:#?}", finding.evidence))
+}
+
+/// Nothing of the time went into `cause`.
+#[track_caller]
+fn expect_none(report: &FlowReport, cause: Cause) {
+    let findings = report.directions.iter().flat_map(|direction| &direction.findings);
+    for finding in findings {
+        assert!(finding.cause != cause, "{finding:#?}");
+    }
+}
+
+/// The first finding is of `cause`.
+#[track_caller]
+fn expect_mainly(passed: &[Passed], cause: Cause) {
+    let report = report(passed);
+    assert_eq!(main_finding(&report).cause, cause, "{:#?}", report.main().findings);
+}
+
+#[test]
+fn a_challenge_ack_is_of_an_old_connection() {
+    let report = report(&captures::old_connection());
+    let evidence = expect(&report, Cause::OldConnection, "challenge-ack");
+    assert_eq!(evidence, Evidence::ChallengeAck { times: 1 });
+    let opening = &report.opening;
+    assert!(opening.established.is_some() && report.closing.rst == [false; 2], "{report:#?}");
+    for direction in &report.directions {
+        assert_eq!(direction.measures.bytes, direction.measures.unique_bytes);
+        assert!(direction.measures.bytes <= Bytes::new(420), "the old connection's numbers are no data");
+    }
+}
+
+#[test]
+fn a_syn_retransmitted_without_a_challenge_ack_met_no_old_connection() {
+    let passed: Vec<Passed> = captures::old_connection()
+        .into_iter()
+        .enumerate()
+        .filter(|(n, _)| ![1, 2].contains(n))
+        .map(|(_, passed)| passed)
+        .collect();
+    expect_none(&report(&passed), Cause::OldConnection);
+}
+
+#[test]
+fn a_syn_with_data_is_lost_and_the_one_without_is_not() {
+    let evidence = expect(&report(&captures::fast_open_lost()), Cause::FastOpenLost, "syn-data-lost");
+    assert_eq!(evidence, Evidence::SynDataLost { times: 1 });
+}
+
+#[test]
+fn a_syn_without_data_that_is_lost_too_clears_fast_open() {
+    let report = report(&captures::fast_open(2));
+    expect_none(&report, Cause::FastOpenLost);
+    assert_eq!(main_finding(&report).cause, Cause::SynLost);
+}
+
+#[test]
+fn damaged_syns_that_arrive_are_not_answered() {
+    let evidence = expect(&report(&captures::not_answered()), Cause::NotAnswered, "syn-not-answered");
+    assert_eq!(evidence, Evidence::SynNotAnswered { times: 6, wrong_checksum: 6 });
+}
+
+#[test]
+fn syns_that_a_full_queue_drops_are_not_answered() {
+    let evidence = expect(&report(&captures::queue_full()), Cause::NotAnswered, "syn-not-answered");
+    assert_eq!(evidence, Evidence::SynNotAnswered { times: 3, wrong_checksum: 0 });
+}
+
+#[test]
+fn syns_that_leave_and_are_not_answered_may_be_lost() {
+    expect_none(&report(&captures::syns("64", "good")), Cause::NotAnswered);
+}
+
+#[test]
+fn an_end_that_falls_silent_in_a_pause_is_gone() {
+    let report = report(&captures::peer_gone());
+    let silent = expect(&report, Cause::PeerGone, "peer-silent");
+    assert!(matches!(silent, Evidence::PeerSilent { retransmissions: 7, .. }), "{silent:?}");
+    let pause = expect(&report, Cause::PeerGone, "silent-after-pause");
+    let Evidence::SilentAfterPause { pause } = pause else { panic!("{pause:?}") };
+    assert!((4.0..4.2).contains(&pause.as_secs_f64()), "{pause:?}");
+}
+
+#[test]
+fn an_end_that_answers_at_last_was_not_gone() {
+    let report = report(&captures::after_pause(true));
+    expect_none(&report, Cause::PeerGone);
+}
+
+#[test]
+fn data_that_leaves_when_credit_comes_is_held_by_the_protocol() {
+    let taps = captures::credit();
+    for passed in [&taps.a, &taps.b] {
+        let evidence = expect(&report(passed), Cause::ProtocolWindow, "follows-payload");
+        let Evidence::FollowsPayload { waits, by_ack } = evidence else { panic!("{evidence:?}") };
+        assert!(waits >= 40 && by_ack <= waits / 10, "{evidence:?}");
+    }
+}
+
+#[test]
+fn data_that_leaves_when_an_ack_comes_is_not_held_by_the_protocol() {
+    let taps = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, ..Setup::default() });
+    expect_none(&report(&taps.a), Cause::ProtocolWindow);
+    expect_none(&report(&taps.b), Cause::ProtocolWindow);
+}
+
+#[test]
+fn a_window_that_closes_over_data_in_flight_is_taken_back() {
+    let taps = captures::shrinking();
+    for passed in [&taps.a, &taps.b] {
+        let evidence = expect(&report(passed), Cause::WindowTakenBack, "edge-moved-back");
+        let Evidence::EdgeMovedBack { times: 1, largest } = evidence else { panic!("{evidence:?}") };
+        assert!((64 << 10..=128 << 10).contains(&largest.get()), "{evidence:?}");
+    }
+}
+
+#[test]
+fn a_window_that_closes_as_it_fills_is_not_taken_back() {
+    let taps = captures::closing();
+    for passed in [&taps.a, &taps.b] {
+        expect_none(&report(passed), Cause::WindowTakenBack);
+        expect_mainly(passed, Cause::ReaderStopped);
+    }
+}
+
+#[test]
+fn marks_reduce_the_window_without_a_loss() {
+    let taps = captures::marked();
+    for (passed, at_receiver) in [(&taps.a, false), (&taps.b, true)] {
+        let evidence = expect(&report(passed), Cause::EcnMarks, "ecn-marked");
+        let Evidence::EcnMarked { marked, echoes, reductions } = evidence else { panic!("{evidence:?}") };
+        assert_eq!(marked > 0, at_receiver, "a mark shows behind the queue that made it: {evidence:?}");
+        assert!(echoes >= reductions && reductions > 4, "{evidence:?}");
+    }
+}
+
+#[test]
+fn losses_as_rare_as_marks_are_no_marks() {
+    let ecn = [false, true];
+    for ecn in ecn {
+        let fate = Box::new(losing(at_random(200)));
+        let taps = transfer(Setup { amount: 4_000_000, ecn, fate, ..Setup::default() });
+        expect_none(&report(&taps.a), Cause::EcnMarks);
+        expect_none(&report(&taps.b), Cause::EcnMarks);
+    }
+}
+
+#[test]
+fn large_segments_that_never_arrive_are_in_a_black_hole() {
+    let taps = captures::black_hole();
+    let evidence = expect(&report(&taps.a), Cause::MtuBlackHole, "lost-above-size");
+    let Evidence::LostAboveSize { lost, smallest, largest_delivered } = evidence else {
+        panic!("{evidence:?}")
+    };
+    assert_eq!((smallest, largest_delivered), (Bytes::new(1460), Bytes::new(300)));
+    assert!(lost >= 6, "{evidence:?}");
+}
+
+#[test]
+fn data_that_never_came_shows_in_the_numbers_after_it() {
+    let taps = captures::black_hole();
+    let evidence = expect(&report(&taps.b), Cause::MtuBlackHole, "sent-unseen");
+    assert_eq!(evidence, Evidence::SentUnseen { data: Bytes::new(14_600) });
+}
+
+#[test]
+fn large_and_small_segments_lost_at_random_are_in_no_black_hole() {
+    for one_in in [5, 20, 100] {
+        let fate = Box::new(losing(at_random(one_in)));
+        // A grant of 2,000 bytes is a full segment and a short one.
+        let taps = transfer(Setup { amount: 100_000, credit: Some(2_000), fate, ..Setup::default() });
+        expect_none(&report(&taps.a), Cause::MtuBlackHole);
+        expect_none(&report(&taps.b), Cause::MtuBlackHole);
+    }
+}
+
+#[test]
+fn packets_of_two_segments_that_never_arrive_are_dropped_on_the_way() {
+    let taps = captures::long_ones_dropped();
+    let evidence = expect(&report(&taps.a), Cause::SuperPacketsDropped, "lost-above-size");
+    let Evidence::LostAboveSize { lost, smallest, largest_delivered } = evidence else {
+        panic!("{evidence:?}")
+    };
+    assert!(smallest > Bytes::new(MSS.into()) && largest_delivered == Bytes::new(MSS.into()), "{evidence:?}");
+    assert!(lost > 10, "{evidence:?}");
+}
+
+#[test]
+fn long_and_short_packets_lost_at_random_follow_no_rule() {
+    for one_in in [5, 20, 100] {
+        let fate = Box::new(losing(at_random(one_in)));
+        let taps = transfer(Setup { amount: 1_000_000, offload: 4, fate, ..Setup::default() });
+        let report = report(&taps.a);
+        expect_none(&report, Cause::SuperPacketsDropped);
+        expect_none(&report, Cause::MtuBlackHole);
+    }
+}
+
+#[test]
+fn segments_beyond_the_bare_window_field_are_lost_to_a_firewall() {
+    let taps = captures::unscaled();
+    let evidence = expect(&report(&taps.a), Cause::BeyondUnscaledWindow, "lost-beyond-window-field");
+    let Evidence::LostBeyondWindowField { lost, delivered } = evidence else { panic!("{evidence:?}") };
+    assert!(lost > 10 && delivered > lost, "{evidence:?}");
+}
+
+#[test]
+fn segments_lost_at_random_below_a_scaled_window_are_not_lost_to_a_firewall() {
+    for one_in in [20, 100, 500] {
+        let window = Box::new(|_, _| 120 << 10);
+        let fate = Box::new(losing(at_random(one_in)));
+        let taps = transfer(Setup { amount: 4_000_000, scale: 1, window, fate, ..Setup::default() });
+        expect_none(&report(&taps.a), Cause::BeyondUnscaledWindow);
+    }
+}

@@ -1,0 +1,188 @@
+//! Segments as a capture file in memory, and what slowpath reads from it.
+//!
+//! Segments are written in the model's notation or made by [`crate::transfer`]; here each becomes a frame with all its
+//! headers, so that the reader of captures is tested as well.
+
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Analysis, Judged, Label, Labels, Options};
+use slowpath_capture::Capture;
+use slowpath_model::{
+    Checksum, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink,
+};
+use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put};
+use slowpath_wire::{checksum, ip, pcap, tcp};
+use std::io::Cursor;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Addresses and ports of the ends A and B.
+const ADDRESSES: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))];
+const PORTS: [u16; 2] = [40_000, 5001];
+
+/// Initial sequence numbers of A and B.
+const ISNS: [u32; 2] = [1_000_000_007, 3_000_000_019];
+
+/// What is kept of a frame: whole SYNs, and the headers of all others.
+const KEPT: usize = 600;
+
+/// A segment as it passed a tap.
+pub type Passed = (Instant, Segment);
+
+/// Reads lines in the model's notation.
+pub fn script(lines: &str) -> Vec<Passed> {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let event: Event = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+            let EventKind::Seen(segment) = event.kind else { panic!("no segment: {line}") };
+            (event.at, segment)
+        })
+        .collect()
+}
+
+/// The capture file of what passed a tap.
+pub fn file(passed: &[Passed]) -> Vec<u8> {
+    let mut file = pcap::header(KEPT as u32).to_vec();
+    for (at, segment) in passed {
+        let frame = frame(segment);
+        let kept = &frame[..frame.len().min(KEPT)];
+        let record = pcap::Record {
+            at_ns: 1_700_000_000_000_000_000 + at.nanos().unsigned_abs(),
+            kept: kept.len() as u32,
+            length: frame.len() as u32,
+        };
+        file.extend(record.bytes());
+        file.extend(kept);
+    }
+    file
+}
+
+/// The Ethernet frame of a segment, whose payload is zeros.
+fn frame(segment: &Segment) -> Vec<u8> {
+    let from = segment.from.index();
+    let mut options = Vec::new();
+    put_options(segment, &mut options);
+    let ack = segment.ack.map_or(0, |ack| ISNS[1 - from].wrapping_add(ack.0 as u32));
+    let header = tcp::Fields {
+        source: PORTS[from],
+        destination: PORTS[1 - from],
+        seq: ISNS[from].wrapping_add(segment.seq.0 as u32),
+        ack,
+        control: segment.flags,
+        window: segment.window,
+        urgent: 0,
+    };
+    let mut frame = vec![2, 0, 0, 0, 0, 2 - from as u8, 2, 0, 0, 0, 0, 1 + from as u8, 0x08, 0x00];
+    let length = (tcp::HEADER + options.len()) as u32 + segment.len;
+    let between = (ADDRESSES[from], ADDRESSES[1 - from]);
+    let fields = ip::Fields {
+        class: segment.ip.ecn.bits(),
+        id: segment.ip.id.unwrap_or(0),
+        ttl: segment.ip.ttl.max(1),
+        protocol: ip::TCP,
+        ..ip::Fields::default()
+    };
+    fields.put(&mut frame, between, length);
+    let begin = frame.len();
+    header.put(&mut frame, &options);
+    frame.resize(begin + length as usize, 0);
+    let pseudo = checksum::pseudo_header(checksum::addresses(between.0, between.1), ip::TCP, length);
+    let right = checksum::of(pseudo + checksum::sum(&frame[begin..]));
+    // Neither what offload leaves nor 0: a sum that is wrong.
+    let sum = if segment.checksum == Checksum::Wrong { right ^ 0x0f0f } else { right };
+    frame[begin + tcp::CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+fn put_options(segment: &Segment, into: &mut Vec<u8>) {
+    if let Some(mss) = segment.mss {
+        put(into, MSS, mss.to_be_bytes());
+    }
+    if segment.sack_permitted {
+        put(into, SACK_PERMITTED, []);
+    }
+    if let Some(times) = segment.timestamps {
+        if !segment.flags.has(Flags::SYN) {
+            into.extend([NOP, NOP]);
+        }
+        put(into, TIMESTAMPS, [times.val, times.ecr].into_iter().flat_map(u32::to_be_bytes));
+    }
+    if let Some(shift) = segment.window_scale {
+        into.push(NOP);
+        put(into, WINDOW_SCALE, [shift]);
+    }
+    if segment.fast_open {
+        put(into, FAST_OPEN, [7; 8]);
+    }
+    if !segment.sack.is_empty() {
+        let isn = ISNS[1 - segment.from.index()];
+        let edges = segment.sack.as_slice().iter().flat_map(|block| [block.start, block.end]);
+        into.extend([NOP, NOP]);
+        put(into, SACK, edges.flat_map(|edge| isn.wrapping_add(edge.0 as u32).to_be_bytes()));
+    }
+}
+
+/// The labels of segments that have one, in order.
+#[derive(Debug, Default)]
+struct Noted(Vec<(Instant, Segment, Label)>);
+
+impl Labels for Noted {
+    fn judged(&mut self, _: FlowId, event: &Event, judged: Judged) {
+        if let (EventKind::Seen(segment), Some(label)) = (&event.kind, judged.label) {
+            self.0.push((event.at, *segment, label));
+        }
+    }
+}
+
+/// What `slowpath show` prints.
+#[derive(Default)]
+struct Shown(Vec<String>);
+
+impl Sink for Shown {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.0.push(format!("# flow {flow}: {key}"));
+    }
+    fn accept(&mut self, _: FlowId, event: &Event) {
+        self.0.push(event.to_string());
+    }
+    fn close(&mut self, _: FlowId, _: FlowEnd) {}
+}
+
+fn read(file: Vec<u8>, sink: &mut impl Sink) {
+    Capture::from_reader("written", Cursor::new(file)).run(sink).expect("a capture");
+}
+
+/// The lines of `slowpath show`.
+pub fn shown(passed: &[Passed]) -> Vec<String> {
+    let mut shown = Shown::default();
+    read(file(passed), &mut shown);
+    shown.0
+}
+
+/// The reports of all flows of a capture.
+pub fn reports(passed: &[Passed]) -> Vec<FlowReport> {
+    let mut analysis = Analysis::new(Options::default());
+    read(file(passed), &mut analysis);
+    analysis.finish().flows
+}
+
+/// The report of a capture that has one flow.
+pub fn report(passed: &[Passed]) -> FlowReport {
+    let mut reports = reports(passed);
+    assert_eq!(reports.len(), 1, "one flow");
+    reports.remove(0)
+}
+
+/// The label of each segment that has one.
+pub fn labels(passed: &[Passed]) -> Vec<(Instant, Segment, Label)> {
+    let mut analysis = Analysis::with_labels(Options::default(), Noted::default());
+    read(file(passed), &mut analysis);
+    let mut noted = analysis.finish_each(|_| {}).1.0;
+    noted.sort_by_key(|(_, segment, _)| segment.frame);
+    noted
+}
+
+/// How many segments of `from` have `label`.
+pub fn count(labels: &[(Instant, Segment, Label)], from: End, label: Label) -> usize {
+    labels.iter().filter(|(_, segment, found)| segment.from == from && *found == label).count()
+}
