@@ -336,7 +336,8 @@ impl EndState {
             }
             None => Box::new(fresh),
         };
-        track.seed(peer.window.current, peer.window.count > 0);
+        // A window whose scale is not known is no bound.
+        track.seed(peer.window.current, peer.window.count > 0 && peer.scale != ScaleKnown::Unknown);
         track
     }
 

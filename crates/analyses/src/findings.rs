@@ -114,19 +114,44 @@ impl<'a> Material<'a> {
         longest.iter().take(3).map(|spell| spell.from).collect()
     }
 
+    /// How sure `cause` is. High is what leaves no alternative: facts of the headers, and what was seen next to the end that
+    /// it is about.
     fn confidence(&self, cause: Cause) -> Confidence {
-        match cause.limit() {
-            Limit::ReceiveWindow => match self.answered.window_scale {
-                ScaleKnown::Agreed(_) => Confidence::High,
-                ScaleKnown::AtLeast(_) => Confidence::Medium,
-                ScaleKnown::Unknown => Confidence::Low,
+        let at_sender = self.vantage == Vantage::At(self.from);
+        let high_if = |sure: bool| if sure { Confidence::High } else { Confidence::Medium };
+        match cause {
+            // One such flow may be chance.
+            Cause::FastOpenLost => Confidence::Medium,
+            // Chance and a queue were excluded, but not every device.
+            Cause::BeyondUnscaledWindow => Confidence::Medium,
+            // What never came may have been of any size.
+            Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
+            Cause::SlowReader => {
+                let closed = self.answered.window.zero_count > 0;
+                if closed {
+                    self.window_confidence()
+                } else {
+                    self.window_confidence().min(Confidence::Medium)
+                }
+            }
+            Cause::SenderIdle => high_if(at_sender),
+            Cause::ThinkTime => Confidence::High,
+            _ => match cause.limit() {
+                Limit::ReceiveWindow => self.window_confidence(),
+                Limit::Connection => Confidence::High,
+                Limit::LossRecovery => high_if(at_sender),
+                Limit::Unknown => Confidence::Low,
+                _ => Confidence::Medium,
             },
-            Limit::Connection => Confidence::High,
-            Limit::LossRecovery if self.vantage == Vantage::Unknown => Confidence::Medium,
-            Limit::LossRecovery => Confidence::High,
-            Limit::Application if cause == Cause::SenderIdle || cause == Cause::ThinkTime => Confidence::High,
-            Limit::Unknown => Confidence::Low,
-            _ => Confidence::Medium,
+        }
+    }
+
+    /// How sure the window is.
+    const fn window_confidence(&self) -> Confidence {
+        match self.answered.window_scale {
+            ScaleKnown::Agreed(_) => Confidence::High,
+            ScaleKnown::AtLeast(_) => Confidence::Medium,
+            ScaleKnown::Unknown => Confidence::Low,
         }
     }
 

@@ -20,6 +20,7 @@ pub mod evidence;
 mod findings;
 mod flow;
 pub mod hosts;
+pub mod in_order;
 pub mod label;
 mod limits;
 pub mod loss_pattern;

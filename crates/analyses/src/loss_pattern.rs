@@ -34,9 +34,12 @@ const LEAST_LOSSES: u32 = 3;
 /// No more than this part of the losses may be none: what was retransmitted had arrived.
 const NEEDLESS: u32 = 4;
 
-/// How unlikely chance has to be to have struck beyond the bare window field alone. (A firewall has seen later ACKs than
-/// the sender, so it lets some through that seem to be beyond.)
+/// How unlikely chance has to be to have struck beyond the bare window field alone.
 const CHANCE: f64 = 1e-4;
+
+/// A firewall has seen later ACKs than the sender, so it lets some through that seem to be beyond: up to so many for each
+/// that it drops.
+const LET_THROUGH: u32 = 3;
 
 impl LossPattern {
     /// A segment of `len` bytes was delivered.
@@ -93,7 +96,9 @@ impl LossPattern {
         }
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
         let beyond_share = (f64::from(self.lost) + f64::from(self.delivered_beyond)) / all;
-        let beyond = self.lost_within == 0 && f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
+        let mostly = self.lost >= self.delivered_beyond / LET_THROUGH;
+        let beyond =
+            self.lost_within == 0 && mostly && f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
         beyond.then_some(Cause::BeyondUnscaledWindow)
     }
 }

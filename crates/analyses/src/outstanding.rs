@@ -192,6 +192,8 @@ pub struct Outstanding {
     missed: bool,
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
+    /// Data that was acknowledged before it passed, of late.
+    acked_unseen: VecDeque<(StreamOffset, StreamOffset)>,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -204,6 +206,8 @@ pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
 const MOST_RECORDS: usize = 1 << 17;
 /// Holes kept; the lowest are taken for unseen data beyond it.
 const MOST_HOLES: usize = 1 << 15;
+/// Ranges kept that were acknowledged before they passed: a batch of a capture's frames has no more ACKs.
+const MOST_UNSEEN: usize = 256;
 /// Retransmissions whose need is still open: a DSACK comes within a round trip or two.
 const MOST_RESENT: usize = 1 << 12;
 
@@ -349,6 +353,18 @@ impl Outstanding {
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
+        if self.take_unseen(new.start, new.end) {
+            // Acknowledged first and seen then: the capture has them in the wrong order.
+            let unique = new.end.distance_from(new.start) as u32;
+            return Placed {
+                label: Label::New,
+                unique,
+                repeated: false,
+                tail: false,
+                left_hole: false,
+                needless: false,
+            };
+        }
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
@@ -391,6 +407,20 @@ impl Outstanding {
             self.remember(&new, segment, before.as_ref());
         }
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
+    }
+
+    /// Whether data from `start` to `end` was acknowledged before it passed; it has passed now.
+    fn take_unseen(&mut self, start: StreamOffset, end: StreamOffset) -> bool {
+        let Some(at) = self.acked_unseen.iter().position(|(low, high)| *low <= start && end <= *high) else {
+            return false;
+        };
+        let (low, high) = self.acked_unseen[at];
+        self.acked_unseen[at] = (low, start);
+        if end < high {
+            self.acked_unseen.insert(at + 1, (end, high));
+        }
+        self.acked_unseen.retain(|(low, high)| low < high);
+        true
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -570,6 +600,10 @@ impl Outstanding {
             self.nxt = ack;
         }
         if ack > self.nxt {
+            if self.acked_unseen.len() == MOST_UNSEEN {
+                self.acked_unseen.pop_front();
+            }
+            self.acked_unseen.push_back((self.nxt, ack));
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;

@@ -62,16 +62,15 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
     if end.sent_unseen > 0 {
-        let cause = never_came(end);
-        if spells.is_empty() {
-            let established = flow.opening.established.unwrap_or(flow.first);
-            spells.push(Spell { from: flow.first, to: established, cause: classify::opening(&context) });
+        let since = first_data.and(end.last_data).or(flow.opening.established).unwrap_or(flow.first);
+        if spells.is_empty() && flow.first < since {
+            spells.push(Spell { from: flow.first, to: since, cause: classify::opening(&context) });
         }
-        end_with(&mut spells, first_data.and(end.last_data).unwrap_or(flow.first), last, cause);
-    } else if let Some(since) = gone
+        end_with(&mut spells, flow.first, since, last, never_came(end));
+    } else if let Some(since) = gone.filter(|_| !spells.is_empty())
         && overview.loss.is_none_or(|loss| loss.rule(context.mss) != Some(Cause::MtuBlackHole))
     {
-        end_with(&mut spells, since, last, Cause::PeerGone);
+        end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
     DirectionReport { from, measures, spells, findings: Vec::new(), stalls, stall_count, overview }
 }
@@ -93,20 +92,23 @@ fn gone(flow: &Flow) -> Option<Instant> {
 fn never_came(end: &EndState) -> Cause {
     let full = end.full_size();
     // Small segments of it came, full ones never did.
-    if end.mss_seen < full && end.sent_unseen >= full { Cause::MtuBlackHole } else { Cause::Timeout }
+    if end.mss_seen < full && end.sent_unseen >= full { Cause::MtuBlackHole } else { Cause::TailLoss }
 }
 
-/// Whatever the spells say, from `since` to `last` it was `cause`.
-fn end_with(spells: &mut Vec<Spell>, since: Instant, last: Instant, cause: Cause) {
-    spells.retain(|spell| spell.from < since || spell.cause.limit() == Limit::Connection);
-    if let Some(spell) = spells.last_mut()
-        && spell.cause.limit() != Limit::Connection
-    {
+/// Whatever the spells from `first` to `last` say, from `since` on it was `cause`; but for the opening.
+fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Instant, cause: Cause) {
+    let is_opening = |spell: &Spell| spell.from == first && spell.cause.limit() == Limit::Connection;
+    spells.retain(|spell| spell.from < since || is_opening(spell));
+    if let Some(spell) = spells.last_mut().filter(|spell| !is_opening(spell)) {
         spell.to = spell.to.min(since);
     }
-    let from = spells.last().map_or(since, |spell| spell.to);
-    if from < last {
-        spells.push(Spell { from, to: last, cause });
+    let from = spells.last().map_or(first, |spell| spell.to);
+    if from >= last {
+        return;
+    }
+    match spells.last_mut().filter(|spell| spell.cause == cause) {
+        Some(spell) => spell.to = last,
+        None => spells.push(Spell { from, to: last, cause }),
     }
 }
 

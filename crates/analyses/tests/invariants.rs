@@ -154,8 +154,8 @@ fn a_small_write_that_waits_for_a_delayed_ack_is_nagles() {
     let report = script(&lines);
     let nagle = report.main().findings.iter().find(|finding| finding.cause == Cause::NagleDelayedAck);
     let share = nagle.map_or(0.0, |finding| finding.share);
-    // A quarter of the time is Nagle's. Most of it is still charged to other causes.
-    assert!((0.03..0.3).contains(&share), "{:?}", report.main().findings);
+    // A quarter of the time is Nagle's, and the last ACK's round trip seems to be.
+    assert!((0.2..0.32).contains(&share), "{:?}", report.main().findings);
 }
 
 #[test]

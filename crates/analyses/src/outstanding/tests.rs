@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use slowpath_model::{End, Event, EventKind, Flags, SackBlock};
 
-const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, after_silence: false, only_data: false };
+const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, timer_ran_out: false, only_data: false };
 
 /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
 fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {

@@ -5,6 +5,7 @@ use crate::choice::Place;
 use crate::console::Console;
 use crate::diagnose::FLOWS_ON_PAGE;
 use crate::recording::{self, Read};
+use slowpath_analyses::in_order::InOrder;
 use slowpath_analyses::pairing::{Both, Collector};
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
@@ -33,6 +34,12 @@ pub fn observe(
         None => {
             let mut analysis = Analysis::new(options);
             let read = read(file, &mut analysis, collector, console)?;
+            if let Some(window) = read.out_of_order.filter(|_| file.is_file()) {
+                analysis = Analysis::new(options);
+                let mut in_order = InOrder::new(&mut analysis, window);
+                recording::read(file, &mut in_order, console)?;
+                in_order.finish();
+            }
             (read, analysis.finish_each(each).0, None)
         }
         Some(_) => {

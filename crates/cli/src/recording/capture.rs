@@ -21,7 +21,20 @@ pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Res
     };
     let reading = console.reading(path);
     let summary = capture.on_progress(move |done, total| reading.at(done, total)).run(sink)?;
-    Ok(Read { recording: describe(&summary)?, flows: summary.flows, epoch_ns: summary.epoch_ns })
+    Ok(Read {
+        recording: describe(&summary)?,
+        flows: summary.flows,
+        out_of_order: out_of_order(summary.steps_back.largest_ns),
+        epoch_ns: summary.epoch_ns,
+    })
+}
+
+/// How far frames have to be put back, where stamps step back by up to `largest` nanoseconds: several queues of one
+/// interface explain a little, and a clock that was set is no order.
+fn out_of_order(largest: u64) -> Option<i64> {
+    const EXPLAINED: u64 = 20_000;
+    const MOST: u64 = 1_000_000_000;
+    i64::try_from(largest).ok().filter(|_| (EXPLAINED..MOST).contains(&largest))
 }
 
 /// A capture that was read, for the views.

@@ -20,6 +20,9 @@ pub struct Read {
     pub recording: Recording,
     /// Flows in it.
     pub flows: u64,
+    /// How far the frames are out of the order of their stamps, in nanoseconds, where that is more than the queues of one
+    /// interface explain.
+    pub out_of_order: Option<i64>,
     /// The instant that its times are counted from, in nanoseconds since 1970, where it knows.
     pub epoch_ns: Option<i64>,
 }

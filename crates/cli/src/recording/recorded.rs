@@ -15,7 +15,7 @@ pub fn read(folder: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::R
     let recording = Recording::open(folder)?;
     let reading = console.reading(folder);
     let summary = recording.run(sink, |done, total| reading.at(done, Some(total)))?;
-    Ok(Read { flows: summary.flows, epoch_ns: None, recording: describe(summary) })
+    Ok(Read { flows: summary.flows, out_of_order: None, epoch_ns: None, recording: describe(summary) })
 }
 
 fn describe(summary: Summary) -> views::Recording {

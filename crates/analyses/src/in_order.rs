@@ -1,0 +1,125 @@
+//! Events put back into the order of their timestamps, where a recording was not written in it.
+//!
+//! Some captures are written by several queues or in batches for each direction: the stamps are right and the frames
+//! are not where they belong, so that an ACK comes before the data it acknowledges.
+
+use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Passes events on in the order of their timestamps, as far as they were no more than a window out of order.
+#[derive(Debug)]
+pub struct InOrder<'a, S: Sink> {
+    sink: &'a mut S,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// How much earlier than the newest event one may come, in nanoseconds.
+    window: i64,
+    newest: Instant,
+    count: u64,
+}
+
+/// An event that others may have to go before.
+#[derive(Debug)]
+struct Waiting {
+    flow: FlowId,
+    event: Event,
+    /// Its place in the recording: those with the same stamp keep their order.
+    place: u64,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.event.at.cmp(&other.event.at).then(self.place.cmp(&other.place))
+    }
+}
+
+/// Events that wait at most: 200 MB of them.
+const MOST_WAITING: usize = 1 << 20;
+
+impl<'a, S: Sink> InOrder<'a, S> {
+    /// Puts events in order for `sink` that come up to `window` nanoseconds late.
+    pub fn new(sink: &'a mut S, window: i64) -> Self {
+        let newest = Instant::from_nanos(i64::MIN / 2);
+        Self { sink, waiting: BinaryHeap::new(), window, newest, count: 0 }
+    }
+
+    /// Passes on what still waits.
+    pub fn finish(mut self) {
+        self.pass_on_until(None);
+    }
+
+    /// Passes on all events that lie before `until`; all of them for `None`.
+    fn pass_on_until(&mut self, until: Option<Instant>) {
+        while let Some(Reverse(first)) = self.waiting.peek() {
+            if until.is_some_and(|until| first.event.at >= until) && self.waiting.len() <= MOST_WAITING {
+                break;
+            }
+            if let Some(Reverse(first)) = self.waiting.pop() {
+                self.sink.accept(first.flow, &first.event);
+            }
+        }
+    }
+}
+
+impl<S: Sink> Sink for InOrder<'_, S> {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.sink.open(flow, key);
+    }
+
+    fn accept(&mut self, flow: FlowId, event: &Event) {
+        self.count += 1;
+        self.waiting.push(Reverse(Waiting { flow, event: *event, place: self.count }));
+        self.newest = self.newest.max(event.at);
+        self.pass_on_until(Some(self.newest.plus_nanos(-self.window)));
+    }
+
+    fn close(&mut self, flow: FlowId, end: FlowEnd) {
+        self.pass_on_until(None);
+        self.sink.close(flow, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::EventKind;
+
+    #[derive(Default)]
+    struct Seen(Vec<i64>);
+
+    impl Sink for Seen {
+        fn open(&mut self, _: FlowId, _: &FlowKey) {}
+        fn accept(&mut self, _: FlowId, event: &Event) {
+            self.0.push(event.at.nanos());
+        }
+        fn close(&mut self, _: FlowId, _: FlowEnd) {}
+    }
+
+    #[test]
+    fn events_within_the_window_are_put_in_order_and_none_is_lost() {
+        let mut seen = Seen::default();
+        let mut sorter = InOrder::new(&mut seen, 10);
+        for at in [5, 8, 3, 20, 15, 11, 40, 2] {
+            sorter.accept(
+                FlowId(1),
+                &Event { at: Instant::from_nanos(at), kind: EventKind::Missed { events: 1 } },
+            );
+        }
+        sorter.finish();
+        assert_eq!(seen.0, [3, 5, 8, 11, 15, 20, 2, 40], "2 came too late to be put in its place");
+    }
+}
