@@ -100,7 +100,7 @@ const CRATES: &[Allowed] = &[
     allowed(
         "xtask",
         &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB],
-        &[REMEDIES, VIEWS],
+        &[WIRE, REMEDIES, VIEWS],
     ),
 ];
 

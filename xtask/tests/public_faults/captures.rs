@@ -23,17 +23,29 @@ pub fn at_random(one_in: u32) -> impl FnMut(&Segment) -> bool {
 pub fn old_connection() -> Vec<Passed> {
     script(
         "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 101 ttl 63
+         \
          0.000040 < . 812345:812345(0) ack -45000 win 491 <TS val 900000 ecr 5500> // frame 0 id 7001 ttl 64
+         \
          0.040700 > R -45000:-45000(0) win 0 // frame 0 id 102 ttl 63
-         1.017000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 8017 ecr 0,wscale 7> // frame 0 id 103 ttl 63
-         1.017050 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 8017,wscale 7> // frame 0 id 0 ttl 64
+         1.017000 > S 0:0(0) win 64240 \
+         <mss 1460,sackOK,TS val 8017 ecr 0,wscale 7> // frame 0 id 103 ttl 63
+         1.017050 < S. 0:0(0) \
+         ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 8017,wscale 7> // frame 0 id 0 ttl 64
+         \
          1.057400 > . 1:1(0) ack 1 win 502 <TS val 8057 ecr 901017> // frame 0 id 104 ttl 63
+         \
          1.057500 > P. 1:421(420) ack 1 win 502 <TS val 8057 ecr 901017> // frame 0 id 105 ttl 63
+         \
          1.057550 < . 1:1(0) ack 421 win 506 <TS val 901058 ecr 8057> // frame 0 id 1 ttl 64
+         \
          1.059000 < P. 1:156(155) ack 421 win 506 <TS val 901059 ecr 8057> // frame 0 id 2 ttl 64
+         \
          1.099400 > . 421:421(0) ack 156 win 501 <TS val 8099 ecr 901059> // frame 0 id 106 ttl 63
+         \
          1.099500 > F. 421:421(0) ack 156 win 501 <TS val 8099 ecr 901059> // frame 0 id 107 ttl 63
+         \
          1.099600 < F. 156:156(0) ack 422 win 506 <TS val 901100 ecr 8099> // frame 0 id 3 ttl 64
+         \
          1.140000 > . 422:422(0) ack 157 win 501 <TS val 8140 ecr 901100> // frame 0 id 108 ttl 63",
     )
 }
@@ -42,7 +54,8 @@ pub fn old_connection() -> Vec<Passed> {
 pub fn fast_open(lost: usize) -> Vec<Passed> {
     let syn = "S 0:0(0) win 64240 <mss 1460,sackOK,TS val";
     let mut lines = format!(
-        "0.000000 > S 0:400(400) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7,FO> // frame 0 id 101 ttl 64
+        "0.000000 > S 0:400(400) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7,FO> // frame 0 id 101 \
+         ttl 64
          1.002000 > {syn} 8002 ecr 0,wscale 7> // frame 0 id 102 ttl 64\n"
     );
     let (at, val) = if lost > 1 { (3.034, 10_034) } else { (1.002, 8_002) };
@@ -73,10 +86,6 @@ pub fn fast_open(lost: usize) -> Vec<Passed> {
     script(&lines)
 }
 
-pub fn fast_open_lost() -> Vec<Passed> {
-    fast_open(1)
-}
-
 /// The same SYN arrives at the server six times, damaged, and nothing answers it.
 pub fn not_answered() -> Vec<Passed> {
     syns("63", "wrong")
@@ -87,8 +96,8 @@ pub fn syns(ttl: &str, checksum: &str) -> Vec<Passed> {
     let times = [0.0, 1.014, 3.062, 7.094, 15.286, 31.414];
     let lines = times.iter().enumerate().map(|(n, at)| {
         format!(
-            "{at:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {} ecr 0,wscale 7> // frame 0 id {} ttl {ttl} \
-             checksum {checksum}\n",
+            "{at:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {} ecr 0,wscale 7> // frame 0 id {} ttl \
+             {ttl} checksum {checksum}\n",
             7_000 + (at * 1000.0) as u32,
             101 + n,
         )
@@ -106,12 +115,18 @@ pub fn queue_full() -> Vec<Passed> {
             101 + n
         );
     }
-    lines += "3.062040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 10060,wscale 7> // frame 0 id 0 ttl 64
-         3.102400 > . 1:1(0) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 id 105 ttl 63
-         3.102500 > P. 1:421(420) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 id 106 ttl 63
-         3.102550 < . 1:1(0) ack 421 win 506 <TS val 901058 ecr 10100> // frame 0 id 1 ttl 64
-         3.104000 < P. 1:156(155) ack 421 win 506 <TS val 901059 ecr 10100> // frame 0 id 2 ttl 64
-         3.144400 > . 421:421(0) ack 156 win 501 <TS val 10142 ecr 901059> // frame 0 id 107 ttl 63";
+    lines += "3.062040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 901017 ecr 10060,wscale 7> // \
+         frame 0 id 0 ttl 64
+         3.102400 > . 1:1(0) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 \
+         id 105 ttl 63
+         3.102500 > P. 1:421(420) ack 1 win 502 <TS val 10100 ecr 901017> // frame 0 \
+         id 106 ttl 63
+         3.102550 < . 1:1(0) ack 421 win 506 <TS val 901058 ecr 10100> // frame 0 id \
+         1 ttl 64
+         3.104000 < P. 1:156(155) ack 421 win 506 <TS val 901059 ecr 10100> // frame 0 id \
+         2 ttl 64
+         3.144400 > . 421:421(0) ack 156 win 501 <TS val 10142 ecr 901059> // frame 0 id \
+         107 ttl 63";
     script(&lines)
 }
 
@@ -157,10 +172,6 @@ pub fn after_pause(answered: bool) -> Vec<Passed> {
     script(&lines)
 }
 
-pub fn peer_gone() -> Vec<Passed> {
-    after_pause(false)
-}
-
 /// A handshake over 40 ms without timestamps, seen at the client.
 pub fn handshake() -> String {
     "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 64
@@ -170,12 +181,8 @@ pub fn handshake() -> String {
 }
 
 /// An upload in grants of 65,535 bytes.
-pub fn credit() -> Taps {
-    transfer(Setup { amount: 3_000_000, credit: Some(65_535), ..Setup::default() })
-}
-
-pub fn protocol_window() -> Vec<Passed> {
-    credit().a
+pub fn credit(one_way: i64) -> Taps {
+    transfer(Setup { amount: 3_000_000, credit: Some(65_535), one_way, ..Setup::default() })
 }
 
 /// When the reader stops, and when it reads on.
@@ -189,10 +196,6 @@ pub fn shrinking() -> Taps {
         updates: STOPPED.to_vec(),
         ..Setup::default()
     })
-}
-
-pub fn taken_back() -> Vec<Passed> {
-    shrinking().a
 }
 
 /// The reader stops for as long, and the receiver keeps what it had offered: its window closes segment by segment.
@@ -215,18 +218,15 @@ pub fn closing() -> Taps {
 }
 
 /// One data packet in 200 is marked, and nothing is lost.
-pub fn marked() -> Taps {
+pub fn marked(one_way: i64) -> Taps {
     let mut chosen = at_random(200);
     transfer(Setup {
         amount: 4_000_000,
         ecn: true,
         fate: Box::new(move |segment| if chosen(segment) { Fate::Mark } else { Fate::Pass }),
+        one_way,
         ..Setup::default()
     })
-}
-
-pub fn ecn_marks() -> Vec<Passed> {
-    marked().a
 }
 
 /// A short message passes, ten full segments do not, however often; after 20 s the other end closes. At the sender, and
@@ -262,26 +262,19 @@ pub fn black_hole() -> Taps {
     Taps { a: script(&near), b: script(far) }
 }
 
-pub fn mtu_black_hole() -> Vec<Passed> {
-    black_hole().a
-}
-
 /// Packets of up to two segments leave, and only those of one arrive.
-pub fn long_ones_dropped() -> Taps {
+pub fn long_ones_dropped(one_way: i64) -> Taps {
     transfer(Setup {
         amount: 200_000,
         offload: 2,
         fate: Box::new(losing(|segment| segment.len > MSS)),
+        one_way,
         ..Setup::default()
     })
 }
 
-pub fn super_packets_dropped() -> Vec<Passed> {
-    long_ones_dropped().a
-}
-
 /// A window of 120 KiB with a scale of 1: a firewall passes what lies within the bare field.
-pub fn unscaled() -> Taps {
+pub fn unscaled(one_way: i64) -> Taps {
     let mut edge = i64::MAX;
     transfer(Setup {
         amount: 4_000_000,
@@ -293,10 +286,7 @@ pub fn unscaled() -> Taps {
             }
             segment.len > 0 && segment.from == slowpath_model::End::A && segment.end().0 > edge
         })),
+        one_way,
         ..Setup::default()
     })
-}
-
-pub fn beyond_unscaled_window() -> Vec<Passed> {
-    unscaled().a
 }

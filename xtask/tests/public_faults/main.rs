@@ -6,6 +6,8 @@
 mod captures;
 mod facts;
 mod pages;
+#[path = "../contradictions/statements.rs"]
+mod statements;
 mod transfer;
 mod wire;
 
@@ -13,8 +15,11 @@ use captures::{at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::Bytes;
-use transfer::{MSS, Setup, transfer};
+use transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use wire::{Passed, report};
+
+/// Paths of 20, 40 and 150 ms.
+const DELAYS: [i64; 3] = [10 * MS, ONE_WAY, 75 * MS];
 
 /// What took most of the time.
 fn main_finding(report: &FlowReport) -> &Finding {
@@ -47,6 +52,32 @@ fn expect_mainly(passed: &[Passed], cause: Cause) {
 }
 
 #[test]
+fn reports_of_written_captures_are_free_of_contradictions() {
+    let taps = [
+        captures::credit(ONE_WAY),
+        captures::shrinking(),
+        captures::closing(),
+        captures::marked(ONE_WAY),
+        captures::black_hole(),
+        captures::long_ones_dropped(ONE_WAY),
+        captures::unscaled(ONE_WAY),
+    ];
+    let scripts = [
+        captures::old_connection(),
+        captures::fast_open(1),
+        captures::fast_open(2),
+        captures::not_answered(),
+        captures::queue_full(),
+        captures::after_pause(false),
+        captures::after_pause(true),
+    ];
+    for passed in taps.into_iter().flat_map(|taps| [taps.a, taps.b]).chain(scripts) {
+        let wrong = statements::contradictions(&report(&passed));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
 fn a_challenge_ack_is_of_an_old_connection() {
     let report = report(&captures::old_connection());
     let evidence = expect(&report, Cause::OldConnection, "challenge-ack");
@@ -72,7 +103,7 @@ fn a_syn_retransmitted_without_a_challenge_ack_met_no_old_connection() {
 
 #[test]
 fn a_syn_with_data_is_lost_and_the_one_without_is_not() {
-    let evidence = expect(&report(&captures::fast_open_lost()), Cause::FastOpenLost, "syn-data-lost");
+    let evidence = expect(&report(&captures::fast_open(1)), Cause::FastOpenLost, "syn-data-lost");
     assert_eq!(evidence, Evidence::SynDataLost { times: 1 });
 }
 
@@ -102,7 +133,7 @@ fn syns_that_leave_and_are_not_answered_may_be_lost() {
 
 #[test]
 fn an_end_that_falls_silent_in_a_pause_is_gone() {
-    let report = report(&captures::peer_gone());
+    let report = report(&captures::after_pause(false));
     let silent = expect(&report, Cause::PeerGone, "peer-silent");
     assert!(matches!(silent, Evidence::PeerSilent { retransmissions: 7, .. }), "{silent:?}");
     let pause = expect(&report, Cause::PeerGone, "silent-after-pause");
@@ -117,12 +148,36 @@ fn an_end_that_answers_at_last_was_not_gone() {
 }
 
 #[test]
+fn an_end_that_falls_silent_amid_a_transfer_is_gone() {
+    // All that leaves after the first thousand packets is lost, in both directions.
+    let mut passed = 0;
+    let fate = Box::new(losing(move |_| {
+        passed += 1;
+        passed > 1_000
+    }));
+    let taps = transfer(Setup { amount: 4_000_000, fate, until: 30_000 * MS, ..Setup::default() });
+    let report = report(&taps.a);
+    let silent = expect(&report, Cause::PeerGone, "peer-silent");
+    assert!(matches!(silent, Evidence::PeerSilent { retransmissions: 5.., .. }), "{silent:?}");
+    let evidence = &main_finding(&report).evidence;
+    assert!(evidence.iter().all(|evidence| evidence.slug() != "silent-after-pause"), "{evidence:?}");
+}
+
+#[test]
+fn a_capture_that_ends_soon_shows_no_end_that_is_gone() {
+    let passed = captures::after_pause(false);
+    expect_none(&report(&passed[..15]), Cause::PeerGone);
+}
+
+#[test]
 fn data_that_leaves_when_credit_comes_is_held_by_the_protocol() {
-    let taps = captures::credit();
-    for passed in [&taps.a, &taps.b] {
-        let evidence = expect(&report(passed), Cause::ProtocolWindow, "follows-payload");
-        let Evidence::FollowsPayload { waits, by_ack } = evidence else { panic!("{evidence:?}") };
-        assert!(waits >= 40 && by_ack <= waits / 10, "{evidence:?}");
+    for one_way in DELAYS {
+        let taps = captures::credit(one_way);
+        for passed in [&taps.a, &taps.b] {
+            let evidence = expect(&report(passed), Cause::ProtocolWindow, "follows-payload");
+            let Evidence::FollowsPayload { waits, by_ack } = evidence else { panic!("{evidence:?}") };
+            assert!(waits >= 40 && by_ack <= waits / 10, "{evidence:?}");
+        }
     }
 }
 
@@ -154,12 +209,14 @@ fn a_window_that_closes_as_it_fills_is_not_taken_back() {
 
 #[test]
 fn marks_reduce_the_window_without_a_loss() {
-    let taps = captures::marked();
-    for (passed, at_receiver) in [(&taps.a, false), (&taps.b, true)] {
-        let evidence = expect(&report(passed), Cause::EcnMarks, "ecn-marked");
-        let Evidence::EcnMarked { marked, echoes, reductions } = evidence else { panic!("{evidence:?}") };
-        assert_eq!(marked > 0, at_receiver, "a mark shows behind the queue that made it: {evidence:?}");
-        assert!(echoes >= reductions && reductions > 4, "{evidence:?}");
+    for one_way in DELAYS {
+        let taps = captures::marked(one_way);
+        for (passed, at_receiver) in [(&taps.a, false), (&taps.b, true)] {
+            let evidence = expect(&report(passed), Cause::EcnMarks, "ecn-marked");
+            let Evidence::EcnMarked { marked, echoes, reductions } = evidence else { panic!("{evidence:?}") };
+            assert_eq!(marked > 0, at_receiver, "a mark shows behind the queue that made it: {evidence:?}");
+            assert!(echoes >= reductions && reductions > 4, "{evidence:?}");
+        }
     }
 }
 
@@ -205,13 +262,18 @@ fn large_and_small_segments_lost_at_random_are_in_no_black_hole() {
 
 #[test]
 fn packets_of_two_segments_that_never_arrive_are_dropped_on_the_way() {
-    let taps = captures::long_ones_dropped();
-    let evidence = expect(&report(&taps.a), Cause::SuperPacketsDropped, "lost-above-size");
-    let Evidence::LostAboveSize { lost, smallest, largest_delivered } = evidence else {
-        panic!("{evidence:?}")
-    };
-    assert!(smallest > Bytes::new(MSS.into()) && largest_delivered == Bytes::new(MSS.into()), "{evidence:?}");
-    assert!(lost > 10, "{evidence:?}");
+    for one_way in DELAYS {
+        let taps = captures::long_ones_dropped(one_way);
+        let evidence = expect(&report(&taps.a), Cause::SuperPacketsDropped, "lost-above-size");
+        let Evidence::LostAboveSize { lost, smallest, largest_delivered } = evidence else {
+            panic!("{evidence:?}")
+        };
+        assert!(
+            smallest > Bytes::new(MSS.into()) && largest_delivered == Bytes::new(MSS.into()),
+            "{evidence:?}"
+        );
+        assert!(lost > 10, "{evidence:?}");
+    }
 }
 
 #[test]
@@ -227,10 +289,12 @@ fn long_and_short_packets_lost_at_random_follow_no_rule() {
 
 #[test]
 fn segments_beyond_the_bare_window_field_are_lost_to_a_firewall() {
-    let taps = captures::unscaled();
-    let evidence = expect(&report(&taps.a), Cause::BeyondUnscaledWindow, "lost-beyond-window-field");
-    let Evidence::LostBeyondWindowField { lost, delivered } = evidence else { panic!("{evidence:?}") };
-    assert!(lost > 10 && delivered > lost, "{evidence:?}");
+    for one_way in DELAYS {
+        let taps = captures::unscaled(one_way);
+        let evidence = expect(&report(&taps.a), Cause::BeyondUnscaledWindow, "lost-beyond-window-field");
+        let Evidence::LostBeyondWindowField { lost, delivered } = evidence else { panic!("{evidence:?}") };
+        assert!(lost > 10 && delivered > lost, "{evidence:?}");
+    }
 }
 
 #[test]

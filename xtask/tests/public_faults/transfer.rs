@@ -1,4 +1,4 @@
-//! A transfer from A to B over 40 ms, made segment by segment: slow start, SACK, fast retransmit and the timer on one
+//! A transfer from A to B, over 40 ms if nothing else is said, made segment by segment: slow start, SACK, fast retransmit and the timer on one
 //! side, delayed ACKs on the other, and a path that loses and marks what the test says. Each packet is kept as it
 //! passed a tap at A and one at B.
 //!
@@ -16,7 +16,7 @@ pub const MS: i64 = 1_000_000;
 /// The payload of a full segment: 1500 bytes less the headers with timestamps.
 pub const MSS: u32 = 1448;
 
-/// How long the path takes one way.
+/// How long the path takes one way, where nothing else is said.
 pub const ONE_WAY: i64 = 20 * MS;
 
 /// The delayed ACK's longest delay.
@@ -53,6 +53,8 @@ pub struct Setup<'a> {
     pub ecn: bool,
     /// The bottleneck, in bytes per millisecond.
     pub rate: i64,
+    /// How long the path takes one way.
+    pub one_way: i64,
     /// What happens to each packet on the way, in both directions.
     pub fate: Box<dyn FnMut(&Segment) -> Fate + 'a>,
     /// When the capture ends.
@@ -71,6 +73,7 @@ impl Default for Setup<'_> {
             credit: None,
             ecn: false,
             rate: 12_500,
+            one_way: ONE_WAY,
             fate: Box::new(|_| Fate::Pass),
             until: 60_000 * MS,
         }
@@ -227,11 +230,11 @@ impl Run<'_> {
         answer.window = 65_160;
         for segment in [syn, answer] {
             self.send(segment, Ecn::NotEct);
-            self.now += ONE_WAY + 50_000;
+            self.now += self.setup.one_way + 50_000;
         }
         self.steps.clear();
         self.sender.edge = 1 + 65_160;
-        let ack = self.from_a(Flags::ACK, 1, 0);
+        let ack = self.segment_of_a(Flags::ACK, 1, 0);
         self.send(ack, Ecn::NotEct);
         self.send_more();
         for at in std::mem::take(&mut self.setup.updates) {
@@ -239,7 +242,7 @@ impl Run<'_> {
         }
     }
 
-    fn from_a(&self, flags: Flags, seq: u32, len: u32) -> Segment {
+    fn segment_of_a(&self, flags: Flags, seq: u32, len: u32) -> Segment {
         let mut segment = Segment::new(End::A, flags, StreamOffset(i64::from(seq)), len);
         segment.ack = Some(StreamOffset(i64::from(self.sender.acks)));
         segment.window = 502;
@@ -276,11 +279,11 @@ impl Run<'_> {
             leaves = self.busy.max(self.now) + size * MS / self.setup.rate;
             self.busy = leaves;
         }
-        self.at(leaves + ONE_WAY, Step::Arrive(segment));
+        self.at(leaves + self.setup.one_way, Step::Arrive(segment));
         if syn {
             // The handshake is not stepped through.
             let far = if from_a { &mut self.taps.b } else { &mut self.taps.a };
-            far.push((Instant::from_nanos(leaves + ONE_WAY), segment));
+            far.push((Instant::from_nanos(leaves + self.setup.one_way), segment));
             if from_a {
                 self.receiver.peer_val = val;
             } else {
@@ -403,7 +406,7 @@ impl Run<'_> {
         self.sender.timer += 1;
         let number = self.sender.timer;
         if !self.sender.kept.is_empty() {
-            let rto = (RTO_MIN + 2 * ONE_WAY) << self.sender.backoff.min(9);
+            let rto = (RTO_MIN + 2 * self.setup.one_way) << self.sender.backoff.min(9);
             self.at(self.now + rto, Step::Timer(number));
         }
     }
@@ -435,14 +438,18 @@ impl Run<'_> {
             let most = self.setup.offload.min((room / f64::from(MSS)) as u32).max(1);
             let Some((start, end)) = self.sender.lost(most).or_else(|| self.new_data(most)) else { break };
             let last = end == self.sender.allowed;
-            let mut segment =
-                self.from_a(if last { Flags::PSH.with(Flags::ACK) } else { Flags::ACK }, start, end - start);
+            let mut segment = self.segment_of_a(
+                if last { Flags::PSH.with(Flags::ACK) } else { Flags::ACK },
+                start,
+                end - start,
+            );
             if start >= self.sender.cwr_until && std::mem::take(&mut self.sender.report_cwr) {
                 segment.flags = segment.flags.with(Flags::CWR);
             }
             let idle = self.sender.kept.len() <= (end - start).div_ceil(MSS) as usize;
             self.send(segment, if self.setup.ecn { Ecn::Ect0 } else { Ecn::NotEct });
-            if idle {
+            // The timer begins anew with the oldest segment (`tcp_rearm_rto`).
+            if idle || start == self.sender.una {
                 self.set_timer();
             }
         }

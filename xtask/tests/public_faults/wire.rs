@@ -62,6 +62,7 @@ fn frame(segment: &Segment) -> Vec<u8> {
     let from = segment.from.index();
     let mut options = Vec::new();
     put_options(segment, &mut options);
+    options.resize(options.len().next_multiple_of(4), 0);
     let ack = segment.ack.map_or(0, |ack| ISNS[1 - from].wrapping_add(ack.0 as u32));
     let header = tcp::Fields {
         source: PORTS[from],
