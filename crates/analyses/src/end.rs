@@ -2,9 +2,10 @@
 
 use crate::copies::Copies;
 use crate::label::{Judged, Label};
+use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
 use crate::limits::thresholds;
-use crate::limits::track::{Answer, Track};
+use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed};
@@ -266,7 +267,7 @@ impl EndState {
             // RFC 9293, section 3.2: the option has 16 bits.
             self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
         }
-        let mss = self.mss.unwrap_or(self.mss_seen);
+        let mss = self.full_size();
         if self.track.is_none() {
             self.track = Some(self.new_track(begin, segment, peer));
         }
@@ -302,9 +303,10 @@ impl EndState {
             && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
     }
 
-    /// Payload of a full segment, as far as known; never zero.
+    /// Payload of a full segment, as far as known.
     pub fn full_size(&self) -> u32 {
-        self.mss.unwrap_or(self.mss_seen).max(1)
+        // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
+        self.mss.unwrap_or(self.mss_seen.max(536))
     }
 
     /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
@@ -536,7 +538,8 @@ impl EndState {
             }
         };
         me.window.saw(at, window);
-        (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN)).then_some(window)
+        // A closed window is closed at any scale.
+        (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
     }
 
     /// Without the handshake: no window was smaller than what was sent into it.

@@ -224,6 +224,11 @@ impl Flow {
         }
     }
 
+    /// Whether the initiator's packets have passed a router: hosts start with these TTLs.
+    pub const fn has_travelled(&self) -> bool {
+        !matches!(self.ends[0].ttl_max, 0 | 32 | 64 | 128 | 255)
+    }
+
     /// Whether the tap was at the responder: it answers far sooner than the initiator.
     pub fn is_next_to_responder(&self) -> bool {
         let [initiator, responder] = &self.ends;

@@ -7,8 +7,12 @@ use crate::label::Label;
 use crate::loss_pattern::LossPattern;
 use crate::order::SendOrder;
 use crate::ranges::RangeSet;
+use resent::Retransmission;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
+
+mod resent;
+pub use resent::Needless;
 
 /// A segment of data that passed and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -56,33 +60,6 @@ struct Hole {
     id: u16,
 }
 
-/// Data sent again, remembered until it is known whether that was needed.
-#[derive(Clone, Copy, Debug)]
-struct Retransmission {
-    start: StreamOffset,
-    end: StreamOffset,
-    at: Instant,
-    frame: u64,
-    tsval: u32,
-    beyond: bool,
-    /// The transmission that was lost: its payload, and whether it reached beyond the window field as it is.
-    replaced: Option<(u32, bool)>,
-    spurious: bool,
-}
-
-/// A retransmission that turned out to be needless after it was labelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needless {
-    /// When it passed.
-    pub at: Instant,
-    /// Its frame in the recording.
-    pub frame: u64,
-    /// Its first byte.
-    pub low: StreamOffset,
-    /// The byte after its last.
-    pub high: StreamOffset,
-}
-
 impl Placed {
     /// The next segment of a direction that misses nothing, with `len` bytes of sequence space.
     pub const fn next(len: u32) -> Self {
@@ -94,25 +71,6 @@ impl Placed {
             left_hole: false,
             needless: false,
         }
-    }
-}
-
-impl Retransmission {
-    fn len(&self) -> u32 {
-        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
-    }
-
-    /// Counts what it replaced as lost.
-    fn count_lost(&self, pattern: &mut LossPattern) {
-        if let Some((len, beyond)) = self.replaced.filter(|_| !self.spurious) {
-            pattern.lost(len, beyond);
-        }
-    }
-
-    /// Notes that it was needless.
-    fn condemn(&mut self) -> Needless {
-        self.spurious = true;
-        Needless { at: self.at, frame: self.frame, low: self.start, high: self.end }
     }
 }
 

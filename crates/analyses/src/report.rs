@@ -139,7 +139,7 @@ pub struct DirectionReport {
     /// Counts, amounts, times.
     pub measures: Measures,
     /// Time split into spells: contiguous, in order, no overlap, from the flow's first event to its last. Empty
-    /// where the direction carried no payload.
+    /// where the direction carried no payload, unless that is what the report is about.
     pub spells: Vec<Spell>,
     /// What the spells come to, most time first.
     pub findings: Vec<Finding>,

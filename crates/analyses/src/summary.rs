@@ -61,10 +61,14 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
+    let opening = classify::opening(&context);
+    if from == End::A && spells.is_empty() && opening == Cause::NotAnswered && flow.first < last {
+        spells.push(Spell { from: flow.first, to: last, cause: opening });
+    }
     if end.sent_unseen > 0 {
         let since = first_data.and(end.last_data).or(flow.opening.established).unwrap_or(flow.first);
         if spells.is_empty() && flow.first < since {
-            spells.push(Spell { from: flow.first, to: since, cause: classify::opening(&context) });
+            spells.push(Spell { from: flow.first, to: since, cause: opening });
         }
         end_with(&mut spells, flow.first, since, last, never_came(end));
     } else if let Some(since) = gone.filter(|_| !spells.is_empty())
@@ -146,6 +150,7 @@ fn context(flow: &Flow, from: End) -> Context {
         base_rtt: distance.map(micros),
         near_known: me.distance.sending().min().is_some(),
         syn_arrived: flow.is_next_to_responder(),
+        syn_travelled: flow.has_travelled(),
     }
 }
 

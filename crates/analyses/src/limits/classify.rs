@@ -32,6 +32,8 @@ pub struct Context {
     pub near_known: bool,
     /// The tap was at the responder, so that each SYN in the capture had arrived.
     pub syn_arrived: bool,
+    /// The SYN has a TTL that no host starts with.
+    pub syn_travelled: bool,
 }
 
 /// Splits a direction's time into spells of one cause each.
@@ -89,15 +91,15 @@ pub fn opening(context: &Context) -> Cause {
     // The last SYN before the SYN-ACK is the one that was answered. Offload leaves checksums wrong in a capture at the
     // sender, but then that one's as well.
     let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
+    let judged = opening.syn_ack.is_some() || context.syn_travelled;
+    let damaged = judged && lost == opening.unanswered_wrong_checksum;
     if opening.syn.is_none() {
         Cause::SenderIdle
     } else if opening.challenges > 0 {
         Cause::OldConnection
     } else if opening.retransmitted == 0 {
         Cause::Handshake
-    } else if lost > 0
-        && (context.syn_arrived || lost == opening.unanswered_wrong_checksum && opening.syn_ack.is_some())
-    {
+    } else if lost > 0 && (context.syn_arrived || damaged) {
         Cause::NotAnswered
     } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
         Cause::FastOpenLost

@@ -5,6 +5,7 @@
 //! (by echoing their timestamp) or must have them (its distance has passed). At the sender the queue is empty and
 //! costs nothing; one mechanism serves every vantage.
 
+use super::answer::Answer;
 use super::episodes::Episodes;
 use super::stretch::{Hold, Log, Marks, Stretch};
 use crate::label::Label;
@@ -13,40 +14,6 @@ use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
-
-/// What the receiver has told.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Answer {
-    /// When it passed the tap.
-    pub at: Instant,
-    /// Its timestamp.
-    pub tsval: Option<u32>,
-    /// All before this has arrived.
-    pub una: StreamOffset,
-    /// The sender may send up to here; unknown before the first window was seen.
-    pub edge: Option<StreamOffset>,
-    /// The advertised window, scaled.
-    pub window: u32,
-    /// The window field stood at its maximum but for a segment.
-    pub field_full: bool,
-    /// Bytes SACKed above `una`.
-    pub sacked: i64,
-    /// Bytes this answer delivers: newly acknowledged, selectively or not.
-    pub delivered: i64,
-    /// The whole round trip it shows, in nanoseconds.
-    pub round_trip: Option<i64>,
-    /// Marks for the time it arrived in.
-    pub marks: Marks,
-    /// Since when the receiver had what this acknowledges, where it was late to do so.
-    pub late_since: Option<Instant>,
-    /// Payload of the receiver that it carries, in bytes.
-    pub payload: u32,
-    /// It reports a congestion mark (ECE; RFC 3168, section 6.1.3).
-    pub echoes_mark: bool,
-    /// Its round trip is of a segment that was alone in flight, and whose ACK may have been delayed (RFC 1122, section
-    /// 4.2.3.2).
-    pub alone: bool,
-}
 
 /// What of the answers so far still counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -448,7 +415,8 @@ impl Track {
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
-        let edge = answer.edge.max(self.known.edge);
+        // A window whose scale is not known, after a closed one, is open.
+        let edge = answer.edge.and_then(|edge| Some(edge).max(self.known.edge));
         self.take_back(answer, edge);
         self.marked |= answer.echoes_mark;
         self.known = Known {

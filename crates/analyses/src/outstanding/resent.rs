@@ -1,0 +1,50 @@
+//! Data sent again, while it is not known whether that was needed.
+
+use crate::loss_pattern::LossPattern;
+use slowpath_model::{Instant, StreamOffset};
+
+/// Data sent again, remembered until it is known whether that was needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Retransmission {
+    pub start: StreamOffset,
+    pub end: StreamOffset,
+    pub at: Instant,
+    pub frame: u64,
+    pub tsval: u32,
+    pub beyond: bool,
+    /// The transmission that was lost: its payload, and whether it reached beyond the window field as it is.
+    pub replaced: Option<(u32, bool)>,
+    pub spurious: bool,
+}
+
+/// A retransmission that turned out to be needless after it was labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needless {
+    /// When it passed.
+    pub at: Instant,
+    /// Its frame in the recording.
+    pub frame: u64,
+    /// Its first byte.
+    pub low: StreamOffset,
+    /// The byte after its last.
+    pub high: StreamOffset,
+}
+
+impl Retransmission {
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
+    }
+
+    /// Counts what it replaced as lost.
+    pub fn count_lost(&self, pattern: &mut LossPattern) {
+        if let Some((len, beyond)) = self.replaced.filter(|_| !self.spurious) {
+            pattern.lost(len, beyond);
+        }
+    }
+
+    /// Notes that it was needless.
+    pub fn condemn(&mut self) -> Needless {
+        self.spurious = true;
+        Needless { at: self.at, frame: self.frame, low: self.start, high: self.end }
+    }
+}
