@@ -499,7 +499,8 @@ impl EndState {
             late_since,
             payload: segment.len,
             echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),
-            alone: acked.alone,
+            // Next to the receiver, each segment is.
+            alone: acked.alone && near.is_here(),
         };
         track.answered(answer, near, &self.rto);
         acked.spurious
