@@ -122,8 +122,8 @@ pub(crate) fn old_connection(facts: &Facts<'_>) -> Vec<Advice> {
             client,
             "net.ipv4.ip_local_port_range",
             "15000 60999",
-            "lets connections from this host, and those that it translates for others, use 46,000 ports \
-             instead of 28,000",
+            "lets the connections that this host opens, as a proxy does too, use 46,000 ports instead of \
+             28,000",
         ))
         .caution(
             "Services of the host that listen on a port in the range have to be kept out of it with \

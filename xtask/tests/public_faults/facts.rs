@@ -150,22 +150,35 @@ fn new_data_in_order_is_new_whatever_the_identifications_are() {
     }
 }
 
-/// 80 queries, each sent when the answer to the one before has come. The answer carries the ACK of its query, and the
-/// next query the ACK of that answer: there is no pure ACK.
-#[test]
-fn answers_that_carry_the_ack_take_turns_with_requests() {
-    let mut lines = handshake();
+/// 80 queries, each sent when the answer to the one before has come, seen so long after A and before B. The answer
+/// carries the ACK of its query, and the next query the ACK of that answer: there is no pure ACK.
+fn queries(after_a: f64, before_b: f64) -> Vec<Passed> {
+    let mut lines = format!(
+        "{:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7>
+         {:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7>
+         {:.6} > . 1:1(0) ack 1 win 502\n",
+        after_a,
+        after_a + 2.0 * before_b + 0.0001,
+        3.0 * after_a + 2.0 * before_b + 0.00015,
+    );
     for n in 0..80 {
-        let (at, query, answer) = (f64::from(n).mul_add(0.0405, 0.05), 1 + 60 * n, 1 + 200 * n);
+        let (query, answer) = (1 + 60 * n, 1 + 200 * n);
+        let at = f64::from(n).mul_add(0.0405, 0.05) + after_a;
         lines += &format!(
             "{at:.6} > P. {query}:{}(60) ack {answer} win 502
              {:.6} < P. {answer}:{}(200) ack {} win 509\n",
             query + 60,
-            at + 0.0402,
+            at + 2.0 * before_b + 0.0002,
             answer + 200,
             query + 60
         );
     }
-    let report = report(&script(&lines));
-    expect(&report, Cause::ThinkTime, "silence");
+    script(&lines)
+}
+
+#[test]
+fn answers_that_carry_the_ack_take_turns_with_requests() {
+    for (after_a, before_b) in [(0.0, 0.02), (0.02, 0.0), (0.008, 0.012)] {
+        expect(&report(&queries(after_a, before_b)), Cause::ThinkTime, "silence");
+    }
 }

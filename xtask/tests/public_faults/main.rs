@@ -15,7 +15,7 @@ use captures::{at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::Bytes;
-use transfer::{MS, MSS, ONE_WAY, Setup, transfer};
+use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Setup, transfer};
 use wire::{Passed, report};
 
 /// Paths of 20, 40 and 150 ms.
@@ -217,6 +217,29 @@ fn marks_reduce_the_window_without_a_loss() {
             assert_eq!(marked > 0, at_receiver, "a mark shows behind the queue that made it: {evidence:?}");
             assert!(echoes >= reductions && reductions > 4, "{evidence:?}");
         }
+    }
+}
+
+/// Where a queue stands all the time, the marks are what ECN is for: the path carries what it can.
+#[test]
+fn marks_of_a_queue_that_stands_leave_the_path_full() {
+    // 10 Mbit/s; packets that would wait more than 30 ms are marked.
+    let rate = 1_250;
+    let mut empty_at = 0.0;
+    let queue = move |segment: &slowpath_model::Segment| {
+        if segment.len == 0 {
+            return Fate::Pass;
+        }
+        let now = segment.timestamps.map_or(0.0, |times| f64::from(times.val - CLOCK_OF_A));
+        empty_at = f64::max(empty_at, now) + f64::from(segment.len + 66) / rate as f64;
+        if empty_at > now + 30.0 { Fate::Mark } else { Fate::Pass }
+    };
+    let taps =
+        transfer(Setup { amount: 6_000_000, ecn: true, rate, fate: Box::new(queue), ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        let report = report(passed);
+        assert_eq!(main_finding(&report).cause, Cause::BottleneckFull, "{:#?}", report.main().findings);
+        assert!(main_finding(&report).share > 0.8, "{:#?}", report.main().findings);
     }
 }
 

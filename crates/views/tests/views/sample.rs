@@ -56,6 +56,7 @@ fn flow(id: u32, key: FlowKey, from: i64, to: i64) -> FlowReport {
             established: Some(at(from + 20)),
             retransmitted: 0,
             round_trip: Some(Duration::from_millis(20)),
+            ..Opening::default()
         },
         closing: Closing { fin: [true; 2], rst: [false; 2] },
         sender: End::A,
