@@ -491,6 +491,7 @@ impl EndState {
             at,
             tsval: segment.timestamps.map(|stamps| stamps.val),
             una: self.outstanding.una(),
+            newest: ack >= self.outstanding.una(),
             edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
             field_full: segment.window >= 64_000,

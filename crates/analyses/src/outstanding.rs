@@ -7,47 +7,14 @@ use crate::label::Label;
 use crate::loss_pattern::LossPattern;
 use crate::order::SendOrder;
 use crate::ranges::RangeSet;
+use record::Record;
 use resent::Retransmission;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
+mod record;
 mod resent;
 pub use resent::Needless;
-
-/// A segment of data that passed and is not acknowledged.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    start: StreamOffset,
-    end: StreamOffset,
-    /// When it last passed.
-    at: Instant,
-    tsval: u32,
-    id: u16,
-    /// How often it was sent again.
-    again: u8,
-    /// It reached beyond the window field as it is, without scaling, when it was first sent.
-    beyond: bool,
-}
-
-impl Record {
-    #[inline]
-    fn of(at: Instant, segment: &Segment) -> Self {
-        Self {
-            start: segment.seq,
-            end: segment.end(),
-            at,
-            tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
-            id: segment.ip.id.unwrap_or(0),
-            again: 0,
-            beyond: false,
-        }
-    }
-
-    /// Its payload, SYN and FIN.
-    fn len(&self) -> u32 {
-        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
-    }
-}
 
 /// Data that should have passed before something that did.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,8 @@ pub struct Answer {
     pub tsval: Option<u32>,
     /// All before this has arrived.
     pub una: StreamOffset,
+    /// It acknowledges no less than any before it: its window counts.
+    pub newest: bool,
     /// The sender may send up to here; unknown before the first window was seen.
     pub edge: Option<StreamOffset>,
     /// The advertised window, scaled.

@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 struct Known {
     una: StreamOffset,
     edge: Option<StreamOffset>,
+    /// The farthest it ever was.
+    reach: Option<StreamOffset>,
     window: u32,
     field_full: bool,
     sacked: i64,
@@ -135,6 +137,7 @@ impl Track {
         if seen {
             self.known.window = window;
             self.known.edge = Some(self.known.una + window);
+            self.known.reach = self.known.edge;
         }
     }
 
@@ -146,7 +149,7 @@ impl Track {
     /// Bytes outstanding to the sender's knowledge. What was sent beyond any window it had was sent after an ACK that the
     /// capture does not hold.
     fn flight(&self) -> i64 {
-        let sent = self.known.edge.map_or(self.nxt, |edge| self.nxt.min(edge.max(self.known.una)));
+        let sent = self.known.reach.map_or(self.nxt, |reach| self.nxt.min(reach.max(self.known.una)));
         (sent.distance_from(self.known.una) - self.known.sacked).max(0)
     }
 
@@ -416,12 +419,15 @@ impl Track {
             self.learnt = at;
         }
         // A window whose scale is not known, after a closed one, is open.
-        let edge = answer.edge.and_then(|edge| Some(edge).max(self.known.edge));
-        self.take_back(answer, edge);
+        let reach = answer.edge.and_then(|edge| Some(edge).max(self.known.reach));
+        self.take_back(answer, reach);
+        // The newest window counts (`tcp_may_update_window`, 6.18), not one of an ACK that was overtaken.
+        let edge = if answer.newest { answer.edge } else { self.known.edge };
         self.marked |= answer.echoes_mark;
         self.known = Known {
             una: answer.una.max(self.known.una),
             edge,
+            reach,
             window: answer.window,
             field_full: answer.field_full,
             sacked: answer.sacked,
@@ -463,7 +469,7 @@ impl Track {
     #[inline]
     fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
         let Some((now, once)) = answer.edge.zip(edge) else { return };
-        let back = if answer.una < self.known.una { 0 } else { once.distance_from(now) };
+        let back = if answer.newest { once.distance_from(now) } else { 0 };
         if back > i64::from(self.mss) && self.nxt > now {
             self.note_taken_back(back);
         } else if self.known.taken_back > 0 && now >= self.nxt.min(once) {
