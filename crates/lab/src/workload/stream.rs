@@ -146,6 +146,7 @@ fn run_end(
         read_bytes: reading.record.read_bytes,
         read_ended_ns: reading.record.read_ended_ns,
         stops_ns: reading.record.stops_ns,
+        broken: writing.record.broken.or(reading.record.broken),
         reader: reading.record.reader,
         ..writing.record
     })
