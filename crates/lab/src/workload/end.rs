@@ -212,6 +212,34 @@ impl End {
         }
     }
 
+    /// Connects with data: the kernel puts into the SYN what it may, and says how much. It is written to the connection's
+    /// account.
+    ///
+    /// # Errors
+    /// As [`End::connect`].
+    pub fn connect_with_data(
+        socket: Socket,
+        to: SocketAddr,
+        bytes: usize,
+        around: Surroundings,
+    ) -> Result<Option<Self>, LabError> {
+        let opened_ns = clock::realtime_ns();
+        let patience = around.until(u64::MAX).saturating_sub(clock::monotonic_ns()).max(1_000_000);
+        let patience = Some(Duration::from_nanos(patience));
+        socket.set_write_timeout(patience).map_err(LabError::system("set SO_SNDTIMEO"))?;
+        // The call returns when the connection is made, or the SYN was answered by an error.
+        match socket.send_to_with_flags(&vec![0; bytes], &SockAddr::from(to), libc::MSG_FASTOPEN) {
+            Ok(taken) => {
+                let mut end = Self::begin(socket, opened_ns)?;
+                end.record.write_began_ns = Some(opened_ns);
+                end.record.written_bytes = taken as u64;
+                Ok(Some(end))
+            }
+            Err(_) if around.is_cut() => Ok(None),
+            Err(e) => Err(LabError::system(format!("connect to {to} with data"))(e)),
+        }
+    }
+
     /// Waits for the next connection; `None` if it was time to stop before one came.
     ///
     /// # Errors
@@ -297,7 +325,9 @@ impl End {
         let began_ns = clock::monotonic_ns();
         match plan {
             Writer::For { duration_ns } => self.write(u64::MAX, Some(began_ns + duration_ns), around)?,
-            Writer::Total { bytes } => self.write(bytes, None, around)?,
+            Writer::Total { bytes } => {
+                self.write(bytes.saturating_sub(self.record.written_bytes), None, around)?;
+            }
             Writer::Messages { bytes, every_ns, count } => {
                 for n in 0..u64::from(count) {
                     clock::sleep_until_monotonic(
