@@ -337,6 +337,8 @@ mod tests {
     use slowpath_model::{Rate, StreamOffset};
     use slowpath_path::ReorderConfig;
     use slowpath_path::link::{LinkConfig, QueueLimit};
+    use slowpath_path::middlebox::MiddleboxConfig;
+    use slowpath_path::mtu::MtuConfig;
     use std::time::Duration;
 
     const MS: i64 = 1_000_000;
@@ -401,5 +403,33 @@ mod tests {
         assert!(wire.totals().dropped() > 400);
         assert!(wire.totals().duplicated_packets > 10);
         assert_eq!(arrived.len() as u64, wire.delivered());
+    }
+
+    /// Two wires of a path of which the one forward has a middlebox; what comes of a packet on either.
+    fn sent_with(middlebox: MiddleboxConfig, packet: Packet) -> [Option<Frame>; 2] {
+        let mut agenda = Agenda::new();
+        let forward = PathConfig { middleboxes: vec![middlebox], ..PathConfig::default() };
+        let slots = [agenda.add(), agenda.add()];
+        let mut wires = [Wire::new(&forward, 7, slots[0]), Wire::new(&PathConfig::default(), 8, slots[1])];
+        let sent = Frame { packet, ..frame(0) };
+        send(&mut wires, 0, at(0), (&sent, packet.len), &mut agenda);
+        assert!(wires.iter().all(Wire::is_conserved));
+        wires.each_mut().map(|wire| wire.take(at(0)).map(|(_, frame)| frame))
+    }
+
+    #[test]
+    fn syn_with_data_is_dropped_and_one_without_passes() {
+        let syn = |len| Packet::new(Flags::SYN, StreamOffset(0), len);
+        assert!(sent_with(MiddleboxConfig::SynData, syn(0))[0].is_some());
+        assert!(sent_with(MiddleboxConfig::SynData, syn(100)).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn answer_goes_over_the_wire_back() {
+        let mtu = MtuConfig { mtu: Bytes::new(1400), icmp: true };
+        let [there, back] = sent_with(MiddleboxConfig::Mtu(mtu), frame(0).packet);
+        let back = back.expect("an ICMP error");
+        assert!(there.is_none());
+        assert_eq!((back.kind, back.packet.urgent, back.length()), (Kind::TooBig, 1400, 576));
     }
 }
