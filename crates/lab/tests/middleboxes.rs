@@ -1,12 +1,13 @@
 //! What real hosts make of the middleboxes of a path. They need root, iproute2 and ethtool.
 
+use slowpath_lab::case::{Check, Family, Set};
 use slowpath_lab::frame::{self, Parsed};
 use slowpath_lab::host::Host;
 use slowpath_lab::path::LossReason;
 use slowpath_lab::recording::Format;
-use slowpath_lab::run::{Keep, Packing, recording_file, run};
+use slowpath_lab::run::{Keep, Packing, recording_file, run, run_labelled};
 use slowpath_lab::truth::Truth;
-use slowpath_lab::{pcap, scenario};
+use slowpath_lab::{cases, pcap, scenario};
 use slowpath_model::{Ecn, Flags};
 use slowpath_wire::tcp::{HEADER, Options};
 use std::path::PathBuf;
@@ -23,13 +24,18 @@ struct Run {
 
 /// A bulk transfer over 20 Mbit/s and 20 ms for 2 s, with middleboxes there and back.
 fn transfer(there: &str, back: &str, more: &str) -> Run {
+    transfer_over(Family::V4, there, back, more)
+}
+
+fn transfer_over(family: Family, there: &str, back: &str, more: &str) -> Run {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let text = format!(
         "duration = \"2 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n\
          [path.forward]\nmiddleboxes = [{there}]\n[path.reverse]\nmiddleboxes = [{back}]\n{more}"
     );
     let plan = slowpath_scenario::check("x.toml", &text, &[], None).expect("a scenario").scenario;
-    let experiment = scenario::experiment(&plan, &[0, 1]).expect("the lab can do that");
+    let mut experiment = scenario::experiment(&plan, &[0, 1]).expect("the lab can do that");
+    experiment.settings.family = family;
     let folder = Folder(std::env::temp_dir().join(format!("slowpath-middleboxes-{}", std::process::id())));
     let outcome = run(&experiment, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();
     let captures = Host::BOTH.map(|host| {
@@ -110,6 +116,18 @@ fn mtu_black_hole_stops_all_data_and_icmp_gets_it_through() {
             assert_eq!(error[24..28], 1400_u32.to_be_bytes());
         }
     }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn icmpv6_gets_data_through_and_marks_are_seen_over_ipv6() {
+    let told = transfer_over(Family::V6, "{ mtu = \"1400 B\", icmp = true }", "", "");
+    assert!(told.read_bytes() > USUAL, "{}", told.read_bytes());
+    assert!((1..100).contains(&told.dropped(LossReason::Mtu)));
+    let ecn = "[hosts.sender.sysctl]\n\"net.ipv4.tcp_ecn\" = 1\n";
+    let marked = transfer_over(Family::V6, "{ ecn-mark-every = 100 }", "", ecn);
+    assert!(marked.segments(Host::Receiver, Host::Sender).filter(|(ip, ..)| ip.ecn == Ecn::Ce).count() > 5);
+    assert_eq!(marked.counter(Host::Receiver, "TcpInCsumErrors"), 0);
 }
 
 #[test]
@@ -243,4 +261,36 @@ fn identifications_are_those_of_another_kind_of_host() {
     // The sender's own capture has the sender's own.
     let own = ids("random", Host::Sender);
     assert!(own[1..].windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) <= 1));
+}
+
+/// Of every kind of labelled case with middleboxes the first keeps what it promises, but for the relay's punctuality, which
+/// a busy machine decides.
+#[test]
+#[ignore = "needs root"]
+fn labelled_cases_have_the_fault_that_they_promise() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kinds = std::collections::HashSet::new();
+    for case in cases::all(Set::Shipped) {
+        let ways = [&case.experiment.forward, &case.experiment.backward];
+        if ways.iter().all(|way| way.middleboxes.is_empty()) || !kinds.insert(case.name.clone()) {
+            continue;
+        }
+        let folder = Folder(std::env::temp_dir().join(format!("slowpath-cases-{}", std::process::id())));
+        let keeps = |truth: &Truth| {
+            let mut broken = truth.checks.iter().filter(|check| !check.holds);
+            broken.all(|check| matches!(check.required, Check::LatenessAtMost(_)))
+        };
+        // As `xtask captures` does, one that did not is tried again.
+        let tried = (0..3).find_map(|_| {
+            let outcome =
+                run_labelled(&case, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();
+            if keeps(&outcome.truth) {
+                return Some(outcome.truth);
+            }
+            eprintln!("{}: {:?}", case.id(), outcome.truth.checks);
+            None
+        });
+        assert!(tried.is_some(), "{}", case.id());
+    }
+    assert!(kinds.len() >= 10, "{kinds:?}");
 }
