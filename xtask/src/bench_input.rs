@@ -151,7 +151,7 @@ impl Traffic {
         std::thread::sleep(Duration::from_millis(500));
         let sampler = Sampler::default();
         let deadline_ns = clock::monotonic_ns() + u64::try_from(CASE_TIME.as_nanos())?;
-        let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None };
+        let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None, may_break: false };
         let watch = Watch::start(&namespaces, Place::Sender, DEVICE, file, self.watch)?;
         let records = match &self.workload {
             Workload::Streams(streams) => stream::run(&namespaces, &hosts, streams, around)?,

@@ -536,7 +536,14 @@ impl Outstanding {
         if !self.resent.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
         }
+        // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
+        let echoed = segment
+            .timestamps
+            .zip(self.records.front())
+            .filter(|(stamps, front)| front.again > 0 && stamps.ecr == front.tsval && front.tsval != 0);
+        let echoed = echoed.map(|(_, front)| at.nanos_since(front.at));
         self.retire(at, ack, result);
+        result.round_trip = result.round_trip.or(echoed);
         if self.sacked.contains(ack) {
             // An ACK covers all that is held without a hole; it stops short of what was held before
             // (`tcp_check_sack_reneging`, 6.18).

@@ -72,7 +72,7 @@ fn run(case: &LabelledCase) -> Result<Run, LabError> {
     let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let sampler = Sampler::default();
     let deadline_ns = clock::monotonic_ns() + nanos(CASE_TIME);
-    let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None };
+    let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None, may_break: false };
     let stolen = StolenWatch::start();
     let (records, (ways, cost), samples) = thread::scope(|scope| {
         let relay = scope.spawn(|| {

@@ -1,6 +1,6 @@
 //! Ethernet frames on their way through the relay: what they carry.
 
-use slowpath_model::Flags;
+use slowpath_model::{Ecn, Flags};
 use slowpath_wire::bytes::be16;
 use slowpath_wire::ip::{self, Ip};
 use slowpath_wire::tcp::Fixed;
@@ -24,6 +24,8 @@ pub struct Parsed {
     pub is_v4: bool,
     /// IPv4 identification; 0 for IPv6.
     pub ip_id: u16,
+    /// The ECN field.
+    pub ecn: Ecn,
     /// The TCP header, if the packet has one.
     pub tcp: Option<Tcp>,
 }
@@ -39,6 +41,10 @@ pub struct Tcp {
     pub key: FlowKey,
     /// Sequence number as on the wire.
     pub sequence: u32,
+    /// Acknowledgment number as on the wire, with the ACK flag.
+    pub ack: Option<u32>,
+    /// The window field.
+    pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// Payload bytes.
@@ -61,7 +67,7 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
         Ip::V6(_) => 0,
     };
     let (ip_bytes, is_v4) = (ip.total_bytes(), matches!(ip, Ip::V4(_)));
-    let mut parsed = Parsed { ip_at, ip_bytes, is_v4, ip_id, tcp: None };
+    let mut parsed = Parsed { ip_at, ip_bytes, is_v4, ip_id, ecn: Ecn::from_bits(ip.class()), tcp: None };
     if ip.protocol() == ip::TCP {
         let at = ip_at + ip.header_bytes();
         let tcp = Fixed(frame.get(at..)?.first_chunk()?);
@@ -71,6 +77,8 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
             payload_at: at + tcp.header_bytes(),
             key: (from, tcp.source(), to, tcp.destination()),
             sequence: tcp.seq(),
+            ack: tcp.flags().has(Flags::ACK).then_some(tcp.ack()),
+            window: tcp.window(),
             flags: tcp.flags(),
             payload_bytes: ip_bytes.checked_sub(ip.header_bytes() + tcp.header_bytes())?,
         });
@@ -78,10 +86,11 @@ pub fn parse(frame: &[u8]) -> Option<Parsed> {
     Some(parsed)
 }
 
-/// Turns wire sequence numbers into stream offsets, for one direction of the path.
+/// Turns wire sequence numbers into stream offsets, for both directions of the path.
 #[derive(Debug, Default)]
 pub struct Streams {
     flows: HashMap<FlowKey, Stream>,
+    connections: u64,
 }
 
 #[derive(Debug)]
@@ -91,30 +100,55 @@ struct Stream {
     reached: u64,
 }
 
+/// Where a segment is. Offsets count from the first payload byte of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// The connection's number, the same in both directions.
+    pub connection: u64,
+    /// The offset of its first payload byte; 0 for a SYN.
+    pub offset: u64,
+    /// The offset that it acknowledges in the stream of the other direction, if that stream was seen.
+    pub ack: Option<u64>,
+}
+
+impl Stream {
+    /// The nearest offset to the highest one reached that agrees in its low 32 bits.
+    fn offset(&self, sequence: u32) -> u64 {
+        let low = sequence.wrapping_sub(self.first_payload);
+        let step = low.wrapping_sub(self.reached as u32).cast_signed();
+        self.reached.saturating_add_signed(i64::from(step))
+    }
+}
+
 impl Streams {
-    /// The flow's number and the offset of the segment's first payload byte in its stream. A flow starts
-    /// anew with a SYN whose sequence number is not the one it had.
-    pub fn locate(&mut self, tcp: &Tcp) -> (u64, u64) {
-        let next = self.flows.len() as u64;
+    /// Where a segment is. A flow starts anew with a SYN whose sequence number is not the one it had.
+    pub fn locate(&mut self, tcp: &Tcp) -> Located {
+        let (from, from_port, to, to_port) = tcp.key;
+        let other = self.flows.get(&(to, to_port, from, from_port));
+        let ack = other.zip(tcp.ack).map(|(other, ack)| other.offset(ack));
+        let connection = other.map(|other| other.number);
         let starts_at = if tcp.is_syn() { tcp.sequence.wrapping_add(1) } else { tcp.sequence };
-        let stream = self.flows.entry(tcp.key).or_insert(Stream {
-            number: next,
+        let connections = &mut self.connections;
+        let stream = self.flows.entry(tcp.key).or_insert_with(|| Stream {
+            number: connection.unwrap_or_else(|| {
+                *connections += 1;
+                *connections - 1
+            }),
             first_payload: starts_at,
             reached: 0,
         });
-        if tcp.is_syn() {
+        let offset = if tcp.is_syn() {
             if stream.first_payload != starts_at {
                 stream.first_payload = starts_at;
                 stream.reached = 0;
             }
-            return (stream.number, 0);
-        }
-        // The nearest offset to the highest one reached that agrees in its low 32 bits.
-        let low = tcp.sequence.wrapping_sub(stream.first_payload);
-        let step = low.wrapping_sub(stream.reached as u32).cast_signed();
-        let offset = stream.reached.saturating_add_signed(i64::from(step));
-        stream.reached = stream.reached.max(offset);
-        (stream.number, offset)
+            0
+        } else {
+            let offset = stream.offset(tcp.sequence);
+            stream.reached = stream.reached.max(offset);
+            offset
+        };
+        Located { connection: stream.number, offset, ack }
     }
 }
 
@@ -141,11 +175,11 @@ mod tests {
         let mut tcp = parse(&frame(b"x", 0x10)).unwrap().tcp.unwrap();
         tcp.flags = Flags::SYN;
         tcp.sequence = 0xffff_ffff;
-        assert_eq!(streams.locate(&tcp), (0, 0));
+        assert_eq!(streams.locate(&tcp), Located { connection: 0, offset: 0, ack: None });
         tcp.flags = Flags::ACK;
         let mut locate = |sequence| {
             tcp.sequence = sequence;
-            streams.locate(&tcp).1
+            streams.locate(&tcp).offset
         };
         assert_eq!(locate(0), 0);
         assert_eq!(locate(1448), 1448);
@@ -153,6 +187,22 @@ mod tests {
         assert_eq!(locate(0xffff_0000), 0xffff_0000);
         assert_eq!(locate(100), 0x1_0000_0064);
         assert_eq!(locate(0xffff_0000), 0xffff_0000);
+    }
+
+    #[test]
+    fn both_directions_are_one_connection_and_acks_are_of_the_other() {
+        let mut streams = Streams::default();
+        let there =
+            Tcp { flags: Flags::SYN, sequence: 99, ack: None, ..parse(&frame(b"", 2)).unwrap().tcp.unwrap() };
+        let (from, from_port, to, to_port) = there.key;
+        let key = (to, to_port, from, from_port);
+        assert_eq!(streams.locate(&there).connection, 0);
+        let other = Tcp { key: (to, 1, from, 2), ..there };
+        assert_eq!(streams.locate(&other).connection, 1);
+        let back = Tcp { key, flags: Flags::SYN.with(Flags::ACK), sequence: 7, ack: Some(100), ..there };
+        assert_eq!(streams.locate(&back), Located { connection: 0, offset: 0, ack: Some(0) });
+        let ack = Tcp { key, flags: Flags::ACK, sequence: 8, ack: Some(1548), ..there };
+        assert_eq!(streams.locate(&ack), Located { connection: 0, offset: 0, ack: Some(1448) });
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub fn refused(config: &PathConfig) -> Vec<String> {
     let all = [
         (scripted, "lose: netem knows no packet by its number or its bytes"),
         (config.loss.len() > 1, "loss: netem has one process of loss"),
+        (!config.middleboxes.is_empty(), "middleboxes: netem looks into no packet"),
         (config.policer.is_some(), "policer: netem has none"),
         (!config.cross.is_empty(), "cross: netem carries no packets of others"),
         (stalls, "stalls: netem's links have none"),

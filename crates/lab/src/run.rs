@@ -243,7 +243,9 @@ impl Bench<'_> {
 
     fn surroundings<'a>(&self, sampler: &'a Sampler) -> Surroundings<'a> {
         let deadline_ns = clock::monotonic_ns().saturating_add(nanos(CASE_TIME));
-        Surroundings { sampler, deadline_ns, cut_ns: None }
+        let ways = [&self.experiment.forward, &self.experiment.backward];
+        let may_break = ways.into_iter().any(|way| !way.middleboxes.is_empty());
+        Surroundings { sampler, deadline_ns, cut_ns: None, may_break }
     }
 
     fn transfer(&self, sampler: &Sampler) -> Result<Transferred, LabError> {

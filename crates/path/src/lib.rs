@@ -6,10 +6,14 @@
 //! One direction of the path is these elements, in this order; each is optional:
 //!
 //! ```text
-//! policer -> loss (scripted, random, bursty) -> drop-tail queue and link (with stalls and cross traffic)
-//!         -> propagation delay -> jitter -> reordering -> duplication
+//! middleboxes -> policer -> loss (scripted, random, bursty)
+//!             -> drop-tail queue and link (with stalls and cross traffic)
+//!             -> propagation delay -> jitter -> reordering -> duplication
 //! ```
 //!
+//! - [`middlebox`]: what looks into packets, and drops, changes or answers them. To drop: [`mtu`], [`super_packets`],
+//!   [`syn_data`], [`unscaled_window`], [`forget`]; to change: [`window_scale`], [`sack_shift`], [`ecn`],
+//!   [`identification`], [`damage`]; to add a RST: [`resets`].
 //! - [`policer`]: a token bucket that drops what is over its rate.
 //! - [`loss`]: packets lost on purpose, by chance, in bursts, or by script.
 //! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
@@ -19,10 +23,22 @@
 
 pub mod chance;
 pub mod cross;
+pub mod damage;
+pub mod ecn;
+pub mod forget;
+pub mod identification;
 pub mod jitter;
 pub mod link;
 pub mod loss;
+pub mod middlebox;
+pub mod mtu;
 pub mod policer;
+pub mod resets;
+pub mod sack_shift;
+pub mod super_packets;
+pub mod syn_data;
+pub mod unscaled_window;
+pub mod window_scale;
 mod written;
 
 use chance::{Chance, Draws};
@@ -30,33 +46,81 @@ use cross::{Cross, CrossConfig};
 use jitter::{Jitter, JitterConfig};
 use link::{Link, LinkConfig, QueueLimit};
 use loss::{Loss, LossConfig};
+use middlebox::{Action, Answer, Changes, MiddleboxConfig, Middleboxes};
 use policer::{Policer, PolicerConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slowpath_model::{Bytes, Instant, StreamOffset};
+use slowpath_model::{Bytes, Ecn, Flags, Instant, StreamOffset};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What the path is told about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Length of the IP packet.
     pub length: Bytes,
-    /// What scripted loss may look at; `None` for anything that is not TCP.
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
+    /// IPv4 identification; `None` for IPv6.
+    pub id: Option<u16>,
+    /// What scripted loss and middleboxes may look at; `None` for anything that is not TCP, and for what a middlebox
+    /// itself sends.
     pub part: Option<StreamPart>,
 }
 
 /// The part of a TCP stream that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPart {
-    /// A number for the flow's direction, the same for all of its packets.
+    /// A number for the connection, the same for all of its packets in both directions.
     pub flow: u64,
     /// Where its first byte is in the stream: the SYN is at 0, data begins at 1.
     pub start: StreamOffset,
     /// Bytes of payload.
     pub len: u32,
+    /// Bytes of payload in the super-packet that it was cut from; not more than `len` if it came alone.
+    pub super_packet: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// What it acknowledges of the stream of the other direction, if it has the ACK flag.
+    pub ack: Option<StreamOffset>,
+    /// The window field as on the wire.
+    pub window: u16,
+    /// The window scale option.
+    pub window_scale: Option<u8>,
+    /// Whether it has SACK blocks.
+    pub has_sack: bool,
+}
+
+impl StreamPart {
+    /// A part without options of a packet that came alone.
+    pub fn new(flow: u64, flags: Flags, start: StreamOffset, len: u32) -> Self {
+        Self {
+            flow,
+            start,
+            len,
+            super_packet: len,
+            flags,
+            ack: None,
+            window: 0,
+            window_scale: None,
+            has_sack: false,
+        }
+    }
+
     /// Whether the SYN flag is set.
-    pub syn: bool,
+    pub fn is_syn(&self) -> bool {
+        self.flags.has(Flags::SYN)
+    }
+
+    /// Whether the RST flag is set.
+    pub fn is_reset(&self) -> bool {
+        self.flags.has(Flags::RST)
+    }
+
+    /// Where its payload ends in the stream.
+    pub fn end(&self) -> StreamOffset {
+        self.start + self.len + u32::from(self.is_syn())
+    }
 }
 
 /// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
@@ -73,6 +137,16 @@ pub enum LossReason {
     Scripted,
     /// The policer had no tokens left.
     Policed,
+    /// It was longer than a link's MTU.
+    Mtu,
+    /// It was in a super-packet that a middlebox could not forward.
+    SuperPacket,
+    /// It was a SYN with data.
+    SynData,
+    /// Its data ended beyond the window that a firewall unaware of scaling knew of.
+    BeyondWindow,
+    /// A middlebox had forgotten its connection.
+    Forgotten,
 }
 
 /// What becomes of a packet.
@@ -86,9 +160,16 @@ pub enum Verdict {
         held_back: Duration,
         /// Whether a second copy follows directly.
         twice: bool,
+        /// What middleboxes have made of it.
+        changes: Changes,
     },
     /// It is lost.
-    Drop(LossReason),
+    Drop {
+        /// Why.
+        reason: LossReason,
+        /// What its sender gets, over the other direction of the path.
+        answer: Option<Answer>,
+    },
 }
 
 /// Reordering: some packets take a longer way and are overtaken.
@@ -104,7 +185,10 @@ pub struct ReorderConfig {
 /// One direction of a path. The default delivers everything at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathConfig {
-    /// Drops what is over its rate; sits before everything else.
+    /// What looks into packets, in this order; before everything else.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub middleboxes: Vec<MiddleboxConfig>,
+    /// Drops what is over its rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub policer: Option<PolicerConfig>,
     /// Loss processes, asked in this order; a packet lost by one is not shown to the next.
@@ -157,7 +241,7 @@ fn is_none_of(n: &u64) -> bool {
     *n == 0
 }
 
-/// How many packets went which way: `offered + duplicated == scheduled + dropped`, always.
+/// How many packets went which way: `offered + duplicated + made == scheduled + dropped`, always.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Packets shown to the path.
@@ -166,6 +250,12 @@ pub struct Totals {
     pub offered_bytes: u64,
     /// Copies the path made.
     pub duplicated_packets: u64,
+    /// Packets that middleboxes sent behind others: RSTs. Answers to the other direction's packets are offered here.
+    #[serde(skip_serializing_if = "is_none_of", default)]
+    pub made_packets: u64,
+    /// Packets that middleboxes changed.
+    #[serde(skip_serializing_if = "is_none_of", default)]
+    pub changed_packets: u64,
     /// Deliveries promised, copies included.
     pub scheduled_packets: u64,
     /// Packets dropped, by reason; a reason that is absent dropped none.
@@ -192,13 +282,15 @@ impl Totals {
 
     /// Whether no packet was made or lost without being counted.
     pub fn are_conserved(&self) -> bool {
-        self.offered_packets + self.duplicated_packets == self.scheduled_packets + self.dropped()
+        self.offered_packets + self.duplicated_packets + self.made_packets
+            == self.scheduled_packets + self.dropped()
     }
 }
 
 /// One direction of the emulated path at work.
 #[derive(Debug)]
 pub struct Path {
+    middleboxes: Middleboxes,
     policer: Option<Policer>,
     loss: Vec<Loss>,
     link: Option<Link>,
@@ -216,6 +308,7 @@ impl Path {
     /// Builds one direction; the same configuration, seed and arrivals give the same verdicts.
     pub fn new(config: &PathConfig, seed: u64) -> Self {
         Self {
+            middleboxes: Middleboxes::new(&config.middleboxes, seed),
             policer: config.policer.as_ref().map(Policer::new),
             loss: config.loss.iter().map(Loss::new).collect(),
             link: config.link.as_ref().map(Link::new),
@@ -245,25 +338,46 @@ impl Path {
         self.totals.offered_bytes += packet.length.get();
         let verdict = self.decide(arrival, packet);
         match verdict {
-            Verdict::Deliver { held_back, twice, .. } => {
-                self.totals.scheduled_packets += 1 + u64::from(twice);
+            Verdict::Deliver { held_back, twice, changes, .. } => {
+                let made = u64::from(changes.reset_beyond.is_some());
+                self.totals.scheduled_packets += 1 + u64::from(twice) + made;
+                self.totals.made_packets += made;
+                self.totals.changed_packets += u64::from(changes.change_it());
                 self.totals.duplicated_packets += u64::from(twice);
                 self.totals.held_back_packets += u64::from(!held_back.is_zero());
             }
-            Verdict::Drop(reason) => *self.totals.dropped_packets.entry(reason).or_default() += 1,
+            Verdict::Drop { reason, .. } => *self.totals.dropped_packets.entry(reason).or_default() += 1,
         }
         verdict
     }
 
+    /// Whether it wants to [overhear](Self::overhear) packets, and whether its verdicts may ask for more than delivery.
+    pub fn has_middleboxes(&self) -> bool {
+        !self.middleboxes.is_empty()
+    }
+
+    /// Shows it a packet that came to the other direction of the path and was not dropped there. Middleboxes know both.
+    pub fn overhear(&mut self, arrival: Instant, packet: &Packet) {
+        self.middleboxes.overhear(arrival, packet);
+    }
+
     fn decide(&mut self, arrival: Instant, packet: &Packet) -> Verdict {
+        let mut changes = Changes::NONE;
+        if self.has_middleboxes() {
+            match self.middleboxes.pass(arrival, packet) {
+                Action::Pass(made) => changes = made,
+                Action::Drop(reason, answer) => return Verdict::Drop { reason, answer },
+            }
+        }
+        let dropped = |reason| Verdict::Drop { reason, answer: None };
         if let Some(policer) = &mut self.policer
             && !policer.admits(arrival, packet.length)
         {
-            return Verdict::Drop(LossReason::Policed);
+            return dropped(LossReason::Policed);
         }
         for loss in &mut self.loss {
             if let Some(reason) = loss.takes(packet, &mut self.draws) {
-                return Verdict::Drop(reason);
+                return dropped(reason);
             }
         }
         self.serve_others(arrival);
@@ -271,7 +385,7 @@ impl Path {
         if let Some(link) = &mut self.link {
             match link.departure(arrival, packet.length) {
                 Some(departure) => due = departure,
-                None => return Verdict::Drop(LossReason::Queue),
+                None => return dropped(LossReason::Queue),
             }
             let (packets, bytes) = link.backlog();
             self.totals.longest_queue_packets = self.totals.longest_queue_packets.max(packets);
@@ -288,7 +402,7 @@ impl Path {
             held_back = extra;
         }
         let twice = self.draws.happens(self.duplicate);
-        Verdict::Deliver { due: due + held_back, held_back, twice }
+        Verdict::Deliver { due: due + held_back, held_back, twice, changes }
     }
 
     /// Lets the packets of others that came since the last arrival take their places in the queue.

@@ -1,7 +1,7 @@
 //! Packets lost on purpose: by chance, in bursts, or by script.
 
 use super::chance::{Chance, Draws};
-use super::{LossReason, Packet};
+use super::{LossReason, Packet, StreamPart};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -104,7 +104,7 @@ impl Loss {
                 (*bad && draws.happens(*lose)).then_some(LossReason::Burst)
             }
             Self::Syn(times, lost) => {
-                let segment = packet.part.filter(|s| s.syn)?;
+                let segment = packet.part.filter(StreamPart::is_syn)?;
                 let lost = lost.entry(segment.flow).or_default();
                 (*lost < *times).then(|| {
                     *lost += 1;
@@ -134,22 +134,15 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StreamPart;
     use super::*;
-    use slowpath_model::{Bytes, StreamOffset};
+    use crate::tests::segment;
 
     fn data(offset: i64) -> Packet {
-        Packet {
-            length: Bytes::new(1500),
-            part: Some(StreamPart { flow: 1, start: StreamOffset(1 + offset), len: 1448, syn: false }),
-        }
+        segment(1 + offset, 1448)
     }
 
     fn syn() -> Packet {
-        Packet {
-            length: Bytes::new(60),
-            part: Some(StreamPart { flow: 1, start: StreamOffset(0), len: 0, syn: true }),
-        }
+        crate::tests::syn(None, 0)
     }
 
     fn takes(loss: &mut Loss, packet: &Packet) -> bool {

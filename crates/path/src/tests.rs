@@ -9,12 +9,39 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn at(nanos: i64) -> Instant {
+pub fn at(nanos: i64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
 fn packet(bytes: u64) -> Packet {
-    Packet { length: Bytes::new(bytes), part: None }
+    Packet { length: Bytes::new(bytes), ..Packet::default() }
+}
+
+/// IP, TCP and timestamps.
+const HEADERS_BYTES: u32 = 52;
+
+fn packet_of(part: StreamPart) -> Packet {
+    Packet { part: Some(part), ..packet(u64::from(HEADERS_BYTES + part.len)) }
+}
+
+/// A data segment.
+pub fn segment(start: i64, len: u32) -> Packet {
+    packet_of(StreamPart::new(1, Flags::ACK, StreamOffset(start), len))
+}
+
+/// A pure ACK.
+pub fn ack(ack: i64, window: u16) -> Packet {
+    let part = StreamPart::new(1, Flags::ACK, StreamOffset(1), 0);
+    packet_of(StreamPart { ack: Some(StreamOffset(ack)), window, ..part })
+}
+
+/// A SYN.
+pub fn syn(window_scale: Option<u8>, len: u32) -> Packet {
+    packet_of(StreamPart { window_scale, ..StreamPart::new(1, Flags::SYN, StreamOffset(0), len) })
+}
+
+fn dropped(reason: LossReason) -> Verdict {
+    Verdict::Drop { reason, answer: None }
 }
 
 fn link(mbit: u64, packets: u32) -> Option<LinkConfig> {
@@ -24,7 +51,7 @@ fn link(mbit: u64, packets: u32) -> Option<LinkConfig> {
 fn due(verdict: Verdict) -> Option<i64> {
     match verdict {
         Verdict::Deliver { due, .. } => Some(due.nanos()),
-        Verdict::Drop(_) => None,
+        Verdict::Drop { .. } => None,
     }
 }
 
@@ -33,7 +60,7 @@ fn empty_path_delivers_at_once() {
     let mut path = Path::new(&PathConfig::default(), 1);
     assert_eq!(
         path.schedule(at(5), &packet(1500)),
-        Verdict::Deliver { due: at(5), held_back: Duration::ZERO, twice: false }
+        Verdict::Deliver { due: at(5), held_back: Duration::ZERO, twice: false, changes: Changes::NONE }
     );
 }
 
@@ -72,7 +99,7 @@ fn reordered_packet_is_overtaken_and_nothing_else_moves() {
                 assert_eq!((due, held_back), (at(n * MS + 15 * MS), ms(5)));
                 overtaken += 1;
             }
-            Verdict::Drop(reason) => panic!("{reason:?}"),
+            Verdict::Drop { reason, .. } => panic!("{reason:?}"),
         }
     }
     assert!((160..240).contains(&overtaken), "{overtaken} of 1000 at 20 %");
@@ -88,7 +115,7 @@ fn policer_comes_before_the_link_so_its_drops_take_no_service() {
     };
     let mut path = Path::new(&config, 1);
     assert_eq!(due(path.schedule(at(0), &packet(1500))), Some(MS));
-    assert_eq!(path.schedule(at(0), &packet(1500)), Verdict::Drop(LossReason::Policed));
+    assert_eq!(path.schedule(at(0), &packet(1500)), dropped(LossReason::Policed));
     // 12 ms refill 1500 bytes at 1 Mbit/s.
     assert_eq!(due(path.schedule(at(12 * MS), &packet(1500))), Some(13 * MS));
 }
@@ -106,7 +133,7 @@ fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
     let config = PathConfig { link: link(12, 4), cross: vec![others(72)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     path.begin(at(0));
-    assert_eq!(path.schedule(at(10 * MS + MS / 2), &packet(1500)), Verdict::Drop(LossReason::Queue));
+    assert_eq!(path.schedule(at(10 * MS + MS / 2), &packet(1500)), dropped(LossReason::Queue));
     assert_eq!((path.totals().cross_packets, path.totals().cross_dropped_packets), (63, 49));
     // When they have gone, the link is its own again.
     assert_eq!(due(path.schedule(at(100 * MS), &packet(1500))), Some(101 * MS));
@@ -170,8 +197,79 @@ fn nothing_is_made_or_lost_uncounted() {
     }
 }
 
+/// Each kind of middlebox, with parameters.
+fn middleboxes() -> Vec<MiddleboxConfig> {
+    vec![
+        MiddleboxConfig::Mtu(mtu::MtuConfig { mtu: Bytes::new(1500), icmp: true }),
+        MiddleboxConfig::SuperPackets,
+        MiddleboxConfig::SynData,
+        MiddleboxConfig::UnscaledWindow,
+        MiddleboxConfig::Forget(forget::ForgetConfig { idle: ms(5000), reset: true }),
+        MiddleboxConfig::WindowScale(window_scale::WindowScaleConfig {
+            becomes: window_scale::Replacement::Shift(3),
+        }),
+        MiddleboxConfig::SackShift(sack_shift::SackShiftConfig { shift: 1000 }),
+        MiddleboxConfig::Ecn(ecn::EcnConfig::MarkEvery { packets: 10 }),
+        MiddleboxConfig::Identification(identification::IdentificationConfig::PerHost { others: 9 }),
+        MiddleboxConfig::Reset(resets::ResetConfig { at_byte: 5000, beyond: 1 }),
+        MiddleboxConfig::Damage(damage::DamageConfig { probability_ppm: 1000 }),
+    ]
+}
+
+#[test]
+fn middlebox_sees_what_the_one_before_it_made_of_a_packet() {
+    let marks = MiddleboxConfig::Ecn(ecn::EcnConfig::MarkEvery { packets: 1 });
+    let bleaches = MiddleboxConfig::Ecn(ecn::EcnConfig::Bleach);
+    let capable = Packet { ecn: Ecn::Ect0, ..segment(1, 100) };
+    for (boxes, becomes) in [([marks, bleaches], Ecn::NotEct), ([bleaches, marks], Ecn::NotEct)] {
+        let config = PathConfig { middleboxes: boxes.to_vec(), ..PathConfig::default() };
+        let verdict = Path::new(&config, 1).schedule(at(0), &capable);
+        let Verdict::Deliver { changes, .. } = verdict else { panic!("{verdict:?}") };
+        assert_eq!(changes.ecn, Some(becomes));
+    }
+}
+
+#[test]
+fn middlebox_drops_before_the_policer_spends_tokens() {
+    let config = PathConfig {
+        middleboxes: vec![MiddleboxConfig::Mtu(mtu::MtuConfig { mtu: Bytes::new(1400), icmp: true })],
+        policer: Some(PolicerConfig { rate: Rate::mbit(1), burst: Bytes::new(1400) }),
+        ..PathConfig::default()
+    };
+    let mut path = Path::new(&config, 1);
+    let answer = Some(Answer::TooBig { mtu: Bytes::new(1400) });
+    assert_eq!(path.schedule(at(0), &segment(1, 1448)), Verdict::Drop { reason: LossReason::Mtu, answer });
+    assert_eq!(due(path.schedule(at(0), &segment(1, 1348))), Some(0));
+    assert_eq!(path.totals().dropped_packets, BTreeMap::from([(LossReason::Mtu, 1)]));
+}
+
+#[test]
+fn rst_that_a_middlebox_sends_is_counted_as_made() {
+    let config = PathConfig {
+        middleboxes: vec![MiddleboxConfig::Reset(resets::ResetConfig { at_byte: 0, beyond: 0 })],
+        ..PathConfig::default()
+    };
+    let mut path = Path::new(&config, 1);
+    path.schedule(at(0), &segment(1, 100));
+    path.schedule(at(1), &segment(101, 100));
+    let totals = path.totals();
+    assert_eq!((totals.made_packets, totals.changed_packets, totals.scheduled_packets), (1, 0, 3));
+    assert!(totals.are_conserved());
+}
+
+/// What the rest of the path draws does not depend on middleboxes.
+#[test]
+fn middleboxes_that_drop_nothing_change_no_other_fate() {
+    let run = |middleboxes| {
+        let mut path = Path::new(&PathConfig { middleboxes, ..everything() }, 9);
+        (0..5000).map(|n| due(path.schedule(at(n * MS / 2), &packet(1500)))).collect::<Vec<_>>()
+    };
+    assert_eq!(run(Vec::new()), run(middleboxes()));
+}
+
 fn everything() -> PathConfig {
     PathConfig {
+        middleboxes: middleboxes(),
         policer: Some(PolicerConfig { rate: Rate::mbit(22), burst: Bytes::new(20_000) }),
         loss: vec![
             LossConfig::Random { probability_ppm: 10_000 },
@@ -210,6 +308,10 @@ fn a_configuration_is_written_as_numbers_with_their_units_and_read_again() {
     };
     let text = serde_json::to_string(&config).unwrap();
     for written in [
+        "{\"kind\":\"mtu\",\"mtu_bytes\":1500,\"icmp\":true},{\"kind\":\"super-packets\"}",
+        "{\"kind\":\"forget\",\"idle_ns\":5000000000,\"reset\":true}",
+        "{\"kind\":\"window-scale\",\"becomes\":{\"shift\":3}}",
+        "{\"kind\":\"ecn\",\"does\":\"mark-every\",\"packets\":10}",
         "\"policer\":{\"rate_bit_per_s\":22000000,\"burst_bytes\":20000}",
         "\"queue\":{\"bytes\":9000},\"stalls\":[{\"from_ns\":1000000,\"to_ns\":2000000}]",
         "\"on_ns\":1000000,\"off_ns\":2000000,\"rate_bit_per_s\":3000000,\"packet_bytes\":700,\"from_ns\":0,\"to_ns\":9000000",

@@ -39,11 +39,11 @@ impl Simulated {
 
     /// When a packet that is sent at an instant comes out; `None` if it is lost.
     fn carried(&mut self, direction: Direction, at_ns: u64, bytes: u32) -> Option<u64> {
-        let packet = Packet { length: Bytes::new(bytes.into()), part: None };
+        let packet = Packet { length: Bytes::new(bytes.into()), ..Packet::default() };
         let at = Instant::START + Duration::from_nanos(at_ns);
         match self.ways[direction as usize].schedule(at, &packet) {
             Verdict::Deliver { due, .. } => due.since(Instant::START).map(nanos),
-            Verdict::Drop(_) => None,
+            Verdict::Drop { .. } => None,
         }
     }
 

@@ -4,6 +4,9 @@ use slowpath_kernels::BottomHalves;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::link::QueueLimit;
 use slowpath_path::loss::LossConfig;
+use slowpath_path::middlebox::MiddleboxConfig;
+use slowpath_path::mtu::MtuConfig;
+use slowpath_path::window_scale::{Replacement, WindowScaleConfig};
 use slowpath_scenario::schema::Origin;
 use slowpath_scenario::{Affinity, Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
 use std::time::Duration;
@@ -193,6 +196,12 @@ fn every_declared_key_is_read() {
         jitter = "1 ms"
         bursts = { enter = "1 %", leave = "1 %" }
         lose = [{ syn = 1 }]
+        middleboxes = [
+            { mtu = "1400 B", icmp = true }, { drop = "syn-data" }, { forget-after = "1 s", reset = true },
+            { window-scale = "removed" }, { sack-shift = 1 }, { ecn-mark = "1 %" }, { ecn-mark-every = 10 },
+            { ecn = "bleach" }, { identification = "per-host", others = 3 },
+            { reset-at = "1 kB", reset-beyond = "1 B" }, { damage = "1 %" },
+        ]
         policer = { rate = "1 Mbit/s" }
         stalls = { at = "1 s", lasts = "1 s" }
         cross = { rate = "1 kbit/s" }
@@ -223,5 +232,36 @@ fn every_declared_key_is_read() {
         for key in section.keys.iter().filter(|key| key.fallback().is_some()) {
             assert!(read.contains(&key.name()), "{} of {} is never read", key.name(), section.heading);
         }
+    }
+}
+
+#[test]
+fn middleboxes_keep_their_order_and_have_one_kind_each() {
+    let text = r#"
+        [[path.forward.middleboxes]]
+        window-scale = 3
+        [[path.forward.middleboxes]]
+        mtu = "1400 B"
+        [[path.forward.middleboxes]]
+        drop = "beyond-unscaled-window"
+    "#;
+    let path = &checked(text, &[]).scenario.paths[0];
+    let scale = WindowScaleConfig { becomes: Replacement::Shift(3) };
+    let mtu = MtuConfig { mtu: Bytes::new(1400), icmp: false };
+    assert_eq!(
+        path.forward.middleboxes,
+        [MiddleboxConfig::WindowScale(scale), MiddleboxConfig::Mtu(mtu), MiddleboxConfig::UnscaledWindow]
+    );
+    assert_eq!(path.reverse.middleboxes, []);
+    for (wrong, why) in [
+        ("{ mtu = \"1400 B\", drop = \"syn-data\" }", "mtu and drop exclude each other"),
+        ("{ drop = \"syn-data\", icmp = true }", "icmp means nothing without mtu"),
+        ("{ identification = \"zero\", others = 3 }", "only a counter of the host has this"),
+        ("{ window-scale = 15 }", "this is no window scale"),
+        ("{}", "what does this middlebox do?"),
+    ] {
+        let text = format!("[path]\nmiddleboxes = [{wrong}]\n");
+        let error = check("x.toml", &text, &[], None).expect_err(wrong).to_string();
+        assert!(error.contains(why), "{error}");
     }
 }

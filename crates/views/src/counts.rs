@@ -117,7 +117,7 @@ counters! {
     }
 }
 
-/// How many packets went which way on one direction of a path: `offered + duplicated == scheduled + dropped`.
+/// How many packets went which way on one direction of a path: `offered + duplicated + made == scheduled + dropped`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PathTotals {
     /// Packets that came to the path.
@@ -126,6 +126,14 @@ pub(crate) struct PathTotals {
     offered_bytes: u64,
     /// Copies that the path made.
     duplicated_packets: u64,
+    /// RSTs that middleboxes sent behind packets; absent if there were none.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    made_packets: u64,
+    /// Packets that middleboxes changed; absent if there were none.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    changed_packets: u64,
     /// Packets that were delivered or are in flight, copies included.
     scheduled_packets: u64,
     /// Packets dropped, by reason; a reason that is absent dropped none.
@@ -156,6 +164,8 @@ impl From<&path::Totals> for PathTotals {
             offered_packets: of.offered_packets,
             offered_bytes: of.offered_bytes,
             duplicated_packets: of.duplicated_packets,
+            made_packets: of.made_packets,
+            changed_packets: of.changed_packets,
             scheduled_packets: of.scheduled_packets,
             dropped_packets: of.dropped_packets.clone(),
             cross_packets: of.cross_packets,

@@ -7,6 +7,7 @@
 mod application;
 mod congestion_window;
 mod loss;
+mod middleboxes;
 mod mixed;
 mod path;
 mod receive_window;
@@ -30,6 +31,7 @@ pub fn all(set: Set) -> Vec<LabelledCase> {
         reneging::cases(set),
         mixed::cases(set),
         recording::cases(set),
+        middleboxes::cases(set),
     ]
     .concat()
 }

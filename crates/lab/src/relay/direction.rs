@@ -4,14 +4,17 @@ use super::Way;
 use super::arena::Arena;
 use super::cut::Super;
 use super::end::End;
+use super::made;
 use super::pending::Pending;
 use super::report::{DirectionReport, Fate, Fault, Fullness, Lateness};
 use super::ring::{Arrival, Output};
 use super::vnet::Vnet;
-use crate::frame::{self, Parsed, Streams};
+use crate::frame::{self, Located, Parsed, Streams, Tcp};
 use crate::path::link::{Link, LinkConfig, QueueLimit};
+use crate::path::middlebox::{Answer, Changes};
 use crate::path::{Packet, Path, StreamPart, Verdict};
-use slowpath_model::{Bytes, Histogram, Instant, Rate, StreamOffset};
+use slowpath_model::{Bytes, Ecn, Histogram, Instant, Rate, StreamOffset};
+use slowpath_wire::tcp;
 use std::time::Duration;
 
 const ADDRESSES_BYTES: usize = 12;
@@ -26,6 +29,23 @@ struct Known {
     shape: Option<Super>,
 }
 
+/// What the other direction is told of a packet.
+#[derive(Debug)]
+pub enum ToOther {
+    /// It passed.
+    Passed(Instant, Packet),
+    /// It is answered by this frame.
+    Answer(Instant, Vec<u8>),
+}
+
+/// A whole frame that the path has made.
+#[derive(Debug)]
+struct Made {
+    due_ns: u64,
+    copies: u32,
+    frame: Vec<u8>,
+}
+
 /// One direction at work.
 #[derive(Debug)]
 pub struct Direction {
@@ -35,7 +55,12 @@ pub struct Direction {
     card: Option<Link>,
     path: Path,
     joined_within_ns: u64,
-    streams: Streams,
+    /// Answers for the other direction, and packets while that listens.
+    to_other: Vec<ToOther>,
+    /// The other direction listens.
+    pub is_overheard: bool,
+    /// Packets that the path has made of the frame in hand.
+    made: Vec<Made>,
     arena: Arena<Known>,
     pending: Pending,
     late: Histogram,
@@ -59,7 +84,9 @@ impl Direction {
             card: card.as_ref().map(Link::new),
             path: way.path,
             joined_within_ns: way.joined_within_ns,
-            streams: Streams::default(),
+            to_other: Vec::new(),
+            is_overheard: false,
+            made: Vec::new(),
             arena: Arena::new(way.memory_bytes),
             pending: Pending::new(),
             late: Histogram::default(),
@@ -70,8 +97,52 @@ impl Direction {
         }
     }
 
+    /// Whether its middleboxes are to [hear](Self::hear) of the other direction's packets.
+    pub fn listens(&self) -> bool {
+        self.path.has_middleboxes()
+    }
+
+    /// What the other direction is to be told.
+    pub fn tell(&mut self) -> std::vec::Drain<'_, ToOther> {
+        self.to_other.drain(..)
+    }
+
+    /// It is told of a packet of the other direction: its middleboxes see it, or an answer goes over its path.
+    pub fn hear(&mut self, of: ToOther) {
+        match of {
+            ToOther::Passed(at, packet) => self.path.overhear(at, &packet),
+            ToOther::Answer(at, frame) => {
+                let length = frame::parse(&frame).map_or(frame.len(), |parsed| parsed.ip_bytes);
+                let packet = Packet { length: Bytes::new(length as u64), ..Packet::default() };
+                if let Verdict::Deliver { due, twice, .. } = self.path.schedule(at, &packet) {
+                    let copies = 1 + u32::from(twice);
+                    self.made.push(Made { due_ns: due.nanos().cast_unsigned(), copies, frame });
+                    self.keep_made();
+                }
+            }
+        }
+    }
+
+    /// Puts what the path has made on its way.
+    fn keep_made(&mut self) {
+        for made in std::mem::take(&mut self.made) {
+            let Made { due_ns, copies, frame } = made;
+            match self.arena.room(frame.len()) {
+                Some(room) => {
+                    room.copy_from_slice(&frame);
+                    let known = Known { vnet: Vnet::default(), shape: None };
+                    let id = self.arena.keep(frame.len(), copies, known);
+                    for _ in 0..copies {
+                        self.pending.add(due_ns, id, 0, frame.len() as u32);
+                    }
+                }
+                None => self.report.missed_packets += 1,
+            }
+        }
+    }
+
     /// Takes the next frame from the ring; whether there was one.
-    pub fn take(&mut self) -> bool {
+    pub fn take(&mut self, streams: &mut Streams) -> bool {
         let Some(arrival) = self.input.arrival() else {
             self.read_in_a_row = 0;
             return false;
@@ -91,14 +162,14 @@ impl Direction {
         };
         self.input.done();
         match vnet {
-            Some(vnet) => self.carry(arrival_ns, bytes, vnet),
+            Some(vnet) => self.carry(arrival_ns, bytes, vnet, streams),
             None => self.report.missed_packets += 1,
         }
         true
     }
 
     /// Sends what was read last, packet by packet, over the path.
-    fn carry(&mut self, arrival_ns: u64, bytes: usize, mut vnet: Vnet) {
+    fn carry(&mut self, arrival_ns: u64, bytes: usize, mut vnet: Vnet, streams: &mut Streams) {
         let Some(frame) = self.arena.room(bytes) else { return };
         let parsed = frame::parse(frame);
         let shape = parsed.and_then(|parsed| Super::of(vnet, frame, &parsed));
@@ -106,52 +177,74 @@ impl Direction {
             vnet.complete(frame);
         }
         self.report.cut_super_packets += u64::from(shape.is_some());
-        let located = parsed.and_then(|parsed| parsed.tcp).map(|tcp| self.streams.locate(&tcp));
+        let looks_inside = self.is_overheard || self.path.has_middleboxes();
+        let located = parsed.and_then(|parsed| parsed.tcp).map(|tcp| {
+            let options = if looks_inside { options(frame, &tcp) } else { tcp::Options::default() };
+            part(&tcp, streams.locate(&tcp), &options)
+        });
+        let known = Known { vnet, shape };
         let mut kept = 0;
-        let mut packet = |offset: usize, bytes: usize, packet: &Packet, ip_id: u16| {
-            kept += self.schedule(arrival_ns, (offset, bytes), packet, parsed.as_ref(), ip_id);
-        };
         match shape {
-            None => packet(0, bytes, &whole(bytes, parsed.as_ref(), located), parsed.map_or(0, |p| p.ip_id)),
-            Some(shape) => shape.packets().for_each(|(offset, bytes)| {
-                packet(offset, bytes, &part(shape, (offset, bytes), located), shape.ip_id(offset));
+            None => {
+                let packet = whole(bytes, parsed.as_ref(), located);
+                kept += self.schedule(arrival_ns, known, (0, bytes), (bytes, &packet), parsed.as_ref());
+            }
+            Some(shape) => shape.packets().for_each(|(offset, length)| {
+                let packet = piece(shape, (offset, length), parsed.as_ref(), located);
+                kept += self.schedule(arrival_ns, known, (offset, length), (bytes, &packet), parsed.as_ref());
             }),
         }
         if kept > 0 {
-            self.arena.keep(bytes, kept, Known { vnet, shape });
+            self.arena.keep(bytes, kept, known);
         }
+        self.keep_made();
         self.fullest.packets = self.fullest.packets.max(self.pending.len() as u64);
         self.fullest.bytes = self.fullest.bytes.max(self.arena.stored_bytes() as u64);
     }
 
-    /// Asks the path about a packet, and puts it among those on their way; how often it arrives.
+    /// Asks the path about a packet of the frame in hand, which has so many bytes, and puts it among those on their way; how
+    /// often it arrives as a part of that frame.
     fn schedule(
         &mut self,
         arrival_ns: u64,
+        known: Known,
         (offset, bytes): (usize, usize),
-        packet: &Packet,
+        (frame_bytes, packet): (usize, &Packet),
         parsed: Option<&Parsed>,
-        ip_id: u16,
     ) -> u32 {
         let arrival = Instant::from_nanos(arrival_ns.cast_signed());
         let card = self.card.as_mut().and_then(|card| card.departure(arrival, packet.length));
         let at = card.unwrap_or(arrival);
-        let (fate, copies) = match self.path.schedule(at, packet) {
-            Verdict::Drop(reason) => (Some(Fate::Dropped(reason)), 0),
-            Verdict::Deliver { due, held_back, twice } => {
-                let copies = 1 + u32::from(twice);
-                for _ in 0..copies {
-                    self.pending.add(
-                        due.nanos().cast_unsigned(),
-                        self.arena.next_id(),
-                        offset as u32,
-                        bytes as u32,
-                    );
+        let mut of_frame = 0;
+        let fate = match self.path.schedule(at, packet) {
+            Verdict::Drop { reason, answer } => {
+                if let Some(answer) = answer {
+                    self.answer(at, known, (offset, bytes), frame_bytes, answer);
+                }
+                Some(Fate::Dropped(reason))
+            }
+            Verdict::Deliver { due, held_back, twice, changes } => {
+                if self.is_overheard {
+                    self.to_other.push(ToOther::Passed(at, *packet));
+                }
+                let (due_ns, copies) = (due.nanos().cast_unsigned(), 1 + u32::from(twice));
+                if changes.change_it() {
+                    self.change(due_ns, copies, known, (offset, bytes), frame_bytes, &changes);
+                } else {
+                    for _ in 0..copies {
+                        self.pending.add(due_ns, self.arena.next_id(), offset as u32, bytes as u32);
+                    }
+                    of_frame = copies;
+                }
+                if let Some(beyond) = changes.reset_beyond {
+                    let sent = self.alone(known, (offset, bytes), frame_bytes);
+                    let frame = sent.and_then(|sent| made::reset_behind(&sent, beyond));
+                    self.made.extend(frame.map(|frame| Made { due_ns, copies: 1, frame }));
                 }
                 match (twice, held_back) {
-                    (true, _) => (Some(Fate::Duplicated), copies),
-                    (false, Duration::ZERO) => (None, copies),
-                    (false, _) => (Some(Fate::HeldBack), copies),
+                    (true, _) => Some(Fate::Duplicated),
+                    (false, Duration::ZERO) => Fate::of_changes(&changes),
+                    (false, _) => Some(Fate::HeldBack),
                 }
             }
         };
@@ -160,7 +253,7 @@ impl Direction {
             self.report.faults.push(Fault {
                 at_ns: at.nanos().cast_unsigned(),
                 fate,
-                ip_id,
+                ip_id: packet.id.unwrap_or(0),
                 from_port: tcp.map_or(0, |t| t.key.1),
                 to_port: tcp.map_or(0, |t| t.key.3),
                 // A whole packet begins where its frame does.
@@ -170,7 +263,60 @@ impl Direction {
                 length_bytes: packet.length.get() as u32,
             });
         }
-        copies
+        of_frame
+    }
+
+    /// A packet of the frame in hand as a whole frame with right checksums; `None` if the frame is not there.
+    fn alone(
+        &mut self,
+        known: Known,
+        (offset, bytes): (usize, usize),
+        frame_bytes: usize,
+    ) -> Option<Vec<u8>> {
+        let frame = self.arena.room(frame_bytes)?;
+        match known.shape {
+            None => {
+                let (mut vnet, mut whole) = (known.vnet, frame.to_vec());
+                vnet.complete(&mut whole);
+                Some(whole)
+            }
+            Some(shape) => {
+                let payload = shape.payload(frame, offset, bytes);
+                let mut header = shape.header(known.vnet, frame, offset, bytes);
+                header.complete(payload);
+                Some([header.bytes(), payload].concat())
+            }
+        }
+    }
+
+    /// Makes the packet that arrives of one that middleboxes have changed. It is handed over alone.
+    fn change(
+        &mut self,
+        due_ns: u64,
+        copies: u32,
+        known: Known,
+        piece: (usize, usize),
+        frame_bytes: usize,
+        changes: &Changes,
+    ) {
+        if let Some(mut frame) = self.alone(known, piece, frame_bytes) {
+            made::change(&mut frame, changes);
+            self.made.push(Made { due_ns, copies, frame });
+        }
+    }
+
+    /// Answers a packet over the other direction.
+    fn answer(
+        &mut self,
+        at: Instant,
+        known: Known,
+        piece: (usize, usize),
+        frame_bytes: usize,
+        answer: Answer,
+    ) {
+        let sent = self.alone(known, piece, frame_bytes);
+        let frame = sent.and_then(|sent| made::answer(&sent, answer));
+        self.to_other.extend(frame.map(|frame| ToOther::Answer(at, frame)));
     }
 
     /// When the next packets are to be handed over.
@@ -247,18 +393,32 @@ fn read(arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
     Some(vnet)
 }
 
-/// A frame that is one packet, as the path is told of it.
-fn whole(frame_bytes: usize, parsed: Option<&Parsed>, located: Option<(u64, u64)>) -> Packet {
-    let tcp = parsed.and_then(|parsed| parsed.tcp);
-    Packet {
-        length: Bytes::new(parsed.map_or(frame_bytes, |p| p.ip_bytes) as u64),
-        part: tcp.zip(located).map(|(tcp, (flow, offset))| StreamPart {
-            flow,
-            start: start(offset),
-            len: tcp.payload_bytes as u32,
-            syn: tcp.is_syn(),
-        }),
+/// The options of a segment; none if they are not all there.
+fn options<'a>(frame: &'a [u8], tcp: &Tcp) -> tcp::Options<'a> {
+    let options = frame.get(tcp.at + tcp::HEADER..tcp.payload_at);
+    options.map(|options| tcp::Options::parse(options, false)).unwrap_or_default()
+}
+
+/// The part of a stream that a frame carries.
+fn part(tcp: &Tcp, located: Located, options: &tcp::Options<'_>) -> StreamPart {
+    StreamPart {
+        ack: located.ack.map(start),
+        window: tcp.window,
+        window_scale: options.window_scale,
+        has_sack: !options.sack.is_empty(),
+        ..StreamPart::new(
+            located.connection,
+            tcp.flags,
+            if tcp.is_syn() { StreamOffset(0) } else { start(located.offset) },
+            tcp.payload_bytes as u32,
+        )
     }
+}
+
+/// A frame that is one packet, as the path is told of it.
+fn whole(frame_bytes: usize, parsed: Option<&Parsed>, part: Option<StreamPart>) -> Packet {
+    let length = parsed.map_or(frame_bytes, |p| p.ip_bytes) as u64;
+    packet(length, parsed.map_or(0, |p| p.ip_id), parsed, part)
 }
 
 /// Where the path has a byte of data that is so far behind the first.
@@ -267,14 +427,27 @@ fn start(offset: u64) -> StreamOffset {
 }
 
 /// A packet of a super-packet.
-fn part(shape: Super, (from, bytes): (usize, usize), located: Option<(u64, u64)>) -> Packet {
+fn piece(
+    shape: Super,
+    (from, bytes): (usize, usize),
+    parsed: Option<&Parsed>,
+    part: Option<StreamPart>,
+) -> Packet {
+    // The super-packet's flags, of which the last packet alone has FIN and PSH: no middlebox asks for these.
+    let part = part.map(|part| StreamPart {
+        start: part.start.plus(from as i64),
+        len: bytes as u32,
+        super_packet: part.len,
+        ..part
+    });
+    packet(shape.ip_bytes(bytes) as u64, shape.ip_id(from), parsed, part)
+}
+
+fn packet(length: u64, ip_id: u16, parsed: Option<&Parsed>, part: Option<StreamPart>) -> Packet {
     Packet {
-        length: Bytes::new(shape.ip_bytes(bytes) as u64),
-        part: located.map(|(flow, offset)| StreamPart {
-            flow,
-            start: start(offset + from as u64),
-            len: bytes as u32,
-            syn: false,
-        }),
+        length: Bytes::new(length),
+        ecn: parsed.map_or(Ecn::NotEct, |parsed| parsed.ecn),
+        id: parsed.filter(|parsed| parsed.is_v4).map(|_| ip_id),
+        part,
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! - [`ring`]: frames from a device and to it, [`vnet`] what of a frame is left to the card; [`tap`]: the same of a host's
 //!   own interface; `end`: either.
+//! - `made`: packets that middleboxes changed, and those that they send.
 //! - [`arena`]: where frames stay; `cut`: super-packets as descriptions of packets; `pending`: what is on its way.
 //! - `direction`: one direction; `wait`: sleeping until the next packet is due.
 //! - [`report`]: what is known afterwards.
@@ -23,6 +24,7 @@ pub mod arena;
 mod cut;
 mod direction;
 mod end;
+mod made;
 mod pending;
 pub mod report;
 pub mod ring;
@@ -34,6 +36,7 @@ pub use report::{Cost, DirectionReport, Fate, Fault, Fullness, Lateness};
 
 use crate::clock;
 use crate::error::LabError;
+use crate::frame::Streams;
 use crate::host::Host;
 use crate::namespaces::Namespaces;
 use crate::path::{Path, PathConfig};
@@ -85,6 +88,7 @@ impl Way {
 #[derive(Debug)]
 pub struct Relay {
     directions: [Direction; 2],
+    streams: Streams,
     realtime_minus_monotonic_ns: u64,
 }
 
@@ -100,11 +104,14 @@ impl Relay {
         let (sender, receiver) =
             (End::open(namespaces, Host::Sender)?, End::open(namespaces, Host::Receiver)?);
         let (to_sender, to_receiver) = (sender.output()?, receiver.output()?);
+        let mut directions =
+            [Direction::new(sender, to_receiver, forward), Direction::new(receiver, to_sender, backward)];
+        let [forward_listens, backward_listens] = directions.each_ref().map(Direction::listens);
+        directions[0].is_overheard |= backward_listens;
+        directions[1].is_overheard |= forward_listens;
         Ok(Self {
-            directions: [
-                Direction::new(sender, to_receiver, forward),
-                Direction::new(receiver, to_sender, backward),
-            ],
+            directions,
+            streams: Streams::default(),
             realtime_minus_monotonic_ns: clock::realtime_ns() - clock::monotonic_ns(),
         })
     }
@@ -118,9 +125,10 @@ impl Relay {
             let mut worked = false;
             for n in 0..2 {
                 for _ in 0..BATCH {
-                    if !self.directions[n].take() {
+                    if !self.directions[n].take(&mut self.streams) {
                         break;
                     }
+                    self.tell(n);
                     worked = true;
                 }
                 for _ in 0..BATCH {
@@ -141,6 +149,13 @@ impl Relay {
         let cost =
             Cost { cpu_ns: clock::thread_cpu_ns() - began_cpu_ns, ran_ns: clock::monotonic_ns() - began_ns };
         (self.directions.map(Direction::finish), cost)
+    }
+
+    /// Tells the other direction what one has to tell.
+    fn tell(&mut self, speaker: usize) {
+        let [one, other] = &mut self.directions;
+        let (speaker, listener) = if speaker == 0 { (one, other) } else { (other, one) };
+        speaker.tell().for_each(|of| listener.hear(of));
     }
 
     fn now_ns(&self) -> u64 {

@@ -1,8 +1,9 @@
 //! What the relay did, and how well.
 
+use crate::path::middlebox::Changes;
 use crate::path::{LossReason, Totals};
 use serde::{Deserialize, Serialize};
-use slowpath_model::{Histogram, nanos};
+use slowpath_model::{Ecn, Histogram, nanos};
 
 /// What the path did to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,31 @@ pub enum Fate {
     Duplicated,
     /// It was held back so that later packets overtook it.
     HeldBack,
+    /// It arrived with a wrong checksum.
+    Damaged,
+    /// It was marked CE.
+    Marked,
+    /// Its window scale option was replaced.
+    Rescaled,
+    /// Its SACK blocks were shifted.
+    SackShifted,
+    /// A RST followed it.
+    Reset,
+}
+
+impl Fate {
+    /// What middleboxes did to a packet, if it is worth telling of each: another identification and a cleared ECN field
+    /// are every packet's.
+    pub(super) fn of_changes(changes: &Changes) -> Option<Self> {
+        let all = [
+            (changes.is_damaged, Self::Damaged),
+            (changes.ecn == Some(Ecn::Ce), Self::Marked),
+            (changes.window_scale.is_some(), Self::Rescaled),
+            (changes.sack_shift != 0, Self::SackShifted),
+            (changes.reset_beyond.is_some(), Self::Reset),
+        ];
+        all.into_iter().find(|(is_so, _)| *is_so).map(|(_, fate)| fate)
+    }
 }
 
 /// A packet to which the path did something other than to carry it.
@@ -103,7 +129,7 @@ pub struct DirectionReport {
     /// How full the relay was at its fullest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fullest: Option<Fullness>,
-    /// Every packet that was dropped, duplicated or held back.
+    /// Every packet that was dropped, duplicated, held back, marked, damaged, or otherwise changed in a way of its own.
     pub faults: Vec<Fault>,
 }
 

@@ -25,6 +25,7 @@ pub(super) fn options(process: &Process, host: &Host) -> SocketOptions {
         notsent_lowat_bytes: bytes(asked.not_sent_low_water),
         max_pacing_rate_bit_per_s: asked.max_pacing_rate.map(Rate::get),
         busy_poll_us: busy_poll(process, host),
+        fast_open: false,
     }
 }
 

@@ -74,6 +74,9 @@ pub struct EndRecord {
     /// The machine's CPU whose softirq handed up the last packet then, as `SO_INCOMING_CPU` says.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub softirq_cpu: Option<u32>,
+    /// Why the kernel gave the connection up before its end, if it did; only paths with middleboxes may make it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub broken: Option<String>,
     /// The task that read, by the kernel's account.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reader: Option<TaskRecord>,
@@ -91,12 +94,25 @@ pub struct Surroundings<'a> {
     pub deadline_ns: u64,
     /// When to stop wherever one is, on that clock: the connection is then closed as it is.
     pub cut_ns: Option<u64>,
+    /// Whether a connection may be reset, or time out: that ends it, and the run goes on.
+    pub may_break: bool,
 }
 
 impl Surroundings<'_> {
     /// Whether it is time to stop.
     pub(super) fn is_cut(&self) -> bool {
         self.cut_ns.is_some_and(|cut| clock::monotonic_ns() >= cut)
+    }
+
+    /// Whether an error of a call on a connection is the end of that, as it may be here.
+    fn may_be(&self, error: &io::Error) -> bool {
+        const ENDS: [ErrorKind; 4] = [
+            ErrorKind::ConnectionReset,
+            ErrorKind::BrokenPipe,
+            ErrorKind::TimedOut,
+            ErrorKind::HostUnreachable,
+        ];
+        self.may_break && ENDS.contains(&error.kind())
     }
 
     /// No later than either.
@@ -174,6 +190,7 @@ impl End {
             sndbuf_bytes: None,
             rcvbuf_bytes: None,
             softirq_cpu: None,
+            broken: None,
             reader: None,
             writer: None,
         };
@@ -192,6 +209,34 @@ impl End {
             Ok(()) => Self::begin(socket, opened_ns).map(Some),
             Err(_) if around.is_cut() => Ok(None),
             Err(e) => Err(LabError::system(format!("connect to {to}"))(e)),
+        }
+    }
+
+    /// Connects with data: the kernel puts into the SYN what it may, and says how much. It is written to the connection's
+    /// account.
+    ///
+    /// # Errors
+    /// As [`End::connect`].
+    pub fn connect_with_data(
+        socket: Socket,
+        to: SocketAddr,
+        bytes: usize,
+        around: Surroundings,
+    ) -> Result<Option<Self>, LabError> {
+        let opened_ns = clock::realtime_ns();
+        let patience = around.until(u64::MAX).saturating_sub(clock::monotonic_ns()).max(1_000_000);
+        let patience = Some(Duration::from_nanos(patience));
+        socket.set_write_timeout(patience).map_err(LabError::system("set SO_SNDTIMEO"))?;
+        // The call returns when the connection is made, or the SYN was answered by an error.
+        match socket.send_to_with_flags(&vec![0; bytes], &SockAddr::from(to), libc::MSG_FASTOPEN) {
+            Ok(taken) => {
+                let mut end = Self::begin(socket, opened_ns)?;
+                end.record.write_began_ns = Some(opened_ns);
+                end.record.written_bytes = taken as u64;
+                Ok(Some(end))
+            }
+            Err(_) if around.is_cut() => Ok(None),
+            Err(e) => Err(LabError::system(format!("connect to {to} with data"))(e)),
         }
     }
 
@@ -236,6 +281,10 @@ impl End {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => 0,
                 // The other end stops at the same time, and may be the first to close.
                 Err(_) if around.is_cut() => break,
+                Err(e) if around.may_be(&e) => {
+                    self.breaks(&e);
+                    break;
+                }
                 Err(e) => return Err(LabError::system("write to the connection")(e)),
             };
             left -= taken as u64;
@@ -250,6 +299,11 @@ impl End {
         }
         self.record.write_ended_ns = Some(clock::realtime_ns());
         Ok(())
+    }
+
+    /// The kernel has given the connection up.
+    fn breaks(&mut self, why: &io::Error) {
+        self.record.broken.get_or_insert_with(|| why.to_string());
     }
 
     fn wait_for_room(&mut self, until_ns: u64) {
@@ -271,7 +325,9 @@ impl End {
         let began_ns = clock::monotonic_ns();
         match plan {
             Writer::For { duration_ns } => self.write(u64::MAX, Some(began_ns + duration_ns), around)?,
-            Writer::Total { bytes } => self.write(bytes, None, around)?,
+            Writer::Total { bytes } => {
+                self.write(bytes.saturating_sub(self.record.written_bytes), None, around)?;
+            }
             Writer::Messages { bytes, every_ns, count } => {
                 for n in 0..u64::from(count) {
                     clock::sleep_until_monotonic(
@@ -282,15 +338,24 @@ impl End {
                     }
                     self.record.messages_ns.push(clock::realtime_ns());
                     self.write(bytes, None, around)?;
+                    if self.record.broken.is_some() {
+                        break;
+                    }
                 }
             }
         }
         while queued_bytes(&self.socket, libc::TIOCOUTQ) > 0 {
-            if around.is_cut() {
+            if around.may_break && is_closed(&self.socket) {
+                self.breaks(&ErrorKind::ConnectionReset.into());
+            }
+            if around.is_cut() || self.record.broken.is_some() {
                 return self.inquire();
             }
             check_deadline(around, "the acknowledgement of everything")?;
             std::thread::sleep(Duration::from_micros(500));
+        }
+        if self.record.broken.is_some() {
+            return self.inquire();
         }
         self.record.acknowledged_ns = Some(clock::realtime_ns());
         self.inquire()?;
@@ -405,6 +470,12 @@ impl End {
             if read.is_err() && around.is_cut() {
                 break;
             }
+            if let Err(LabError::System { source, .. }) = &read
+                && around.may_be(source)
+            {
+                self.breaks(source);
+                break;
+            }
             match read? {
                 Some(0) if ticks == 0 => poll(&self.socket, libc::POLLIN, around.until(until_ns)),
                 Some(_) => {}
@@ -455,6 +526,12 @@ fn polls(socket: &Socket) -> bool {
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, value, &raw mut bytes)
     };
     time_us > 0
+}
+
+/// Whether a connection is no more: RFC 9293's CLOSED.
+fn is_closed(socket: &Socket) -> bool {
+    const TCP_CLOSE: u8 = 7; // include/net/tcp_states.h
+    TcpInfo::of(socket).is_ok_and(|info| info.state == TCP_CLOSE)
 }
 
 /// `recv`.

@@ -45,6 +45,10 @@ pub struct SocketOptions {
     /// `SO_BUSY_POLL`, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_poll_us: Option<u32>,
+    /// What connects hands its first data over with that (`MSG_FASTOPEN`, RFC 7413), if it writes. The hosts'
+    /// `net.ipv4.tcp_fastopen` decides whether the SYN carries it.
+    #[serde(skip_serializing_if = "super::is_false", default)]
+    pub fast_open: bool,
 }
 
 impl SocketOptions {
@@ -159,6 +163,7 @@ mod tests {
             max_pacing_rate_bit_per_s: Some(80_000),
             // No more than any kernel lets anybody have.
             busy_poll_us: Some(0),
+            fast_open: false,
             window_clamp_at_handshake_bytes: None,
         };
         options.set_before(&socket).expect("options of any user");

@@ -36,6 +36,19 @@ struct Plan<'a> {
     listener: Socket,
     listener_options: &'a SocketOptions,
     to: SocketAddr,
+    /// Bytes that are handed over with the connection's opening.
+    first_bytes: Option<usize>,
+}
+
+/// What an application has ready when it opens a connection: a request.
+const FIRST_BYTES: u64 = 1000;
+
+/// Bytes of a writer that may go with the SYN: one that writes for a time, or messages, is not counted in bytes.
+fn first_bytes(writer: Writer, options: &SocketOptions) -> Option<usize> {
+    match writer {
+        Writer::Total { bytes } if options.fast_open => Some(bytes.min(FIRST_BYTES) as usize),
+        _ => None,
+    }
 }
 
 /// Runs all streams to their ends; gives the records of the ends at the sender's host and at the receiver's, paired, of
@@ -71,12 +84,16 @@ pub fn run(
                     let end = End { calls: stream.calls, ..end };
                     run_end(end, task, stream.answer, &stream.reader, around).map(Some)
                 });
-                let (opener, to) = (plan.opener, plan.to);
+                let (opener, to, first) = (plan.opener, plan.to, plan.first_bytes);
                 let opener = scope.spawn(move || {
                     let task = stream.opener.as_ref();
                     become_application(task)?;
                     clock::sleep_until_monotonic(start_ns + stream.after_ns);
-                    let Some(end) = End::connect(opener, to, around)? else { return Ok(None) };
+                    let end = match first {
+                        Some(bytes) => End::connect_with_data(opener, to, bytes, around)?,
+                        None => End::connect(opener, to, around)?,
+                    };
+                    let Some(end) = end else { return Ok(None) };
                     let end = End { calls: stream.calls, ..end };
                     run_end(end, task, Some(stream.writer), &Reader::Greedy, around).map(Some)
                 });
@@ -106,7 +123,8 @@ fn plan<'a>(
     let listener_options = stream.acceptor_socket.as_ref().unwrap_or(to.1);
     let listener = namespaces.inside(to.0, || end::listener(address, listener_options))?;
     let opener = namespaces.inside(from.0, || end::socket(address, opener_options))?;
-    Ok(Plan { stream, opener, listener, listener_options, to: address })
+    let first_bytes = first_bytes(stream.writer, opener_options);
+    Ok(Plan { stream, opener, listener, listener_options, to: address, first_bytes })
 }
 
 /// Writes and reads at the same time, each as planned.
@@ -146,6 +164,7 @@ fn run_end(
         read_bytes: reading.record.read_bytes,
         read_ended_ns: reading.record.read_ended_ns,
         stops_ns: reading.record.stops_ns,
+        broken: writing.record.broken.or(reading.record.broken),
         reader: reading.record.reader,
         ..writing.record
     })

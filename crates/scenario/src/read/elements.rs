@@ -1,6 +1,7 @@
 //! One direction of a path: its elements.
 
 use crate::file::{Place, Table};
+use crate::read::middleboxes;
 use crate::schema::quantity::{Chance, Pattern, QueueSize};
 use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_model::{Bytes, Rate};
@@ -41,6 +42,8 @@ static DUPLICATE: Key<Chance> =
     Key::new("duplicate", "Probability that a packet is duplicated.").default("0 %", "none");
 static BURSTS_OF_LOSS: Sub = Sub::table("bursts", "Bursty loss (Gilbert–Elliott).");
 static LOSE_NAMED: Sub = Sub::tables("lose", "Specific packets that are lost.");
+static MIDDLEBOXES: Sub =
+    Sub::tables("middleboxes", "What looks into packets: drops, changes or answers them.");
 static POLICED: Sub = Sub::table("policer", "A policer: a token bucket that drops packets above its rate.");
 static STALLS: Sub = Sub::tables("stalls", "Times at which the bottleneck sends nothing.");
 static CROSS_TRAFFIC: Sub =
@@ -49,7 +52,7 @@ static CROSS_TRAFFIC: Sub =
 /// One direction of a path.
 pub static DIRECTION: Section = Section {
     heading: "[path], [path.forward], [path.reverse]",
-    meaning: "A packet passes the elements of a direction in this order: policer; loss (scripted, random, bursty); queue \
+    meaning: "A packet passes the elements of a direction in this order: middleboxes; policer; loss (scripted, random, bursty); queue \
               and bottleneck with stalls and cross traffic; delay; jitter; reordering; duplication.",
     keys: &[
         &RATE,
@@ -63,6 +66,7 @@ pub static DIRECTION: Section = Section {
         &DUPLICATE,
         &BURSTS_OF_LOSS,
         &LOSE_NAMED,
+        &MIDDLEBOXES,
         &POLICED,
         &STALLS,
         &CROSS_TRAFFIC,
@@ -204,6 +208,7 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
         reader.refuse(&POLICED, message, "make its burst larger");
     }
     PathConfig {
+        middleboxes: each(reader, &MIDDLEBOXES, &middleboxes::MIDDLEBOX, middleboxes::read),
         policer,
         loss: losses(reader),
         cross: if link.is_some() { each(reader, &CROSS_TRAFFIC, &CROSS, cross) } else { Vec::new() },

@@ -2,7 +2,7 @@
 //!
 //! - `run`: what stands before the first heading, and the whole.
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
-//! - `path`, `elements`: `[path]` and its directions.
+//! - `path`, `elements`, `middleboxes`: `[path]` and its directions.
 //! - `flow`, `workload`, `process`: `[flows]`.
 //! - `sweep`: `[[vary]]` and `[[try]]`.
 //!
@@ -18,6 +18,7 @@ mod flow;
 mod host;
 mod kernel;
 mod load;
+mod middleboxes;
 mod nic;
 mod path;
 mod priority;
@@ -50,6 +51,7 @@ pub const SECTIONS: &[&Section] = &[
     &elements::DIRECTION,
     &elements::BURSTS,
     &elements::NAMED,
+    &middleboxes::MIDDLEBOX,
     &elements::POLICER,
     &elements::STALL,
     &elements::CROSS,

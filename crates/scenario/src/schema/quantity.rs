@@ -407,6 +407,80 @@ words! {
     }
 }
 
+words! {
+    /// What a middlebox drops.
+    Dropping {
+        /// Packets of super-packets.
+        SuperPackets = "super-packets",
+        /// SYNs with data.
+        SynData = "syn-data",
+        /// Data beyond the window field.
+        BeyondUnscaledWindow = "beyond-unscaled-window",
+    }
+}
+
+words! {
+    /// What a middlebox does to the ECN field of every packet.
+    Clearing {
+        /// It clears it.
+        Bleach = "bleach",
+    }
+}
+
+words! {
+    /// How a host chooses IPv4 identifications.
+    HostIdentification {
+        /// One counter for all of its packets.
+        PerHost = "per-host",
+        /// At random.
+        Random = "random",
+        /// Always 0.
+        Zero = "zero",
+        /// As the sender does, with the bytes swapped.
+        ByteSwapped = "byte-swapped",
+    }
+}
+
+/// What a window scale option becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub enum Scale {
+    /// It gets this shift count.
+    Shift(u8),
+    /// It is removed.
+    Removed,
+}
+
+/// The largest shift count (RFC 7323, section 2.3).
+const MOST_SHIFT: u8 = 14;
+
+impl Quantity for Scale {
+    fn form() -> String {
+        format!("shift count from 0 to {MOST_SHIFT}, or `\"removed\"`")
+    }
+
+    fn read(node: &Node) -> Result<Self, Wrong> {
+        let wrong = || Wrong {
+            message: "this is no window scale".to_owned(),
+            mend: format!("write a number from 0 to {MOST_SHIFT}, or \"removed\""),
+        };
+        match &node.value {
+            Value::Integer(shift) => {
+                u8::try_from(*shift).ok().filter(|shift| *shift <= MOST_SHIFT).map(Self::Shift)
+            }
+            Value::Text(text) => (text == "removed").then_some(Self::Removed),
+            _ => None,
+        }
+        .ok_or_else(wrong)
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Shift(shift) => shift.to_string(),
+            Self::Removed => "removed".to_owned(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,13 +5,23 @@
 
 use crate::outside::{Observer, Sight};
 use crate::tap;
+use crate::wire::{Frame, Kind};
 use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
 use slowpath_tcp::Packet;
 use slowpath_tcp::packet::{Options, SynOptions};
 use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put};
 use slowpath_wire::{checksum, ip, pcap, pcapng, tcp, udp};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Where middleboxes send from.
+const MIDDLEBOX: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
+/// ICMP "destination unreachable", "fragmentation needed" (RFC 1191, section 4).
+const TOO_BIG: [u8; 2] = [3, 4];
+/// What of a packet's headers is quoted in the file: IP's, and TCP's first eight bytes.
+const QUOTED: usize = ip::V4_BYTES + 8;
+/// Its Ethernet header.
+const ETHERNET: usize = 14;
 
 /// Nanoseconds: ten to the minus nine.
 const NANOSECONDS: u8 = 9;
@@ -48,9 +58,34 @@ impl Pcapng {
         self.frames
     }
 
+    /// An ICMP error from the path, about a segment that the host which sees it has sent.
+    fn write_too_big(&mut self, sight: &Sight<'_>) {
+        let mtu = sight.frame.packet.urgent;
+        let frame = Frame { kind: Kind::Segment, ..*sight.frame };
+        self.write_headers(&Sight { from: !sight.from, sent: false, frame: &frame, ..*sight });
+        let quoted = self.headers[ETHERNET..ETHERNET + QUOTED].to_vec();
+        let [mut destination, mut source] = [[0; 6]; 2];
+        source.copy_from_slice(&self.headers[..6]);
+        destination.copy_from_slice(&self.headers[6..12]);
+        self.headers.clear();
+        self.headers.extend(destination.into_iter().chain(source).chain([0x08, 0x00]));
+        let to = sight.link.hosts[(!sight.from).index()];
+        let fields = ip::Fields { ttl: tap::ttl(false), protocol: ip::ICMP, ..ip::Fields::default() };
+        let length = sight.frame.length() - ip::V4_BYTES as u32;
+        fields.put(&mut self.headers, (MIDDLEBOX.into(), tap::address(to).into()), length);
+        let begin = self.headers.len();
+        self.headers.extend(TOO_BIG);
+        self.headers.extend([0; 4]);
+        self.headers.extend(mtu.to_be_bytes());
+        self.headers.extend(quoted);
+        // What is not in the file is zeros.
+        let sum = checksum::of(checksum::sum(&self.headers[begin..]));
+        self.headers[begin + 2..begin + 4].copy_from_slice(&sum.to_be_bytes());
+    }
+
     fn write_headers(&mut self, sight: &Sight<'_>) {
         let (packet, from) = (&sight.frame.packet, sight.from);
-        if !sight.frame.is_datagram {
+        if !sight.frame.is_datagram() {
             write_options(packet, from, sight.frame.connection, &mut self.options);
         }
         let hosts = match from {
@@ -65,7 +100,7 @@ impl Pcapng {
         }
         self.headers.extend([0x08, 0x00]);
         let between = hosts.map(|host| IpAddr::from(tap::address(host)));
-        let (protocol, header) = match sight.frame.is_datagram {
+        let (protocol, header) = match sight.frame.is_datagram() {
             true => (ip::UDP, udp::HEADER),
             false => (ip::TCP, tcp::HEADER + self.options.len()),
         };
@@ -80,15 +115,18 @@ impl Pcapng {
         // A packet beyond 64 KiB has no length here (as Linux's BIG TCP); none is cut so long.
         ip.put(&mut self.headers, (between[0], between[1]), length);
         let begin = self.headers.len();
-        if sight.frame.is_datagram {
+        if sight.frame.is_datagram() {
             self.write_udp(sight, length);
         } else {
             self.write_tcp(sight);
         }
         // Of payload that is zeros.
         let pseudo = checksum::pseudo_header(checksum::addresses(between[0], between[1]), protocol, length);
-        let sum = checksum::of(checksum::sum(&self.headers[begin..]) + pseudo);
-        let (at, sum) = match sight.frame.is_datagram {
+        let mut sum = checksum::of(checksum::sum(&self.headers[begin..]) + pseudo);
+        if sight.frame.kind == Kind::Damaged {
+            sum = !sum;
+        }
+        let (at, sum) = match sight.frame.is_datagram() {
             true => (begin + udp::CHECKSUM, udp::checksum(sum)),
             false => (begin + tcp::CHECKSUM, sum),
         };
@@ -122,9 +160,14 @@ impl Observer for Pcapng {
             return;
         }
         self.frames += 1;
-        self.write_headers(sight);
+        let length = if sight.frame.kind == Kind::TooBig {
+            self.write_too_big(sight);
+            ETHERNET as u32 + sight.frame.length()
+        } else {
+            self.write_headers(sight);
+            self.headers.len() as u32 + sight.frame.packet.len
+        };
         let at = sight.at.nanos().unsigned_abs();
-        let length = self.headers.len() as u32 + sight.frame.packet.len;
         pcapng::put_packet(&mut self.buffer, 0, at, length, &self.headers);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::links::Link;
 use crate::outside::{Observer, Occurrence, Sight, Wants};
-use crate::wire::Frame;
+use crate::wire::{Frame, Kind};
 use slowpath_model::{
     End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, SackBlocks, Segment, Sink,
 };
@@ -82,7 +82,9 @@ impl<S: Sink> Tap<S> {
 
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
-        if sight.host != self.host || !self.packets || sight.frame.is_datagram {
+        // Only TCP is told.
+        let is_segment = matches!(sight.frame.kind, Kind::Segment | Kind::Damaged);
+        if sight.host != self.host || !self.packets || !is_segment {
             return;
         }
         self.frames += 1;

@@ -5,15 +5,35 @@
 //! The few that a reordering holds back, or that a jitter lets overtake, wait in a heap beside it.
 
 use crate::agenda::{Agenda, Slot};
-use slowpath_model::{Bytes, Flags, Instant};
+use slowpath_model::{Bytes, Flags, Instant, StreamOffset};
+use slowpath_path::middlebox::{Answer, Changes};
+use slowpath_path::window_scale::Replacement;
 use slowpath_path::{Path, PathConfig, StreamPart, Verdict};
 use slowpath_scenario::DATAGRAM_HEADERS;
 use slowpath_tcp::Packet;
+use slowpath_tcp::packet::{Block, Options, Sack};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Bytes of an IPv4 header and a TCP header without options.
 const HEADERS: u32 = 40;
+/// An ICMP error: its IP header and its own, and as much of the packet as makes it 576 bytes at most (RFC 1812, section
+/// 4.3.2.3).
+const ICMP_HEADERS: u32 = 28;
+const ICMP_QUOTES: u32 = 548;
+
+/// What a frame is, beside its TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A TCP segment.
+    Segment,
+    /// A TCP segment whose checksum is wrong.
+    Damaged,
+    /// UDP: of the segment only the length means something.
+    Datagram,
+    /// ICMP "fragmentation needed" about the segment, which the host that gets it has sent. The urgent pointer is the MTU.
+    TooBig,
+}
 
 /// A packet between two hosts, with what is on the wire beside TCP's part.
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +42,127 @@ pub struct Frame {
     pub connection: u32,
     /// The IP identification.
     pub id: u16,
-    /// It is UDP: of the segment only the length means something.
-    pub is_datagram: bool,
+    /// What it is.
+    pub kind: Kind,
     /// Its TCP segment.
     pub packet: Packet,
 }
 
 impl Frame {
+    /// Whether it is UDP.
+    pub fn is_datagram(&self) -> bool {
+        self.kind == Kind::Datagram
+    }
+
     /// Length of the IP packet, in bytes.
     pub fn length(&self) -> u32 {
-        let headers =
-            if self.is_datagram { DATAGRAM_HEADERS as u32 } else { HEADERS + self.packet.option_bytes() };
-        headers + self.packet.len
+        let segment = HEADERS + self.packet.option_bytes() + self.packet.len;
+        match self.kind {
+            Kind::Segment | Kind::Damaged => segment,
+            Kind::Datagram => DATAGRAM_HEADERS as u32 + self.packet.len,
+            Kind::TooBig => ICMP_HEADERS + segment.min(ICMP_QUOTES),
+        }
     }
+
+    /// What a path is told of it, which was cut from a super-packet of so many bytes.
+    fn shown(&self, super_packet: u32) -> slowpath_path::Packet {
+        let packet = &self.packet;
+        let part = matches!(self.kind, Kind::Segment | Kind::Damaged).then(|| StreamPart {
+            super_packet,
+            ack: packet.acknowledges(),
+            window: packet.window,
+            window_scale: packet.syn_options().window_scale,
+            has_sack: !packet.sack().is_empty(),
+            ..StreamPart::new(u64::from(self.connection), packet.flags, packet.seq, packet.len)
+        });
+        let length = Bytes::new(self.length().into());
+        slowpath_path::Packet { length, ecn: packet.ecn, id: Some(self.id), part }
+    }
+
+    /// What middleboxes have made of it.
+    fn with(mut self, changes: &Changes) -> Self {
+        let packet = &mut self.packet;
+        packet.ecn = changes.ecn.unwrap_or(packet.ecn);
+        self.id = changes.id.unwrap_or(self.id);
+        match (changes.window_scale, &mut packet.options) {
+            (Some(Replacement::Shift(shift)), Options::Syn(syn)) => syn.window_scale = Some(shift),
+            (Some(Replacement::Removed), Options::Syn(syn)) => syn.window_scale = None,
+            _ => {}
+        }
+        if let Options::Sack(sack) = packet.options
+            && changes.sack_shift != 0
+        {
+            packet.options = Options::Sack(shifted(&sack, packet.ack, changes.sack_shift));
+        }
+        if changes.is_damaged {
+            self.kind = Kind::Damaged;
+        }
+        self
+    }
+
+    /// A RST behind it, in its sender's name.
+    fn reset_behind(&self, beyond: u32) -> Self {
+        let flags = Flags::RST.with(Flags(self.packet.flags.0 & Flags::ACK.0));
+        let reset = Packet { ack: self.packet.ack, ..Packet::new(flags, self.packet.end() + beyond, 0) };
+        Self { connection: self.connection, id: 0, kind: Kind::Segment, packet: reset }
+    }
+
+    /// What its sender gets.
+    fn answered(&self, answer: Answer) -> Self {
+        match answer {
+            Answer::TooBig { mtu } => {
+                let urgent = u16::try_from(mtu.get()).unwrap_or(u16::MAX);
+                Self { kind: Kind::TooBig, packet: Packet { urgent, ..self.packet }, ..*self }
+            }
+            Answer::Reset => {
+                let packet = Packet::new(Flags::RST, self.packet.ack, 0);
+                Self { connection: self.connection, id: 0, kind: Kind::Segment, packet }
+            }
+        }
+    }
+}
+
+/// Blocks whose edges are off by a number, modulo 2^32 as on the wire.
+fn shifted(sack: &Sack, ack: StreamOffset, by: u32) -> Sack {
+    let edge = |edge: StreamOffset| {
+        let distance = (edge.distance_from(ack) as u32).wrapping_add(by).cast_signed();
+        StreamOffset(ack.0 + i64::from(distance))
+    };
+    let mut all = Sack::default();
+    for block in sack.blocks(ack) {
+        all.push(ack, Block { start: edge(block.start), end: edge(block.end) });
+    }
+    all
+}
+
+/// Sends a frame, cut from a super-packet with so many bytes of payload, over one of all wires. Of each path the one forward
+/// comes first and the one back behind it; each hears of the other's packets.
+pub fn send(
+    wires: &mut [Wire],
+    number: usize,
+    at: Instant,
+    (frame, super_packet): (&Frame, u32),
+    agenda: &mut Agenda,
+) {
+    let shown = frame.shown(super_packet);
+    let answer = wires[number].send_shown(at, frame, &shown, agenda);
+    let back = &mut wires[number ^ 1];
+    match answer {
+        Sent::Dropped(Some(answer)) => {
+            let answer = frame.answered(answer);
+            // No middlebox looks into what one of them has sent.
+            let shown = slowpath_path::Packet { part: None, id: None, ..answer.shown(0) };
+            back.send_shown(at, &answer, &shown, agenda);
+        }
+        Sent::OnItsWay if back.path.has_middleboxes() => back.path.overhear(at, &shown),
+        Sent::Dropped(None) | Sent::OnItsWay => {}
+    }
+}
+
+/// What became of a frame.
+enum Sent {
+    OnItsWay,
+    Dropped(Option<Answer>),
 }
 
 /// A frame on its way.
@@ -104,29 +232,36 @@ impl Wire {
     }
 
     /// Sends a frame whose last bit leaves the host at `at`, which must not be before that of the last one.
-    pub fn send(&mut self, at: Instant, frame: &Frame, agenda: &mut Agenda) {
-        let packet = &frame.packet;
-        let part = (!frame.is_datagram).then(|| StreamPart {
-            flow: u64::from(frame.connection),
-            start: packet.seq,
-            len: packet.len,
-            syn: packet.flags.has(Flags::SYN),
-        });
-        let shown = slowpath_path::Packet { length: Bytes::new(frame.length().into()), part };
-        let verdict = self.path.schedule(at, &shown);
-        let Verdict::Deliver { due, held_back, twice } = verdict else { return };
-        for _ in 0..1 + u32::from(twice) {
+    fn send_shown(
+        &mut self,
+        at: Instant,
+        frame: &Frame,
+        shown: &slowpath_path::Packet,
+        agenda: &mut Agenda,
+    ) -> Sent {
+        let (due, held_back, twice, changes) = match self.path.schedule(at, shown) {
+            Verdict::Drop { answer, .. } => return Sent::Dropped(answer),
+            Verdict::Deliver { due, held_back, twice, changes } => (due, held_back, twice, changes),
+        };
+        let arrives = if changes == Changes::NONE { *frame } else { frame.with(&changes) };
+        let reset = changes.reset_beyond.map(|beyond| frame.reset_behind(beyond));
+        let copies = std::iter::repeat_n(arrives, 1 + usize::from(twice));
+        for frame in copies.chain(reset) {
             if held_back.is_zero() && self.ring.back().is_none_or(|last| last.due <= due) {
-                self.ring.push_back(Flight { due, frame: *frame });
+                self.ring.push_back(Flight { due, frame });
             } else {
                 self.order += 1;
-                self.stragglers.push(Reverse(Straggler { due, order: self.order, frame: *frame }));
+                self.stragglers.push(Reverse(Straggler { due, order: self.order, frame }));
             }
         }
         self.most_in_flight = self.most_in_flight.max(self.in_flight());
-        if self.watched != 0 && (self.in_flight() == self.watched || !self.stragglers.is_empty()) {
+        let in_flight = self.in_flight();
+        let added = 1 + usize::from(twice) + usize::from(reset.is_some());
+        let watched_is_new = (in_flight - added..in_flight).contains(&(self.watched.wrapping_sub(1)));
+        if self.watched != 0 && (watched_is_new || !self.stragglers.is_empty()) {
             agenda.set(self.slot, self.watched_due());
         }
+        Sent::OnItsWay
     }
 
     /// When the next packet arrives.
@@ -202,13 +337,15 @@ mod tests {
     use slowpath_model::{Rate, StreamOffset};
     use slowpath_path::ReorderConfig;
     use slowpath_path::link::{LinkConfig, QueueLimit};
+    use slowpath_path::middlebox::MiddleboxConfig;
+    use slowpath_path::mtu::MtuConfig;
     use std::time::Duration;
 
     const MS: i64 = 1_000_000;
 
     fn frame(id: u16) -> Frame {
         let packet = Packet::new(Flags::ACK, StreamOffset(1 + i64::from(id) * 1460), 1460);
-        Frame { connection: 0, id, is_datagram: false, packet }
+        Frame { connection: 0, id, kind: Kind::Segment, packet }
     }
 
     fn at(nanos: i64) -> Instant {
@@ -222,7 +359,8 @@ mod tests {
         let mut wire = Wire::new(config, 7, slot);
         let mut arrived = Vec::new();
         for n in 0..1000 {
-            wire.send(at(i64::from(n) * MS), &frame(n), &mut agenda);
+            let frame = frame(n);
+            wire.send_shown(at(i64::from(n) * MS), &frame, &frame.shown(frame.packet.len), &mut agenda);
             assert_eq!(agenda.due(slot), wire.next_due());
             while let Some((due, frame)) = wire.take(at(i64::from(n) * MS)) {
                 assert!(due.nanos() >= i64::from(frame.id) * MS);
@@ -265,5 +403,33 @@ mod tests {
         assert!(wire.totals().dropped() > 400);
         assert!(wire.totals().duplicated_packets > 10);
         assert_eq!(arrived.len() as u64, wire.delivered());
+    }
+
+    /// Two wires of a path of which the one forward has a middlebox; what comes of a packet on either.
+    fn sent_with(middlebox: MiddleboxConfig, packet: Packet) -> [Option<Frame>; 2] {
+        let mut agenda = Agenda::new();
+        let forward = PathConfig { middleboxes: vec![middlebox], ..PathConfig::default() };
+        let slots = [agenda.add(), agenda.add()];
+        let mut wires = [Wire::new(&forward, 7, slots[0]), Wire::new(&PathConfig::default(), 8, slots[1])];
+        let sent = Frame { packet, ..frame(0) };
+        send(&mut wires, 0, at(0), (&sent, packet.len), &mut agenda);
+        assert!(wires.iter().all(Wire::is_conserved));
+        wires.each_mut().map(|wire| wire.take(at(0)).map(|(_, frame)| frame))
+    }
+
+    #[test]
+    fn syn_with_data_is_dropped_and_one_without_passes() {
+        let syn = |len| Packet::new(Flags::SYN, StreamOffset(0), len);
+        assert!(sent_with(MiddleboxConfig::SynData, syn(0))[0].is_some());
+        assert!(sent_with(MiddleboxConfig::SynData, syn(100)).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn answer_goes_over_the_wire_back() {
+        let mtu = MtuConfig { mtu: Bytes::new(1400), icmp: true };
+        let [there, back] = sent_with(MiddleboxConfig::Mtu(mtu), frame(0).packet);
+        let back = back.expect("an ICMP error");
+        assert!(there.is_none());
+        assert_eq!((back.kind, back.packet.urgent, back.length()), (Kind::TooBig, 1400, 576));
     }
 }

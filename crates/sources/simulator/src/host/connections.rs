@@ -86,6 +86,7 @@ impl Connections {
             prequeue_bytes: 0,
             sleeper: None,
             timer_deferred: false,
+            mtu_deferred: None,
             throttled: false,
             room_deferred: false,
             next_id: self.draws.bits() as u16,

@@ -1,6 +1,6 @@
 //! Merging received packets before the stack sees them (`dev_gro_receive`, `tcp_gro_receive`, 6.18).
 
-use crate::wire::Frame;
+use crate::wire::{Frame, Kind};
 use slowpath_model::Flags;
 use slowpath_tcp::packet::Options;
 
@@ -38,7 +38,7 @@ pub struct Offered {
 impl Gro {
     /// Offers a packet.
     pub fn offer(&mut self, frame: &Frame) -> Offered {
-        if frame.is_datagram {
+        if frame.kind != Kind::Segment {
             return Offered { merge: Merge::Normal, flushed: None };
         }
         let at = self.held.iter().position(|held| held.connection == frame.connection);
@@ -118,7 +118,7 @@ mod tests {
     use slowpath_tcp::Packet;
 
     fn frame(connection: u32, seq: i64, len: u32, flags: Flags) -> Frame {
-        Frame { connection, id: 0, is_datagram: false, packet: Packet::new(flags, StreamOffset(seq), len) }
+        Frame { connection, id: 0, kind: Kind::Segment, packet: Packet::new(flags, StreamOffset(seq), len) }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::agenda::Slot;
 use crate::host::schedule::TaskId;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample};
-use slowpath_tcp::socket::ReadFlags;
+use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample, StreamOffset};
+use slowpath_tcp::socket::{ReadFlags, Unreachable};
 use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -64,6 +64,9 @@ pub struct Socket {
     pub sleeper: Option<(TaskId, SleepsFor)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
+    /// A router told it of a smaller MTU while it was locked, about the segment that begins there
+    /// (`TCP_MTU_REDUCED_DEFERRED`).
+    pub mtu_deferred: Option<(u32, StreamOffset)>,
     /// It sends more as soon as the card has sent something (`TSQ_THROTTLED`).
     pub throttled: bool,
     /// That came about while it was locked (`TCP_TSQ_DEFERRED`).
@@ -206,7 +209,11 @@ impl Socket {
         if timer {
             self.tcp.handle_timeout(now);
         }
-        worked || room || timer
+        let mtu = self.mtu_deferred.take();
+        if let Some((mtu, seq)) = mtu {
+            self.tcp.handle_icmp(now, Unreachable::TooBig(mtu), seq);
+        }
+        worked || room || timer || mtu.is_some()
     }
 
     /// Its state, with what waits before TCP.

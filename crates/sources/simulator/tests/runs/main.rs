@@ -10,6 +10,7 @@ mod in_turn;
 mod large_window;
 mod leith;
 mod local_queue;
+mod middleboxes;
 mod predicted;
 mod remembered;
 mod run;

@@ -6,12 +6,12 @@ use crate::host::nic::transmit::{Handed, Outgoing};
 use crate::host::schedule::{TaskId, Waker};
 use crate::host::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
-use crate::wire::Frame;
+use crate::wire::{Frame, Kind};
 use slowpath_kernels::SocketBacklogLimit;
 use slowpath_model::{DropReason, Wait};
 use slowpath_scenario::Cost;
 use slowpath_tcp::choices::Prequeue;
-use slowpath_tcp::socket::Peer;
+use slowpath_tcp::socket::{Peer, Unreachable};
 use slowpath_tcp::{Packet, State};
 
 impl Host {
@@ -51,7 +51,7 @@ impl Host {
             let packet = socket.tcp.poll_transmit()?;
             let id_on_wire = socket.next_id;
             socket.next_id = socket.next_id.wrapping_add(packet.segments() as u16);
-            let frame = Frame { connection: socket.connection, id: id_on_wire, is_datagram: false, packet };
+            let frame = Frame { connection: socket.connection, id: id_on_wire, kind: Kind::Segment, packet };
             return Some(Outgoing { socket: id, wire: socket.wire, frame });
         }
         if let Some(socket) = self.connections.sockets.datagrams_mut(id) {
@@ -61,7 +61,7 @@ impl Host {
         let door = self.connections.sockets.door_mut(id)?;
         let (Peer(peer), packet) = door.listener.poll_transmit()?;
         // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
-        let frame = Frame { connection: peer as u32, id: 0, is_datagram: false, packet };
+        let frame = Frame { connection: peer as u32, id: 0, kind: Kind::Segment, packet };
         Some(Outgoing { socket: id, wire: door.wire, frame })
     }
 
@@ -75,7 +75,7 @@ impl Host {
                     socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
                 }
                 out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
-            } else if packet.frame.is_datagram {
+            } else if packet.frame.is_datagram() {
                 self.datagram_dropped(packet, out);
             }
         }
@@ -172,7 +172,14 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Cost {
+        if frame.kind == Kind::Damaged {
+            // Before anything of it is believed (`tcp_v4_rcv`, `TcpInCsumErrors`).
+            return Cost::ZERO;
+        }
         let Some(id) = self.connections.socket_for(frame, out) else { return Cost::ZERO };
+        if frame.kind == Kind::TooBig {
+            return self.too_big(id, frame, handling, out);
+        }
         let Some(socket) = self.connections.sockets.get_mut(id) else {
             return self.knock(id, frame, handling, out);
         };
@@ -203,6 +210,26 @@ impl Host {
             return self.put_on_prequeue(id, task, frame, truesize, handling, out);
         }
         self.process(id, &frame.packet, handling, out)
+    }
+
+    /// A router says that a segment was too big (`tcp_v4_err`): heard now, or when the process lets go of the socket.
+    fn too_big(
+        &mut self,
+        id: SocketId,
+        frame: &Frame,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        self.complete_sent(out);
+        let Some(socket) = self.connections.sockets.get_mut(id) else { return Cost::ZERO };
+        let (mtu, seq) = (u32::from(frame.packet.urgent), frame.packet.seq);
+        if socket.is_locked() {
+            socket.mtu_deferred = Some((mtu, seq));
+            return Cost::ZERO;
+        }
+        socket.tcp.handle_icmp(out.now, Unreachable::TooBig(mtu), seq);
+        handling.begin(id);
+        self.work_of(id)
     }
 
     /// The reader sleeps and is to process the packet itself (`tcp_prequeue`, include/net/tcp.h, 2.6.14). Only the

@@ -2,7 +2,7 @@
 
 use crate::host::socket::SocketId;
 use crate::outside::Outside;
-use crate::wire::Frame;
+use crate::wire::{self, Frame};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_kernels::TransmitPath;
@@ -76,6 +76,8 @@ pub struct Transmitter {
     memory: u64,
     descriptors: usize,
     rate: Rate,
+    /// It cuts super-packets itself; otherwise they come cut.
+    tso: bool,
     /// How long the last length took: most packets are of one length.
     last_time: (u32, Duration),
     /// Until when the card sends what it has.
@@ -94,6 +96,7 @@ impl Transmitter {
             memory: 0,
             descriptors: nic.tx_ring.max(1) as usize,
             rate: nic.rate,
+            tso: nic.tso,
             last_time: (0, Duration::ZERO),
             busy_until: Instant::START,
             counts: TransmitCounts::default(),
@@ -124,6 +127,7 @@ impl Transmitter {
     fn send(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.counts.sent += 1;
         let mut at = self.busy_until.max(out.now);
+        let super_packet = if self.tso { packet.frame.packet.len } else { 0 };
         for segment in segments(&packet.frame) {
             let length = segment.length();
             if self.last_time.0 != length {
@@ -133,7 +137,7 @@ impl Transmitter {
             at = at + self.last_time.1;
             self.counts.wire_packets += 1;
             out.observe(self.host, true, &segment);
-            out.wires[packet.wire].send(at, &segment, out.agenda);
+            wire::send(out.wires, packet.wire, at, (&segment, super_packet), out.agenda);
         }
         self.busy_until = at;
         self.ring.push_back(Descriptor {
@@ -191,6 +195,7 @@ pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Kind;
     use slowpath_model::{Flags, StreamOffset};
     use slowpath_tcp::Packet;
 
@@ -200,7 +205,7 @@ mod tests {
         let mut packet = Packet::new(flags, StreamOffset(1), 3000);
         packet.gso_size = 1448;
         let cut: Vec<Frame> =
-            segments(&Frame { connection: 0, id: u16::MAX, is_datagram: false, packet }).collect();
+            segments(&Frame { connection: 0, id: u16::MAX, kind: Kind::Segment, packet }).collect();
         let lengths: Vec<_> =
             cut.iter().map(|frame| (frame.packet.seq.0, frame.packet.len, frame.id)).collect();
         assert_eq!(lengths, [(1, 1448, u16::MAX), (1449, 1448, 0), (2897, 104, 1)]);
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_no_super_packet_stays_as_it_is() {
         let packet = Packet::new(Flags::ACK.with(Flags::PSH), StreamOffset(1), 0);
-        let frame = Frame { connection: 3, id: 9, is_datagram: false, packet };
+        let frame = Frame { connection: 3, id: 9, kind: Kind::Segment, packet };
         let cut: Vec<Frame> = segments(&frame).collect();
         assert_eq!(cut.len(), 1);
         assert_eq!(cut[0].packet, packet);

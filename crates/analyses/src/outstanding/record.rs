@@ -1,0 +1,38 @@
+//! One segment between its passing the tap and its acknowledgment.
+
+use slowpath_model::{Instant, Segment, StreamOffset};
+
+/// A segment of data that passed and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    pub start: StreamOffset,
+    pub end: StreamOffset,
+    /// When it last passed.
+    pub at: Instant,
+    pub tsval: u32,
+    pub id: u16,
+    /// How often it was sent again.
+    pub again: u8,
+    /// It reached beyond the window field as it is, without scaling, when it was first sent.
+    pub beyond: bool,
+}
+
+impl Record {
+    #[inline]
+    pub fn of(at: Instant, segment: &Segment) -> Self {
+        Self {
+            start: segment.seq,
+            end: segment.end(),
+            at,
+            tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
+            id: segment.ip.id.unwrap_or(0),
+            again: 0,
+            beyond: false,
+        }
+    }
+
+    /// Its payload, SYN and FIN.
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,216 @@
+//! Middleboxes: what on a path looks into packets, and then drops, changes or answers them.
+//!
+//! A packet meets them in the order of the configuration, before the policer. They stand half way between the hosts: a
+//! packet is shown to them when it enters the path, and so are the packets of the other direction
+//! ([`Path::overhear`](crate::Path::overhear)), so that each side's packets have been under way for as long.
+
+use crate::chance::Draws;
+use crate::ecn::{EcnBox, EcnConfig};
+use crate::forget::{Forget, ForgetConfig};
+use crate::identification::{Identification, IdentificationConfig};
+use crate::resets::{ResetConfig, Resets};
+use crate::unscaled_window::UnscaledWindow;
+use crate::{LossReason, Packet, damage, mtu, sack_shift, super_packets, syn_data, window_scale};
+use serde::{Deserialize, Serialize};
+use slowpath_model::{Bytes, Ecn, Instant};
+
+/// One middlebox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum MiddleboxConfig {
+    /// Drops packets longer than its MTU.
+    Mtu(mtu::MtuConfig),
+    /// Drops super-packets.
+    SuperPackets,
+    /// Drops SYNs that carry data.
+    SynData,
+    /// Drops data beyond the window as it is on the wire.
+    UnscaledWindow,
+    /// Drops, or resets, connections that were idle for too long.
+    Forget(ForgetConfig),
+    /// Changes the window scale of a SYN or SYN-ACK.
+    WindowScale(window_scale::WindowScaleConfig),
+    /// Shifts SACK blocks.
+    SackShift(sack_shift::SackShiftConfig),
+    /// Marks ECN-capable packets, or makes them incapable.
+    Ecn(EcnConfig),
+    /// Gives IPv4 packets other identifications.
+    Identification(IdentificationConfig),
+    /// Sends a RST to the receiver.
+    Reset(ResetConfig),
+    /// Damages packets, so that their checksum is wrong.
+    Damage(damage::DamageConfig),
+}
+
+/// What a middlebox does to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It passes, with these changes.
+    Pass(Changes),
+    /// It is dropped, and its sender may get an answer.
+    Drop(LossReason, Option<Answer>),
+}
+
+impl Action {
+    /// It passes as it is.
+    pub const UNCHANGED: Self = Self::Pass(Changes::NONE);
+}
+
+/// What a packet is after the path, where it is not what it was before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The ECN field of its IP header.
+    pub ecn: Option<Ecn>,
+    /// Its IPv4 identification.
+    pub id: Option<u16>,
+    /// Its window scale option.
+    pub window_scale: Option<window_scale::Replacement>,
+    /// What is added to each edge of its SACK blocks, modulo 2^32.
+    pub sack_shift: u32,
+    /// Its TCP checksum is wrong.
+    pub is_damaged: bool,
+    /// A RST follows it, that many bytes beyond its end.
+    pub reset_beyond: Option<u32>,
+}
+
+impl Changes {
+    /// None.
+    pub const NONE: Self = Self {
+        ecn: None,
+        id: None,
+        window_scale: None,
+        sack_shift: 0,
+        is_damaged: false,
+        reset_beyond: None,
+    };
+
+    /// Whether the packet itself is another: a RST that follows it does not change it.
+    pub fn change_it(&self) -> bool {
+        Self { reset_beyond: None, ..*self } != Self::NONE
+    }
+
+    /// These changes, and then others.
+    #[must_use]
+    fn and(self, later: Self) -> Self {
+        Self {
+            ecn: later.ecn.or(self.ecn),
+            id: later.id.or(self.id),
+            window_scale: later.window_scale.or(self.window_scale),
+            sack_shift: self.sack_shift.wrapping_add(later.sack_shift),
+            is_damaged: self.is_damaged || later.is_damaged,
+            reset_beyond: later.reset_beyond.or(self.reset_beyond),
+        }
+    }
+}
+
+/// What the sender of a dropped packet gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// ICMP "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 8201), from an address of the path.
+    TooBig {
+        /// The MTU in it.
+        mtu: Bytes,
+    },
+    /// A RST, as if the peer had sent it.
+    Reset,
+}
+
+/// Middleboxes at work.
+#[derive(Debug)]
+enum Middlebox {
+    Mtu(mtu::MtuConfig),
+    SuperPackets,
+    SynData,
+    UnscaledWindow(UnscaledWindow),
+    Forget(Forget),
+    WindowScale(window_scale::WindowScaleConfig),
+    SackShift(sack_shift::SackShiftConfig),
+    Ecn(EcnBox),
+    Identification(Identification),
+    Resets(Resets),
+    Damage(damage::Damage),
+}
+
+impl Middlebox {
+    fn new(config: &MiddleboxConfig, draws: &mut Draws) -> Self {
+        match config {
+            MiddleboxConfig::Mtu(config) => Self::Mtu(*config),
+            MiddleboxConfig::SuperPackets => Self::SuperPackets,
+            MiddleboxConfig::SynData => Self::SynData,
+            MiddleboxConfig::UnscaledWindow => Self::UnscaledWindow(UnscaledWindow::default()),
+            MiddleboxConfig::Forget(config) => Self::Forget(Forget::new(config)),
+            MiddleboxConfig::WindowScale(config) => Self::WindowScale(*config),
+            MiddleboxConfig::SackShift(config) => Self::SackShift(*config),
+            MiddleboxConfig::Ecn(config) => Self::Ecn(EcnBox::new(config)),
+            MiddleboxConfig::Identification(config) => {
+                Self::Identification(Identification::new(config, draws))
+            }
+            MiddleboxConfig::Reset(config) => Self::Resets(Resets::new(config)),
+            MiddleboxConfig::Damage(config) => Self::Damage(damage::Damage::new(config)),
+        }
+    }
+
+    fn pass(&mut self, at: Instant, packet: &Packet, draws: &mut Draws) -> Action {
+        match self {
+            Self::Mtu(config) => mtu::pass(config, packet),
+            Self::SuperPackets => super_packets::pass(packet),
+            Self::SynData => syn_data::pass(packet),
+            Self::UnscaledWindow(firewall) => firewall.pass(packet),
+            Self::Forget(forget) => forget.pass(at, packet),
+            Self::WindowScale(config) => window_scale::pass(config, packet),
+            Self::SackShift(config) => sack_shift::pass(config, packet),
+            Self::Ecn(ecn) => ecn.pass(packet, draws),
+            Self::Identification(identification) => identification.pass(packet, draws),
+            Self::Resets(resets) => resets.pass(packet),
+            Self::Damage(damage) => damage.pass(packet, draws),
+        }
+    }
+
+    fn overhear(&mut self, at: Instant, packet: &Packet) {
+        match self {
+            Self::UnscaledWindow(firewall) => firewall.overhear(packet),
+            Self::Forget(forget) => forget.overhear(at, packet),
+            _ => {}
+        }
+    }
+}
+
+/// All middleboxes of a direction, with random numbers of their own: what else is on the path draws the same with them and
+/// without.
+#[derive(Debug)]
+pub(crate) struct Middleboxes {
+    boxes: Vec<Middlebox>,
+    draws: Draws,
+}
+
+impl Middleboxes {
+    pub(crate) fn new(configs: &[MiddleboxConfig], seed: u64) -> Self {
+        let mut draws = Draws::new(!seed);
+        let boxes = configs.iter().map(|config| Middlebox::new(config, &mut draws)).collect();
+        Self { boxes, draws }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.boxes.is_empty()
+    }
+
+    /// What all of them together do to a packet: the next sees what the one before has made of it.
+    pub(crate) fn pass(&mut self, at: Instant, packet: &Packet) -> Action {
+        let (mut packet, mut changes) = (*packet, Changes::NONE);
+        for middlebox in &mut self.boxes {
+            match middlebox.pass(at, &packet, &mut self.draws) {
+                Action::Pass(more) => {
+                    packet.ecn = more.ecn.unwrap_or(packet.ecn);
+                    packet.id = more.id.or(packet.id);
+                    changes = changes.and(more);
+                }
+                dropped @ Action::Drop(..) => return dropped,
+            }
+        }
+        Action::Pass(changes)
+    }
+
+    pub(crate) fn overhear(&mut self, at: Instant, packet: &Packet) {
+        self.boxes.iter_mut().for_each(|middlebox| middlebox.overhear(at, packet));
+    }
+}

@@ -1,0 +1,51 @@
+//! A stateful firewall that does not know window scaling (RFC 7323): it takes the window field as bytes, and drops data
+//! beyond it.
+
+use crate::middlebox::Action;
+use crate::{LossReason, Packet};
+use slowpath_model::StreamOffset;
+use std::collections::HashMap;
+
+/// Such a firewall at work: of each connection, the last ACK and the window field that came with it.
+#[derive(Debug, Default)]
+pub struct UnscaledWindow(HashMap<u64, (StreamOffset, u16)>);
+
+impl UnscaledWindow {
+    /// What it does to a packet. Before the first ACK it knows no window.
+    pub(crate) fn pass(&self, packet: &Packet) -> Action {
+        let beyond = packet.part.filter(|part| part.len > 0).is_some_and(|part| {
+            self.0.get(&part.flow).is_some_and(|(ack, window)| part.end() > *ack + u32::from(*window))
+        });
+        if beyond { Action::Drop(LossReason::BeyondWindow, None) } else { Action::UNCHANGED }
+    }
+
+    /// A packet of the other direction, whose ACK counts unless it is an older one that was overtaken.
+    pub(crate) fn overhear(&mut self, packet: &Packet) {
+        let Some((part, ack)) = packet.part.and_then(|part| Some((part, part.ack?))) else { return };
+        let last = self.0.entry(part.flow).or_insert((ack, part.window));
+        if ack >= last.0 {
+            *last = (ack, part.window);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack, segment};
+
+    #[test]
+    fn data_beyond_the_last_ack_plus_the_raw_window_is_dropped() {
+        let mut firewall = UnscaledWindow::default();
+        assert_eq!(firewall.pass(&segment(1, 1448)), Action::UNCHANGED);
+        firewall.overhear(&ack(1, 2000));
+        assert_eq!(firewall.pass(&segment(1, 2000)), Action::UNCHANGED);
+        assert_eq!(firewall.pass(&segment(1000, 1002)), Action::Drop(LossReason::BeyondWindow, None));
+        firewall.overhear(&ack(1001, 2000));
+        assert_eq!(firewall.pass(&segment(1000, 1002)), Action::UNCHANGED);
+        // An ACK that was overtaken.
+        firewall.overhear(&ack(1, 65535));
+        assert_eq!(firewall.pass(&segment(1, 10_000)), Action::Drop(LossReason::BeyondWindow, None));
+        assert_eq!(firewall.pass(&segment(9_000, 0)), Action::UNCHANGED, "an ACK has no data");
+    }
+}
