@@ -19,16 +19,13 @@ const NEAR: i64 = 1 << 28;
 /// More than an initial window is not captured before the SYN-ACK: 10 segments (RFC 6928) of the largest size.
 const INITIAL: i64 = 10 * 65_536;
 
-/// Linux sends no super-packets beyond this (`GSO_MAX_SIZE`, 6.18); what claims to be larger is not followed.
-const LARGEST: u32 = 8 * 65_536;
-
 /// One direction's sequence numbers.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     unwrapper: Unwrapper,
     /// The initial sequence number, if `syn`.
     isn: u32,
-    /// Whether `unwrapper` has a base.
+    /// Whether `unwrapper` has a base that holds for what comes.
     based: bool,
     /// Whether `isn` is known: from the SYN, or from the SYN-ACK that acknowledged it.
     syn: bool,
@@ -62,7 +59,7 @@ impl Stream {
         if self.far || self.unwrapper.ahead(SeqNr(nr)) >= FAR {
             self.reach_far(nr);
         } else {
-            self.unwrapper.advance(SeqNr(nr.wrapping_add(bytes.min(LARGEST))));
+            self.unwrapper.advance(SeqNr(nr.wrapping_add(bytes)));
         }
         offset
     }
@@ -86,7 +83,8 @@ impl Stream {
 pub(crate) struct Connection {
     streams: [Stream; 2],
     /// A SYN was answered with this acknowledgment number, which belongs to another connection between the same ends: by
-    /// a challenge ACK, or by an old duplicate. Until an answer of its own comes, numbers are placed and not followed.
+    /// a challenge ACK, or by an old duplicate. Until an answer of its own comes, no base holds: numbers are placed and not
+    /// followed.
     stray: Option<u32>,
     reset: bool,
     data: bool,
@@ -148,11 +146,10 @@ impl Connection {
     pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> (Segment, bool) {
         let flags = tcp.flags;
         // A reset's numbers may be anyone's guess; they are placed, but followed no further.
-        let reset = flags.has(Flags::RST);
-        if !self.streams[from.index()].based | self.stray.is_some() {
-            self.begin(Start { from, flags, seq: tcp.seq, ack: tcp.ack, payload: tcp.payload });
+        let mut loose = flags.has(Flags::RST);
+        if !self.streams[from.index()].based {
+            loose |= self.begin(Start { from, flags, seq: tcp.seq, ack: tcp.ack, payload: tcp.payload });
         }
-        let loose = reset | self.stray.is_some();
         let stream = &mut self.streams[from.index()];
         let is_below = tcp.payload > 0 && stream.unwrapper.ahead(SeqNr(tcp.seq)) < 0;
         let seq =
@@ -189,7 +186,8 @@ impl Connection {
     #[cold]
     pub(crate) fn locate(&self, from: End, seq: u32) -> Option<StreamOffset> {
         let Stream { unwrapper, based, .. } = &self.streams[from.index()];
-        let is_near = *based && unwrapper.ahead(SeqNr(seq)).unsigned_abs() < FAR.unsigned_abs();
+        let is_near = (*based || self.stray.is_some())
+            && unwrapper.ahead(SeqNr(seq)).unsigned_abs() < FAR.unsigned_abs();
         is_near.then(|| unwrapper.place(SeqNr(seq)))
     }
 
@@ -210,9 +208,10 @@ impl Connection {
         }
     }
 
-    /// Takes the first segment of an end, or any after one that belongs to another connection.
+    /// Takes the first segment of an end, or any after one that belongs to another connection; says whether its numbers
+    /// are not to be followed for that reason.
     #[cold]
-    fn begin(&mut self, start: Start) {
+    fn begin(&mut self, start: Start) -> bool {
         let Start { from, flags, seq, ack, .. } = start;
         let [stream, other] = [from, !from].map(|end| self.streams[end.index()]);
         match self.stray {
@@ -225,16 +224,18 @@ impl Connection {
             Some(_) if flags.has(Flags::SYN) && stream.syn => {}
             Some(_) if flags.has(Flags::SYN) && self.may_answer(start) => {
                 *self = Self { streams: self.streams, ..Self::NEW };
+                self.streams[(!from).index()].based = true;
                 self.streams[from.index()].base(seq, 0);
             }
             Some(_) if flags.has(Flags::SYN) => self.stray = Some(ack),
             // It has an answer that was not captured.
             Some(_) if stream.syn => {
                 self.stray = None;
-                self.streams[(!from).index()].based = false;
+                self.streams[from.index()].based = true;
             }
             Some(stray) if ack != stray => {
                 self.stray = None;
+                self.streams.iter_mut().for_each(|stream| stream.based = true);
                 if self.may_answer(start) {
                     self.streams[from.index()].base(seq, 0);
                 }
@@ -248,9 +249,11 @@ impl Connection {
                 stream.based = !flags.has(Flags::RST);
                 if is_strange && other.syn && stream.based {
                     self.stray = Some(ack);
+                    self.streams.iter_mut().for_each(|stream| stream.based = false);
                 }
             }
         }
+        self.stray.is_some()
     }
 
     /// Whether a segment acknowledges something that the other end sent, its SYN at least.
@@ -264,6 +267,9 @@ impl Connection {
     /// The first that is known of the other end is what of it is acknowledged.
     #[cold]
     fn base_on_acknowledgment(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
+        if self.stray.is_some() {
+            return;
+        }
         let own = self.streams[from.index()];
         // In a handshake it acknowledges the other's SYN, so that it is at 1.
         let third = own.syn && seq == own.isn.wrapping_add(1) && !flags.has(Flags::RST);
@@ -292,10 +298,11 @@ impl Connection {
     #[cold]
     fn sack(&mut self, from: End, options: Options<'_>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
+        let has_stray = self.stray.is_some();
         let other = &mut self.streams[(!from).index()];
         for (start, end) in options.sack_edges() {
             // Only without an acknowledgment, which no stack sends.
-            if !other.based {
+            if !other.based && !has_stray {
                 other.base(start, 0);
             }
             let (ahead, length) = (other.unwrapper.ahead(SeqNr(end)), end.wrapping_sub(start) as i32);

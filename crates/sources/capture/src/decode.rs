@@ -10,6 +10,7 @@ use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
 use crate::{icmp, ip, tunnel, wifi};
+use slowpath_model::Checksum;
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
 
@@ -27,12 +28,36 @@ pub fn fast<'a, T>(frame: &'a [u8], wire: u32, take: impl FnOnce(&Packet<'a>) ->
 
 /// The long way to the TCP segment in `frame`: whatever the headers are, each says what is inside it.
 pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
+    let walk = &mut Walk::new();
+    let (outer, layer) = tcp_in(link, frame, wire, walk)?;
+    segment(outer, layer, walk)
+}
+
+/// Whether the checksum is right of the TCP segment in `frame`; unknown if it was not captured in full. A length that is
+/// only guessed, and an address that is not the last one of a source route, say nothing sure about that.
+#[cold]
+pub(crate) fn checksum(link: LinkType, frame: &[u8], wire: u32) -> Checksum {
+    let walk = &mut Walk::new();
+    match tcp_in(link, frame, wire, walk) {
+        Ok((outer, layer)) if layer.data.len() == layer.wire && walk.oddities.is_empty() && !walk.detour => {
+            tcp::verify(layer.data, outer.addresses.sum())
+        }
+        _ => Checksum::Unknown,
+    }
+}
+
+/// What is inside all headers before TCP's.
+fn tcp_in<'a>(
+    link: LinkType,
+    frame: &'a [u8],
+    wire: u32,
+    walk: &mut Walk,
+) -> Result<(Outer, Layer<'a>), Skip> {
     let mut layer = Layer { data: frame, wire: wire as usize };
     let mut header = link::first(link)?;
-    let walk = &mut Walk::new();
     loop {
         if let Header::Tcp(outer) = header {
-            return segment(outer, layer, walk);
+            return Ok((outer, layer));
         }
         (header, layer) = inside(header, layer, walk)?;
     }
@@ -77,8 +102,5 @@ fn segment<'a>(outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Result<Packet
         OptionFault::Cut => walk.oddities.add(Oddity::OptionsCut),
         OptionFault::Malformed => walk.oddities.add(Oddity::MalformedOptions),
     }
-    // A length that is only guessed, and a source route's last address, say nothing sure about a checksum.
-    let sound = walk.oddities.is_empty() && !walk.detour;
-    let data = if sound { layer.data } else { &[] };
-    Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, data, oddities: walk.oddities })
+    Ok(Packet { addresses: outer.addresses, ip: outer.facts, tcp, oddities: walk.oddities })
 }

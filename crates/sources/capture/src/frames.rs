@@ -6,7 +6,7 @@ use crate::icmp::Quote;
 use crate::layer::Skip;
 use crate::link::LinkType;
 use crate::oddity::Oddity;
-use crate::packet::{self, Packet};
+use crate::packet::Packet;
 use crate::protocol::Protocol;
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
@@ -93,25 +93,26 @@ impl<'s, S: Sink> Frames<'s, S> {
             wire = frame.captured;
         }
         // Most frames are decoded without leaving this function.
+        let frame = Frame { wire, ..frame };
         let is_taken = frame.link == LinkType::ETHERNET
-            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame.offset)).is_some();
+            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame)).is_some();
         if !is_taken {
-            self.accept_any(at, frame.link, frame.data, wire, frame.offset);
+            self.accept_any(at, frame);
         }
     }
 
     /// The long way for the frames that need it.
     #[inline(never)]
-    fn accept_any(&mut self, at: Instant, link: LinkType, data: &[u8], wire: u32, offset: u64) {
-        match decode::headers(link, data, wire) {
+    fn accept_any(&mut self, at: Instant, frame: Frame<'_>) {
+        match decode::headers(frame.link, frame.data, frame.wire) {
             Ok(packet) => {
                 for oddity in packet.oddities.iter() {
-                    self.note(oddity, offset);
+                    self.note(oddity, frame.offset);
                 }
-                self.deliver(at, &packet, offset);
+                self.deliver(at, &packet, frame);
             }
             Err(Skip::IcmpError(quote)) if self.deliver_error(at, &quote) => {}
-            Err(skip) => self.skip(skip, offset),
+            Err(skip) => self.skip(skip, frame.offset),
         }
     }
 
@@ -158,14 +159,14 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, offset: u64) {
+    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, frame: Frame<'_>) {
         let tcp = &packet.tcp;
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
             Some(flow) if !flow.connection.is_replaced_by(flow.sender(second), tcp) => flow,
             _ => {
                 if !self.open(pair, second, tcp.flags) {
-                    self.note(Oddity::TooManyFlows, offset);
+                    self.note(Oddity::TooManyFlows, frame.offset);
                     return;
                 }
                 match self.flows.peek(&pair) {
@@ -174,14 +175,14 @@ impl<'s, S: Sink> Frames<'s, S> {
                 }
             }
         };
-        let frame = self.counts.frames;
+        let number = self.counts.frames;
         let from = flow.sender(second);
-        let (segment, is_below) = flow.connection.place(from, tcp, packet.ip, frame);
+        let (segment, is_below) = flow.connection.place(from, tcp, packet.ip, number);
         let mut event = Event { at, kind: EventKind::Seen(segment) };
         if let EventKind::Seen(segment) = &mut event.kind {
             flow.connection.add_seldom(tcp, segment);
-            if is_below || tcp.flags.has(Flags::SYN) {
-                segment.checksum = packet::checksum(packet.addresses, packet.data, tcp.payload);
+            if is_below | tcp.flags.has(Flags::SYN) {
+                segment.checksum = decode::checksum(frame.link, frame.data, frame.wire);
             }
         }
         self.counts.segments += 1;

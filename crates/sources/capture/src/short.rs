@@ -121,5 +121,5 @@ pub(crate) fn packet<'a, I: Ip<'a>>(body: Body<'a>) -> Option<Packet<'a>> {
     let header = fixed.sound_header_bytes(length)?;
     let options = tcp::Options::usual(data, header)?;
     let tcp = tcp::Header::new(fixed, length - header as u32, options);
-    Some(Packet { addresses: ip.addresses(), ip: ip.facts(), tcp, data, oddities: Oddities::NONE })
+    Some(Packet { addresses: ip.addresses(), ip: ip.facts(), tcp, oddities: Oddities::NONE })
 }
