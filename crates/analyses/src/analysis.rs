@@ -193,7 +193,7 @@ impl<L: Labels> Sink for Analysis<L> {
             EventKind::Seen(segment) => segment,
             EventKind::IcmpError(error) => {
                 if let Some(Some(Watched::Live(live))) = self.flows.get_mut(index) {
-                    live.ends[error.about.index()].icmp_errors += 1;
+                    live.icmp_error(error);
                 }
                 return;
             }

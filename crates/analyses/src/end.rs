@@ -18,6 +18,9 @@ use slowpath_model::{Ecn, Flags, Instant, Segment, StreamOffset};
 /// timestamp clock and a moderate queue explain.
 const LATE_ARRIVAL: i64 = 30_000_000;
 
+/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
+const SAME_SCALE: u32 = 8;
+
 /// What one end sent, what of it is outstanding, and how far the end is from the tap.
 #[derive(Clone, Debug, Default)]
 pub struct EndState {
@@ -61,6 +64,8 @@ pub struct EndState {
     /// What the peer's SYN allows alone.
     pub mss_allowed: u32,
     pub scale: ScaleKnown,
+    /// Its first window after its SYN was far smaller than the one in the SYN.
+    pub scale_changed: bool,
     pub window: WindowStats,
 
     /// From this end's data at the tap to its ACK.
@@ -151,6 +156,17 @@ impl EndState {
     /// An end of which nothing was seen. `given` is where the user says that the tap is.
     pub fn new(given: Option<VantageOverride>) -> Self {
         Self { distance: Distance::new(given), ..Self::default() }
+    }
+
+    /// A router says that packets of this end are too large for a link with this MTU (RFC 1191, RFC 8201): full segments are
+    /// smaller from now on.
+    #[cold]
+    pub fn packets_too_big(&mut self, mtu: u32, ip_header: u32) {
+        let stamps = if self.options.is_some_and(|options| options.timestamps) { 12 } else { 0 };
+        let fits = mtu.saturating_sub(ip_header + 20 + stamps);
+        if (536..self.full_size()).contains(&fits) {
+            self.mss = Some(fits);
+        }
     }
 
     /// Counts what `segment` says of congestion (RFC 3168); on a SYN the flags mean another thing.
@@ -538,6 +554,10 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
+        if me.window.count == 1 && !segment.flags.has(Flags::SYN) && window > 0 {
+            // RFC 7323, section 2.2: the window of a SYN is not scaled.
+            me.scale_changed = me.options.is_some() && me.window.current / SAME_SCALE > window;
+        }
         me.window.saw(at, window);
         // A closed window is closed at any scale.
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)

@@ -7,7 +7,9 @@ use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
 use crate::report::{Closing, Opening, ScaleKnown, SynOptions, Unheard};
 use crate::stalls;
-use slowpath_model::{Checksum, Ecn, End, Flags, FlowKey, Instant, Segment, StreamOffset};
+use slowpath_model::{
+    Checksum, Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment, StreamOffset,
+};
 use std::time::Duration;
 
 /// Time stands still 36 years after, or before, a recording's start.
@@ -152,6 +154,17 @@ impl Flow {
     pub fn take_needless(&mut self) -> impl Iterator<Item = (End, Needless)> {
         let ends = End::BOTH.into_iter().zip(&mut self.ends);
         ends.flat_map(|(end, state)| state.outstanding.take_needless().map(move |needless| (end, needless)))
+    }
+
+    /// An error about a segment of this flow passes.
+    #[cold]
+    pub fn icmp_error(&mut self, error: &IcmpError) {
+        let ip_header = if self.key.a.address.is_ipv6() { 40 } else { 20 };
+        let end = &mut self.ends[error.about.index()];
+        end.icmp_errors += 1;
+        if let IcmpKind::PacketTooBig { mtu: Some(mtu) } = error.kind {
+            end.packets_too_big(mtu, ip_header);
+        }
     }
 
     /// Whether a SYN was seen, and nothing that answers it.

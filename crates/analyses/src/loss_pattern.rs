@@ -97,8 +97,10 @@ impl LossPattern {
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
         let beyond_share = (f64::from(self.lost) + f64::from(self.delivered_beyond)) / all;
         let mostly = self.lost >= self.delivered_beyond / LET_THROUGH;
-        let beyond =
-            self.lost_within == 0 && mostly && f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
+        let unlikely = f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
+        // Where nothing at all got through beyond it, a few are enough.
+        let nothing = self.delivered_beyond == 0 && self.lost.min(self.delivered_within) > LEAST_LOSSES;
+        let beyond = self.lost_within == 0 && mostly && (unlikely || nothing);
         beyond.then_some(Cause::BeyondUnscaledWindow)
     }
 }

@@ -96,7 +96,11 @@ fn gone(flow: &Flow) -> Option<Instant> {
 fn never_came(end: &EndState) -> Cause {
     let full = end.full_size();
     // Small segments of it came, full ones never did.
-    if end.mss_seen < full && end.sent_unseen >= full { Cause::MtuBlackHole } else { Cause::TailLoss }
+    if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full {
+        Cause::MtuBlackHole
+    } else {
+        Cause::TailLoss
+    }
 }
 
 /// Whatever the spells from `first` to `last` say, from `since` on it was `cause`; but for the opening.
@@ -151,6 +155,7 @@ fn context(flow: &Flow, from: End) -> Context {
         near_known: me.distance.sending().min().is_some(),
         syn_arrived: flow.is_next_to_responder(),
         syn_travelled: flow.has_travelled(),
+        scale_changed: peer.scale_changed,
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Context {
     pub syn_arrived: bool,
     /// The SYN has a TTL that no host starts with.
     pub syn_travelled: bool,
+    /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
+    /// was changed on the way.
+    pub scale_changed: bool,
 }
 
 /// Splits a direction's time into spells of one cause each.
@@ -217,6 +220,13 @@ fn cause(
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
+    if context.scale_changed && !zero {
+        return if context.scaling == Some(false) {
+            Cause::NoWindowScaling
+        } else {
+            Cause::WindowScaleTooSmall
+        };
+    }
     if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
         return Cause::WindowTakenBack;
     }

@@ -13,16 +13,16 @@ use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::Bytes;
 use std::time::Duration;
 
-/// What each fault is to be called: the nearest cause in the catalogue.
+/// What each fault is called in the catalogue of causes; of a rewritten scale or a shifted SACK, what it comes to.
 mod cause {
-    pub const MTU_BLACK_HOLE: &str = "loss-recovery/rto";
-    pub const SUPER_PACKETS_DROPPED: &str = "loss-recovery/rto";
-    pub const BEYOND_UNSCALED_WINDOW: &str = "loss-recovery/rto";
+    pub const MTU_BLACK_HOLE: &str = "loss-recovery/mtu-black-hole";
+    pub const SUPER_PACKETS_DROPPED: &str = "loss-recovery/super-packets-dropped";
+    pub const BEYOND_UNSCALED_WINDOW: &str = "loss-recovery/beyond-unscaled-window";
     pub const WINDOW_SCALE_REWRITTEN: &str = "receive-window/scale-too-small";
     pub const WINDOW_SCALE_REMOVED: &str = "receive-window/no-window-scaling";
-    pub const ECN_MARKS: &str = "congestion-window/after-loss";
-    pub const PEER_GONE: &str = "loss-recovery/rto";
-    pub const FAST_OPEN_DROPPED: &str = "connection/syn-lost";
+    pub const ECN_MARKS: &str = "congestion-window/ecn-marks";
+    pub const PEER_GONE: &str = "connection/peer-gone";
+    pub const FAST_OPEN_DROPPED: &str = "connection/fast-open-lost";
     pub const SACK_SHIFTED: &str = "congestion-window/after-loss";
 }
 
