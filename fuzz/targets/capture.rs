@@ -46,7 +46,10 @@ fuzz_target!(|data: &[u8]| {
     };
     let (summary, sink) = run();
     if let Ok(summary) = &summary {
-        assert_eq!((summary.segments + summary.icmp_errors, summary.flows), (sink.events, sink.opened.into()));
+        assert_eq!(
+            (summary.segments + summary.icmp_errors, summary.flows),
+            (sink.events, sink.opened.into())
+        );
         let skipped: u64 = summary.notes.iter().filter(|n| n.oddity.skips()).map(|n| n.count).sum();
         // A block that describes an interface may be malformed as well, without being a frame.
         let blocks = summary.count(Oddity::MalformedBlock);

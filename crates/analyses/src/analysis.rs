@@ -94,6 +94,22 @@ impl<L: Labels> Analysis<L> {
         index.is_some_and(|index| matches!(self.flows.get(index), Some(Some(_))))
     }
 
+    /// The directions whose data is in the recording later than its acknowledgments by the same time throughout, in
+    /// nanoseconds: their stamps are wrong by so much.
+    pub fn stamped_late(&self) -> Vec<(FlowId, End, i64)> {
+        let late = |watched: &Watched, end: End| match watched {
+            Watched::Live(flow) => flow.ends[end.index()].outstanding.captured_late().constant(),
+            Watched::Over(report) => report.directions[end.index()].overview.captured_late.constant(),
+        };
+        let flows = (1..).map(FlowId).zip(&self.flows);
+        let flows = flows.filter_map(|(id, watched)| Some((id, watched.as_ref()?)));
+        flows
+            .flat_map(|(id, watched)| {
+                End::BOTH.into_iter().filter_map(move |end| Some((id, end, late(watched, end)?)))
+            })
+            .collect()
+    }
+
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
     /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {

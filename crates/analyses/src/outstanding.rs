@@ -6,6 +6,7 @@
 use crate::label::Label;
 use crate::loss_pattern::LossPattern;
 use crate::order::SendOrder;
+use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
 use record::Record;
 use resent::Retransmission;
@@ -118,7 +119,8 @@ pub struct Outstanding {
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
     /// Data that was acknowledged before it passed, of late.
-    acked_unseen: VecDeque<(StreamOffset, StreamOffset)>,
+    acked_unseen: VecDeque<(StreamOffset, StreamOffset, Instant)>,
+    late: CapturedLate,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -278,8 +280,9 @@ impl Outstanding {
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
-        if self.take_unseen(new.start, new.end) {
+        if let Some(late) = self.take_unseen(&new) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
+            self.late.note(late);
             let unique = new.end.distance_from(new.start) as u32;
             return Placed {
                 label: Label::New,
@@ -334,18 +337,22 @@ impl Outstanding {
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
 
-    /// Whether data from `start` to `end` was acknowledged before it passed; it has passed now.
-    fn take_unseen(&mut self, start: StreamOffset, end: StreamOffset) -> bool {
-        let Some(at) = self.acked_unseen.iter().position(|(low, high)| *low <= start && end <= *high) else {
-            return false;
-        };
-        let (low, high) = self.acked_unseen[at];
-        self.acked_unseen[at] = (low, start);
+    /// How long ago the data of `new` was acknowledged, in nanoseconds, if that was before it passed; it has passed now.
+    fn take_unseen(&mut self, new: &Record) -> Option<i64> {
+        let (start, end) = (new.start, new.end);
+        let at = self.acked_unseen.iter().position(|(low, high, _)| *low <= start && end <= *high)?;
+        let (low, high, acked) = self.acked_unseen[at];
+        self.acked_unseen[at] = (low, start, acked);
         if end < high {
-            self.acked_unseen.insert(at + 1, (end, high));
+            self.acked_unseen.insert(at + 1, (end, high, acked));
         }
-        self.acked_unseen.retain(|(low, high)| low < high);
-        true
+        self.acked_unseen.retain(|(low, high, _)| low < high);
+        Some(new.at.nanos_since(acked))
+    }
+
+    /// The data that passed after its acknowledgment.
+    pub const fn captured_late(&self) -> &CapturedLate {
+        &self.late
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -528,7 +535,7 @@ impl Outstanding {
             if self.acked_unseen.len() == MOST_UNSEEN {
                 self.acked_unseen.pop_front();
             }
-            self.acked_unseen.push_back((self.nxt, ack));
+            self.acked_unseen.push_back((self.nxt, ack, at));
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;

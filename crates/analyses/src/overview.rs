@@ -23,6 +23,40 @@ pub struct Overview {
     pub taken_back: TakenBack,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
     pub waits: Waits,
+    /// Data that passed the tap after its acknowledgment.
+    pub captured_late: CapturedLate,
+}
+
+/// Data that is in the capture after its own acknowledgment: stamped too late, or written in the wrong place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CapturedLate {
+    /// How many segments.
+    pub segments: u64,
+    /// By how much at most, in nanoseconds.
+    pub most: i64,
+    /// How many were late by nearly as much.
+    pub by_most: u64,
+}
+
+impl CapturedLate {
+    /// One more, by so many nanoseconds.
+    pub fn note(&mut self, late: i64) {
+        if late / 5 > self.most / 4 {
+            self.by_most = 0;
+        }
+        self.most = self.most.max(late);
+        self.segments += 1;
+        self.by_most += u64::from(late / 4 >= self.most / 5);
+    }
+
+    /// By how much each segment was late, where it was the same for all of them.
+    pub const fn constant(&self) -> Option<i64> {
+        // What was acknowledged at once is late by nearly all of it; a delayed ACK leaves less.
+        const LEAST_SEGMENTS: u64 = 10;
+        const MOST: i64 = 1_000_000_000;
+        let alike = self.by_most >= LEAST_SEGMENTS && self.by_most * 4 >= self.segments;
+        if alike && self.most > 0 && self.most < MOST { Some(self.most) } else { None }
+    }
 }
 
 /// How often, and how far, the receiver moved the edge of its window back while data was in flight beyond it.
@@ -43,4 +77,25 @@ pub struct Waits {
     pub clocked: u64,
     /// Of these, the ACK of the one segment in flight.
     pub one_at_a_time: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(by: impl IntoIterator<Item = i64>) -> CapturedLate {
+        by.into_iter().fold(CapturedLate::default(), |mut late, by| {
+            late.note(by);
+            late
+        })
+    }
+
+    #[test]
+    fn what_is_late_by_the_same_time_is_told_from_what_is_late_at_random() {
+        assert_eq!(late([3_000_000; 20]).constant(), Some(3_000_000));
+        let delayed_acks = (0..40).map(|n| if n % 2 == 0 { 2_990_000 } else { 1_000_000 });
+        assert_eq!(late(delayed_acks).constant(), Some(2_990_000));
+        assert_eq!(late((1..200).map(|n| n * n * n)).constant(), None, "few are as late as the latest");
+        assert_eq!(late([3_000_000; 5]).constant(), None, "too few");
+    }
 }

@@ -61,6 +61,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
+    overview.captured_late = *end.outstanding.captured_late();
     let opening = classify::opening(&context);
     if from == End::A && spells.is_empty() && opening == Cause::NotAnswered && flow.first < last {
         spells.push(Spell { from: flow.first, to: last, cause: opening });

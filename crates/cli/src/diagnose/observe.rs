@@ -10,9 +10,12 @@ use slowpath_analyses::pairing::{Both, Collector};
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options, VantageOverride};
-use slowpath_model::Sink;
+use slowpath_model::{End, FlowId, Sink};
+use slowpath_views::Skipped;
+use slowpath_views::quantity::duration;
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
+use std::time::Duration;
 
 /// What came of it.
 pub struct Seen {
@@ -33,12 +36,15 @@ pub fn observe(
     let (read, not_kept, pictures) = match &args.html {
         None => {
             let mut analysis = Analysis::new(options);
-            let read = read(file, &mut analysis, collector, console)?;
-            if let Some(window) = read.out_of_order.filter(|_| file.is_file()) {
+            let mut read = read(file, &mut analysis, collector, console)?;
+            let late = analysis.stamped_late();
+            if file.is_file() && (read.out_of_order.is_some() || !late.is_empty()) {
                 analysis = Analysis::new(options);
-                let mut in_order = InOrder::new(&mut analysis, window);
+                let window = read.out_of_order.unwrap_or(0);
+                let mut in_order = InOrder::new(&mut analysis, window).with_stamped_late(&late);
                 recording::read(file, &mut in_order, console)?;
                 in_order.finish();
+                read.recording.skipped.extend(late.iter().map(put_back));
             }
             (read, analysis.finish_each(each).0, None)
         }
@@ -52,6 +58,13 @@ pub fn observe(
         }
     };
     Ok(Seen { read, not_kept: not_kept.flows, pictures })
+}
+
+/// Says that segments were stamped too late, and that their times were corrected.
+fn put_back((flow, end, by): &(FlowId, End, i64)) -> Skipped {
+    let by = duration(Duration::from_nanos(by.unsigned_abs()));
+    let what = format!("number {flow}: segments of {end} stamped {by} late, corrected");
+    Skipped { count: 1, unit: "flow", what, matters: false }
 }
 
 fn read(
