@@ -66,8 +66,6 @@ pub struct Track {
     /// The receiver has reported a congestion mark since anything was last retransmitted.
     marked: bool,
     taken_back: TakenBack,
-    /// The shortest whole round trip, in nanoseconds.
-    shortest: i64,
     mss: u32,
     episodes: Episodes,
     /// See [`Self::take_reaction`].
@@ -122,7 +120,6 @@ impl Track {
             lost_before: false,
             marked: false,
             taken_back: TakenBack::default(),
-            shortest: i64::MAX / 2,
             mss: 1,
             episodes: Episodes::default(),
             reacted: None,
@@ -447,12 +444,9 @@ impl Track {
         current.marks.set(answer.marks);
         current.window_max = current.window_max.max(answer.window);
         current.window_min = current.window_min.min(answer.window);
-        if let Some(round_trip) = answer.round_trip {
-            self.shortest = self.shortest.min(round_trip);
-            // A delayed ACK says nothing of a queue.
-            if !answer.alone {
-                current.rtt_min = current.rtt_min.min(micros(round_trip));
-            }
+        // A delayed ACK says nothing of a queue.
+        if let Some(round_trip) = answer.round_trip.filter(|_| !answer.alone) {
+            current.rtt_min = current.rtt_min.min(micros(round_trip));
         }
         self.episodes.reached(at, self.known.una);
         if self.known.una >= self.round_end {
