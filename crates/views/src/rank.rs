@@ -190,7 +190,15 @@ pub fn time_lost(flow: &FlowReport) -> Duration {
     flow.main().findings.iter().filter(|finding| is_loss(finding.cause)).map(|finding| finding.lasted).sum()
 }
 
-/// What bound a flow's main direction for most of its time.
+/// What the headline of a flow names: the largest cause of the limit that took most time. Several causes of one limit
+/// together may take more time than the largest of all.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
-    flow.main().findings.iter().max_by_key(|finding| finding.lasted)
+    let findings = &flow.main().findings;
+    let under = |limit: Limit| {
+        let of_it = findings.iter().filter(|finding| finding.cause.limit() == limit);
+        of_it.map(|finding| finding.lasted).sum::<Duration>()
+    };
+    let most = Limit::ALL.into_iter().max_by_key(|limit| (under(*limit), Reverse(*limit)))?;
+    let of_it = findings.iter().filter(|finding| finding.cause.limit() == most);
+    of_it.max_by_key(|finding| finding.lasted)
 }

@@ -10,7 +10,7 @@ pub use way::{aligned, clocks, direction, on_the_way, pair};
 
 use crate::quantity::{count, counted, duration, share};
 use crate::rank::{Group, main_finding};
-use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
+use slowpath_analyses::report::{FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
 
@@ -46,16 +46,16 @@ pub fn moved(flow: &FlowReport) -> String {
 
 /// What bound it, in one sentence or two.
 pub fn verdict(flow: &FlowReport) -> String {
-    let mut findings: Vec<&Finding> = flow.main().findings.iter().collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.lasted));
-    let Some(first) = findings.first() else {
+    let Some(first) = main_finding(flow) else {
         return nothing_found(flow);
     };
+    let others = flow.main().findings.iter().filter(|finding| finding.cause != first.cause);
+    let second = others.max_by_key(|finding| finding.lasted);
     let mut text = format!("{} of that time: {}.", capital_share(first.share), named(first.cause));
     if first.cause == Cause::BottleneckFull {
         text.push_str(" This is the good case: the path was used.");
     }
-    if let Some(second) = findings.get(1).filter(|finding| finding.share >= WORTH_A_SENTENCE) {
+    if let Some(second) = second.filter(|finding| finding.share >= WORTH_A_SENTENCE) {
         text.push_str(&format!(" Another {}: {}.", share(second.share), named(second.cause)));
     }
     text
