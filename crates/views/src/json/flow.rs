@@ -79,6 +79,14 @@ pub struct Opening {
     established_ns: Option<i64>,
     /// SYNs and SYN-ACKs sent again.
     retransmitted: u32,
+    /// SYNs of A that came before any SYN-ACK.
+    unanswered: u32,
+    /// Of these, how many carried data (RFC 7413).
+    unanswered_with_data: u32,
+    /// Of these, how many had a wrong TCP checksum.
+    unanswered_wrong_checksum: u32,
+    /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
+    challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again.
     round_trip_ns: Option<u64>,
 }
@@ -176,6 +184,10 @@ impl Opening {
             syn_ack_ns: opening.syn_ack.map(slowpath_model::Instant::nanos),
             established_ns: opening.established.map(slowpath_model::Instant::nanos),
             retransmitted: opening.retransmitted,
+            unanswered: opening.unanswered,
+            unanswered_with_data: opening.unanswered_with_data,
+            unanswered_wrong_checksum: opening.unanswered_wrong_checksum,
+            challenges: opening.challenges,
             round_trip_ns: opening.round_trip.map(nanos),
         }
     }

@@ -53,6 +53,16 @@ pub struct Measures {
     sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     dsack_blocks: u64,
+    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
+    sent_unseen_bytes: u64,
+    /// Segments of this end with the congestion mark CE (RFC 3168, section 5).
+    marked: u64,
+    /// Segments of this end that report marks to the other (ECE), the SYN left out.
+    mark_echoes: u64,
+    /// Segments of this end that report a reduced congestion window (CWR).
+    window_reductions: u64,
+    /// ICMP errors about segments of this end.
+    icmp_errors: u64,
     /// The window this end advertised.
     window: Window,
     /// Round trips from a data segment at the place of recording to its ACK there.
@@ -181,6 +191,11 @@ impl Measures {
             duplicate_acks: measures.duplicate_acks,
             sack_blocks: measures.sack_blocks,
             dsack_blocks: measures.dsack_blocks,
+            sent_unseen_bytes: measures.sent_unseen.get(),
+            marked: measures.marked,
+            mark_echoes: measures.mark_echoes,
+            window_reductions: measures.window_reductions,
+            icmp_errors: measures.icmp_errors,
             window: Window {
                 min_bytes: measures.window.min.map(Bytes::get),
                 mean_bytes: measures.window.mean.map(Bytes::get),
