@@ -31,7 +31,10 @@ pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) 
         return Ok(false);
     }
     for place in Place::ALL {
-        let told = replay(&path, place, run.sender()).with_context(|| path.display().to_string())?;
+        let Some(told) = replay(&path, place, run.sender()).with_context(|| path.display().to_string())?
+        else {
+            continue;
+        };
         // Whatever else held the transfer, a receiver cannot know.
         if place != Place::Receiver || is_receivers_label(run) {
             limits.add(run, place, told.shares(run))?;
@@ -78,7 +81,8 @@ struct Whole {
     epoch_ns: i64,
 }
 
-fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Whole> {
+/// What the probe's records say; `None` where it recorded no event, as where every segment with data was lost.
+fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Option<Whole>> {
     let raw = slowpath_live::open_raw(path)?.context("no records of the probe")?;
     let mut records = Records {
         place,
@@ -93,6 +97,7 @@ fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Whole> {
     if let Some(error) = incomplete {
         return Err(error.into());
     }
+    let Some(epoch_ns) = epoch_ns else { return Ok(None) };
     let Records { hosts, mut looks, ends, received, .. } = records;
     let accounts: BTreeMap<_, _> =
         hosts.finish().0.into_iter().map(|account| (account.id, account)).collect();
@@ -104,7 +109,7 @@ fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Whole> {
             looks.push(Look { flow, from, to, told: Told::Receiver(told) });
         }
     }
-    Ok(Whole { place, accounts, looks, epoch_ns: epoch_ns.context("nothing was told")? })
+    Ok(Some(Whole { place, accounts, looks, epoch_ns }))
 }
 
 impl Sink for Records {
