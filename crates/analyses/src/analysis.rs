@@ -5,6 +5,7 @@ use crate::flow::Flow;
 use crate::label::Judged;
 use crate::options::Options;
 use crate::outstanding::Needless;
+use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
 use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
@@ -47,6 +48,15 @@ pub struct Analysis<L = ()> {
 enum Watched {
     Live(Box<Flow>),
     Over(Box<FlowReport>),
+}
+
+impl Watched {
+    fn captured_late(&self, end: End) -> &CapturedLate {
+        match self {
+            Self::Live(flow) => flow.ends[end.index()].outstanding.captured_late(),
+            Self::Over(report) => &report.directions[end.index()].overview.captured_late,
+        }
+    }
 }
 
 /// Flows beyond [`Options::most_flows`].
@@ -97,17 +107,19 @@ impl<L: Labels> Analysis<L> {
     /// The directions whose data is in the recording later than its acknowledgments by the same time throughout, in
     /// nanoseconds: their stamps are wrong by so much.
     pub fn stamped_late(&self) -> Vec<(FlowId, End, i64)> {
-        let late = |watched: &Watched, end: End| match watched {
-            Watched::Live(flow) => flow.ends[end.index()].outstanding.captured_late().constant(),
-            Watched::Over(report) => report.directions[end.index()].overview.captured_late.constant(),
-        };
+        self.captured_late().filter_map(|(id, end, late)| Some((id, end, late.constant()?))).collect()
+    }
+
+    /// Whether data is in the recording after its own acknowledgment, so that its order matters.
+    pub fn is_out_of_order(&self) -> bool {
+        self.captured_late().any(|(_, _, late)| late.segments > 0)
+    }
+
+    fn captured_late(&self) -> impl Iterator<Item = (FlowId, End, &CapturedLate)> {
         let flows = (1..).map(FlowId).zip(&self.flows);
-        let flows = flows.filter_map(|(id, watched)| Some((id, watched.as_ref()?)));
-        flows
-            .flat_map(|(id, watched)| {
-                End::BOTH.into_iter().filter_map(move |end| Some((id, end, late(watched, end)?)))
-            })
-            .collect()
+        flows.filter_map(|(id, watched)| Some((id, watched.as_ref()?))).flat_map(|(id, watched)| {
+            End::BOTH.into_iter().map(move |end| (id, end, watched.captured_late(end)))
+        })
     }
 
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The

@@ -38,7 +38,8 @@ pub fn observe(
             let mut analysis = Analysis::new(options);
             let mut read = read(file, &mut analysis, collector, console)?;
             let late = analysis.stamped_late();
-            if file.is_file() && (read.out_of_order.is_some() || !late.is_empty()) {
+            let in_disorder = read.out_of_order.is_some() && analysis.is_out_of_order();
+            if file.is_file() && (in_disorder || !late.is_empty()) {
                 analysis = Analysis::new(options);
                 let window = read.out_of_order.unwrap_or(0);
                 let mut in_order = InOrder::new(&mut analysis, window).with_stamped_late(&late);
