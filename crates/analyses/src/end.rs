@@ -29,8 +29,6 @@ pub struct EndState {
     pub pure_acks: u64,
     /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
-    /// When it last sent anything.
-    pub last_seen: Option<Instant>,
     /// It has sent data that the other end has not reacted to at all so far.
     pub unheard: Option<Unheard>,
     pub bytes: u64,

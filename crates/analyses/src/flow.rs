@@ -101,7 +101,6 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
-        me.last_seen = Some(at);
         peer.unheard = None;
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {

@@ -572,7 +572,7 @@ impl Outstanding {
     }
 
     /// What is below `ack` is no longer outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         let mut again = false;

@@ -85,7 +85,7 @@ fn gone(flow: &Flow) -> Option<Instant> {
     /// An answer may be late, and the recording may end, but not after so many tries.
     const LEAST_TRIES: u32 = 3;
     // Where only one direction was captured, the other end may well have answered.
-    let both = flow.ends.iter().all(|end| end.last_seen.is_some());
+    let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
         let unheard = end.unheard.filter(|unheard| unheard.tries >= LEAST_TRIES)?;
         let lasted = flow.last.nanos_since(unheard.since);

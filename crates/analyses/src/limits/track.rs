@@ -172,7 +172,7 @@ impl Track {
     }
 
     /// Accounts for the time up to `at`. A wait of a round trip or more is a stretch of its own.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
         let lasted = at.nanos_since(self.last);
         if lasted <= 0 {
