@@ -18,9 +18,6 @@ use slowpath_model::{Ecn, Flags, Instant, Segment, StreamOffset};
 /// timestamp clock and a moderate queue explain.
 const LATE_ARRIVAL: i64 = 30_000_000;
 
-/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
-const SAME_SCALE: u32 = 8;
-
 /// What one end sent, what of it is outstanding, and how far the end is from the tap.
 #[derive(Clone, Debug, Default)]
 pub struct EndState {
@@ -300,7 +297,10 @@ impl EndState {
             track.mark(Marks::GAP);
         }
         track.on_data_segment(at, segment, placed, near, &self.rto);
-        if let Some(reaction) = track.take_reaction() {
+        // Timestamps say it better.
+        if segment.timestamps.is_none()
+            && let Some(reaction) = track.take_reaction()
+        {
             self.distance.sample(reaction);
         }
         if placed.label == Label::New {
@@ -554,7 +554,7 @@ impl EndState {
         };
         if me.window.count == 1 && !segment.flags.has(Flags::SYN) && window > 0 {
             // RFC 7323, section 2.2: the window of a SYN is not scaled.
-            me.scale_changed = me.options.is_some() && me.window.current / SAME_SCALE > window;
+            me.scale_changed = me.options.is_some() && me.window.current / thresholds::SAME_SCALE > window;
         }
         me.window.saw(at, window);
         // A closed window is closed at any scale.

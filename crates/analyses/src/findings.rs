@@ -126,14 +126,7 @@ impl<'a> Material<'a> {
             Cause::BeyondUnscaledWindow => Confidence::Medium,
             // What never came may have been of any size.
             Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
-            Cause::SlowReader => {
-                let closed = self.answered.window.zero_count > 0;
-                if closed {
-                    self.window_confidence()
-                } else {
-                    self.window_confidence().min(Confidence::Medium)
-                }
-            }
+            Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle => high_if(at_sender),
             Cause::ThinkTime => Confidence::High,
             _ => match cause.limit() {
@@ -180,10 +173,24 @@ impl<'a> Material<'a> {
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        if cause != Cause::PeerGone {
-            found.extend(self.opening(cause));
-            return;
+        let opening = self.opening;
+        let lost = opening.lost_syns().into();
+        match (cause, opening.retransmitted) {
+            (Cause::PeerGone, _) => self.peer_gone(found),
+            (Cause::OldConnection, _) => {
+                found.push(Evidence::ChallengeAck { times: opening.challenges.into() });
+            }
+            (Cause::FastOpenLost, _) => found.push(Evidence::SynDataLost { times: lost }),
+            (Cause::NotAnswered, _) => {
+                let wrong_checksum = opening.unanswered_wrong_checksum.into();
+                found.push(Evidence::SynNotAnswered { times: lost, wrong_checksum });
+            }
+            (_, 0) => found.extend(opening.round_trip.map(|rtt| Evidence::Handshake { rtt })),
+            (_, times) => found.push(Evidence::SynRetransmitted { times: times.into() }),
         }
+    }
+
+    fn peer_gone(&self, found: &mut Vec<Evidence>) {
         let Some(unheard) = self.sent.unheard.or(self.answered.unheard) else { return };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
@@ -194,39 +201,15 @@ impl<'a> Material<'a> {
 
     fn application(&self, cause: Cause, found: &mut Vec<Evidence>) {
         let waits = &self.overview.waits;
-        match cause {
-            Cause::ProtocolWindow => {
-                found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
-                found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }));
-            }
-            Cause::NagleDelayedAck if waits.one_at_a_time > 0 => {
-                found.push(Evidence::OneAtATime { waits: waits.one_at_a_time });
-            }
-            _ => {}
+        if cause == Cause::ProtocolWindow {
+            found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
+            found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }));
+            return;
         }
-        if cause != Cause::ProtocolWindow {
-            found.extend(self.silence(cause));
+        if cause == Cause::NagleDelayedAck && waits.one_at_a_time > 0 {
+            found.push(Evidence::OneAtATime { waits: waits.one_at_a_time });
         }
-    }
-
-    fn opening(&self, cause: Cause) -> Option<Evidence> {
-        let opening = self.opening;
-        let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
-        match cause {
-            Cause::OldConnection => return Some(Evidence::ChallengeAck { times: opening.challenges.into() }),
-            Cause::FastOpenLost => return Some(Evidence::SynDataLost { times: lost.into() }),
-            Cause::NotAnswered => {
-                return Some(Evidence::SynNotAnswered {
-                    times: lost.into(),
-                    wrong_checksum: opening.unanswered_wrong_checksum.into(),
-                });
-            }
-            _ => {}
-        }
-        match self.opening.retransmitted {
-            0 => self.opening.round_trip.map(|rtt| Evidence::Handshake { rtt }),
-            times => Some(Evidence::SynRetransmitted { times: times.into() }),
-        }
+        found.extend(self.silence(cause));
     }
 
     /// The longest time without data within a spell of `cause`: between two segments with data, before the first, or after the

@@ -1,5 +1,6 @@
 //! One flow while it is watched: both directions, fed segment by segment.
 
+use crate::cause::Cause;
 use crate::end::{self, EndState};
 use crate::label::{Judged, Label};
 use crate::limits::track::Track;
@@ -126,12 +127,11 @@ impl Flow {
             judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if takes > 0 || judged.label.is_some() {
-            let again = judged.label.is_some_and(|label| label != Label::New);
-            let waited = Duration::from_nanos(silence.max(0).unsigned_abs());
-            match &mut me.unheard {
-                Some(unheard) => unheard.tries += u32::from(again),
-                None => me.unheard = Some(Unheard { since: at, pause: waited, tries: u32::from(again) }),
-            }
+            let unheard = me.unheard.get_or_insert_with(|| {
+                let pause = Duration::from_nanos(silence.max(0).unsigned_abs());
+                Unheard { since: at, pause, tries: 0 }
+            });
+            unheard.tries += u32::from(judged.label.is_some_and(|label| label != Label::New));
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };
@@ -236,13 +236,36 @@ impl Flow {
         }
     }
 
+    /// What the time until the connection was open went into.
+    pub fn opening_cause(&self) -> Cause {
+        let opening = &self.opening;
+        let lost = opening.lost_syns();
+        // Offload leaves checksums wrong in a capture at the sender, but then on the SYN that was answered as well.
+        let judged = opening.syn_ack.is_some() || self.has_travelled();
+        let damaged = judged && lost == opening.unanswered_wrong_checksum;
+        if opening.syn.is_none() {
+            Cause::SenderIdle
+        } else if opening.challenges > 0 {
+            Cause::OldConnection
+        } else if opening.retransmitted == 0 {
+            Cause::Handshake
+        } else if lost > 0 && (self.is_next_to_responder() || damaged) {
+            Cause::NotAnswered
+        } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
+            Cause::FastOpenLost
+        } else {
+            Cause::SynLost
+        }
+    }
+
     /// Whether the initiator's packets have passed a router: hosts start with these TTLs.
-    pub const fn has_travelled(&self) -> bool {
+    const fn has_travelled(&self) -> bool {
         !matches!(self.ends[0].ttl_max, 0 | 32 | 64 | 128 | 255)
     }
 
-    /// Whether the tap was at the responder: it answers far sooner than the initiator.
-    pub fn is_next_to_responder(&self) -> bool {
+    /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
+    /// initiator.
+    fn is_next_to_responder(&self) -> bool {
         let [initiator, responder] = &self.ends;
         let far = initiator.distance.answering().min().unwrap_or(0);
         responder.distance.answering().is_here()

@@ -7,6 +7,7 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::limits::thresholds;
 use slowpath_model::Bytes;
 
 /// The transmissions of one direction, lost and delivered.
@@ -27,19 +28,6 @@ pub struct LossPattern {
     /// Delivered segments that ended beyond it.
     pub delivered_beyond: u32,
 }
-
-/// So many losses have to follow a rule before it is one.
-const LEAST_LOSSES: u32 = 3;
-
-/// No more than this part of the losses may be none: what was retransmitted had arrived.
-const NEEDLESS: u32 = 4;
-
-/// How unlikely chance has to be to have struck beyond the bare window field alone.
-const CHANCE: f64 = 1e-4;
-
-/// A firewall has seen later ACKs than the sender, so it lets some through that seem to be beyond: up to so many for each
-/// that it drops.
-const LET_THROUGH: u32 = 3;
 
 impl LossPattern {
     /// A segment of `len` bytes was delivered.
@@ -83,10 +71,10 @@ impl LossPattern {
 
     /// The rule that every loss follows and no delivery breaks, where there is one. A full segment has `mss` bytes.
     pub fn rule(&self, mss: u32) -> Option<Cause> {
-        let smallest = self.lost_smallest.filter(|_| self.lost >= LEAST_LOSSES)?;
+        let smallest = self.lost_smallest.filter(|_| self.lost >= thresholds::RULE_LOSSES)?;
         // A probe or an early timer retransmits a few that had arrived.
-        let super_packets =
-            self.lost_larger >= LEAST_LOSSES && self.lost_larger >= self.lost - self.lost / NEEDLESS;
+        let super_packets = self.lost_larger >= thresholds::RULE_LOSSES
+            && self.lost_larger >= self.lost - self.lost / thresholds::RULE_NEEDLESS;
         if self.delivered_largest == mss && super_packets {
             return Some(Cause::SuperPacketsDropped);
         }
@@ -96,10 +84,11 @@ impl LossPattern {
         }
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
         let beyond_share = (f64::from(self.lost) + f64::from(self.delivered_beyond)) / all;
-        let mostly = self.lost >= self.delivered_beyond / LET_THROUGH;
-        let unlikely = f64::from(self.lost) * beyond_share.ln() < CHANCE.ln();
+        let mostly = self.lost >= self.delivered_beyond / thresholds::RULE_LET_THROUGH;
+        let unlikely = f64::from(self.lost) * beyond_share.ln() < thresholds::RULE_CHANCE.ln();
         // Where nothing at all got through beyond it, a few are enough.
-        let nothing = self.delivered_beyond == 0 && self.lost.min(self.delivered_within) > LEAST_LOSSES;
+        let nothing =
+            self.delivered_beyond == 0 && self.lost.min(self.delivered_within) > thresholds::RULE_LOSSES;
         let beyond = self.lost_within == 0 && mostly && (unlikely || nothing);
         beyond.then_some(Cause::BeyondUnscaledWindow)
     }

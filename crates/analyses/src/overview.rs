@@ -22,7 +22,7 @@ pub struct Overview {
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
-    pub waits: Waits,
+    pub waits: WaitEnds,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
 }
@@ -70,7 +70,7 @@ pub struct TakenBack {
 
 /// What ended the waits of a sender that had nothing to send.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Waits {
+pub struct WaitEnds {
     /// Payload of the other end.
     pub prompted: u64,
     /// An ACK alone.

@@ -122,6 +122,13 @@ pub struct Opening {
     pub round_trip: Option<Duration>,
 }
 
+impl Opening {
+    /// SYNs of A that got no answer: the last one before the SYN-ACK is the one that it answers.
+    pub fn lost_syns(&self) -> u32 {
+        self.unanswered.saturating_sub(u32::from(self.syn_ack.is_some()))
+    }
+}
+
 /// How a connection closed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Closing {

@@ -5,6 +5,7 @@ use crate::end::{EndState, WindowStats};
 use crate::flow::{Flow, LATEST};
 use crate::label::Label;
 use crate::limits::classify::{self, Context};
+use crate::limits::thresholds;
 use crate::limits::track::micros;
 use crate::options::VantageOverride;
 use crate::report::{DirectionReport, FlowReport, Measures, Spell, WindowMeasures};
@@ -48,11 +49,12 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let (mut spells, mut overview) = Default::default();
     let first_data = end.first_data;
     let acked = end.last_acked.max(end.last_data);
+    // Only next to the sender is each transmission seen.
+    let loss = near.is_here().then(|| end.outstanding.loss_pattern());
+    let rule = loss.and_then(|loss| loss.rule(context.mss));
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
-        // Only next to the sender is each transmission seen.
-        let loss = near.is_here().then(|| end.outstanding.loss_pattern());
-        (spells, overview) = classify::spells(&context, &finished, loss);
+        (spells, overview) = classify::spells(&context, &finished, rule);
         measures.flight_max = finished.flight_max;
         let until = acked.max(finished.in_flight_until);
         measures.flight_mean = mean_flight(first_data.zip(until), finished.flight_area);
@@ -61,8 +63,9 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
+    overview.loss = loss;
     overview.captured_late = *end.outstanding.captured_late();
-    let opening = classify::opening(&context);
+    let opening = context.opening;
     if from == End::A && spells.is_empty() && opening == Cause::NotAnswered && flow.first < last {
         spells.push(Spell { from: flow.first, to: last, cause: opening });
     }
@@ -73,7 +76,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
         }
         end_with(&mut spells, flow.first, since, last, never_came(end));
     } else if let Some(since) = gone.filter(|_| !spells.is_empty())
-        && overview.loss.is_none_or(|loss| loss.rule(context.mss) != Some(Cause::MtuBlackHole))
+        && rule != Some(Cause::MtuBlackHole)
     {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
@@ -82,12 +85,10 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
 
 /// Since when an end has tried in vain to reach the other, up to the end of the flow.
 fn gone(flow: &Flow) -> Option<Instant> {
-    /// An answer may be late, and the recording may end, but not after so many tries.
-    const LEAST_TRIES: u32 = 3;
     // Where only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
-        let unheard = end.unheard.filter(|unheard| unheard.tries >= LEAST_TRIES)?;
+        let unheard = end.unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
         let lasted = flow.last.nanos_since(unheard.since);
         (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
     })
@@ -147,15 +148,14 @@ fn context(flow: &Flow, from: End) -> Context {
     Context {
         first: flow.first,
         last: flow.last,
-        opening: flow.opening,
+        established: flow.opening.established,
+        opening: flow.opening_cause(),
         scale: peer.scale,
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
         mss: me.full_size(),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         near_known: me.distance.sending().min().is_some(),
-        syn_arrived: flow.is_next_to_responder(),
-        syn_travelled: flow.has_travelled(),
         scale_changed: peer.scale_changed,
     }
 }

@@ -5,8 +5,7 @@ use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
-use crate::loss_pattern::LossPattern;
-use crate::report::{Opening, Overview, ScaleKnown, Spell};
+use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
 /// What classification knows of the flow as a whole.
@@ -16,8 +15,10 @@ pub struct Context {
     pub first: Instant,
     /// The flow's last event.
     pub last: Instant,
-    /// How it opened.
-    pub opening: Opening,
+    /// When the handshake was over, where it was seen.
+    pub established: Option<Instant>,
+    /// What the time until then went into.
+    pub opening: Cause,
     /// How the receiver's window is scaled, and whether each end offered scaling.
     pub scale: ScaleKnown,
     /// Both ends offered window scaling; unknown without the handshake.
@@ -30,31 +31,22 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
-    /// The tap was at the responder, so that each SYN in the capture had arrived.
-    pub syn_arrived: bool,
-    /// The SYN has a TTL that no host starts with.
-    pub syn_travelled: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.
     pub scale_changed: bool,
 }
 
-/// Splits a direction's time into spells of one cause each.
-pub fn spells(
-    context: &Context,
-    finished: &Finished<'_>,
-    loss: Option<LossPattern>,
-) -> (Vec<Spell>, Overview) {
+/// Splits a direction's time into spells of one cause each. `rule` is the cause that all its losses follow, where there
+/// is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
+pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
-    overview.loss = loss;
     overview.taken_back = finished.taken_back;
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
-    let established = context.opening.established.unwrap_or(begin);
-    let begin = begin.max(established);
-    spells.add(context.first, begin, opening(context));
+    let begin = begin.max(context.established.unwrap_or(begin));
+    spells.add(context.first, begin, context.opening);
     let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         let before = causes.last().copied();
@@ -65,7 +57,6 @@ pub fn spells(
     // A queue overflows when much is in flight, which is beyond the bare window field as well.
     let life = context.last.nanos_since(context.first);
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
-    let rule = loss.and_then(|loss| loss.rule(context.mss));
     if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
         for cause in &mut causes {
             if is_of_loss(*cause) {
@@ -86,29 +77,6 @@ pub fn spells(
     }
     spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
     (spells.done, overview)
-}
-
-/// What the time until the connection was open went into.
-pub fn opening(context: &Context) -> Cause {
-    let opening = &context.opening;
-    // The last SYN before the SYN-ACK is the one that was answered. Offload leaves checksums wrong in a capture at the
-    // sender, but then that one's as well.
-    let lost = opening.unanswered.saturating_sub(u32::from(opening.syn_ack.is_some()));
-    let judged = opening.syn_ack.is_some() || context.syn_travelled;
-    let damaged = judged && lost == opening.unanswered_wrong_checksum;
-    if opening.syn.is_none() {
-        Cause::SenderIdle
-    } else if opening.challenges > 0 {
-        Cause::OldConnection
-    } else if opening.retransmitted == 0 {
-        Cause::Handshake
-    } else if lost > 0 && (context.syn_arrived || damaged) {
-        Cause::NotAnswered
-    } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
-        Cause::FastOpenLost
-    } else {
-        Cause::SynLost
-    }
 }
 
 #[derive(Default)]
@@ -401,7 +369,7 @@ const fn is_of_loss(cause: Cause) -> bool {
 /// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then
 /// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
 fn between_full_send_buffers(causes: &mut [Cause]) {
-    const REACH: usize = 2;
+    const REACH: usize = thresholds::SEND_BUFFER_REACH;
     let full: Vec<bool> = causes.iter().map(|cause| *cause == Cause::SendBufferFull).collect();
     let any = |some: &[bool]| some.contains(&true);
     for (at, cause) in causes.iter_mut().enumerate() {

@@ -100,6 +100,29 @@ pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;
 
+/// Between two stretches of a full send buffer that are no more than so many apart, what lies between is the buffer's: the
+/// ACKs of a burst come after an RTT, which is a stretch.
+pub const SEND_BUFFER_REACH: usize = 2;
+
+/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
+pub const SAME_SCALE: u32 = 8;
+
+/// So many losses have to follow a rule before it is one.
+pub const RULE_LOSSES: u32 = 3;
+
+/// No more than this part of the losses may be none: what was retransmitted had arrived.
+pub const RULE_NEEDLESS: u32 = 4;
+
+/// How unlikely chance has to be to have struck beyond the bare window field alone.
+pub const RULE_CHANCE: f64 = 1e-4;
+
+/// A firewall has seen later ACKs than the sender, so it lets some through that seem to be beyond: up to so many for each
+/// that it drops.
+pub const RULE_LET_THROUGH: u32 = 3;
+
+/// An answer may be late, and the recording may end, but not after so many retransmissions.
+pub const LEAST_TRIES: u32 = 3;
+
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
 pub const PAUSE: Duration = Duration::from_secs(1);
 
