@@ -42,8 +42,10 @@ pub struct Flows {
 }
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
-    let mut analysis = Analysis::new(diagnose::options(args.vantage, &args.file));
-    let Read { recording: read, flows, .. } = recording::read(&args.file, &mut analysis, console)?;
+    let options = diagnose::options(args.vantage, &args.file);
+    let fresh = || Analysis::new(options);
+    let (Read { recording: read, flows, .. }, analysis) =
+        recording::analyse(&args.file, None, console, fresh)?;
     if let Some(flow) = args.choice.flow {
         diagnose::require(flow, analysis.has(flow), &read, flows)?;
     }

@@ -66,9 +66,8 @@ fn complete(
     }
     let only = Some(shown().map(|flow| flow.id).collect());
     let wanted = PictureOptions { only, ..PictureOptions::default() };
-    let mut analysis = Analysis::with_labels(options, Pictures::new(wanted));
-    recording::read(file, &mut analysis, console)?;
-    Ok(analysis.finish_each(|_| ()).1)
+    let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
+    Ok(recording::analyse(file, None, console, fresh)?.1.finish_each(|_| ()).1)
 }
 
 /// Writes the page if one is asked for, and prints the verdict.

@@ -1,5 +1,6 @@
 //! What is read: captures, scenarios and slowpath's own recordings, pushed into a sink.
 
+mod analysed;
 mod capture;
 mod recorded;
 mod simulated;
@@ -11,6 +12,7 @@ use slowpath_views::quantity::counted;
 use slowpath_views::{Recording, words};
 use std::path::Path;
 
+pub use analysed::analyse;
 pub use capture::describe as of_capture;
 pub use recorded::vantage;
 

@@ -55,6 +55,41 @@ pub fn transfer_at_receiver(rounds: u32) -> Vec<u8> {
     written(all)
 }
 
+/// The capture of a transfer clocked by its ACKs, at its receiver, which answers every second segment after 5 µs. The
+/// sender's segments are stamped `late` microseconds late.
+pub fn transfer_stamped_late(rounds: u32, late: u32) -> Vec<u8> {
+    const ROUND_TRIP: u32 = 20_000;
+    let data = |micros: u32, seq, flags, len| Packet {
+        micros: micros + late,
+        out: true,
+        seq,
+        ack: 501,
+        flags,
+        window: 500,
+        len,
+    };
+    let back =
+        |micros, seq, ack, flags| Packet { micros, out: false, seq, ack, flags, window: WINDOW, len: 0 };
+    let mut all = vec![data(0, 100, 0x02, 0), back(20, 500, 101, 0x12), data(ROUND_TRIP, 101, 0x10, 0)];
+    let mut arrivals: Vec<u32> = (0..20).map(|segment| ROUND_TRIP + 100 + 12 * segment).collect();
+    let mut seq = 101;
+    for _ in 0..rounds {
+        let mut next = Vec::with_capacity(arrivals.len());
+        for pair in arrivals.chunks(2) {
+            for &arrival in pair {
+                all.push(data(arrival, seq, 0x18, PAYLOAD));
+                seq += u32::from(PAYLOAD);
+            }
+            let last = pair[pair.len() - 1];
+            all.push(back(last + 5, 501, seq, 0x10));
+            next.extend([last + ROUND_TRIP, last + ROUND_TRIP + 5]);
+        }
+        arrivals = next;
+    }
+    all.sort_by_key(|segment| segment.micros);
+    written(all)
+}
+
 fn written(segments: Vec<Packet>) -> Vec<u8> {
     let mut file = header();
     segments.iter().for_each(|segment| push(&mut file, segment));

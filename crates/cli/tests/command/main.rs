@@ -114,6 +114,28 @@ fn both_ends_of_a_transfer_are_matched() {
 }
 
 #[test]
+fn data_stamped_late_is_corrected_for_text_page_and_flows() {
+    let folder = Captures::new();
+    folder.write("right.pcap", &captures::transfer_stamped_late(200, 0));
+    folder.write("late.pcap", &captures::transfer_stamped_late(200, 3_000));
+    let document = |args: &[&str]| -> serde_json::Value {
+        let (code, out, err) = told(&run(&folder, args));
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let alone = document(&["diagnose", "late.pcap", "--json"]);
+    let skipped = alone["recordings"][0]["skipped"].to_string();
+    assert!(skipped.contains("segments of A stamped 3 ms late, corrected"), "{skipped}");
+    let right = document(&["diagnose", "right.pcap", "--json"]);
+    assert_eq!(right["flows"][0]["main_cause"], "receive-window/buffer-too-small");
+    assert_eq!(alone["flows"][0]["main_cause"], right["flows"][0]["main_cause"]);
+    let with_page = document(&["diagnose", "late.pcap", "--json", "--html", "late.html"]);
+    assert_eq!(with_page, alone);
+    let listed = document(&["flows", "late.pcap", "--json"]);
+    assert_eq!(listed["flows"][0]["main_cause"], alone["flows"][0]["main_cause"]);
+}
+
+#[test]
 fn events_as_text() {
     let folder = Captures::new();
     folder.transfer();
