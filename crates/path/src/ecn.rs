@@ -25,7 +25,7 @@ pub enum EcnConfig {
     Bleach,
 }
 
-/// The same middlebox at work.
+/// The state of such a middlebox.
 #[derive(Debug)]
 pub enum EcnBox {
     /// See [`EcnConfig::MarkByChance`].

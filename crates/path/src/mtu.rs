@@ -1,4 +1,4 @@
-//! A link whose MTU is smaller than the hosts': what is longer does not pass, and the sender is told or not.
+//! A link whose MTU is smaller than the hosts': what is longer does not pass, with an ICMP error to the sender or without.
 
 use crate::middlebox::{Action, Answer};
 use crate::{LossReason, Packet, written};
@@ -11,7 +11,7 @@ pub struct MtuConfig {
     /// Length of the longest IP packet that passes.
     #[serde(rename = "mtu_bytes", with = "written::bytes")]
     pub mtu: Bytes,
-    /// Whether the sender is told (RFC 1191, RFC 8201); without, it is a black hole (RFC 2923, section 2.1).
+    /// Whether the sender gets an ICMP error (RFC 1191, RFC 8201); without, it is a black hole (RFC 2923, section 2.1).
     pub icmp: bool,
 }
 

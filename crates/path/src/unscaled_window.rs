@@ -19,7 +19,7 @@ impl UnscaledWindow {
         if beyond { Action::Drop(LossReason::BeyondWindow, None) } else { Action::UNCHANGED }
     }
 
-    /// A packet of the other direction, whose ACK counts unless it is an older one that was overtaken.
+    /// A packet of the other direction, whose ACK counts unless it is reordered: an older one.
     pub(crate) fn overhear(&mut self, packet: &Packet) {
         let Some((part, ack)) = packet.part.and_then(|part| Some((part, part.ack?))) else { return };
         let last = self.0.entry(part.flow).or_insert((ack, part.window));

@@ -221,11 +221,7 @@ pub(crate) fn not_answered(facts: &Facts<'_>) -> Vec<Advice> {
     } else {
         vec![
             dropped_on_host(facts, &arrived),
-            wrong_checksum(
-                facts,
-                "If TcpInCsumErrors grows, the checksum \
-                                                                      is wrong.",
-            ),
+            wrong_checksum(facts, "If TcpInCsumErrors grows, the checksum is wrong."),
         ]
     }
 }

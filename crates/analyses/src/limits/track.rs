@@ -418,7 +418,7 @@ impl Track {
         // A window whose scale is not known, after a closed one, is open.
         let reach = answer.edge.and_then(|edge| Some(edge).max(self.known.reach));
         self.take_back(answer, reach);
-        // The newest window counts (`tcp_may_update_window`, 6.18), not one of an ACK that was overtaken.
+        // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
         self.marked |= answer.echoes_mark;
         self.known = Known {

@@ -11,7 +11,7 @@ pub struct Record {
     pub at: Instant,
     pub tsval: u32,
     pub id: u16,
-    /// How often it was sent again.
+    /// How often it was retransmitted.
     pub again: u8,
     /// It reached beyond the window field as it is, without scaling, when it was first sent.
     pub beyond: bool,

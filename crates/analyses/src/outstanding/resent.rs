@@ -1,9 +1,9 @@
-//! Data sent again, while it is not known whether that was needed.
+//! Retransmitted data, while it is not known whether the retransmission was needed.
 
 use crate::loss_pattern::LossPattern;
 use slowpath_model::{Instant, StreamOffset};
 
-/// Data sent again, remembered until it is known whether that was needed.
+/// Retransmitted data, remembered until it is known whether the retransmission was needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Retransmission {
     pub start: StreamOffset,

@@ -55,7 +55,7 @@ impl Modelled {
         let unknown = asked.iter().find(|name| !KEPT.iter().any(|(kept, _)| kept.contains(name.as_str())));
         let Some(name) = unknown else { return Ok(counters) };
         let kept = KEPT.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let mend = "leave the line out, or run the script with --lab";
-        Err(KernelError::new(format!("the model does not count {name}: {mend}; it counts {kept}")))
+        let fix = "leave the line out, or run the script with --lab";
+        Err(KernelError::new(format!("the model does not count {name}: {fix}; it counts {kept}")))
     }
 }

@@ -87,7 +87,7 @@ fn mtu_black_hole(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// What nobody may call a black hole: the sender is told, and goes on with smaller segments.
+/// What nobody may call a black hole: the sender gets an ICMP error, and goes on with smaller segments.
 fn mtu_told(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 30, 1400, PACKETS)], &[(15, 40, 1300, SUPER)], &[(10, 50, 1340, PACKETS)]);
     let case = |(rate, rtt, mtu, offload)| {

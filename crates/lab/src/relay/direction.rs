@@ -29,7 +29,7 @@ struct Known {
     shape: Option<Super>,
 }
 
-/// What the other direction is told of a packet.
+/// What a packet causes in the other direction.
 #[derive(Debug)]
 pub enum ToOther {
     /// It passed.
@@ -102,12 +102,12 @@ impl Direction {
         self.path.has_middleboxes()
     }
 
-    /// What the other direction is to be told.
+    /// What the packets so far cause in the other direction; each is returned once.
     pub fn tell(&mut self) -> std::vec::Drain<'_, ToOther> {
         self.to_other.drain(..)
     }
 
-    /// It is told of a packet of the other direction: its middleboxes see it, or an answer goes over its path.
+    /// Takes what a packet of the other direction causes here: the middleboxes see it, or an answer goes over the path.
     pub fn hear(&mut self, of: ToOther) {
         match of {
             ToOther::Passed(at, packet) => self.path.overhear(at, &packet),
@@ -415,7 +415,7 @@ fn part(tcp: &Tcp, located: Located, options: &tcp::Options<'_>) -> StreamPart {
     }
 }
 
-/// A frame that is one packet, as the path is told of it.
+/// A frame that is one packet, as the path gets it.
 fn whole(frame_bytes: usize, parsed: Option<&Parsed>, part: Option<StreamPart>) -> Packet {
     let length = parsed.map_or(frame_bytes, |p| p.ip_bytes) as u64;
     packet(length, parsed.map_or(0, |p| p.ip_id), parsed, part)
