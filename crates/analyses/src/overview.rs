@@ -15,6 +15,11 @@ pub struct Overview {
     pub longest_recovery: i64,
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
+    /// The rate in bit/s of a sender that is held by a clock of its own host, where it is
+    /// ([`crate::limits::pace::steady_rate`]).
+    pub steady_rate: Option<f64>,
+    /// Seen from afar, ACKs do not set the sender off.
+    pub unclocked: bool,
     /// Never was more than one segment in flight.
     pub one_segment: bool,
     /// What lost transmissions have in common; known next to the sender.

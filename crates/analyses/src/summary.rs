@@ -155,6 +155,7 @@ fn context(flow: &Flow, from: End) -> Context {
         mss: me.full_size(),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
+        at_sender: me.distance.sending().is_here(),
         near_known: me.distance.sending().min().is_some(),
         scale_changed: peer.scale_changed,
     }

@@ -1,7 +1,8 @@
 //! Names a cause for every stretch of a direction's time.
 
 use super::episodes::{Episode, Episodes};
-use super::stretch::{Hold, Marks, Stretch};
+use super::pace;
+use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
@@ -29,6 +30,8 @@ pub struct Context {
     pub answered: bool,
     /// The shortest round trip of the path, in microseconds.
     pub base_rtt: Option<u32>,
+    /// Whether the tap is next to the sender.
+    pub at_sender: bool,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
@@ -41,6 +44,7 @@ pub struct Context {
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
     overview.taken_back = finished.taken_back;
+    overview.unclocked = finished.from_afar.shows_no_clock();
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
@@ -67,7 +71,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     if let Some(policed) = policed(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
-            if is_of_loss(*cause) && *cause != Cause::TailLoss {
+            // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
+            if is_of_loss(*cause) && *cause != Cause::TailLoss || *cause == Cause::LocalRateLimit {
                 *cause = Cause::Policer;
             }
         }
@@ -131,6 +136,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
+    overview.steady_rate =
+        base_rtt.and_then(|base| pace::steady_rate(context, stretches, base, overview.queued));
     overview
 }
 
@@ -164,6 +171,7 @@ fn cause(
         // The sender did send meanwhile; what and when, the capture does not hold.
         _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
         Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
+        Hold::Dry | Hold::Delayed | Hold::Open if unread(context, stretches, at) => Cause::SlowReader,
         // What reached a sender whose distance is not known, and when, cannot be told.
         Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
         Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
@@ -180,9 +188,22 @@ fn cause(
             }
             _ => Cause::DelaySpike,
         },
-        Hold::Dry => dry(context, stretch, before),
+        Hold::Dry => dry(context, overview, stretch, before),
         Hold::Open => open(context, overview, stretches, at),
     }
+}
+
+/// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
+/// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
+fn unread(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+    let no_more = |stretch: &Stretch| {
+        !stretch.marks.has(Marks::READ)
+            && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(context.mss)
+            && stretch.gap_max > thresholds::DELAYED_ACKS_US
+    };
+    // Until that ACK comes, it is waited for.
+    let next = (stretches[at].delivered == 0).then(|| stretches.get(at + 1)).flatten();
+    no_more(next.unwrap_or(&stretches[at]))
 }
 
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
@@ -237,9 +258,10 @@ fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usi
 }
 
 /// The queue was empty behind what was sent last.
-fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
+fn dry(context: &Context, overview: &Overview, stretch: &Stretch, before: Option<Cause>) -> Cause {
     let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
-    if stretch.prompted > 0 && f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits) {
+    let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
+    if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
         return turns(context, stretch);
     }
     if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
@@ -258,7 +280,8 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
     }
     // What a full buffer holds is the same each time.
     let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
-    if clocked && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * context.mss {
+    let own = overview.unclocked || !context.at_sender && pace::often_emptied(stretch);
+    if clocked && !own && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * context.mss {
         return Cause::SendBufferFull;
     }
     if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
@@ -266,9 +289,10 @@ fn dry(context: &Context, stretch: &Stretch, before: Option<Cause>) -> Cause {
 
 /// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
 fn turns(context: &Context, stretch: &Stretch) -> Cause {
-    let turns = i64::from(stretch.prompted);
-    let bulk = stretch.delivered >= turns * i64::from(thresholds::CREDIT_SEGMENTS * context.mss);
-    let credit = stretch.prompts <= stretch.prompted.saturating_mul(thresholds::CREDIT_BYTES);
+    let turns = stretch.prompted.max(stretch.bursts_after_payload);
+    let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
+    let bulk = sent >= i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * context.mss);
+    let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
     if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
 }
 
@@ -279,9 +303,20 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     let Some(base) = overview.base_rtt else { return Cause::Undetermined };
     let rate = stretch.rate().unwrap_or(0.0);
     // No ACK and no window made the sender send when it did. Where its queue ran empty in between, its application did.
-    let by_itself = stretch.open_free > stretch.open_clocked.saturating_mul(2);
+    let by_itself = if context.at_sender {
+        pace::by_itself(context, stretch)
+    } else {
+        stretch.open_free > stretch.open_clocked.saturating_mul(2)
+    };
     if by_itself && stretch.dry_clocked + stretch.dry_free > 0 {
         return Cause::SenderIdle;
+    }
+    if let Some(steady) = overview.steady_rate
+        && pace::is_even(stretch, base)
+        && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady
+        && (!context.at_sender || pace::by_itself(context, stretch))
+    {
+        return Cause::LocalRateLimit;
     }
     if queueing(overview, stretch) {
         let queue = stretch.rtt_min - base;
@@ -291,6 +326,13 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
             return Cause::StandingQueue;
         }
         return Cause::BottleneckFull;
+    }
+    if pace::by_payload(stretch) {
+        return turns(context, stretch);
+    }
+    // From afar it does not show what set off a segment, but that each time all was sent.
+    if !context.at_sender && (pace::often_emptied(stretch) || overview.unclocked && stretch.emptied > 0) {
+        return Cause::SenderIdle;
     }
     // A stack that keeps one segment in flight is held by each ACK, and by its delay.
     if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
@@ -330,8 +372,9 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
 /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
 /// BBR means to.
 fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
-    let even = stretch.gap_max < overview.base_rtt.unwrap_or(0) / thresholds::EVEN_GAP_PART;
-    even && rate >= thresholds::AT_PEAK * overview.peak_rate && overview.queued > 0
+    pace::is_even(stretch, overview.base_rtt.unwrap_or(0))
+        && rate >= thresholds::AT_PEAK * overview.peak_rate
+        && overview.queued > 0
 }
 
 /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full

@@ -22,6 +22,7 @@
 pub mod answer;
 pub mod classify;
 pub mod episodes;
+pub mod pace;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;

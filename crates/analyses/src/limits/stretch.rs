@@ -27,6 +27,23 @@ impl Hold {
         [Self::Idle, Self::Window, Self::Recovery, Self::Dry, Self::Open, Self::Delayed];
 }
 
+/// What the sender learnt right before it sent new data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prompt {
+    /// An ACK alone, as a sender is set off that has more to send than it may.
+    Ack,
+    /// Payload of the other end.
+    Payload,
+    /// Nothing: a timer set it off, or the application.
+    #[default]
+    Nothing,
+}
+
+impl Prompt {
+    /// As many as there are.
+    pub const COUNT: usize = 3;
+}
+
 /// Things that happened within a stretch, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks(u16);
@@ -52,6 +69,9 @@ impl Marks {
     pub const AFTER_ECN: Self = Self(512);
     /// The receiver moved the window's edge back, and data in flight lies beyond it.
     pub const TAKEN_BACK: Self = Self(1024);
+
+    /// The receiver's window reached farther than before: its application had read.
+    pub const READ: Self = Self(2048);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {
@@ -97,6 +117,12 @@ pub struct Stretch {
     pub open_clocked: u32,
     /// Waits with more to send that ended by themselves.
     pub open_free: u32,
+    /// New data in bytes, by what it followed: see [`Prompt`].
+    pub sent_after: [u32; Prompt::COUNT],
+    /// Segments of new data that emptied the sender's queue.
+    pub emptied: u32,
+    /// Bursts of new data that payload of the other end set off.
+    pub bursts_after_payload: u32,
     /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,
     /// The longest time between two deliveries, in microseconds.
@@ -124,6 +150,9 @@ impl Stretch {
             one_at_a_time: 0,
             open_clocked: 0,
             open_free: 0,
+            sent_after: [0; Prompt::COUNT],
+            emptied: 0,
+            bursts_after_payload: 0,
             peak_max: 0,
             gap_max: 0,
             marks: Marks(0),
@@ -151,6 +180,12 @@ impl Stretch {
         self.to = to;
     }
 
+    /// The part of the new data that was sent after `prompt`; zero where none was sent.
+    pub fn part_sent_after(&self, prompt: Prompt) -> f64 {
+        let sent: f64 = self.sent_after.iter().copied().map(f64::from).sum();
+        if sent > 0.0 { f64::from(self.sent_after[prompt as usize]) / sent } else { 0.0 }
+    }
+
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
         (self.to > self.from).then(|| self.delivered as f64 * 8e9 / self.lasted() as f64)
@@ -174,6 +209,11 @@ impl Stretch {
         self.one_at_a_time += next.one_at_a_time;
         self.open_clocked += next.open_clocked;
         self.open_free += next.open_free;
+        for (mine, theirs) in self.sent_after.iter_mut().zip(next.sent_after) {
+            *mine = mine.saturating_add(theirs);
+        }
+        self.emptied += next.emptied;
+        self.bursts_after_payload += next.bursts_after_payload;
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;

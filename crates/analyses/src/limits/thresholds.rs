@@ -12,6 +12,10 @@ pub const LATE_ACK_NS: i64 = 10_000_000;
 /// So many segments at least has an ACK to cover before it counts as late: fewer may be a delayed ACK's.
 pub const LATE_ACK_SEGMENTS: i64 = 4;
 
+/// Without an ACK for this long, in nanoseconds, the ones of a receiver are delayed (`TCP_DELACK_MIN`, 40 ms, with what its
+/// timer may be early by).
+pub const DELAYED_ACKS_US: u32 = 30_000;
+
 /// A zero window for less than this, in nanoseconds, is a reader that is slow, not one that stopped: twice Linux's least
 /// interval between window probes (`TCP_RTO_MIN`, 200 ms).
 pub const STOPPED_NS: i64 = 400_000_000;
@@ -70,6 +74,42 @@ pub const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
 /// Deliveries without a pause of a quarter of an RTT are paced evenly.
 pub const EVEN_GAP_PART: u32 = 4;
+
+/// From this part of the new data on, what set it off set off the sender. Measured next to the sender: 0.86 and more for
+/// what did, 0.15 and less for what did not.
+pub const SET_OFF: f64 = 0.5;
+
+/// Requests and credit are this many times shorter than what they let out; what is not goes both ways at once.
+pub const ANSWERED_PART: u32 = 4;
+
+/// Seen from afar, an ACK is near by chance: above this chance, nothing can be said.
+pub const TELLING_CHANCE: f64 = 0.8;
+
+/// So many waits tell whether ACKs end them.
+pub const TELLING_WAITS: u32 = 20;
+
+/// ACKs that end no more than this part of the waits beyond those that chance explains do not set the sender off.
+pub const NO_CLOCK: f64 = 0.4;
+
+/// So many times in an RTT has a sender's queue to run empty before its application is what it waits for: a full send buffer
+/// empties it once or a few times, when its writer is let in.
+pub const OFTEN_EMPTIED: u32 = 5;
+
+/// A sender with a clock of its own keeps rate and flight within this part of their median. A stretch begins and ends with a
+/// segment, of which an RTT has some tens.
+pub const STEADY_SPREAD: f64 = 0.1;
+
+/// For this part of its sending time at least. BBR probes for more in one RTT of eight, and drains in the next.
+pub const STEADY_SHARE: f64 = 0.9;
+
+/// Its path has no queue: for a fiftieth of its sending time at most, which is slow start's.
+pub const STEADY_QUEUED_PART: i64 = 50;
+
+/// It has to be seen for this many RTTs, more than a congestion window takes to grow by [`STEADY_SPREAD`] ...
+pub const STEADY_ROUND_TRIPS: i64 = 10;
+
+/// ... and for this long, in nanoseconds.
+pub const STEADY_LEAST_NS: i64 = 300_000_000;
 
 /// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR means to.
 pub const AT_PEAK: f64 = 0.85;

@@ -7,7 +7,8 @@
 
 use super::answer::Answer;
 use super::episodes::Episodes;
-use super::stretch::{Hold, Log, Marks, Stretch};
+use super::pace::FromAfar;
+use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
@@ -76,10 +77,18 @@ pub struct Track {
     acked: Instant,
     /// From the one before that to it, in nanoseconds.
     between_answers: i64,
+    /// How far the window reached when the present stretch began.
+    reach_before: Option<StreamOffset>,
+    /// What set off the data sent last.
+    prompt: Prompt,
+    from_afar: FromAfar,
 }
 
 /// No time up to this, in nanoseconds, is a wait of a round trip.
 const SHORTEST_WAIT: i64 = 2_000_000;
+
+/// A writer that an ACK lets in needs to be woken and to run: in nanoseconds.
+const WAKE_UP: i64 = 1_500_000;
 
 /// What a host may be late by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
@@ -126,6 +135,9 @@ impl Track {
             beyond: 0,
             acked: from,
             between_answers: i64::MAX / 2,
+            reach_before: None,
+            prompt: Prompt::default(),
+            from_afar: FromAfar::default(),
         }
     }
 
@@ -254,6 +266,7 @@ impl Track {
         self.current = Stretch::at(self.last);
         self.open_since_sent = 0;
         self.round_end = self.nxt;
+        self.reach_before = self.known.reach;
     }
 
     /// Lets the sender learn what it must know by `at`; `echo` is the timestamp it has just echoed.
@@ -399,7 +412,7 @@ impl Track {
         self.asked |= answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry);
         self.account(at, hold, rto);
         self.told = Marks::default();
-        if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
+        if hold == Hold::Open && self.unanswered > self.flight_sent / 3 + 3 * i64::from(self.mss) {
             // What is outstanding had fallen to half, and nothing followed: there was nothing to follow. What this
             // answer makes of it is not the past's.
             self.dry = true;
@@ -420,6 +433,10 @@ impl Track {
         self.take_back(answer, reach);
         // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
+        // By less, it is the scaled window's rounding.
+        if reach > self.reach_before.map(|before| before + self.mss) {
+            self.current.marks.set(Marks::READ);
+        }
         self.marked |= answer.echoes_mark;
         self.known = Known {
             una: answer.una.max(self.known.una),
@@ -513,7 +530,9 @@ impl Track {
                 match hold {
                     Hold::Dry | Hold::Idle if self.has_waited(at, rto) => self.end_of_wait(at, segment, near),
                     Hold::Open if at.nanos_since(self.sent) > 1_000_000 => {
-                        if self.is_soon_after(self.acked, at, near) {
+                        let clocked = self.is_soon_after(self.acked, at, near);
+                        self.note_from_afar(clocked, near);
+                        if clocked {
                             self.current.open_clocked += 1;
                         } else {
                             self.current.open_free += 1;
@@ -521,6 +540,12 @@ impl Track {
                     }
                     _ => {}
                 }
+                self.prompt = self.prompted_by(at, near, rto);
+                if self.prompt == Prompt::Payload && self.spoken.is_some() {
+                    self.current.bursts_after_payload += 1;
+                }
+                let sent_after = &mut self.current.sent_after[self.prompt as usize];
+                *sent_after = sent_after.saturating_add(segment.len);
                 self.asked = false;
                 self.spoken = None;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
@@ -538,6 +563,7 @@ impl Track {
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
             self.dry = self.emptied_the_queue(segment);
+            self.current.emptied += u32::from(self.dry);
         }
     }
 
@@ -573,21 +599,69 @@ impl Track {
         } else {
             wait.dry_free += 1;
         }
+        if !prompted && !acked {
+            self.note_from_afar(clocked, near);
+        }
         let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
             .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
     }
 
+    /// What set off new data at `at`.
+    #[inline]
+    fn prompted_by(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
+        // A kernel that has data waiting sends it in the softirq of the ACK, and segments of a burst leave back to back.
+        const AT_ONCE: (i64, i64) = (25_000, 200_000);
+        if !near.is_here() {
+            return self.prompted_far_away(at, near, rto);
+        }
+        let at_once = (self.between_answers / 4).clamp(AT_ONCE.0, AT_ONCE.1);
+        let acked = self.acked >= self.sent;
+        if self.spoken.is_some_and(|since| self.is_soon_after(since, at, near)) {
+            Prompt::Payload
+        } else if acked && at.nanos_since(self.acked) <= at_once {
+            Prompt::Ack
+        } else if !acked && at.nanos_since(self.sent) <= at_once {
+            self.prompt
+        } else {
+            Prompt::Nothing
+        }
+    }
+
+    /// What a bottleneck in between leaves of it: what set off the first segment after a pause set off those behind it.
+    #[inline(never)]
+    fn prompted_far_away(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
+        if !self.has_waited(at, rto) {
+            self.prompt
+        } else if self.spoken.is_some_and(|since| self.is_soon_after(since, at, near)) {
+            Prompt::Payload
+        } else if self.is_soon_after(self.acked, at, near) {
+            Prompt::Ack
+        } else {
+            Prompt::Nothing
+        }
+    }
+
+    /// A wait ended, seen from afar, soon after an ACK reached the sender or not.
+    fn note_from_afar(&mut self, clocked: bool, near: &Distance) {
+        if !near.is_here() {
+            let chance = self.soon(near) as f64 / self.between_answers.max(1) as f64;
+            self.from_afar.note(clocked, chance);
+        }
+    }
+
     /// Whether what the sender learnt at `since` may have made it send at `at`.
     fn is_soon_after(&self, since: Instant, at: Instant, near: &Distance) -> bool {
-        // A writer that an ACK lets in needs to be woken and to run.
-        const WAKE_UP: i64 = 1_500_000;
+        at.nanos_since(since) <= self.soon(near)
+    }
+
+    /// How long after its reason a reaction may pass the tap, in nanoseconds.
+    fn soon(&self, near: &Distance) -> i64 {
         // Where answers come often, one is always near; seen from afar, no finer distinction is possible.
         const LEAST: i64 = 200_000;
         let soon = if near.is_here() { (self.between_answers / 4).clamp(LEAST, WAKE_UP) } else { WAKE_UP };
         // Where they come rarely, a slow host is still soon.
-        let soon = soon.max((self.between_answers / 100).min(4 * WAKE_UP));
-        at.nanos_since(since) - self.lag(near) <= soon
+        soon.max((self.between_answers / 100).min(4 * WAKE_UP)) + self.lag(near)
     }
 
     /// By how much a reaction may pass the tap later than its reason was taken to be known.
@@ -660,6 +734,7 @@ impl Track {
             flight_area: self.flight_area,
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
+            from_afar: self.from_afar,
         }
     }
 }
@@ -684,4 +759,6 @@ pub struct Finished<'a> {
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
+    /// What a tap far from the sender shows of whether ACKs set it off.
+    pub from_afar: FromAfar,
 }

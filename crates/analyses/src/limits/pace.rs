@@ -1,0 +1,97 @@
+//! What set the sender off, and whether a clock of its own did.
+//!
+//! A sender held by a congestion window sends when an ACK comes, and as much as it acknowledges. One that is held by a
+//! shaper, by pacing or by its link sends by a clock of the sending host: evenly, always as fast, and with nothing queued
+//! on the path.
+
+use super::classify::Context;
+use super::stretch::{Hold, Marks, Prompt, Stretch};
+use super::thresholds;
+
+/// How often a sender far from the tap sent again soon after an ACK has reached it, and how often chance would have it so
+/// where ACKs come often.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FromAfar {
+    waits: u32,
+    clocked: u32,
+    by_chance: f64,
+}
+
+impl FromAfar {
+    /// A wait ended, soon after an ACK or not; `chance` is how likely that was.
+    pub fn note(&mut self, clocked: bool, chance: f64) {
+        // Where some ACK is always near, nothing shows.
+        if chance < thresholds::TELLING_CHANCE {
+            self.waits += 1;
+            self.clocked += u32::from(clocked);
+            self.by_chance += chance;
+        }
+    }
+
+    /// Whether ACKs did not set this sender off: hardly more often than by chance.
+    pub fn shows_no_clock(&self) -> bool {
+        let more = f64::from(self.clocked) - self.by_chance;
+        let at_most = f64::from(self.waits) - self.by_chance;
+        self.waits >= thresholds::TELLING_WAITS && more < thresholds::NO_CLOCK * at_most
+    }
+}
+
+/// Whether nothing that the sender learnt set off most of what it sent. Only next to the sender this shows.
+pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {
+    context.at_sender && stretch.part_sent_after(Prompt::Nothing) >= thresholds::SET_OFF
+}
+
+/// Whether payload of the other end set off most of what was sent, and no ACK. Where both ends send much, payload takes
+/// the place of ACKs.
+pub fn by_payload(stretch: &Stretch) -> bool {
+    let mostly = stretch.part_sent_after(Prompt::Payload) >= thresholds::SET_OFF;
+    let answers = stretch.prompts.saturating_mul(thresholds::ANSWERED_PART);
+    mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
+}
+
+/// Whether the sender's queue ran empty again and again: its application wrote what went out, each time.
+pub fn often_emptied(stretch: &Stretch) -> bool {
+    stretch.emptied >= thresholds::OFTEN_EMPTIED
+}
+
+/// Whether data came or went evenly through the round trip of `base` microseconds.
+pub fn is_even(stretch: &Stretch, base: u32) -> bool {
+    stretch.gap_max < base / thresholds::EVEN_GAP_PART
+}
+
+/// The rate in bit/s of a sender with a clock of its own, where it has one: nearly all that it sends with more to send goes
+/// out evenly, at one rate, with the same amount in flight. No congestion control does that for long. On a full path a
+/// queue shows, which `queued` has the time of.
+pub fn steady_rate(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<f64> {
+    let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
+    if queued * thresholds::STEADY_QUEUED_PART > sending {
+        return None;
+    }
+    let is_clocked = |stretch: &&Stretch| {
+        let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
+        let by_itself = !context.at_sender || by_itself(context, stretch);
+        let sent_all = stretch.emptied > 0 || stretch.marks.has(Marks::RESENT);
+        open && by_itself && is_even(stretch, base) && !sent_all && stretch.rtt_min != u32::MAX
+    };
+    let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
+    let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();
+    let least = (thresholds::STEADY_ROUND_TRIPS * i64::from(base) * 1000).max(thresholds::STEADY_LEAST_NS);
+    if lasted < least || lasted * 2 < sending {
+        return None;
+    }
+    let rate = median(clocked.iter().map(|stretch| stretch.rate().unwrap_or(0.0)))?;
+    let flight = median(clocked.iter().map(|stretch| f64::from(stretch.flight_max)))?;
+    let near = |value: f64, of: f64| (value - of).abs() <= thresholds::STEADY_SPREAD * of;
+    let alike = clocked.iter().filter(|stretch| {
+        near(stretch.rate().unwrap_or(0.0), rate) && near(f64::from(stretch.flight_max), flight)
+    });
+    let alike: i64 = alike.map(|stretch| stretch.lasted()).sum();
+    (alike as f64 >= thresholds::STEADY_SHARE * lasted as f64).then_some(rate)
+}
+
+/// The middle one.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
