@@ -498,7 +498,6 @@ impl EndState {
             && acked.waited.is_some_and(|waited| waited > thresholds::LATE_ACK_NS)
             && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(self.mss_seen.max(1))
         {
-            marks.set(Marks::HELD_BACK);
             late_since = acked.waited.map(|waited| at.plus_nanos(-waited));
         }
         let answer = Answer {

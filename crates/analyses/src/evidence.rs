@@ -162,6 +162,13 @@ evidence! {
         waits: u64 = "Waits that payload of the receiver ended.",
         by_ack: u64 = "Waits that an ACK alone ended.",
     }
+    /// Data left evenly and at one rate, with the same amount in flight.
+    SteadyRate = "steady-rate" {
+        rate: Rate = "That rate.",
+        flight: Bytes = "What was in flight.",
+    }
+    /// Data left when no ACK had just come.
+    UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
     /// Each wait ended with the ACK of everything in flight.
     OneAtATime = "one-at-a-time" { waits: u64 = "How many such waits." }
     /// The window's right edge moved back while data was in flight up to it.

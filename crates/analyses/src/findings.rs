@@ -128,6 +128,8 @@ impl<'a> Material<'a> {
             Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle => high_if(at_sender),
+            // From afar it does not show that no ACK set the sender off.
+            Cause::LocalRateLimit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
             _ => match cause.limit() {
                 Limit::ReceiveWindow => self.window_confidence(),
@@ -166,10 +168,17 @@ impl<'a> Material<'a> {
             Limit::LossRecovery => self.losses(cause, &mut found),
             Limit::Path => self.path(cause, &mut found),
             Limit::Unknown => found.extend(self.unknown(cause)),
-            // No capture shows the inside of the sending host.
-            Limit::SendingHost => {}
+            Limit::SendingHost => self.sending_host(&mut found),
         }
         found
+    }
+
+    fn sending_host(&self, found: &mut Vec<Evidence>) {
+        let Some(steady) = self.overview.steady else { return };
+        let rate = Rate::bits_per_second(steady.rate as u64);
+        found.push(Evidence::SteadyRate { rate, flight: Bytes::new(steady.flight as u64) });
+        found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
+        found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -202,7 +211,9 @@ impl<'a> Material<'a> {
     fn application(&self, cause: Cause, found: &mut Vec<Evidence>) {
         let waits = &self.overview.waits;
         if cause == Cause::ProtocolWindow {
-            found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
+            if waits.prompted > 0 {
+                found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
+            }
             found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }));
             return;
         }

@@ -15,9 +15,8 @@ pub struct Overview {
     pub longest_recovery: i64,
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
-    /// The rate in bit/s of a sender that is held by a clock of its own host, where it is
-    /// ([`crate::limits::pace::steady_rate`]).
-    pub steady_rate: Option<f64>,
+    /// How a sender sends that is held by a clock of its own host, where it is ([`crate::limits::pace::steady`]).
+    pub steady: Option<Steady>,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
     /// Never was more than one segment in flight.
@@ -71,6 +70,17 @@ pub struct TakenBack {
     pub times: u64,
     /// The furthest, in bytes.
     pub largest: i64,
+}
+
+/// How a sender sends that has a clock of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Steady {
+    /// Its rate, in bit/s.
+    pub rate: f64,
+    /// What is in flight, in bytes.
+    pub flight: f64,
+    /// The part of the data that no ACK set off; known next to the sender.
+    pub unprompted: Option<f64>,
 }
 
 /// What ended the waits of a sender that had nothing to send.

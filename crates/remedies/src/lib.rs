@@ -28,6 +28,7 @@ mod path;
 mod receive_window;
 mod receiver_processing;
 mod send_buffer;
+mod sending_host;
 mod unknown;
 
 pub use drops::drop_meaning;
@@ -67,6 +68,7 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::NagleDelayedAck => application::nagle_delayed_ack(&facts),
         Cause::ProtocolWindow => application::protocol_window(&facts),
         Cause::SendBufferFull => send_buffer::full(&facts),
+        Cause::LocalRateLimit => sending_host::rate_limit(&facts),
         Cause::ReceiveBufferTooSmall => receive_window::buffer_too_small(&facts),
         Cause::NoWindowScaling => receive_window::no_scaling(&facts),
         Cause::WindowScaleTooSmall => receive_window::scale_too_small(&facts),
@@ -101,7 +103,6 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         | Cause::ReceiverDrops
         | Cause::ReceiverBusy
         | Cause::LocalQueue
-        | Cause::LocalRateLimit
         | Cause::SenderBusy
         | Cause::FaultyLink
         | Cause::SmallPackets => advise_on_host(finding.cause).into_iter().collect(),

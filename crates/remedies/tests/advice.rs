@@ -192,7 +192,7 @@ fn only_sysctls_and_counters_that_exist() {
 
 #[test]
 fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
-    const SETTERS: [&str; 15] = [
+    const SETTERS: [&str; 16] = [
         "sysctl -w",
         "route add",
         "tc qdisc replace",
@@ -205,6 +205,7 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
         "ip link set",
         "echo",
         "tcp_metrics delete",
+        "qdisc del",
         "iptables -A",
         "iptables -I",
         "iptables -t mangle -A",
@@ -330,6 +331,7 @@ fn what_is_unknown_is_not_computed_with() {
                     " with",
                     ", next to one 265",
                     ", and 75",
+                    ", though both windows",
                     ").",
                 ];
                 assert!(

@@ -14,6 +14,7 @@ use slowpath_lab::truth::Truth;
 pub enum Group {
     Application,
     SendBuffer,
+    SendingHost,
     ReceiveWindow,
     SlowReader,
     Loss,
@@ -38,6 +39,7 @@ impl Group {
         match self {
             Self::Application => "application",
             Self::SendBuffer => "send buffer",
+            Self::SendingHost => "sending host",
             Self::ReceiveWindow => "receive window",
             Self::SlowReader => "slow reader",
             Self::Loss => "loss",
@@ -77,6 +79,7 @@ impl Group {
             ("application", _) => Self::Application,
             ("send-buffer", _) => Self::SendBuffer,
             ("receive-window", _) => Self::ReceiveWindow,
+            ("sending-host", _) => Self::SendingHost,
             _ => Self::FullPath,
         }
     }

@@ -217,6 +217,29 @@ pub fn closing() -> Taps {
     })
 }
 
+/// A's host lets a segment out every 1.2 ms, on a path that carries ten.
+pub fn paced(one_way: i64) -> Taps {
+    transfer(Setup { amount: 8_000_000, pace: 1_200_000, one_way, ..Setup::default() })
+}
+
+/// The path carries a segment every 1.2 ms.
+pub fn narrow(one_way: i64) -> Taps {
+    transfer(Setup { amount: 8_000_000, rate: 1_250, one_way, ..Setup::default() })
+}
+
+/// The reader does not read for 4 s, and there is room for all that comes meanwhile.
+pub fn unread(one_way: i64) -> Taps {
+    let size = 4 << 20;
+    transfer(Setup {
+        amount: 3_000_000,
+        send_buffer: 96 << 10,
+        window: Box::new(move |at, next| if at < 4_000 * MS { size - next } else { size }),
+        delays_unread: true,
+        one_way,
+        ..Setup::default()
+    })
+}
+
 /// One data packet in 200 is marked, and nothing is lost.
 pub fn marked(one_way: i64) -> Taps {
     let mut chosen = at_random(200);

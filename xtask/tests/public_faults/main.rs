@@ -13,7 +13,7 @@ mod wire;
 
 use captures::{at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
-use slowpath_analyses::{Cause, Evidence};
+use slowpath_analyses::{Cause, Confidence, Evidence};
 use slowpath_model::Bytes;
 use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Setup, transfer};
 use wire::{Passed, report};
@@ -61,6 +61,8 @@ fn reports_of_written_captures_are_free_of_contradictions() {
         captures::black_hole(),
         captures::long_ones_dropped(ONE_WAY),
         captures::unscaled(ONE_WAY),
+        captures::paced(ONE_WAY),
+        captures::unread(ONE_WAY),
     ];
     let scripts = [
         captures::old_connection(),
@@ -186,6 +188,53 @@ fn data_that_leaves_when_an_ack_comes_is_not_held_by_the_protocol() {
     let taps = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, ..Setup::default() });
     expect_none(&report(&taps.a), Cause::ProtocolWindow);
     expect_none(&report(&taps.b), Cause::ProtocolWindow);
+}
+
+#[test]
+fn data_that_leaves_by_a_clock_of_its_host_is_held_there() {
+    for one_way in DELAYS {
+        let taps = captures::paced(one_way);
+        for passed in [&taps.a, &taps.b] {
+            let evidence = expect(&report(passed), Cause::LocalRateLimit, "steady-rate");
+            let Evidence::SteadyRate { rate, .. } = evidence else { panic!("{evidence:?}") };
+            let paced = f64::from(MSS) * 8e9 / 1.2e6;
+            assert!((rate.get() as f64 / paced - 1.0).abs() < 0.05, "{rate}");
+        }
+        let near = expect(&report(&taps.a), Cause::LocalRateLimit, "unprompted-sends");
+        let Evidence::UnpromptedSends { share } = near else { panic!("{near:?}") };
+        assert!(share > 0.9, "{share}");
+        assert_eq!(
+            main_finding(&report(&taps.b)).confidence,
+            Confidence::Low,
+            "from afar ACKs may set it off"
+        );
+    }
+}
+
+#[test]
+fn data_that_leaves_when_acks_come_is_not_held_by_its_host() {
+    for one_way in DELAYS {
+        let narrow = captures::narrow(one_way);
+        let small = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, one_way, ..Setup::default() });
+        for passed in [&narrow.a, &narrow.b, &small.a, &small.b] {
+            expect_none(&report(passed), Cause::LocalRateLimit);
+        }
+    }
+}
+
+#[test]
+fn acks_that_wait_for_a_reader_are_neither_a_queue_nor_a_busy_host() {
+    for one_way in DELAYS {
+        let taps = captures::unread(one_way);
+        for passed in [&taps.a, &taps.b] {
+            let report = report(passed);
+            expect_mainly(passed, Cause::SlowReader);
+            expect_none(&report, Cause::StandingQueue);
+            // The last ACK before the reader reads on opens the window, and is late.
+            let late = report.main().findings.iter().find(|finding| finding.cause == Cause::AcksHeldBack);
+            assert!(late.is_none_or(|late| late.share < 0.05 && late.spells == 1), "{late:#?}");
+        }
+    }
 }
 
 #[test]

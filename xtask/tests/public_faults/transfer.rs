@@ -52,6 +52,10 @@ pub struct Setup<'a> {
     pub send_buffer: u32,
     /// Bytes that B's application lets A send ahead of its grants, each of so many bytes.
     pub credit: Option<u32>,
+    /// The time from one segment of A to the next at least, in nanoseconds: a shaper on A's host.
+    pub pace: i64,
+    /// Whether B delays ACKs while its window does not open any further, as Linux does (`__tcp_ack_snd_check`, 6.18).
+    pub delays_unread: bool,
     /// Whether the ends agree on ECN.
     pub ecn: bool,
     /// The bottleneck, in bytes per millisecond.
@@ -74,6 +78,8 @@ impl Default for Setup<'_> {
             scale: 7,
             send_buffer: u32::MAX,
             credit: None,
+            pace: 0,
+            delays_unread: false,
             ecn: false,
             rate: 12_500,
             one_way: ONE_WAY,
@@ -104,6 +110,7 @@ enum Step {
     Timer(u64),
     Delack(u64),
     Window,
+    Paced,
 }
 
 struct Sender {
@@ -122,6 +129,8 @@ struct Sender {
     acks: u32,
     peer_val: u32,
     id: u16,
+    /// Before this, the shaper lets nothing out.
+    held_until: i64,
 }
 
 struct Receiver {
@@ -134,6 +143,8 @@ struct Receiver {
     echo: bool,
     peer_val: u32,
     id: u16,
+    /// Where the window ended last.
+    edge: u32,
 }
 
 struct Run<'a> {
@@ -173,6 +184,7 @@ pub fn transfer(setup: Setup<'_>) -> Taps {
             acks: 1,
             peer_val: 0,
             id: 100,
+            held_until: 0,
         },
         receiver: Receiver {
             nxt: 1,
@@ -184,6 +196,7 @@ pub fn transfer(setup: Setup<'_>) -> Taps {
             echo: false,
             peer_val: 0,
             id: 500,
+            edge: 0,
         },
         taps: Taps { a: Vec::new(), b: Vec::new() },
         setup,
@@ -214,6 +227,7 @@ impl Run<'_> {
                     self.acknowledge(0);
                 }
                 Step::Window => self.acknowledge(0),
+                Step::Paced => self.send_more(),
                 Step::Timer(_) | Step::Delack(_) => {}
             }
         }
@@ -322,6 +336,8 @@ impl Run<'_> {
             receiver.nxt = receiver.nxt.max(held.1);
         }
         receiver.unacked += segment.len;
+        let edge = receiver.nxt + (self.setup.window)(self.now, receiver.nxt);
+        let stays = self.setup.delays_unread && edge <= receiver.edge;
         if self.setup.credit.is_some()
             && receiver.nxt > receiver.granted
             && receiver.granted < self.setup.amount
@@ -329,7 +345,7 @@ impl Run<'_> {
             // All that was granted has come: the application grants as much again, in 35 bytes.
             receiver.granted += self.setup.credit.unwrap_or(0);
             self.acknowledge(35);
-        } else if !in_order || receiver.unacked >= 2 * MSS {
+        } else if !in_order || (receiver.unacked >= 2 * MSS && !stays) {
             self.acknowledge(0);
         } else if receiver.unacked == segment.len {
             receiver.delack += 1;
@@ -348,7 +364,9 @@ impl Run<'_> {
         if receiver.echo {
             ack.flags = ack.flags.with(Flags::ECE);
         }
-        ack.window = ((self.setup.window)(self.now, receiver.nxt) >> self.setup.scale).min(0xffff) as u16;
+        let window = (self.setup.window)(self.now, receiver.nxt);
+        receiver.edge = receiver.nxt + window;
+        ack.window = (window >> self.setup.scale).min(0xffff) as u16;
         // Neighbouring blocks as one; three fit beside the timestamps.
         let mut blocks: Vec<(u32, u32)> = Vec::new();
         for held in &receiver.held {
@@ -435,7 +453,7 @@ impl Run<'_> {
     fn send_more(&mut self) {
         loop {
             let room = self.sender.cwnd - f64::from(self.sender.in_flight());
-            if room < f64::from(MSS) {
+            if room < f64::from(MSS) || self.now < self.sender.held_until {
                 break;
             }
             let most = self.setup.offload.min((room / f64::from(MSS)) as u32).max(1);
@@ -448,6 +466,10 @@ impl Run<'_> {
             );
             if start >= self.sender.cwr_until && std::mem::take(&mut self.sender.report_cwr) {
                 segment.flags = segment.flags.with(Flags::CWR);
+            }
+            if self.setup.pace > 0 {
+                self.sender.held_until = self.now + self.setup.pace * i64::from((end - start).div_ceil(MSS));
+                self.at(self.sender.held_until, Step::Paced);
             }
             let idle = self.sender.kept.len() <= (end - start).div_ceil(MSS) as usize;
             self.send(segment, if self.setup.ecn { Ecn::Ect0 } else { Ecn::NotEct });

@@ -130,14 +130,13 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let mut overview =
         Overview { base_rtt, peak_rate: peak.map_or(0.0, |(rate, _)| *rate), ..Overview::default() };
     for stretch in stretches {
-        overview.waits.prompted += u64::from(stretch.prompted);
+        overview.waits.prompted += u64::from(stretch.prompted.max(stretch.bursts_after_payload));
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
-    overview.steady_rate =
-        base_rtt.and_then(|base| pace::steady_rate(context, stretches, base, overview.queued));
+    overview.steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
     overview
 }
 
@@ -311,9 +310,9 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     if by_itself && stretch.dry_clocked + stretch.dry_free > 0 {
         return Cause::SenderIdle;
     }
-    if let Some(steady) = overview.steady_rate
+    if let Some(steady) = overview.steady
         && pace::is_even(stretch, base)
-        && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady
+        && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
         && (!context.at_sender || pace::by_itself(context, stretch))
     {
         return Cause::LocalRateLimit;

@@ -7,6 +7,7 @@
 use super::classify::Context;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
+use crate::overview::Steady;
 
 /// How often a sender far from the tap sent again soon after an ACK has reached it, and how often chance would have it so
 /// where ACKs come often.
@@ -44,7 +45,7 @@ pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {
 /// Whether payload of the other end set off most of what was sent, and no ACK. Where both ends send much, payload takes
 /// the place of ACKs.
 pub fn by_payload(stretch: &Stretch) -> bool {
-    let mostly = stretch.part_sent_after(Prompt::Payload) >= thresholds::SET_OFF;
+    let mostly = stretch.part_sent_after(Prompt::Payload) >= thresholds::SET_OFF_BY_PAYLOAD;
     let answers = stretch.prompts.saturating_mul(thresholds::ANSWERED_PART);
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
@@ -59,10 +60,10 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
-/// The rate in bit/s of a sender with a clock of its own, where it has one: nearly all that it sends with more to send goes
+/// How a sender with a clock of its own sends, where it has one: nearly all that it sends with more to send goes
 /// out evenly, at one rate, with the same amount in flight. No congestion control does that for long. On a full path a
 /// queue shows, which `queued` has the time of.
-pub fn steady_rate(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<f64> {
+pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
     if queued * thresholds::STEADY_QUEUED_PART > sending {
         return None;
@@ -86,7 +87,17 @@ pub fn steady_rate(context: &Context, stretches: &[Stretch], base: u32, queued: 
         near(stretch.rate().unwrap_or(0.0), rate) && near(f64::from(stretch.flight_max), flight)
     });
     let alike: i64 = alike.map(|stretch| stretch.lasted()).sum();
-    (alike as f64 >= thresholds::STEADY_SHARE * lasted as f64).then_some(rate)
+    let unprompted = context.at_sender.then(|| {
+        let sent = |prompts: &[Prompt]| -> f64 {
+            let all = clocked
+                .iter()
+                .flat_map(|stretch| prompts.iter().map(|prompt| stretch.sent_after[*prompt as usize]));
+            all.map(f64::from).sum()
+        };
+        sent(&[Prompt::Nothing]) / sent(&Prompt::ALL).max(1.0)
+    });
+    let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64;
+    is_steady.then_some(Steady { rate, flight, unprompted })
 }
 
 /// The middle one.

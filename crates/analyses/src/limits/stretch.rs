@@ -42,6 +42,8 @@ pub enum Prompt {
 impl Prompt {
     /// As many as there are.
     pub const COUNT: usize = 3;
+    /// All of them, in the order of the array in [`Stretch`].
+    pub const ALL: [Self; Self::COUNT] = [Self::Ack, Self::Payload, Self::Nothing];
 }
 
 /// Things that happened within a stretch, as bits.
@@ -70,7 +72,7 @@ impl Marks {
     /// The receiver moved the window's edge back, and data in flight lies beyond it.
     pub const TAKEN_BACK: Self = Self(1024);
 
-    /// The receiver's window reached farther than before: its application had read.
+    /// The receiver's window reached farther than before: its application had read, or could not, for a hole.
     pub const READ: Self = Self(2048);
 
     /// Adds `other`.

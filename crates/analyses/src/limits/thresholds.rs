@@ -79,6 +79,10 @@ pub const EVEN_GAP_PART: u32 = 4;
 /// what did, 0.15 and less for what did not.
 pub const SET_OFF: f64 = 0.5;
 
+/// From this part of the new data on, payload of the other end set off the sender. An answer longer than the congestion window
+/// has its first part set off by the request, and the rest by ACKs.
+pub const SET_OFF_BY_PAYLOAD: f64 = 0.8;
+
 /// Requests and credit are this many times shorter than what they let out; what is not goes both ways at once.
 pub const ANSWERED_PART: u32 = 4;
 

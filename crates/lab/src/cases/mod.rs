@@ -15,6 +15,7 @@ mod receiver_processing;
 mod recording;
 mod reneging;
 mod send_buffer;
+mod sending_host;
 
 use crate::case::{LabelledCase, Offload, Set};
 
@@ -23,6 +24,7 @@ pub fn all(set: Set) -> Vec<LabelledCase> {
     [
         receive_window::cases(set),
         send_buffer::cases(set),
+        sending_host::cases(set),
         application::cases(set),
         loss::cases(set),
         path::cases(set),

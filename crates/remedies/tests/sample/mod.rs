@@ -117,6 +117,10 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
             Evidence::PeerSilent { lasted: 15 * SECOND, retransmissions: 7 },
             Evidence::SilentAfterPause { pause: 360 * SECOND },
         ],
+        Cause::LocalRateLimit => vec![Evidence::SteadyRate {
+            rate: Rate::bits_per_second(50_000_000),
+            flight: Bytes::new(250_000),
+        }],
         Cause::ProtocolWindow => vec![Evidence::FollowsPayload { waits: 300, by_ack: 2 }],
         Cause::WindowTakenBack => vec![Evidence::EdgeMovedBack { times: 2, largest: Bytes::kib(62) }],
         Cause::EcnMarks => vec![Evidence::EcnMarked { marked: 0, echoes: 140, reductions: 35 }],

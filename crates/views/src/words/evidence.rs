@@ -102,6 +102,12 @@ pub fn evidence(evidence: &Evidence) -> String {
             times(waits),
             times(by_ack)
         ),
+        Evidence::SteadyRate { rate, flight } => format!(
+            "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window grows or shrinks"
+        ),
+        Evidence::UnpromptedSends { share } => {
+            format!("{:.0} % of the data left when no ACK had just come", 100.0 * share)
+        }
         Evidence::OneAtATime { waits } => {
             format!("{} ended with the ACK of all that was in flight, and not before", counted(waits, "wait"))
         }

@@ -1,0 +1,117 @@
+//! What set the sender off when it sent new data: an ACK, payload of the other end, or neither.
+
+use super::{SHORTEST_WAIT, Track};
+use crate::limits::stretch::Prompt;
+use crate::rtt::{Distance, LinuxRto};
+use slowpath_model::{Instant, Segment};
+
+/// A writer that an ACK lets in needs to be woken and to run: in nanoseconds.
+const WAKE_UP: i64 = 1_500_000;
+
+impl Track {
+    /// Whether nothing was left to send behind `segment`: it is no multiple of the MSS, which Nagle's algorithm
+    /// allows at the end of a queue only. A push flag says so too (RFC 9293, section 3.9.1), but Linux sets it on
+    /// every super-packet (`__tcp_transmit_skb`, since 5.5), and once segmented those cannot be told.
+    pub(super) const fn emptied_the_queue(&self, segment: &Segment) -> bool {
+        // Most are of one MSS, and a division costs as much as all else that is done for a segment here.
+        segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
+    }
+
+    /// Whether the pause since the last data is long enough to count as a wait: not one between two writes.
+    pub(super) fn has_waited(&self, at: Instant, rto: &LinuxRto) -> bool {
+        let part = rto.srtt_nanos().map_or(1_000_000, |srtt| (srtt / 8).min(1_000_000));
+        at.nanos_since(self.sent) > part
+    }
+
+    /// The application wrote, or was let in to write, after the queue had run dry.
+    #[inline(never)]
+    pub(super) fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
+        let acked = self.known.una >= self.nxt;
+        let prompted = self.spoken.is_some_and(|since| self.is_soon_after(since, at, near));
+        let clocked = self.is_soon_after(self.acked, at, near);
+        let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
+        // What ended a wait belongs to it, even where it is a stretch of its own.
+        let just_cut = self.current.lasted() < SHORTEST_WAIT;
+        let wait = self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current);
+        if prompted {
+            wait.prompted += 1;
+        } else if clocked {
+            wait.one_at_a_time += u32::from(alone);
+            wait.dry_clocked += 1;
+        } else {
+            wait.dry_free += 1;
+        }
+        if !prompted && !acked {
+            self.note_from_afar(clocked, near);
+        }
+        let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
+            .clamp(0, i64::from(u32::MAX)) as u32;
+        self.current.peak_max = self.current.peak_max.max(flight);
+    }
+
+    /// What set off new data at `at`.
+    #[inline]
+    pub(super) fn prompted_by(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
+        // A kernel that has data waiting sends it in the softirq of the ACK: after some 10 µs, or 60 where a CPU had to wake up
+        // for it. No more than a sixteenth of what is between two ACKs, chance makes that long seldom.
+        const AT_ONCE: (i64, i64) = (50_000, 200_000);
+        // Segments of a burst leave back to back, as fast as the kernel makes them.
+        const IN_A_BURST: (i64, i64) = (25_000, 200_000);
+        if !near.is_here() {
+            return self.prompted_far_away(at, near, rto);
+        }
+        let at_once = (self.between_answers / 16).clamp(AT_ONCE.0, AT_ONCE.1);
+        let in_a_burst = (self.between_answers / 4).clamp(IN_A_BURST.0, IN_A_BURST.1);
+        let acked = self.acked >= self.sent;
+        if self.spoken.is_some_and(|since| self.is_soon_after(since, at, near)) {
+            Prompt::Payload
+        } else if acked && at.nanos_since(self.acked) <= at_once {
+            Prompt::Ack
+        } else if !acked && at.nanos_since(self.sent) <= in_a_burst {
+            self.prompt
+        } else {
+            Prompt::Nothing
+        }
+    }
+
+    /// What a bottleneck in between leaves of it: what set off the first segment after a pause set off those behind it.
+    #[inline(never)]
+    fn prompted_far_away(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
+        if !self.has_waited(at, rto) {
+            self.prompt
+        } else if self.spoken.is_some_and(|since| self.is_soon_after(since, at, near)) {
+            Prompt::Payload
+        } else if self.is_soon_after(self.acked, at, near) {
+            Prompt::Ack
+        } else {
+            Prompt::Nothing
+        }
+    }
+
+    /// A wait ended, seen from afar, soon after an ACK reached the sender or not.
+    pub(super) fn note_from_afar(&mut self, clocked: bool, near: &Distance) {
+        if !near.is_here() {
+            let chance = self.soon(near) as f64 / self.between_answers.max(1) as f64;
+            self.from_afar.note(clocked, chance);
+        }
+    }
+
+    /// Whether what the sender learnt at `since` may have made it send at `at`.
+    pub(super) fn is_soon_after(&self, since: Instant, at: Instant, near: &Distance) -> bool {
+        at.nanos_since(since) <= self.soon(near)
+    }
+
+    /// How long after its reason a reaction may pass the tap, in nanoseconds.
+    fn soon(&self, near: &Distance) -> i64 {
+        // Where answers come often, one is always near; seen from afar, no finer distinction is possible.
+        const LEAST: i64 = 200_000;
+        let soon = if near.is_here() { (self.between_answers / 4).clamp(LEAST, WAKE_UP) } else { WAKE_UP };
+        // Where they come rarely, a slow host is still soon.
+        soon.max((self.between_answers / 100).min(4 * WAKE_UP)) + self.lag(near)
+    }
+
+    /// By how much a reaction may pass the tap later than its reason was taken to be known.
+    fn lag(&self, near: &Distance) -> i64 {
+        if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 5_000_000) }
+    }
+}
