@@ -240,6 +240,10 @@ macro_rules! catalogue {
             /// Every segment longer than one MSS was lost, and none of one MSS.
             SuperPacketsDropped = LossRecovery / "super-packets-dropped": "super-packets dropped on the way",
                 "loss-recovery/super-packets-dropped.md", [Capture];
+            /// Something on the path changes sequence numbers and leaves SACK blocks as they are, so that the sender cannot use
+            /// them (RFC 2018, section 4).
+            SackUntranslated = LossRecovery / "sack-untranslated": "SACK blocks left untranslated on the path",
+                "loss-recovery/sack-untranslated.md", [Capture];
             /// Every segment was lost that reached beyond the window field as it is without scaling, and none within it.
             BeyondUnscaledWindow = LossRecovery / "beyond-unscaled-window": "a firewall unaware of window scaling",
                 "loss-recovery/beyond-unscaled-window.md", [Capture];

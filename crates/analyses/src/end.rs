@@ -38,6 +38,8 @@ pub struct EndState {
     pub duplicate_acks: u64,
     pub sack_blocks: u64,
     pub dsack_blocks: u64,
+    /// SACK blocks this end sent of what the other never did.
+    pub sack_outside: u64,
     pub super_packets: u64,
     pub marked: u64,
     pub mark_echoes: u64,
@@ -460,6 +462,7 @@ impl EndState {
     ) -> u32 {
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
+        me.sack_outside += u64::from(segment.sack.outside());
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
         self.unique_bytes += u64::from(acked.probed);

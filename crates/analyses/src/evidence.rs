@@ -169,6 +169,8 @@ evidence! {
     }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
+    /// SACK blocks of data that was never sent, nor ever will be.
+    SackOutside = "sack-outside" { blocks: u64 = "How many.", all: u64 = "Of so many." }
     /// Each wait ended with the ACK of everything in flight.
     OneAtATime = "one-at-a-time" { waits: u64 = "How many such waits." }
     /// The window's right edge moved back while data was in flight up to it.

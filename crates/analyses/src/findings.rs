@@ -303,6 +303,10 @@ impl<'a> Material<'a> {
         if let Some(loss) = self.overview.loss {
             found.extend(loss.evidence(cause));
         }
+        if cause == Cause::SackUntranslated {
+            let blocks = self.answered.sack_outside;
+            found.push(Evidence::SackOutside { blocks, all: blocks + self.answered.sack_blocks });
+        }
         if self.sent.icmp_errors > 0 {
             found.push(Evidence::IcmpErrors { times: self.sent.icmp_errors });
         }

@@ -206,6 +206,8 @@ pub struct Measures {
     pub sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     pub dsack_blocks: u64,
+    /// SACK blocks sent of data that the other end never sent.
+    pub sack_outside: u64,
     /// Largest, smallest non-zero and mean window this end advertised, scaled where known.
     pub window: WindowMeasures,
 

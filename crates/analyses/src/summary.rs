@@ -41,6 +41,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last;
     let gone = gone(flow);
+    let untranslated = untranslated(&flow.ends[(!from).index()]);
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
@@ -51,7 +52,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let acked = end.last_acked.max(end.last_data);
     // Only next to the sender is each transmission seen.
     let loss = near.is_here().then(|| end.outstanding.loss_pattern());
-    let rule = loss.and_then(|loss| loss.rule(context.mss));
+    let rule = loss.and_then(|loss| loss.rule(context.mss)).or(untranslated);
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
         (spells, overview) = classify::spells(&context, &finished, rule);
@@ -92,6 +93,14 @@ fn gone(flow: &Flow) -> Option<Instant> {
         let lasted = flow.last.nanos_since(unheard.since);
         (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
     })
+}
+
+/// Whether most of the SACK blocks that `receiver` sent are of data that was never sent: something on the path changed
+/// sequence numbers, and not the blocks.
+fn untranslated(receiver: &EndState) -> Option<Cause> {
+    let is_rule = receiver.sack_outside >= thresholds::RULE_LOSSES.into()
+        && receiver.sack_outside > receiver.sack_blocks;
+    is_rule.then_some(Cause::SackUntranslated)
 }
 
 /// Why what an end sent never came to the tap, though the end itself goes on.
@@ -156,6 +165,7 @@ fn context(flow: &Flow, from: End) -> Context {
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         at_sender: me.distance.sending().is_here(),
+        queue_shows: me.distance.sending().is_here() || peer.rtt_by_timestamp.measures().count > 0,
         near_known: me.distance.sending().min().is_some(),
         scale_changed: peer.scale_changed,
     }
@@ -186,6 +196,7 @@ fn measures(end: &EndState) -> Measures {
         duplicate_acks: end.duplicate_acks,
         sack_blocks: end.sack_blocks,
         dsack_blocks: end.dsack_blocks,
+        sack_outside: end.sack_outside,
         window: windows(&end.window),
         rtt_by_ack: end.rtt_by_ack.measures(),
         rtt_by_timestamp: end.rtt_by_timestamp.measures(),

@@ -91,6 +91,7 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::MtuBlackHole => loss_recovery::mtu_black_hole(&facts),
         Cause::SuperPacketsDropped => loss_recovery::super_packets_dropped(&facts),
         Cause::BeyondUnscaledWindow => loss_recovery::beyond_unscaled_window(&facts),
+        Cause::SackUntranslated => loss_recovery::sack_untranslated(&facts),
         Cause::BottleneckFull => path::bottleneck_full(&facts),
         Cause::StandingQueue => path::standing_queue(&facts),
         Cause::DelaySpike => path::delay_spike(&facts),

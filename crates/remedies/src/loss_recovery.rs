@@ -594,3 +594,33 @@ pub(crate) fn beyond_unscaled_window(facts: &Facts<'_>) -> Vec<Advice> {
         .caution("Undo it once the firewall is fixed: without scaling, every long path is slow."),
     ]
 }
+
+pub(crate) fn sack_untranslated(facts: &Facts<'_>) -> Vec<Advice> {
+    let lost = facts.sent().lost_share().filter(|share| *share > 0.0);
+    let lost = lost.map_or_else(String::new, |share| format!(" {} of segments were lost.", percent(share)));
+    vec![
+        Advice::new(format!(
+            "Something on the path changes sequence numbers and leaves SACK blocks as they are. The sender \
+             discards such blocks, so it repairs one loss in each RTT, or waits for its timer.{lost} Look for a firewall \
+             that randomises sequence numbers, update it, or turn that off: hosts choose random ones \
+             themselves (RFC 6528)."
+        ))
+        .with(counters(
+            Host::Sender,
+            "TcpExtTCPSACKDiscard",
+            "shows how many SACK blocks this host could not use",
+        )),
+        Advice::new(
+            "Until then, do without SACK to hosts behind it. Duplicate ACKs repair more than blocks that \
+             are wrong.",
+        )
+        .with(switch(
+            Host::Sender,
+            "net.ipv4.tcp_sack",
+            "0",
+            "1",
+            "offers no SACK, for all new connections of this host",
+        ))
+        .caution("Undo it once the firewall is fixed: without SACK, one loss in each RTT is repaired."),
+    ]
+}

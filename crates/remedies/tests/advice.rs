@@ -68,7 +68,7 @@ const SYSCTLS: [&str; 50] = [
 
 /// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
 /// `snmp4_ipextstats_list`).
-const COUNTERS: [&str; 53] = [
+const COUNTERS: [&str; 54] = [
     "IpExtInCEPkts",
     "IpExtInECT0Pkts",
     "IpExtInECT1Pkts",
@@ -82,6 +82,7 @@ const COUNTERS: [&str; 53] = [
     "TcpExtPruneCalled",
     "TcpExtRcvPruned",
     "TcpExtSyncookiesRecv",
+    "TcpExtTCPSACKDiscard",
     "TcpExtSyncookiesSent",
     "TcpExtTCPACKSkippedChallenge",
     "TcpExtTCPAbortOnTimeout",

@@ -1,7 +1,7 @@
 //! Which flow lost most time, and what becomes of the many that are not shown one by one.
 
 use crate::words;
-use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_analyses::report::{Finding, FlowReport, Spell};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Endpoint, FlowId};
 use std::cmp::Reverse;
@@ -190,15 +190,29 @@ pub fn time_lost(flow: &FlowReport) -> Duration {
     flow.main().findings.iter().filter(|finding| is_loss(finding.cause)).map(|finding| finding.lasted).sum()
 }
 
-/// What the headline of a flow names: the largest cause of the limit that took most time. Several causes of one limit
-/// together may take more time than the largest of all.
+/// What the headline of a flow names: the largest cause of the limit that took most time of the transfer. Several causes of
+/// one limit together may take more time than the largest of all. That nothing was sent before the first data or after the
+/// last says nothing of the transfer, unless that was nearly all of the time.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
     let findings = &flow.main().findings;
-    let under = |limit: Limit| {
-        let of_it = findings.iter().filter(|finding| finding.cause.limit() == limit);
-        of_it.map(|finding| finding.lasted).sum::<Duration>()
+    let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
+    let weight = |finding: &Finding| {
+        let outside = outside.filter(|_| finding.cause == Cause::SenderIdle);
+        finding.lasted.saturating_sub(outside.unwrap_or_default())
+    };
+    let under = |limit: Limit| -> Duration {
+        findings.iter().filter(|finding| finding.cause.limit() == limit).map(weight).sum()
     };
     let most = Limit::ALL.into_iter().max_by_key(|limit| (under(*limit), Reverse(*limit)))?;
     let of_it = findings.iter().filter(|finding| finding.cause.limit() == most);
-    of_it.max_by_key(|finding| finding.lasted)
+    of_it.max_by_key(|finding| weight(finding))
+}
+
+/// The time without anything to send before the first data of the main direction, and after its last.
+pub fn time_outside(flow: &FlowReport) -> Duration {
+    let (spells, measures) = (&flow.main().spells, &flow.main().measures);
+    let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);
+    let before = |spell: &Spell| measures.first_data?.min(spell.to).since(spell.from);
+    let after = |spell: &Spell| spell.to.since(measures.last_data?.max(spell.from));
+    idle.flat_map(|spell| [before(spell), after(spell)]).flatten().sum()
 }

@@ -101,7 +101,7 @@ fn reports_of_all_captures_are_free_of_contradictions() {
 
 /// Causes that show in written packets alone: Nagle's wait in `analyses/tests/invariants.rs`, the others in
 /// `public_faults`.
-const WRITTEN: [Cause; 11] = [
+const WRITTEN: [Cause; 12] = [
     Cause::NagleDelayedAck,
     Cause::OldConnection,
     Cause::FastOpenLost,
@@ -113,6 +113,7 @@ const WRITTEN: [Cause; 11] = [
     Cause::MtuBlackHole,
     Cause::SuperPacketsDropped,
     Cause::BeyondUnscaledWindow,
+    Cause::SackUntranslated,
 ];
 
 /// Nothing else is reported than the catalogue allows; each cause of captures shows in one of ours, or in written packets.

@@ -217,6 +217,12 @@ pub fn closing() -> Taps {
     })
 }
 
+/// One segment in a hundred is lost, and a firewall that changes sequence numbers leaves SACK blocks alone.
+pub fn untranslated(one_way: i64) -> Taps {
+    let fate = Box::new(losing(at_random(100)));
+    transfer(Setup { amount: 2_000_000, sack_shift: 0x4000_0000, fate, one_way, ..Setup::default() })
+}
+
 /// A's host lets a segment out every 1.2 ms, on a path that carries ten.
 pub fn paced(one_way: i64) -> Taps {
     transfer(Setup { amount: 8_000_000, pace: 1_200_000, one_way, ..Setup::default() })

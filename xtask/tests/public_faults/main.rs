@@ -62,6 +62,7 @@ fn reports_of_written_captures_are_free_of_contradictions() {
         captures::long_ones_dropped(ONE_WAY),
         captures::unscaled(ONE_WAY),
         captures::paced(ONE_WAY),
+        captures::untranslated(ONE_WAY),
         captures::unread(ONE_WAY),
     ];
     let scripts = [
@@ -366,6 +367,27 @@ fn segments_beyond_the_bare_window_field_are_lost_to_a_firewall() {
         let evidence = expect(&report(&taps.a), Cause::BeyondUnscaledWindow, "lost-beyond-window-field");
         let Evidence::LostBeyondWindowField { lost, delivered } = evidence else { panic!("{evidence:?}") };
         assert!(lost > 10 && delivered > lost, "{evidence:?}");
+    }
+}
+
+#[test]
+fn sack_blocks_that_nobody_translated_are_why_losses_take_long() {
+    for one_way in DELAYS {
+        let passed = captures::untranslated(one_way).a;
+        let evidence = expect(&report(&passed), Cause::SackUntranslated, "sack-outside");
+        let Evidence::SackOutside { blocks, all } = evidence else { panic!("{evidence:?}") };
+        assert!(blocks > 10 && blocks == all, "{evidence:?}");
+    }
+}
+
+#[test]
+fn sack_blocks_of_what_was_sent_are_not_blamed() {
+    let fate = || Box::new(losing(at_random(100)));
+    let taps = transfer(Setup { amount: 2_000_000, fate: fate(), ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        expect_none(&report(passed), Cause::SackUntranslated);
+        // Nor in a capture that begins in the middle, whose first offsets are not known.
+        expect_none(&report(&passed[passed.len() / 2..]), Cause::SackUntranslated);
     }
 }
 

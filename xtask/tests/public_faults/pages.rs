@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// The capture that a page names, and what passed there.
-fn named() -> [(Cause, &'static str, Vec<Passed>); 10] {
+fn named() -> [(Cause, &'static str, Vec<Passed>); 11] {
     [
         (Cause::OldConnection, "old-connection", captures::old_connection()),
         (Cause::FastOpenLost, "fast-open-lost", captures::fast_open(1)),
@@ -20,6 +20,7 @@ fn named() -> [(Cause, &'static str, Vec<Passed>); 10] {
         (Cause::MtuBlackHole, "mtu-black-hole", captures::black_hole().a),
         (Cause::SuperPacketsDropped, "super-packets-dropped", captures::long_ones_dropped(ONE_WAY).a),
         (Cause::BeyondUnscaledWindow, "beyond-unscaled-window", captures::unscaled(ONE_WAY).a),
+        (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY).a),
     ]
 }
 

@@ -56,6 +56,8 @@ pub struct Setup<'a> {
     pub pace: i64,
     /// Whether B delays ACKs while its window does not open any further, as Linux does (`__tcp_ack_snd_check`, 6.18).
     pub delays_unread: bool,
+    /// What is added to SACK blocks on their way to A.
+    pub sack_shift: u32,
     /// Whether the ends agree on ECN.
     pub ecn: bool,
     /// The bottleneck, in bytes per millisecond.
@@ -80,6 +82,7 @@ impl Default for Setup<'_> {
             credit: None,
             pace: 0,
             delays_unread: false,
+            sack_shift: 0,
             ecn: false,
             rate: 12_500,
             one_way: ONE_WAY,
@@ -376,7 +379,8 @@ impl Run<'_> {
             }
         }
         for (start, end) in blocks.into_iter().rev().take(3) {
-            let [start, end] = [start, end].map(|edge| StreamOffset(i64::from(edge)));
+            let shifted = |edge: u32| StreamOffset(i64::from(edge) + i64::from(self.setup.sack_shift));
+            let [start, end] = [start, end].map(shifted);
             ack.sack.push(SackBlock { start, end });
         }
         self.send(ack, Ecn::NotEct);

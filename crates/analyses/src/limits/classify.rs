@@ -32,6 +32,8 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
+    /// Whether a queue would show: round trips are seen all the time, and not only in the handshake.
+    pub queue_shows: bool,
     /// Whether it is known how far the sender is from the tap.
     pub near_known: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
@@ -307,7 +309,8 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     } else {
         stretch.open_free > stretch.open_clocked.saturating_mul(2)
     };
-    if by_itself && stretch.dry_clocked + stretch.dry_free > 0 {
+    let emptied = stretch.dry_clocked + stretch.dry_free > 0 || context.at_sender && stretch.emptied > 0;
+    if by_itself && emptied {
         return Cause::SenderIdle;
     }
     if let Some(steady) = overview.steady
@@ -361,8 +364,10 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         // Fewer than the initial window, and no more each RTT, is all there was.
         return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
             Cause::SenderIdle
-        } else {
+        } else if context.queue_shows {
             Cause::EarlyExit
+        } else {
+            Cause::Undetermined
         };
     }
     if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::AfterLoss }
@@ -426,12 +431,48 @@ fn between_full_send_buffers(causes: &mut [Cause]) {
 }
 
 /// The rate of a policer, where losses look like one's (Flach et al., *An Internet-wide analysis of traffic
-/// policing*, SIGCOMM 2016): they come without a queue, and at the same rate each time. Chance strikes at any.
+/// policing*, SIGCOMM 2016): they come without a queue, when a bucket is empty.
 fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
     if overview.queued > life / thresholds::POLICER_QUEUED_PART {
         return None;
     }
+    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
+}
+
+/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Chance strikes after any
+/// amount. A bottleneck has one rate as well, but never lets more through; a bucket does, as long as it is not empty.
+fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+    // What is lost of a sender that pauses, or waits for its timer, is lost of what it had to send.
+    let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
+        return None;
+    }
+    let mut between: Vec<(f64, f64)> = Vec::new();
+    let mut now = None;
+    for pair in stretches.windows(2) {
+        if let Some((delivered, time)) = &mut now {
+            *delivered += pair[0].delivered as f64;
+            *time += pair[0].lasted() as f64;
+        }
+        if pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT) {
+            between.extend(now.replace((0.0, 0.0)));
+        }
+    }
+    // The first is slow start's, which had a full bucket.
+    let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
+    let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
+    let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
+    let rate = delivered / time;
+    let deviation: f64 = between.iter().map(|(delivered, time)| (delivered - rate * time).abs()).sum();
+    let rate = rate * 8e9;
+    (deviation < thresholds::POLICER_CYCLE_SPREAD * delivered
+        && overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate)
+        .then_some(rate)
+}
+
+/// With the same window and round trip, a bucket is empty at the same amount in flight each time.
+fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     let mut before = Vec::new();
     for pair in stretches.windows(2) {
         let lost_now = pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT);

@@ -37,9 +37,12 @@ impl FromAfar {
     }
 }
 
-/// Whether nothing that the sender learnt set off most of what it sent. Only next to the sender this shows.
+/// Whether nothing that the sender learnt set off most of what it sent, nor ended most of its waiting. Only next to the sender
+/// this shows.
 pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {
-    context.at_sender && stretch.part_sent_after(Prompt::Nothing) >= thresholds::SET_OFF
+    context.at_sender
+        && stretch.part_sent_after(Prompt::Nothing) >= thresholds::SET_OFF
+        && stretch.part_waited_for(Prompt::Nothing) >= thresholds::SET_OFF
 }
 
 /// Whether payload of the other end set off most of what was sent, and no ACK. Where both ends send much, payload takes
@@ -65,14 +68,14 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
 /// queue shows, which `queued` has the time of.
 pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
-    if queued * thresholds::STEADY_QUEUED_PART > sending {
+    if queued * thresholds::STEADY_QUEUED_PART > sending || !context.queue_shows {
         return None;
     }
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
         let by_itself = !context.at_sender || by_itself(context, stretch);
         let sent_all = stretch.emptied > 0 || stretch.marks.has(Marks::RESENT);
-        open && by_itself && is_even(stretch, base) && !sent_all && stretch.rtt_min != u32::MAX
+        open && by_itself && is_even(stretch, base) && !sent_all
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
     let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();

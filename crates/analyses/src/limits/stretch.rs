@@ -121,6 +121,8 @@ pub struct Stretch {
     pub open_free: u32,
     /// New data in bytes, by what it followed: see [`Prompt`].
     pub sent_after: [u32; Prompt::COUNT],
+    /// The time until new data was sent, in microseconds, by what it followed.
+    pub waited_for: [u32; Prompt::COUNT],
     /// Segments of new data that emptied the sender's queue.
     pub emptied: u32,
     /// Bursts of new data that payload of the other end set off.
@@ -153,6 +155,7 @@ impl Stretch {
             open_clocked: 0,
             open_free: 0,
             sent_after: [0; Prompt::COUNT],
+            waited_for: [0; Prompt::COUNT],
             emptied: 0,
             bursts_after_payload: 0,
             peak_max: 0,
@@ -184,8 +187,12 @@ impl Stretch {
 
     /// The part of the new data that was sent after `prompt`; zero where none was sent.
     pub fn part_sent_after(&self, prompt: Prompt) -> f64 {
-        let sent: f64 = self.sent_after.iter().copied().map(f64::from).sum();
-        if sent > 0.0 { f64::from(self.sent_after[prompt as usize]) / sent } else { 0.0 }
+        part(self.sent_after, prompt)
+    }
+
+    /// The part of the time until new data was sent that `prompt` ended.
+    pub fn part_waited_for(&self, prompt: Prompt) -> f64 {
+        part(self.waited_for, prompt)
     }
 
     /// Delivered bits per second; `None` for an empty stretch.
@@ -214,6 +221,9 @@ impl Stretch {
         for (mine, theirs) in self.sent_after.iter_mut().zip(next.sent_after) {
             *mine = mine.saturating_add(theirs);
         }
+        for (mine, theirs) in self.waited_for.iter_mut().zip(next.waited_for) {
+            *mine = mine.saturating_add(theirs);
+        }
         self.emptied += next.emptied;
         self.bursts_after_payload += next.bursts_after_payload;
         self.peak_max = self.peak_max.max(next.peak_max);
@@ -221,6 +231,11 @@ impl Stretch {
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;
     }
+}
+
+fn part(of: [u32; Prompt::COUNT], prompt: Prompt) -> f64 {
+    let all: f64 = of.into_iter().map(f64::from).sum();
+    if all > 0.0 { f64::from(of[prompt as usize]) / all } else { 0.0 }
 }
 
 /// The stretches of one direction, in order, contiguous; at most [`Log::MOST`] of them.

@@ -13,7 +13,7 @@ use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::Bytes;
 use std::time::Duration;
 
-/// What each fault is called in the catalogue of causes; of a rewritten scale or a shifted SACK, what it comes to.
+/// What each fault is called in the catalogue of causes; of a rewritten scale, what it comes to.
 mod cause {
     pub const MTU_BLACK_HOLE: &str = "loss-recovery/mtu-black-hole";
     pub const SUPER_PACKETS_DROPPED: &str = "loss-recovery/super-packets-dropped";
@@ -23,7 +23,7 @@ mod cause {
     pub const ECN_MARKS: &str = "congestion-window/ecn-marks";
     pub const PEER_GONE: &str = "connection/peer-gone";
     pub const FAST_OPEN_DROPPED: &str = "connection/fast-open-lost";
-    pub const SACK_SHIFTED: &str = "congestion-window/after-loss";
+    pub const SACK_SHIFTED: &str = "loss-recovery/sack-untranslated";
 }
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {

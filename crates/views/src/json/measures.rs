@@ -53,6 +53,8 @@ pub struct Measures {
     sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     dsack_blocks: u64,
+    /// SACK blocks this end sent of data that the other end never sent: something on the path changed sequence numbers.
+    sack_outside: u64,
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
     sent_unseen_bytes: u64,
     /// Segments of this end with the congestion mark CE (RFC 3168, section 5).
@@ -191,6 +193,7 @@ impl Measures {
             duplicate_acks: measures.duplicate_acks,
             sack_blocks: measures.sack_blocks,
             dsack_blocks: measures.dsack_blocks,
+            sack_outside: measures.sack_outside,
             sent_unseen_bytes: measures.sent_unseen.get(),
             marked: measures.marked,
             mark_echoes: measures.mark_echoes,

@@ -158,7 +158,7 @@ fn push_cell(text: &mut String, cell: &str, width: usize) {
 type Row = (&'static str, fn(&DirectionReport) -> String);
 
 /// Every measure: tcptrace's `-l -r` and those it does not have.
-const ROWS: [Row; 51] = [
+const ROWS: [Row; 52] = [
     ("packets", |d| count(d.measures.packets)),
     ("data packets", |d| count(d.measures.data_packets)),
     ("pure ACKs", |d| count(d.measures.pure_acks)),
@@ -192,6 +192,7 @@ const ROWS: [Row; 51] = [
     ("duplicate ACKs sent", |d| count(d.measures.duplicate_acks)),
     ("SACK blocks sent", |d| count(d.measures.sack_blocks)),
     ("DSACK blocks sent", |d| count(d.measures.dsack_blocks)),
+    ("SACK blocks of data never sent", |d| count(d.measures.sack_outside)),
     ("window advertised, smallest", |d| or_dash(d.measures.window.min)),
     ("window advertised, mean", |d| or_dash(d.measures.window.mean)),
     ("window advertised, largest", |d| or_dash(d.measures.window.max)),

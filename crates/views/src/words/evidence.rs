@@ -4,7 +4,7 @@ use super::times;
 use crate::quantity::{counted, duration};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::VantageEvidence;
-use slowpath_model::units::counted_were;
+use slowpath_model::units::{count, counted_were};
 use std::time::Duration;
 
 /// What shows a cause, as a sentence without capital and stop.
@@ -108,6 +108,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::UnpromptedSends { share } => {
             format!("{:.0} % of the data left when no ACK had just come", 100.0 * share)
         }
+        Evidence::SackOutside { blocks, all } => format!(
+            "{} of the receiver's {} were of data that was never sent",
+            count(blocks),
+            counted(all, "SACK block")
+        ),
         Evidence::OneAtATime { waits } => {
             format!("{} ended with the ACK of all that was in flight, and not before", counted(waits, "wait"))
         }

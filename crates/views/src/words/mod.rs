@@ -9,7 +9,7 @@ pub use recording::{recording_facts, show_command, skipped, without_tcp};
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
 use crate::quantity::{count, counted, duration, share};
-use crate::rank::{Group, main_finding};
+use crate::rank::{Group, main_finding, time_outside};
 use slowpath_analyses::report::{FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
@@ -56,7 +56,9 @@ pub fn verdict(flow: &FlowReport) -> String {
         text.push_str(" This is the good case: the path was used.");
     }
     if let Some(second) = second.filter(|finding| finding.share >= WORTH_A_SENTENCE) {
-        text.push_str(&format!(" Another {}: {}.", share(second.share), named(second.cause)));
+        let idle = second.cause == Cause::SenderIdle && time_outside(flow) * 2 > second.lasted;
+        let when = if idle { ", most of it before or after the transfer" } else { "" };
+        text.push_str(&format!(" Another {}{when}: {}.", share(second.share), named(second.cause)));
     }
     text
 }

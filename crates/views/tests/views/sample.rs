@@ -162,6 +162,23 @@ pub fn small_window() -> FlowReport {
     flow
 }
 
+/// A short transfer, after which the connection is open for long.
+pub fn left_open() -> FlowReport {
+    let mut flow = flow(9, key("192.0.2.1:40000", "198.51.100.7:443"), 0, 12_300);
+    flow.directions[0].measures =
+        Measures { first_data: Some(at(500)), last_data: Some(at(2_000)), ..Measures::default() };
+    let spells = [
+        (20, Cause::Handshake),
+        (500, Cause::SenderIdle),
+        (800, Cause::SlowStart),
+        (1_000, Cause::SenderIdle),
+        (2_000, Cause::SlowReader),
+        (12_300, Cause::SenderIdle),
+    ];
+    bind(&mut flow, &spells);
+    flow
+}
+
 /// A download over IPv6, recorded somewhere on the way, with a window whose scale is not known.
 pub fn lossy_download() -> FlowReport {
     let mut flow =

@@ -1,9 +1,11 @@
 //! The terminal's text, whole.
 
 use crate::sample;
+use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, FlowId};
-use slowpath_views::rank::Selection;
+use slowpath_views::rank::{self, Selection};
 use slowpath_views::terminal::{self, Look};
+use slowpath_views::words;
 
 fn text(selection: Selection, look: &Look) -> String {
     let flows = sample::flows();
@@ -31,6 +33,18 @@ fn diagnosis_in_a_narrow_terminal() {
 fn diagnosis_in_colour() {
     let selection = Selection { flow: Some(FlowId(1)), ..Selection::default() };
     insta::assert_snapshot!(text(selection, &Look::new(true, 100)).replace('\x1b', "␛"));
+}
+
+#[test]
+fn the_headline_is_about_the_time_of_the_transfer() {
+    let flow = sample::left_open();
+    assert_eq!(flow.main().findings[0].cause, Cause::SenderIdle, "it took most of all time");
+    assert_eq!(rank::main_finding(&flow).map(|finding| finding.cause), Some(Cause::SlowReader));
+    assert_eq!(
+        words::verdict(&flow),
+        "8 % of that time: receive window, the receiving application read too slowly. Another 89 %, most of it before or \
+         after the transfer: the sending application had nothing to send."
+    );
 }
 
 #[test]
