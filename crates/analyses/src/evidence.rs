@@ -169,6 +169,22 @@ evidence! {
     }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
+    /// ACKs set off what was sent.
+    SetOffByAcks = "set-off-by-acks" { share: f64 = "The part of the data." }
+    /// Payload of the receiver set off what was sent.
+    SetOffByPayload = "set-off-by-payload" { share: f64 = "The part of the data." }
+    /// No segment ended short.
+    AlwaysMoreToSend = "always-more-to-send" {}
+    /// The receiver's window had room.
+    RoomInWindow = "room-in-window" { share: f64 = "For this part of the cause's time." }
+    /// The receiver's window was used up.
+    WindowUsedUp = "window-used-up" { share: f64 = "For this part of the cause's time." }
+    /// All data was acknowledged.
+    NothingInFlight = "nothing-in-flight" { share: f64 = "For this part of the cause's time." }
+    /// No loss was being repaired.
+    NothingRepaired = "nothing-repaired" {}
+    /// RTTs were longer than the shortest by a queue.
+    QueueStood = "queue-stood" { share: f64 = "For this part of the cause's time." }
     /// SACK blocks of data that was never sent, nor ever will be.
     SackOutside = "sack-outside" { blocks: u64 = "How many.", all: u64 = "Of so many." }
     /// Each wait ended with the ACK of everything in flight.

@@ -1,5 +1,6 @@
 //! What the spells sum up to, with the evidence for each cause.
 
+use crate::alternatives::{Alternative, Known};
 use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::thresholds;
@@ -40,11 +41,16 @@ impl FlowReport {
             let material = Material::of(self, from);
             for finding in &mut findings {
                 finding.evidence = material.evidence(finding.cause);
+                finding.alternatives = material.alternatives(finding.cause);
                 finding.instants = material.longest(finding.cause);
             }
             self.directions[from.index()].findings = findings;
         }
     }
+}
+
+const fn is_excluded(alternative: &Alternative) -> bool {
+    alternative.excluded_by.is_some()
 }
 
 /// What came after a flow was summed up was no more than an echo of its end.
@@ -77,6 +83,7 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
                 spells: 1,
                 confidence: Confidence::Medium,
                 evidence: Vec::new(),
+                alternatives: Vec::new(),
                 instants: Vec::new(),
             }),
         }
@@ -127,7 +134,7 @@ impl<'a> Material<'a> {
             // What never came may have been of any size.
             Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
-            Cause::SenderIdle => high_if(at_sender),
+            Cause::SenderIdle => high_if(at_sender && self.alternatives(cause).iter().all(is_excluded)),
             // From afar it does not show that no ACK set the sender off.
             Cause::LocalRateLimit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
@@ -139,6 +146,13 @@ impl<'a> Material<'a> {
                 _ => Confidence::Medium,
             },
         }
+    }
+
+    /// What else could have held the sender.
+    fn alternatives(&self, cause: Cause) -> Vec<Alternative> {
+        let known = Known { at_sender: self.vantage == Vantage::At(self.from), base_rtt: self.base_rtt() };
+        let tally = self.overview.tallies.iter().find(|tally| tally.cause == cause);
+        tally.map(|tally| tally.alternatives(known)).unwrap_or_default()
     }
 
     /// How sure the window is.

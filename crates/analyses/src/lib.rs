@@ -12,6 +12,7 @@
 //!
 //! **Evidence is made late**, and only for flows that are shown.
 
+mod alternatives;
 pub mod analysis;
 pub mod cause;
 mod copies;

@@ -1,9 +1,10 @@
 //! What the whole of a direction tells about each part of it.
 
+use crate::alternatives::Tally;
 use crate::loss_pattern::LossPattern;
 
 /// What the stretches of one direction say together.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Overview {
     /// The shortest round trip, in microseconds.
     pub base_rtt: Option<u32>,
@@ -27,6 +28,8 @@ pub struct Overview {
     pub taken_back: TakenBack,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
     pub waits: WaitEnds,
+    /// What happened in the time of each cause.
+    pub tallies: Vec<Tally>,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
 }

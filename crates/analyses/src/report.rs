@@ -2,6 +2,7 @@
 //!
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
+pub use crate::alternatives::{Alternative, Tally};
 use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
 pub use crate::overview::Overview;
@@ -387,6 +388,8 @@ pub struct Finding {
     pub confidence: Confidence,
     /// What shows it.
     pub evidence: Vec<Evidence>,
+    /// What else could have held the sender in this time, and what excludes it.
+    pub alternatives: Vec<Alternative>,
     /// Where to look: the start and frame of its longest spells, at most three.
     pub instants: Vec<Instant>,
 }

@@ -88,7 +88,7 @@ impl Timed {
         Self {
             run: run.name.clone(),
             place,
-            group: Group::of(&run.expected.label),
+            group: Group::of(&run.expected.label, &run.truth.path),
             known_s: 0.0,
             unsettled_s: 0.0,
             right_s: 0.0,

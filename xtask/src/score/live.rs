@@ -25,7 +25,7 @@ use std::time::Duration;
 /// one that is about what a recording lacks, or about the time before a connection is made.
 pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) -> Result<bool> {
     let path = folder.join(PROBE);
-    let group = Group::of(&run.expected.label);
+    let group = Group::of(&run.expected.label, &run.truth.path);
     let is_judged = path.exists() && group != Group::Unseen && group != Group::SynLost;
     if !is_judged {
         return Ok(false);

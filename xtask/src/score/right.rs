@@ -6,7 +6,7 @@ use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_lab::case::Label;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::truth::Truth;
+use slowpath_lab::truth::{BothWays, Truth};
 
 /// The kinds of trouble that figures are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,6 +30,7 @@ pub enum Group {
     WindowLag,
     WindowScale,
     Reneging,
+    Middlebox,
     Unseen,
 }
 
@@ -55,12 +56,16 @@ impl Group {
             Self::WindowLag => "window lag",
             Self::WindowScale => "window scale",
             Self::Reneging => "reneging",
+            Self::Middlebox => "middlebox",
             Self::Unseen => "not recorded",
         }
     }
 
-    /// What was caused, from the label it was given.
-    pub fn of(label: &Label) -> Self {
+    /// What was caused, from the label it was given; or that a middlebox on the path did it.
+    pub fn of(label: &Label, path: &BothWays) -> Self {
+        if [&path.forward, &path.backward].iter().any(|way| !way.config.middleboxes.is_empty()) {
+            return Self::Middlebox;
+        }
         match (label.limit.as_str(), label.cause.as_str()) {
             (_, "handshake" | "syn-lost") => Self::SynLost,
             (_, "slow-reader" | "reader-stopped") => Self::SlowReader,
@@ -105,7 +110,7 @@ impl Right {
         for label in std::iter::once(&expected.label).chain(&expected.also).chain(at_sender) {
             causes.extend(named(label)?);
         }
-        Ok(Self { group: Group::of(&expected.label), label: named(&expected.label)?, causes })
+        Ok(Self { group: Group::of(&expected.label, &truth.path), label: named(&expected.label)?, causes })
     }
 
     /// Whether the limit is right. A reader that is slow and a buffer that is small share a limit and nothing else,

@@ -2,7 +2,7 @@
 
 use crate::transfer::{Fate, MS, MSS, Setup, Taps, transfer};
 use crate::wire::{Passed, script};
-use slowpath_model::Segment;
+use slowpath_model::{End, Segment};
 use std::cell::Cell;
 
 /// Passes all that a rule does not lose.
@@ -310,10 +310,10 @@ pub fn unscaled(one_way: i64) -> Taps {
         scale: 1,
         window: Box::new(|_, _| 120 << 10),
         fate: Box::new(losing(move |segment| {
-            if let (slowpath_model::End::B, Some(ack)) = (segment.from, segment.ack) {
+            if let (End::B, Some(ack)) = (segment.from, segment.ack) {
                 edge = ack.0 + i64::from(segment.window);
             }
-            segment.len > 0 && segment.from == slowpath_model::End::A && segment.end().0 > edge
+            segment.len > 0 && segment.from == End::A && segment.end().0 > edge
         })),
         one_way,
         ..Setup::default()

@@ -13,7 +13,7 @@ mod wire;
 
 use captures::{at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
-use slowpath_analyses::{Cause, Confidence, Evidence};
+use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::Bytes;
 use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Setup, transfer};
 use wire::{Passed, report};
@@ -221,6 +221,25 @@ fn data_that_leaves_when_acks_come_is_not_held_by_its_host() {
             expect_none(&report(passed), Cause::LocalRateLimit);
         }
     }
+}
+
+#[test]
+fn what_could_have_held_a_paced_sender_is_excluded_by_what_was_seen() {
+    let report = report(&captures::paced(ONE_WAY).a);
+    let found = main_finding(&report);
+    let excluded: Vec<_> = found
+        .alternatives
+        .iter()
+        .map(|other| (other.limit, other.excluded_by.map_or("nothing", |fact| fact.slug())))
+        .collect();
+    let wanted = [
+        (Limit::Application, "always-more-to-send"),
+        (Limit::ReceiveWindow, "room-in-window"),
+        (Limit::CongestionWindow, "unprompted-sends"),
+        (Limit::LossRecovery, "nothing-repaired"),
+        (Limit::Path, "no-queue"),
+    ];
+    assert_eq!(excluded, wanted);
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use super::episodes::{Episode, Episodes};
 use super::pace;
+use super::policer;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use super::track::Finished;
+use crate::alternatives::Tally;
 use crate::cause::{Cause, Limit};
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
@@ -70,7 +72,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
             }
         }
     }
-    if let Some(policed) = policed(stretches, &overview) {
+    if let Some(policed) = policer::rate(stretches, &overview) {
         overview.policed = Some(policed);
         for cause in &mut causes {
             // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
@@ -79,6 +81,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
             }
         }
     }
+    overview.tallies = Tally::of(stretches, &causes, |stretch| queueing(&overview, stretch));
     for (stretch, cause) in stretches.iter().zip(&causes) {
         spells.add(stretch.from.max(begin), stretch.to, *cause);
     }
@@ -428,70 +431,4 @@ fn between_full_send_buffers(causes: &mut [Cause]) {
             }
         }
     }
-}
-
-/// The rate of a policer, where losses look like one's (Flach et al., *An Internet-wide analysis of traffic
-/// policing*, SIGCOMM 2016): they come without a queue, when a bucket is empty.
-fn policed(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
-    if overview.queued > life / thresholds::POLICER_QUEUED_PART {
-        return None;
-    }
-    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
-}
-
-/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Chance strikes after any
-/// amount. A bottleneck has one rate as well, but never lets more through; a bucket does, as long as it is not empty.
-fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    // What is lost of a sender that pauses, or waits for its timer, is lost of what it had to send.
-    let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
-    if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
-        return None;
-    }
-    let mut between: Vec<(f64, f64)> = Vec::new();
-    let mut now = None;
-    for pair in stretches.windows(2) {
-        if let Some((delivered, time)) = &mut now {
-            *delivered += pair[0].delivered as f64;
-            *time += pair[0].lasted() as f64;
-        }
-        if pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT) {
-            between.extend(now.replace((0.0, 0.0)));
-        }
-    }
-    // The first is slow start's, which had a full bucket.
-    let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
-    let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
-    let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
-    let rate = delivered / time;
-    let deviation: f64 = between.iter().map(|(delivered, time)| (delivered - rate * time).abs()).sum();
-    let rate = rate * 8e9;
-    (deviation < thresholds::POLICER_CYCLE_SPREAD * delivered
-        && overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate)
-        .then_some(rate)
-}
-
-/// With the same window and round trip, a bucket is empty at the same amount in flight each time.
-fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
-    let mut before = Vec::new();
-    for pair in stretches.windows(2) {
-        let lost_now = pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT);
-        if lost_now && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
-            before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
-        }
-    }
-    let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
-    let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
-    let flight = mean(|(flight, _)| *flight);
-    // A sender that always has the same amount in flight, as BBR has on a full path, meets chance there too.
-    let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
-    let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
-        let lasted = stretch.lasted() as f64;
-        (area + f64::from(stretch.flight_max) * lasted, time + lasted)
-    });
-    if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
-        return None;
-    }
-    let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
-    (variance.sqrt() < thresholds::POLICER_SPREAD * flight).then(|| mean(|(_, rate)| *rate))
 }

@@ -23,6 +23,7 @@ pub mod answer;
 pub mod classify;
 pub mod episodes;
 pub mod pace;
+pub mod policer;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;

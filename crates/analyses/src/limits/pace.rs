@@ -85,6 +85,9 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) 
     }
     let rate = median(clocked.iter().map(|stretch| stretch.rate().unwrap_or(0.0)))?;
     let flight = median(clocked.iter().map(|stretch| f64::from(stretch.flight_max)))?;
+    if rate <= 0.0 || flight < f64::from(context.mss) {
+        return None;
+    }
     let near = |value: f64, of: f64| (value - of).abs() <= thresholds::STEADY_SPREAD * of;
     let alike = clocked.iter().filter(|stretch| {
         near(stretch.rate().unwrap_or(0.0), rate) && near(f64::from(stretch.flight_max), flight)

@@ -83,6 +83,9 @@ pub const SET_OFF: f64 = 0.5;
 /// has its first part set off by the request, and the rest by ACKs.
 pub const SET_OFF_BY_PAYLOAD: f64 = 0.8;
 
+/// A fact that holds for this part of a cause's time excludes what it contradicts.
+pub const EXCLUDES: f64 = 0.9;
+
 /// Requests and credit are this many times shorter than what they let out; what is not goes both ways at once.
 pub const ANSWERED_PART: u32 = 4;
 

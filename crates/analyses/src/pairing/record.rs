@@ -95,8 +95,8 @@ impl Record {
         (self.bits & HAS_STAMP != 0).then_some(self.tsval)
     }
 
-    /// A hash of the window, TSecr, and the SACK blocks as seen from the acknowledgment: nothing that depends on
-    /// where offset 0 is.
+    /// A hash of the window and TSecr: nothing that depends on where offset 0 is, and not the SACK blocks, which a middlebox
+    /// may have changed between the taps, or may have left alone when it changed all else.
     pub const fn print(&self) -> u16 {
         self.print
     }
@@ -121,12 +121,7 @@ fn fingerprint(segment: &Segment) -> u16 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let ecr = segment.timestamps.map_or(0, |stamps| u64::from(stamps.ecr));
     let reset = u64::from(segment.flags.has(Flags::RST));
-    let mut hash = (ecr << 17 | u64::from(segment.window) << 1 | reset).wrapping_mul(ODD);
-    let ack = segment.ack.unwrap_or_default();
-    for block in segment.sack.as_slice() {
-        let (start, end) = (block.start.distance_from(ack), block.end.distance_from(ack));
-        hash = (hash.rotate_left(21) ^ (start as u64) << 32 ^ end as u64).wrapping_mul(ODD);
-    }
+    let hash = (ecr << 17 | u64::from(segment.window) << 1 | reset).wrapping_mul(ODD);
     (hash >> 48) as u16
 }
 

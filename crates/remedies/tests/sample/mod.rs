@@ -103,6 +103,7 @@ pub fn finding(cause: Cause) -> Finding {
         spells: 10,
         confidence: Confidence::High,
         evidence: evidence(cause),
+        alternatives: Vec::new(),
         instants: Vec::new(),
     }
 }

@@ -32,10 +32,22 @@ pub struct Finding {
     confidence: &'static str,
     /// What shows it.
     evidence: Vec<Evidence>,
+    /// What else could have held the sender in this time, and what excludes it. Empty where packets show the cause directly.
+    alternatives: Vec<Alternative>,
     /// Where to look: when its longest spells start, at most three.
     instants_ns: Vec<i64>,
     /// What would give the time back.
     advice: Vec<Advice>,
+}
+
+/// Another limit that the time of a cause could be of.
+#[derive(Serialize, JsonSchema)]
+pub struct Alternative {
+    /// The limit.
+    #[schemars(extend("enum" = Limit::ALL.map(Limit::slug)))]
+    limit: &'static str,
+    /// The fact that excludes it; `null` where nothing does.
+    excluded_by: Option<Evidence>,
 }
 
 /// One fact that supports a cause.
@@ -138,8 +150,18 @@ impl Finding {
             spell_count: finding.spells,
             confidence: finding.confidence.slug(),
             evidence: finding.evidence.iter().map(Evidence::of).collect(),
+            alternatives: finding.alternatives.iter().map(Alternative::of).collect(),
             instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
             advice: advice.into_iter().map(Advice::of).collect(),
+        }
+    }
+}
+
+impl Alternative {
+    fn of(alternative: &report::Alternative) -> Self {
+        Self {
+            limit: alternative.limit.slug(),
+            excluded_by: alternative.excluded_by.as_ref().map(Evidence::of),
         }
     }
 }

@@ -7,6 +7,10 @@ use slowpath_analyses::report::VantageEvidence;
 use slowpath_model::units::{count, counted_were};
 use std::time::Duration;
 
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
 /// What shows a cause, as a sentence without capital and stop.
 pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
@@ -106,7 +110,27 @@ pub fn evidence(evidence: &Evidence) -> String {
             "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window grows or shrinks"
         ),
         Evidence::UnpromptedSends { share } => {
-            format!("{:.0} % of the data left when no ACK had just come", 100.0 * share)
+            format!("{} of the data left when no ACK had just come", percent(share))
+        }
+        Evidence::SetOffByAcks { share } => format!("{} of the data left when an ACK came", percent(share)),
+        Evidence::SetOffByPayload { share } => {
+            format!("{} of the data left when the receiver's own data came", percent(share))
+        }
+        Evidence::AlwaysMoreToSend {} => {
+            "no segment ended short, so there was always more to send".to_owned()
+        }
+        Evidence::RoomInWindow { share } => {
+            format!("the receiver's window had room for {} of that time", percent(share))
+        }
+        Evidence::WindowUsedUp { share } => {
+            format!("the receiver's window was used up for {} of that time", percent(share))
+        }
+        Evidence::NothingInFlight { share } => {
+            format!("all data was acknowledged for {} of that time", percent(share))
+        }
+        Evidence::NothingRepaired {} => "no loss was being repaired".to_owned(),
+        Evidence::QueueStood { share } => {
+            format!("RTTs were longer than the shortest by a queue for {} of that time", percent(share))
         }
         Evidence::SackOutside { blocks, all } => format!(
             "{} of the receiver's {} were of data that was never sent",

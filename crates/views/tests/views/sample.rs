@@ -86,6 +86,7 @@ fn bind(flow: &mut FlowReport, spells: &[(i64, Cause)]) {
             spells: own.len() as u64,
             confidence: Confidence::High,
             evidence: Vec::new(),
+            alternatives: Vec::new(),
             instants: own.iter().take(3).map(|spell| spell.from).collect(),
         });
     }

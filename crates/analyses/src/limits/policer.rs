@@ -1,0 +1,138 @@
+//! Whether a policer took what was lost: a token bucket that drops what finds it empty, and delays nothing (Flach et al.,
+//! *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
+
+use super::stretch::{Hold, Marks, Stretch};
+use super::thresholds;
+use crate::report::Overview;
+
+/// The rate of a policer in bit/s, where losses look like one's: they come without a queue, when a bucket is empty.
+pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+    let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
+    if overview.queued > life / thresholds::POLICER_QUEUED_PART {
+        return None;
+    }
+    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
+}
+
+/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Chance strikes after any
+/// amount. A bottleneck has one rate as well, but never lets more through; a bucket does, as long as it is not empty.
+fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+    // What is lost of a sender that pauses, or waits for its timer, is lost of what it had to send.
+    let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
+        return None;
+    }
+    let mut between: Vec<(f64, f64)> = Vec::new();
+    let mut now = None;
+    for pair in stretches.windows(2) {
+        if let Some((delivered, time)) = &mut now {
+            *delivered += pair[0].delivered as f64;
+            *time += pair[0].lasted() as f64;
+        }
+        if pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT) {
+            between.extend(now.replace((0.0, 0.0)));
+        }
+    }
+    // The first is slow start's, which had a full bucket.
+    let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
+    let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
+    let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
+    let rate = delivered / time;
+    let deviation: f64 = between.iter().map(|(delivered, time)| (delivered - rate * time).abs()).sum();
+    let rate = rate * 8e9;
+    (deviation < thresholds::POLICER_CYCLE_SPREAD * delivered
+        && overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate)
+        .then_some(rate)
+}
+
+/// With the same window and round trip, a bucket is empty at the same amount in flight each time.
+fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
+    let mut before = Vec::new();
+    for pair in stretches.windows(2) {
+        let lost_now = pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT);
+        if lost_now && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
+            before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
+        }
+    }
+    let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
+    let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
+    let flight = mean(|(flight, _)| *flight);
+    // A sender that always has the same amount in flight, as BBR has on a full path, meets chance there too.
+    let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
+    let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
+        let lasted = stretch.lasted() as f64;
+        (area + f64::from(stretch.flight_max) * lasted, time + lasted)
+    });
+    if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
+        return None;
+    }
+    let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
+    (variance.sqrt() < thresholds::POLICER_SPREAD * flight).then(|| mean(|(_, rate)| *rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Instant;
+
+    /// Stretches of 20 ms, with so many bytes delivered in each; a loss after each cycle.
+    fn cycles(of: &[&[i64]]) -> Vec<Stretch> {
+        let mut at = Instant::START;
+        let mut stretches = Vec::new();
+        for cycle in of {
+            for (nth, delivered) in cycle.iter().enumerate() {
+                let mut stretch = Stretch::at(at);
+                at = at.plus_nanos(20_000_000);
+                stretch.extend(at, Hold::Open);
+                (stretch.delivered, stretch.flight_max) = (*delivered, 3 * *delivered as u32);
+                if nth == 0 {
+                    stretch.marks.set(Marks::RESENT);
+                }
+                stretches.push(stretch);
+            }
+        }
+        stretches
+    }
+
+    fn overview(peak_rate: f64, queued: i64) -> Overview {
+        Overview { peak_rate, queued, ..Overview::default() }
+    }
+
+    /// Cycles of different lengths and heights, with 20,000 bytes a stretch in each: 8 Mbit/s.
+    const EMPTIED: [&[i64]; 6] = [
+        &[60_000, 90_000],
+        &[10_000, 20_000, 30_000],
+        &[18_000, 20_000, 22_000],
+        &[5_000, 10_000, 25_000, 40_000],
+        &[20_000, 20_000, 20_000],
+        &[8_000, 20_000, 20_000, 32_000],
+    ];
+
+    #[test]
+    fn losses_after_what_flowed_into_a_bucket_are_a_policers() {
+        let stretches = cycles(&EMPTIED);
+        let found = rate(&stretches, &overview(12e6, 0)).expect("a policer");
+        assert!((found / 8e6 - 1.0).abs() < 0.03, "{found}");
+    }
+
+    #[test]
+    fn a_full_link_lets_no_more_through_and_a_queue_explains_losses() {
+        let stretches = cycles(&EMPTIED);
+        assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
+        let life = 20_000_000 * stretches.len() as i64;
+        assert_eq!(rate(&stretches, &overview(12e6, life / 2)), None, "behind a queue");
+    }
+
+    #[test]
+    fn losses_after_any_amount_are_by_chance() {
+        let chance: [&[i64]; 6] = [
+            &[60_000, 90_000],
+            &[10_000, 20_000],
+            &[12_000, 20_000, 28_000, 36_000, 44_000],
+            &[22_000],
+            &[10_000, 18_000, 26_000],
+            &[12_000, 20_000, 28_000, 36_000, 44_000, 52_000],
+        ];
+        assert_eq!(rate(&cycles(&chance), &overview(24e6, 0)), None);
+    }
+}
