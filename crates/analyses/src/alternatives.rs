@@ -15,21 +15,25 @@ pub struct Alternative {
     pub excluded_by: Option<Evidence>,
 }
 
-/// What happened in all the time of one cause.
+/// What happened in all the time of one cause. Shares are in 255ths: a report of many flows keeps some for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
     /// The cause.
     pub cause: Cause,
-    /// How long, in nanoseconds.
-    lasted: i64,
-    /// Nanoseconds under each [`Hold`].
-    held: [i64; Hold::COUNT],
-    /// New data in bytes, by what set it off.
-    sent_after: [u64; Prompt::COUNT],
-    /// Segments that emptied the sender's queue.
-    emptied: u64,
-    /// Time with a queue, in nanoseconds.
-    queued: i64,
+    /// The part of its time with all data acknowledged.
+    idle: u8,
+    /// The part with the receiver's window used up.
+    used_up: u8,
+    /// The part with a queue.
+    queued: u8,
+    /// Whether losses were repaired in it.
+    repaired: bool,
+    /// Whether new data was sent in it.
+    sent: bool,
+    /// Whether a segment emptied the sender's queue.
+    emptied: bool,
+    /// The parts of the new data, by what set it off.
+    sent_after: [u8; Prompt::COUNT],
 }
 
 /// What is known beside a [`Tally`].
@@ -52,69 +56,74 @@ impl Tally {
         Limit::Path,
     ];
 
-    /// Sums up the stretches of each cause; `queueing` tells whether a queue stood in one.
+    /// Sums up the stretches of each cause that has alternatives; `queueing` tells whether a queue stood in one.
     pub(crate) fn of(
         stretches: &[Stretch],
         causes: &[Cause],
         queueing: impl Fn(&Stretch) -> bool,
     ) -> Vec<Self> {
-        let mut tallies: Vec<Self> = Vec::new();
-        for (stretch, cause) in stretches.iter().zip(causes) {
-            let at = tallies.iter().position(|tally| tally.cause == *cause).unwrap_or_else(|| {
-                let nothing = Self {
-                    cause: *cause,
-                    lasted: 0,
-                    held: [0; Hold::COUNT],
-                    sent_after: [0; Prompt::COUNT],
-                    emptied: 0,
-                    queued: 0,
-                };
-                tallies.push(nothing);
-                tallies.len() - 1
-            });
-            tallies[at].add(stretch, queueing(stretch));
+        let mut tallies = Vec::new();
+        for (at, cause) in causes.iter().enumerate() {
+            if Self::has_alternatives(*cause) && !causes[..at].contains(cause) {
+                let own = || stretches.iter().zip(causes).filter(|(_, of)| *of == cause).map(|(own, _)| own);
+                tallies.push(Self::of_one(*cause, own, &queueing));
+            }
         }
         tallies
     }
 
-    fn add(&mut self, stretch: &Stretch, queueing: bool) {
-        self.lasted += stretch.lasted();
-        self.queued += if queueing { stretch.lasted() } else { 0 };
-        self.emptied += u64::from(stretch.emptied);
-        for (mine, theirs) in self.held.iter_mut().zip(stretch.held) {
-            *mine += theirs;
-        }
-        for (mine, theirs) in self.sent_after.iter_mut().zip(stretch.sent_after) {
-            *mine += u64::from(theirs);
+    fn of_one<'a, I: Iterator<Item = &'a Stretch>>(
+        cause: Cause,
+        own: impl Fn() -> I,
+        queueing: impl Fn(&Stretch) -> bool,
+    ) -> Self {
+        let under = |hold: Hold| own().map(|stretch| stretch.under(hold)).sum::<i64>();
+        let lasted = own().map(Stretch::lasted).sum::<i64>();
+        let part = |time: i64| share(time as f64, lasted as f64);
+        let after =
+            |prompt: Prompt| own().map(|stretch| f64::from(stretch.sent_after[prompt as usize])).sum();
+        let sent_after: [f64; Prompt::COUNT] = Prompt::ALL.map(after);
+        let sent: f64 = sent_after.iter().sum();
+        Self {
+            cause,
+            idle: part(under(Hold::Idle)),
+            used_up: part(under(Hold::Window)),
+            queued: part(own().filter(|stretch| queueing(stretch)).map(Stretch::lasted).sum()),
+            repaired: under(Hold::Recovery) > 0,
+            sent: sent > 0.0,
+            emptied: own().any(|stretch| stretch.emptied > 0),
+            sent_after: sent_after.map(|bytes| share(bytes, sent)),
         }
     }
 
-    /// The other limits. None for what the packets show directly: an opening, an end that is gone, a repair.
-    pub fn alternatives(&self, known: Known) -> Vec<Alternative> {
+    fn has_alternatives(cause: Cause) -> bool {
+        let limit = cause.limit();
+        limit != Limit::LossRecovery && (Self::TOLD_APART.contains(&limit) || limit == Limit::SendBuffer)
+    }
+
+    /// The other limits, none where packets show the cause directly: an opening, an end that is gone, a repair.
+    pub fn alternatives(&self, known: Known) -> impl Iterator<Item = Alternative> {
         let own = self.cause.limit();
-        if !Self::TOLD_APART.contains(&own) && own != Limit::SendBuffer || own == Limit::LossRecovery {
-            return Vec::new();
-        }
-        let others = Self::TOLD_APART.into_iter().filter(|limit| *limit != own);
-        others.map(|limit| Alternative { limit, excluded_by: self.excludes(limit, known) }).collect()
+        let others = Self::TOLD_APART.into_iter().filter(move |limit| *limit != own);
+        others.map(move |limit| Alternative { limit, excluded_by: self.excludes(limit, known) })
     }
 
     fn excludes(&self, limit: Limit, known: Known) -> Option<Evidence> {
-        let used_up = self.held_part(Hold::Window);
+        let used_up = part(self.used_up);
         if limit != Limit::LossRecovery && used_up >= thresholds::EXCLUDES {
             return Some(Evidence::WindowUsedUp { share: used_up });
         }
-        let idle = self.held_part(Hold::Idle);
+        let idle = part(self.idle);
         let by_idleness = matches!(limit, Limit::CongestionWindow | Limit::Path | Limit::SendingHost);
         if by_idleness && idle >= thresholds::EXCLUDES {
             return Some(Evidence::NothingInFlight { share: idle });
         }
-        let sent =
-            |prompt| self.sent_part(prompt).filter(|share| known.at_sender && *share >= thresholds::SET_OFF);
+        let sent = |prompt: Prompt| {
+            let share = part(self.sent_after[prompt as usize]);
+            (known.at_sender && share >= thresholds::SET_OFF).then_some(share)
+        };
         match limit {
-            Limit::Application => {
-                (self.emptied == 0 && self.sent() > 0).then_some(Evidence::AlwaysMoreToSend {})
-            }
+            Limit::Application => (self.sent && !self.emptied).then_some(Evidence::AlwaysMoreToSend {}),
             Limit::SendingHost => sent(Prompt::Ack).map(|share| Evidence::SetOffByAcks { share }),
             Limit::ReceiveWindow => (1.0 - used_up >= thresholds::EXCLUDES)
                 .then_some(Evidence::RoomInWindow { share: 1.0 - used_up }),
@@ -122,36 +131,26 @@ impl Tally {
                 .map(|share| Evidence::UnpromptedSends { share })
                 .or_else(|| sent(Prompt::Payload).map(|share| Evidence::SetOffByPayload { share }))
                 .or_else(|| self.queue_stood()),
-            Limit::LossRecovery => {
-                (self.held[Hold::Recovery as usize] == 0).then_some(Evidence::NothingRepaired {})
-            }
+            Limit::LossRecovery => (!self.repaired).then_some(Evidence::NothingRepaired {}),
             Limit::Path => known
                 .base_rtt
-                .filter(|_| self.part(self.queued) <= 1.0 - thresholds::EXCLUDES)
+                .filter(|_| part(self.queued) <= 1.0 - thresholds::EXCLUDES)
                 .map(|shortest| Evidence::NoQueue { shortest }),
             _ => None,
         }
     }
 
     fn queue_stood(&self) -> Option<Evidence> {
-        let share = self.part(self.queued);
+        let share = part(self.queued);
         (share >= thresholds::EXCLUDES).then_some(Evidence::QueueStood { share })
     }
+}
 
-    fn sent(&self) -> u64 {
-        self.sent_after.iter().sum()
-    }
+/// `of` as a part of `all`, in 255ths.
+fn share(of: f64, all: f64) -> u8 {
+    if all > 0.0 { (255.0 * of / all).round() as u8 } else { 0 }
+}
 
-    fn sent_part(&self, prompt: Prompt) -> Option<f64> {
-        let sent = self.sent();
-        (sent > 0).then(|| self.sent_after[prompt as usize] as f64 / sent as f64)
-    }
-
-    fn held_part(&self, hold: Hold) -> f64 {
-        self.part(self.held[hold as usize])
-    }
-
-    fn part(&self, time: i64) -> f64 {
-        if self.lasted > 0 { time as f64 / self.lasted as f64 } else { 0.0 }
-    }
+fn part(share: u8) -> f64 {
+    f64::from(share) / 255.0
 }

@@ -41,16 +41,12 @@ impl FlowReport {
             let material = Material::of(self, from);
             for finding in &mut findings {
                 finding.evidence = material.evidence(finding.cause);
-                finding.alternatives = material.alternatives(finding.cause);
+                finding.alternatives = material.alternatives(finding.cause).collect();
                 finding.instants = material.longest(finding.cause);
             }
             self.directions[from.index()].findings = findings;
         }
     }
-}
-
-const fn is_excluded(alternative: &Alternative) -> bool {
-    alternative.excluded_by.is_some()
 }
 
 /// What came after a flow was summed up was no more than an echo of its end.
@@ -134,7 +130,9 @@ impl<'a> Material<'a> {
             // What never came may have been of any size.
             Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
-            Cause::SenderIdle => high_if(at_sender && self.alternatives(cause).iter().all(is_excluded)),
+            Cause::SenderIdle => {
+                high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
+            }
             // From afar it does not show that no ACK set the sender off.
             Cause::LocalRateLimit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
@@ -149,10 +147,10 @@ impl<'a> Material<'a> {
     }
 
     /// What else could have held the sender.
-    fn alternatives(&self, cause: Cause) -> Vec<Alternative> {
+    fn alternatives(&self, cause: Cause) -> impl Iterator<Item = Alternative> {
         let known = Known { at_sender: self.vantage == Vantage::At(self.from), base_rtt: self.base_rtt() };
-        let tally = self.overview.tallies.iter().find(|tally| tally.cause == cause);
-        tally.map(|tally| tally.alternatives(known)).unwrap_or_default()
+        let tally = self.overview.tallies.iter().find(move |tally| tally.cause == cause);
+        tally.into_iter().flat_map(move |tally| tally.alternatives(known))
     }
 
     /// How sure the window is.
