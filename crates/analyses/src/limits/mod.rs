@@ -21,6 +21,7 @@
 
 pub mod answer;
 pub mod classify;
+pub mod context;
 pub mod episodes;
 pub mod pace;
 pub mod policer;

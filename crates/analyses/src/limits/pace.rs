@@ -4,7 +4,7 @@
 //! shaper, by pacing or by its link sends by a clock of the sending host: evenly, always as fast, and with nothing queued
 //! on the path.
 
-use super::classify::Context;
+use super::context::Context;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use crate::overview::Steady;

@@ -1,0 +1,37 @@
+//! What is known of a flow as a whole when its time is divided among causes.
+
+use crate::cause::Cause;
+use crate::report::ScaleKnown;
+use slowpath_model::Instant;
+
+/// What classification knows of the flow as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// The flow's first event.
+    pub first: Instant,
+    /// The flow's last event.
+    pub last: Instant,
+    /// When the handshake was over, where it was seen.
+    pub established: Option<Instant>,
+    /// What the time until then went into.
+    pub opening: Cause,
+    /// How the receiver's window is scaled, and whether each end offered scaling.
+    pub scale: ScaleKnown,
+    /// Both ends offered window scaling; unknown without the handshake.
+    pub scaling: Option<bool>,
+    /// Largest payload of a segment.
+    pub mss: u32,
+    /// Whether the receiver was seen at all.
+    pub answered: bool,
+    /// The shortest round trip of the path, in microseconds.
+    pub base_rtt: Option<u32>,
+    /// Whether the tap is next to the sender.
+    pub at_sender: bool,
+    /// Whether a queue would show: round trips are seen all the time, and not only in the handshake.
+    pub queue_shows: bool,
+    /// Whether it is known how far the sender is from the tap.
+    pub near_known: bool,
+    /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
+    /// was changed on the way.
+    pub scale_changed: bool,
+}
