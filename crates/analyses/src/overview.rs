@@ -16,7 +16,7 @@ pub struct Overview {
     pub longest_recovery: i64,
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
-    /// How a sender sends that is held by a clock of its own host, where it is ([`crate::limits::pace::steady`]).
+    /// How a sender sends that is held by a clock of its own host, where it is (`limits/pace.rs`).
     pub steady: Option<Steady>,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
