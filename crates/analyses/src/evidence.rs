@@ -169,6 +169,8 @@ evidence! {
     }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
+    /// Every segment was a little shorter than the MSS.
+    NearlyFullSegments = "nearly-full-segments" {}
     /// ACKs set off what was sent.
     SetOffByAcks = "set-off-by-acks" { share: f64 = "The part of the data." }
     /// Payload of the receiver set off what was sent.

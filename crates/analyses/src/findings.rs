@@ -378,8 +378,9 @@ impl<'a> Material<'a> {
                 let data = self.sent.unseen_bytes;
                 (data > Bytes::ZERO).then_some(Evidence::DataNotCaptured { data })
             }
-            _ if self.overview.base_rtt.is_none() => Some(Evidence::NoRtt {}),
-            _ => Some(Evidence::SenderDistanceUnknown {}),
+            _ if !self.overview.near_known => Some(Evidence::SenderDistanceUnknown {}),
+            _ if self.overview.base_rtt.is_none() || !self.overview.queue_shows => Some(Evidence::NoRtt {}),
+            _ => Some(Evidence::NearlyFullSegments {}),
         }
     }
 

@@ -18,6 +18,10 @@ pub struct Overview {
     pub policed: Option<f64>,
     /// How a sender sends that is held by a clock of its own host, where it is (`limits/pace.rs`).
     pub steady: Option<Steady>,
+    /// Whether it is known how far the sender is from the tap, and whether round trips are seen all the time.
+    pub near_known: bool,
+    /// See [`Self::near_known`].
+    pub queue_shows: bool,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
     /// Never was more than one segment in flight.

@@ -16,6 +16,7 @@ use slowpath_model::Instant;
 /// is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
+    (overview.near_known, overview.queue_shows) = (context.near_known, context.queue_shows);
     overview.taken_back = finished.taken_back;
     overview.unclocked = finished.from_afar.shows_no_clock();
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
@@ -239,6 +240,9 @@ fn dry(context: &Context, overview: &Overview, stretch: &Stretch, before: Option
     }
     if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
         return Cause::NagleDelayedAck;
+    }
+    if pace::never_full(context, stretch) {
+        return Cause::Undetermined;
     }
     if waits == 0 {
         return match before {

@@ -63,6 +63,15 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
+/// Whether every segment was short, and not by much, again and again. Far from the sender that may be a path with a smaller
+/// MTU, of which the ICMP error did not pass the tap, as well as an application that writes so much at a time.
+pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
+    let sent: u64 = stretch.sent_after.iter().copied().map(u64::from).sum();
+    let full = u64::from(stretch.emptied) * u64::from(context.mss);
+    let nearly_full = (sent as f64) >= thresholds::NEARLY_FULL * full as f64 && sent < full;
+    !context.at_sender && often_emptied(stretch) && nearly_full
+}
+
 /// How a sender with a clock of its own sends, where it has one: nearly all that it sends with more to send goes
 /// out evenly, at one rate, with the same amount in flight. No congestion control does that for long. On a full path a
 /// queue shows, which `queued` has the time of.

@@ -102,6 +102,10 @@ pub const NO_CLOCK: f64 = 0.4;
 /// empties it once or a few times, when its writer is let in.
 pub const OFTEN_EMPTIED: u32 = 5;
 
+/// Segments of this part of the MSS may be full ones of a smaller path MTU: tunnels leave 0.85 and more, path MTU discovery
+/// without ICMP begins at 0.7 (RFC 4821, section 7.2: 1024 bytes).
+pub const NEARLY_FULL: f64 = 0.65;
+
 /// A sender with a clock of its own keeps rate and flight within this part of their median. A stretch begins and ends with a
 /// segment, of which an RTT has some tens.
 pub const STEADY_SPREAD: f64 = 0.1;

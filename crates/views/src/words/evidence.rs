@@ -112,6 +112,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::UnpromptedSends { share } => {
             format!("{} of the data left when no ACK had just come", percent(share))
         }
+        Evidence::NearlyFullSegments {} => {
+            "every segment was a little shorter than the MSS: a path with a smaller MTU and an application that writes \
+             as much at a time look alike"
+                .to_owned()
+        }
         Evidence::SetOffByAcks { share } => format!("{} of the data left when an ACK came", percent(share)),
         Evidence::SetOffByPayload { share } => {
             format!("{} of the data left when the receiver's own data came", percent(share))
