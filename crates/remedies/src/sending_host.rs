@@ -1,7 +1,7 @@
 //! What holds a sender back inside its own host.
 
 use crate::facts::Facts;
-use crate::fix::{NET_ADMIN, socket};
+use crate::fix::socket;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 
@@ -37,12 +37,15 @@ pub(crate) fn rate_limit(facts: &Facts<'_>) -> Vec<Advice> {
              (SO_MAX_PACING_RATE; --fq-rate of iperf3)",
         ))
         .with(Fix::look(Host::Sender, "ethtool IFACE", "shows the speed that the NIC agreed on")),
-        Advice::new("A shaper that was left behind can be removed.")
-            .with(
-                Fix::change(Host::Sender, "tc qdisc del dev IFACE root", "removes the shaper and its classes")
-                    .needs(NET_ADMIN)
-                    .undone_by("the lines that tc qdisc show and tc class show printed before, with add"),
-            )
-            .caution("Without a shaper the queue moves to the next bottleneck, which may hold more."),
+        Advice::new(
+            "A shaper that was left behind can be removed: tc qdisc del dev IFACE root. Save what it is before; to \
+             undo, add that again.",
+        )
+        .with(Fix::look(
+            Host::Sender,
+            "tc qdisc show dev IFACE | tee qdisc.before; tc class show dev IFACE | tee class.before",
+            "saves what to put back",
+        ))
+        .caution("Without a shaper the queue moves to the next bottleneck, which may hold more."),
     ]
 }

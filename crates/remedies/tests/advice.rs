@@ -193,7 +193,7 @@ fn only_sysctls_and_counters_that_exist() {
 
 #[test]
 fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
-    const SETTERS: [&str; 16] = [
+    const SETTERS: [&str; 15] = [
         "sysctl -w",
         "route add",
         "tc qdisc replace",
@@ -206,7 +206,6 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
         "ip link set",
         "echo",
         "tcp_metrics delete",
-        "qdisc del",
         "iptables -A",
         "iptables -I",
         "iptables -t mangle -A",
