@@ -33,6 +33,11 @@ impl RttStats {
         self.square_sum += f64::from(micros) * f64::from(micros);
     }
 
+    /// Whether there were no samples.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// What the samples come to.
     pub fn measures(&self) -> RttMeasures {
         if self.count == 0 {

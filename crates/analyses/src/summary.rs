@@ -166,7 +166,7 @@ fn context(flow: &Flow, from: End) -> Context {
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         at_sender: me.distance.sending().is_here(),
-        queue_shows: me.distance.sending().is_here() || peer.rtt_by_timestamp.measures().count > 0,
+        queue_shows: me.distance.sending().is_here() || !peer.rtt_by_timestamp.is_empty(),
         near_known: me.distance.sending().min().is_some(),
         scale_changed: peer.scale_changed,
     }

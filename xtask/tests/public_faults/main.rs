@@ -401,8 +401,8 @@ fn sack_blocks_that_nobody_translated_are_why_losses_take_long() {
 
 #[test]
 fn sack_blocks_of_what_was_sent_are_not_blamed() {
-    let fate = || Box::new(losing(at_random(100)));
-    let taps = transfer(Setup { amount: 2_000_000, fate: fate(), ..Setup::default() });
+    let fate = Box::new(losing(at_random(100)));
+    let taps = transfer(Setup { amount: 2_000_000, fate, ..Setup::default() });
     for passed in [&taps.a, &taps.b] {
         expect_none(&report(passed), Cause::SackUntranslated);
         // Nor in a capture that begins in the middle, whose first offsets are not known.

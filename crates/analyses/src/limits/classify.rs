@@ -292,7 +292,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     if let Some(steady) = overview.steady
         && pace::is_even(stretch, base)
         && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
-        && (!context.at_sender || pace::by_itself(context, stretch))
+        && (!context.at_sender || by_itself)
     {
         return Cause::LocalRateLimit;
     }

@@ -9,8 +9,8 @@ use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use crate::overview::Steady;
 
-/// How often a sender far from the tap sent again soon after an ACK has reached it, and how often chance would have it so
-/// where ACKs come often.
+/// How often a sender far from the tap sent more data soon after an ACK had reached it, and how often that is chance because
+/// ACKs come often.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FromAfar {
     waits: u32,
@@ -66,7 +66,7 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
 /// Whether every segment was short, and not by much, again and again. Far from the sender that may be a path with a smaller
 /// MTU, of which the ICMP error did not pass the tap, as well as an application that writes so much at a time.
 pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
-    let sent: u64 = stretch.sent_after.iter().copied().map(u64::from).sum();
+    let sent = stretch.sent();
     let full = u64::from(stretch.emptied) * u64::from(context.mss);
     let nearly_full = (sent as f64) >= thresholds::NEARLY_FULL * full as f64 && sent < full;
     !context.at_sender && often_emptied(stretch) && nearly_full
@@ -83,8 +83,8 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) 
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
         let by_itself = !context.at_sender || by_itself(context, stretch);
-        let sent_all = stretch.emptied > 0 || stretch.marks.has(Marks::RESENT);
-        open && by_itself && is_even(stretch, base) && !sent_all
+        let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RESENT);
+        open && by_itself && is_even(stretch, base) && undisturbed
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
     let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();
@@ -103,13 +103,9 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) 
     });
     let alike: i64 = alike.map(|stretch| stretch.lasted()).sum();
     let unprompted = context.at_sender.then(|| {
-        let sent = |prompts: &[Prompt]| -> f64 {
-            let all = clocked
-                .iter()
-                .flat_map(|stretch| prompts.iter().map(|prompt| stretch.sent_after[*prompt as usize]));
-            all.map(f64::from).sum()
-        };
-        sent(&[Prompt::Nothing]) / sent(&Prompt::ALL).max(1.0)
+        let sum = |sent: fn(&Stretch) -> u64| clocked.iter().map(|stretch| sent(stretch)).sum::<u64>();
+        sum(|stretch| stretch.sent_after[Prompt::Nothing as usize].into()) as f64
+            / sum(Stretch::sent).max(1) as f64
     });
     let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64;
     is_steady.then_some(Steady { rate, flight, unprompted })

@@ -14,6 +14,11 @@ pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
 }
 
+/// Whether the second of two stretches begins to repair a loss.
+const fn is_lost_between(pair: &[Stretch]) -> bool {
+    pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT)
+}
+
 /// From one loss to the next, a bucket lets through what flows into it: always the same rate. Chance strikes after any
 /// amount. A bottleneck has one rate as well, but never lets more through; a bucket does, as long as it is not empty.
 fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
@@ -29,7 +34,7 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
             *delivered += pair[0].delivered as f64;
             *time += pair[0].lasted() as f64;
         }
-        if pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT) {
+        if is_lost_between(pair) {
             between.extend(now.replace((0.0, 0.0)));
         }
     }
@@ -49,8 +54,7 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
 fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     let mut before = Vec::new();
     for pair in stretches.windows(2) {
-        let lost_now = pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT);
-        if lost_now && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
+        if is_lost_between(pair) && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
             before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
         }
     }

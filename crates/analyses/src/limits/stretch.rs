@@ -185,6 +185,11 @@ impl Stretch {
         self.to = to;
     }
 
+    /// New data in bytes.
+    pub fn sent(&self) -> u64 {
+        self.sent_after.into_iter().map(u64::from).sum()
+    }
+
     /// The part of the new data that was sent after `prompt`; zero where none was sent.
     pub fn part_sent_after(&self, prompt: Prompt) -> f64 {
         part(self.sent_after, prompt)

@@ -12,7 +12,7 @@ pub const LATE_ACK_NS: i64 = 10_000_000;
 /// So many segments at least has an ACK to cover before it counts as late: fewer may be a delayed ACK's.
 pub const LATE_ACK_SEGMENTS: i64 = 4;
 
-/// Without an ACK for this long, in nanoseconds, the ones of a receiver are delayed (`TCP_DELACK_MIN`, 40 ms, with what its
+/// Without an ACK for this long, in microseconds, the ones of a receiver are delayed (`TCP_DELACK_MIN`, 40 ms, with what its
 /// timer may be early by).
 pub const DELAYED_ACKS_US: u32 = 30_000;
 

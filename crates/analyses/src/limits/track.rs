@@ -390,11 +390,16 @@ impl Track {
         }
     }
 
-    /// Whether the window that `answer` tells of reaches farther than the one before, but for rounding.
+    /// Whether the window of `answer` reaches farther than the one before.
     #[cold]
     fn opens_further(&self, answer: &Answer) -> bool {
         let before = self.pending.back().map_or(self.known.edge, |answer| answer.edge);
-        answer.edge > before.map(|before| before + self.mss)
+        self.is_farther(answer.edge, before)
+    }
+
+    /// Whether the window's edge moved on from `before` to `now`: by less than a segment, it is the scaled window's rounding.
+    fn is_farther(&self, now: Option<StreamOffset>, before: Option<StreamOffset>) -> bool {
+        now > before.map(|before| before + self.mss)
     }
 
     /// Takes in an answer that the sender learns of later than the tap.
@@ -441,8 +446,8 @@ impl Track {
         self.take_back(answer, reach);
         // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
-        // By less, it is the scaled window's rounding. What is above a hole cannot be read.
-        if answer.sacked > 0 || reach > self.reach_before.map(|before| before + self.mss) {
+        // What is above a hole cannot be read.
+        if answer.sacked > 0 || self.is_farther(reach, self.reach_before) {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;

@@ -8,7 +8,7 @@ use slowpath_views::profile::descendants as view;
 
 const HELP: &str = "\
 For each of the functions with the highest cost of their own, lists the most expensive functions below it, at any depth (lavoie, section \
-3.1.2). The cost of a descendant is all of its own, whoever called it; `slowpath profile attribute` splits it between callers. \
+3.1.2). The cost of a descendant is its whole cost, under all its callers; `slowpath profile attribute` divides it among them. \
 Interrupts and softirqs are not descendants of the function that they interrupt.
 
 Examples:

@@ -1,6 +1,6 @@
 //! Transfers that losses and the recovery from them bind.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Offload, Set};
 use crate::path::link::Stall;
 use crate::path::loss::{LossConfig, Stretch};
@@ -20,10 +20,6 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
         long_stall(set),
     ]
     .concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 const MSS_BYTES: u64 = 1448;

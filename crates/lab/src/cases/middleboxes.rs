@@ -1,6 +1,6 @@
 //! Transfers that a middlebox on the path spoils.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set};
 use crate::path::ecn::EcnConfig;
 use crate::path::forget::ForgetConfig;
@@ -40,10 +40,6 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
         other_identifications(set),
     ]
     .concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 /// Nothing says that all of it arrives: the connections are closed as they are.

@@ -18,6 +18,7 @@ mod send_buffer;
 mod sending_host;
 
 use crate::case::{LabelledCase, Offload, Set};
+use crate::workload::{Stream, Workload, Writer};
 
 /// All cases of a set.
 pub fn all(set: Set) -> Vec<LabelledCase> {
@@ -60,6 +61,11 @@ fn ms(n: u64) -> u64 {
 
 fn secs(n: u64) -> u64 {
     ms(1000 * n)
+}
+
+/// One stream that sends all the time.
+fn bulk(seconds: u64) -> Workload {
+    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 /// A suffix for variants whose captures show super-packets.

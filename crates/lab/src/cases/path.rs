@@ -1,19 +1,14 @@
 //! Transfers that the path binds.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};
 use crate::path::ReorderConfig;
 use crate::path::policer::PolicerConfig;
-use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [full_link(set), bufferbloat(set), policer(set), duplicates(set), reordering_harmless(set)].concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 fn full_link(set: Set) -> Vec<LabelledCase> {

@@ -1,6 +1,6 @@
 //! Transfers that the receiver's window binds.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
 use crate::workload::{Reader, Stream, Workload, Writer};
 
@@ -16,10 +16,6 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
         reader_stopped(set),
     ]
     .concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 fn small_rcvbuf(set: Set) -> Vec<LabelledCase> {

@@ -2,12 +2,12 @@
 //!
 //! The transfer itself has a cause too. Where a recording still shows it, naming it is right.
 
-use super::{mbit, ms, rows, secs};
+use super::{bulk, mbit, ms, rows};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};
 use crate::host::Host;
 use crate::path::loss::LossConfig;
 use crate::recording::{Format, Omission};
-use crate::workload::{Exchange, Stream, Workload, Writer};
+use crate::workload::{Exchange, Workload};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [
@@ -19,10 +19,6 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
         pcapng_request_response(set),
     ]
     .concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 /// Every recorded frame is missing for a while, several times, as when the capture's buffer runs over.

@@ -4,16 +4,11 @@
 //! to such a segment without looking at the buffer's limit (`tcp_sendmsg_locked`, up to 6.18 at least), so
 //! that a busy writer gets far beyond SO_SNDBUF and the buffer does not bind.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
-use crate::workload::{Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [small_sndbuf(set), small_tcp_wmem(set)].concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 fn small_sndbuf(set: Set) -> Vec<LabelledCase> {

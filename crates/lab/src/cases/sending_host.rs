@@ -3,16 +3,11 @@
 //! The tap of a host is behind its queue, so packets pass it at the rate of the link or of the shaper, evenly, and nothing
 //! queues behind it: the path is faster.
 
-use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
+use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Offload, Set};
-use crate::workload::{Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [paced(set), own_link(set)].concat()
-}
-
-fn bulk(seconds: u64) -> Workload {
-    Workload::Streams(vec![Stream::one(Writer::For { duration_ns: secs(seconds) })])
 }
 
 fn paced(set: Set) -> Vec<LabelledCase> {

@@ -1,15 +1,11 @@
 //! Evidence in words: one sentence for each kind, here alone.
 
 use super::times;
-use crate::quantity::{counted, duration};
+use crate::quantity::{counted, duration, share};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::VantageEvidence;
 use slowpath_model::units::{count, counted_were};
 use std::time::Duration;
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
-}
 
 /// What shows a cause, as a sentence without capital and stop.
 pub fn evidence(evidence: &Evidence) -> String {
@@ -109,33 +105,33 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SteadyRate { rate, flight } => format!(
             "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window grows or shrinks"
         ),
-        Evidence::UnpromptedSends { share } => {
-            format!("{} of the data left when no ACK had just come", percent(share))
+        Evidence::UnpromptedSends { share: part } => {
+            format!("{} of the data left when no ACK had just come", share(part))
         }
         Evidence::NearlyFullSegments {} => {
             "every segment was a little shorter than the MSS: a path with a smaller MTU and an application that writes \
              as much at a time look alike"
                 .to_owned()
         }
-        Evidence::SetOffByAcks { share } => format!("{} of the data left when an ACK came", percent(share)),
-        Evidence::SetOffByPayload { share } => {
-            format!("{} of the data left when the receiver's own data came", percent(share))
+        Evidence::SetOffByAcks { share: part } => format!("{} of the data left when an ACK came", share(part)),
+        Evidence::SetOffByPayload { share: part } => {
+            format!("{} of the data left when the receiver's own data came", share(part))
         }
         Evidence::AlwaysMoreToSend {} => {
             "no segment ended short, so there was always more to send".to_owned()
         }
-        Evidence::RoomInWindow { share } => {
-            format!("the receiver's window had room for {} of that time", percent(share))
+        Evidence::RoomInWindow { share: part } => {
+            format!("the receiver's window had room for {} of that time", share(part))
         }
-        Evidence::WindowUsedUp { share } => {
-            format!("the receiver's window was used up for {} of that time", percent(share))
+        Evidence::WindowUsedUp { share: part } => {
+            format!("the receiver's window was used up for {} of that time", share(part))
         }
-        Evidence::NothingInFlight { share } => {
-            format!("all data was acknowledged for {} of that time", percent(share))
+        Evidence::NothingInFlight { share: part } => {
+            format!("all data was acknowledged for {} of that time", share(part))
         }
         Evidence::NothingRepaired {} => "no loss was being repaired".to_owned(),
-        Evidence::QueueStood { share } => {
-            format!("RTTs were longer than the shortest by a queue for {} of that time", percent(share))
+        Evidence::QueueStood { share: part } => {
+            format!("RTTs were longer than the shortest by a queue for {} of that time", share(part))
         }
         Evidence::SackOutside { blocks, all } => format!(
             "{} of the receiver's {} were of data that was never sent",
