@@ -1,8 +1,8 @@
 //! What the spells sum up to, with the evidence for each cause.
 
-use crate::alternatives::{Alternative, Known};
 use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
+use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::thresholds;
 use crate::report::{Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};

@@ -12,7 +12,6 @@
 //!
 //! **Evidence is made late**, and only for flows that are shown.
 
-mod alternatives;
 pub mod analysis;
 pub mod cause;
 mod copies;

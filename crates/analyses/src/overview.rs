@@ -1,6 +1,6 @@
 //! What the whole of a direction tells about each part of it.
 
-use crate::alternatives::Tally;
+use crate::limits::alternatives::Tally;
 use crate::loss_pattern::LossPattern;
 
 /// What the stretches of one direction say together.

@@ -2,9 +2,9 @@
 //!
 //! Optional values are unknown where they are `None`; nothing is zero because it could not be seen.
 
-pub use crate::alternatives::{Alternative, Tally};
 use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
+pub use crate::limits::alternatives::{Alternative, Tally};
 pub use crate::overview::Overview;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
 use std::time::Duration;

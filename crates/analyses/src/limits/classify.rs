@@ -1,5 +1,6 @@
 //! Names a cause for every stretch of a direction's time.
 
+use super::alternatives::Tally;
 use super::context::Context;
 use super::episodes::{Episode, Episodes};
 use super::pace;
@@ -7,7 +8,6 @@ use super::policer;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use super::track::Finished;
-use crate::alternatives::Tally;
 use crate::cause::{Cause, Limit};
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;

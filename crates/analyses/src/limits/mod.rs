@@ -19,6 +19,7 @@
 //! **A loss on a full path costs no time.** While losses are repaired at the path's full rate, the spell belongs to
 //! the path.
 
+pub mod alternatives;
 pub mod answer;
 pub mod classify;
 pub mod context;

@@ -1,9 +1,9 @@
 //! What else could have held the sender in the time of a cause, and the fact that excludes it.
 
+use super::stretch::{Hold, Prompt, Stretch};
+use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
-use crate::limits::stretch::{Hold, Prompt, Stretch};
-use crate::limits::thresholds;
 use std::time::Duration;
 
 /// Another limit that the time of a cause could be of.
