@@ -1,5 +1,6 @@
 //! The sink that analyses every flow of a recording.
 
+use crate::cause::Cause;
 use crate::findings;
 use crate::flow::Flow;
 use crate::label::Judged;
@@ -8,8 +9,8 @@ use crate::outstanding::Needless;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
-use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
-use std::collections::VecDeque;
+use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Told of every labelled segment as it is seen, and of what turns out later.
 pub trait Labels {
@@ -51,11 +52,44 @@ enum Watched {
 }
 
 impl Watched {
+    /// The stray segment that this flow is, if that is all of it, and the socket that it came to: a segment of no connection
+    /// seen, and the RST that answers it.
+    fn stray(&self, flow: FlowId) -> Option<(Endpoint, Stray)> {
+        let (key, opening, closing) = match self {
+            Self::Live(live) => (&live.key, &live.opening, &live.closing),
+            Self::Over(report) => (&report.key, &report.opening, &report.closing),
+        };
+        let reset = closing.reset.filter(|reset| reset.cause == Some(Cause::ResetUnknown))?;
+        let stray = Stray { flow, at: reset.at, from: key.endpoint(!reset.by) };
+        opening.syn.is_none().then_some((key.endpoint(reset.by), stray))
+    }
+
     fn captured_late(&self, end: End) -> &CapturedLate {
         match self {
             Self::Live(flow) => flow.ends[end.index()].outstanding.captured_late(),
             Self::Over(report) => &report.directions[end.index()].overview.captured_late,
         }
+    }
+}
+
+/// A segment that came to a socket from an address that it had no connection with, and was answered with a RST.
+#[derive(Clone, Copy, Debug)]
+struct Stray {
+    /// The flow that it is.
+    flow: FlowId,
+    at: Instant,
+    from: Endpoint,
+}
+
+impl Stray {
+    /// Whether it belongs to the connection of `report`, an end of which is the socket: that was open then.
+    fn is_of(&self, report: &FlowReport) -> bool {
+        let closing = &report.closing;
+        let is_open = closing.fin == [false; 2] && closing.rst == [false; 2];
+        report.opening.syn_ack.is_some()
+            && ![report.key.a, report.key.b].contains(&self.from)
+            && self.at >= report.first
+            && (self.at <= report.last || is_open)
     }
 }
 
@@ -115,6 +149,17 @@ impl<L: Labels> Analysis<L> {
         self.captured_late().any(|(_, _, late)| late.segments > 0)
     }
 
+    /// The first segment that came to each socket from an address that it had no connection with.
+    fn strays(&self) -> BTreeMap<Endpoint, Stray> {
+        let mut strays = BTreeMap::new();
+        for (flow, watched) in (1..).map(FlowId).zip(&self.flows) {
+            if let Some((socket, stray)) = watched.as_ref().and_then(|watched| watched.stray(flow)) {
+                strays.entry(socket).or_insert(stray);
+            }
+        }
+        strays
+    }
+
     fn captured_late(&self) -> impl Iterator<Item = (FlowId, End, &CapturedLate)> {
         let flows = (1..).map(FlowId).zip(&self.flows);
         flows.filter_map(|(id, watched)| Some((id, watched.as_ref()?))).flat_map(|(id, watched)| {
@@ -125,6 +170,7 @@ impl<L: Labels> Analysis<L> {
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
     /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
+        let strays = self.strays();
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
             let mut report = match watched {
                 Some(Watched::Live(mut flow)) => {
@@ -133,6 +179,8 @@ impl<L: Labels> Analysis<L> {
                 Some(Watched::Over(report)) => *report,
                 None => continue,
             };
+            let mut of_ends = [report.key.a, report.key.b].into_iter().filter_map(|end| strays.get(&end));
+            report.closing.stray = of_ends.find(|stray| stray.is_of(&report)).map(|stray| stray.flow);
             findings::complete(&mut report);
             each(report);
         }
@@ -221,7 +269,7 @@ impl<L: Labels> Sink for Analysis<L> {
             EventKind::Seen(segment) => segment,
             EventKind::IcmpError(error) => {
                 if let Some(Some(Watched::Live(live))) = self.flows.get_mut(index) {
-                    live.icmp_error(error);
+                    live.icmp_error(event.at, error);
                 }
                 return;
             }

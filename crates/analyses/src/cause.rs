@@ -129,9 +129,33 @@ macro_rules! catalogue {
             /// SYNs reached the host of the other end, and its TCP did not answer.
             NotAnswered = Connection / "not-answered": "the SYN arrived and was not answered",
                 "connection/not-answered.md", [Capture];
+            /// Nothing answered the SYN, as far as the capture shows.
+            NoAnswer = Connection / "no-answer": "nothing answered the SYN",
+                "connection/no-answer.md", [Capture];
+            /// A RST answered the SYN (RFC 9293, section 3.10.7.1): nobody listens on the port, or a firewall rejects it.
+            Refused = Connection / "refused": "connection refused",
+                "connection/refused.md", [Capture];
+            /// An ICMP error answered the SYN.
+            Unreachable = Connection / "unreachable": "an ICMP error answered the SYN",
+                "connection/unreachable.md", [Capture];
+            /// The handshake was over, and the server kept sending its SYN-ACK: its accept queue had no room for the connection.
+            AcceptQueueFull = Connection / "accept-queue-full": "accept queue of the server full",
+                "connection/accept-queue-full.md", [Capture];
             /// From some moment on nothing came back from the other end any more, however often data was retransmitted.
             PeerGone = Connection / "peer-gone": "the other end no longer answers",
                 "connection/peer-gone.md", [Capture];
+            /// A RST says that its sender has no such connection (RFC 9293, section 3.10.7.1), though it had not closed it.
+            ResetUnknown = Connection / "reset-unknown": "reset, the connection is not known any more",
+                "connection/reset-unknown.md", [Capture];
+            /// A RST answered data that came after its sender had closed the connection.
+            ResetClosed = Connection / "reset-closed": "reset, data came after the other end had closed",
+                "connection/reset-closed.md", [Capture];
+            /// An end aborted the connection while data was in flight (RFC 9293, section 3.10.5).
+            ResetAborted = Connection / "reset-aborted": "reset, an end aborted the connection",
+                "connection/reset-aborted.md", [Capture];
+            /// A RST came from another place than the end whose address it bears.
+            ResetOnPath = Connection / "reset-on-path": "reset by a device on the path",
+                "connection/reset-on-path.md", [Capture];
 
             /// All data was acknowledged, or all that was written was sent, and the application wrote no more.
             SenderIdle = Application / "sender-idle": "the sending application had nothing to send",
@@ -324,6 +348,16 @@ macro_rules! define {
 catalogue!(define);
 
 impl Cause {
+    /// Whether it ended the connection at one instant: it takes no time of its own.
+    pub const fn is_reset(self) -> bool {
+        matches!(self, Self::ResetUnknown | Self::ResetClosed | Self::ResetAborted | Self::ResetOnPath)
+    }
+
+    /// Whether it kept the connection from opening.
+    pub const fn is_failed_opening(self) -> bool {
+        matches!(self, Self::NotAnswered | Self::NoAnswer | Self::Refused | Self::Unreachable)
+    }
+
     /// Whether `by` can report it.
     pub fn is_reported_by(self, by: ReportedBy) -> bool {
         self.reported_by().contains(&by)

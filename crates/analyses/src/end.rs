@@ -12,7 +12,7 @@ use crate::outstanding::{Acked, Missing, Outstanding, Placed};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Ecn, Flags, Instant, Segment, StreamOffset};
+use slowpath_model::{Ecn, Flags, IcmpKind, Instant, Segment, StreamOffset};
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -45,6 +45,8 @@ pub struct EndState {
     pub mark_echoes: u64,
     pub window_reductions: u64,
     pub icmp_errors: u64,
+    /// What the last ICMP error about this end's segments said.
+    pub icmp_kind: Option<IcmpKind>,
     pub mss_seen: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
@@ -317,6 +319,11 @@ impl EndState {
     fn is_beyond_field(&self, segment: &Segment, peer: &Self) -> bool {
         matches!(peer.scale, ScaleKnown::Agreed(1..))
             && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
+    }
+
+    /// What this end acknowledged with its last segment.
+    pub fn last_acknowledged(&self) -> Option<StreamOffset> {
+        self.last_ack.map(|(ack, _)| ack)
     }
 
     /// Payload of a full segment, as far as known.

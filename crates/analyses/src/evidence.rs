@@ -3,7 +3,7 @@
 //! A new kind of evidence is one entry of `evidence!`: the compiler then asks `views::words` for its sentence, and
 //! `--json` carries its values without more.
 
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::{Bytes, IcmpKind, Rate};
 use std::time::Duration;
 
 /// A number with its unit.
@@ -19,6 +19,8 @@ pub enum Value {
     Time(Duration),
     /// A part of a whole, 0 to 1.
     Share(f64),
+    /// One of a few names.
+    Name(&'static str),
 }
 
 macro_rules! from {
@@ -29,13 +31,19 @@ macro_rules! from {
     };
 }
 
-from!(u64 => Count, Bytes => Bytes, Rate => Rate, Duration => Time, f64 => Share);
+from!(u64 => Count, Bytes => Bytes, Rate => Rate, Duration => Time, f64 => Share, &'static str => Name);
+
+impl From<IcmpKind> for Value {
+    fn from(kind: IcmpKind) -> Self {
+        Self::Name(kind.name())
+    }
+}
 
 impl Value {
-    /// What a name of this value ends in where there are no types: `_bytes`; empty for a count or a share.
+    /// What a name of this value ends in where there are no types: `_bytes`; empty for a count, a share or a name.
     pub const fn suffix(self) -> &'static str {
         match self {
-            Self::Count(_) | Self::Share(_) => "",
+            Self::Count(_) | Self::Share(_) | Self::Name(_) => "",
             Self::Bytes(_) => "_bytes",
             Self::Rate(_) => "_bit_per_s",
             Self::Time(_) => "_ns",
@@ -156,7 +164,40 @@ evidence! {
     /// The other end fell silent during a pause.
     SilentAfterPause = "silent-after-pause" { pause: Duration = "How long nobody had sent anything." }
     /// An ICMP error came back for segments of this direction.
-    IcmpErrors = "icmp-errors" { times: u64 = "How many." }
+    IcmpErrors = "icmp-errors" {
+        times: u64 = "How many.",
+        kind: IcmpKind = "What the last one says.",
+    }
+    /// A RST answered the SYN.
+    SynRefused = "syn-refused" { after: Duration = "How long after the first SYN." }
+    /// SYNs that nothing answered.
+    SynUnanswered = "syn-unanswered" { times: u64 = "How many." }
+    /// SYN-ACKs that came again though the handshake was over.
+    SynAckAgain = "syn-ack-again" {
+        times: u64 = "How many.",
+        data: u64 = "Data segments of the client that had been sent before the last of them, and were not acknowledged.",
+    }
+    /// The RST is the one that answers a segment of no known connection (RFC 9293, section 3.10.7.1).
+    ConnectionNotKnown = "connection-not-known" {}
+    /// Nothing was sent for a while before the segment that the RST answers.
+    ResetAfterPause = "reset-after-pause" { pause: Duration = "For how long." }
+    /// Payload that was not acknowledged when the RST came.
+    UnacknowledgedAtReset = "unacknowledged-at-reset" {
+        of_resetter: Bytes = "What the end that sent the RST had sent.",
+        of_other: Bytes = "What the other end had sent.",
+    }
+    /// The TTL of the RST is not that of its sender's other packets.
+    OtherTtl = "other-ttl" {
+        ttl: u64 = "Of the RST.",
+        usual: u64 = "Of the other packets.",
+    }
+    /// The RST came sooner than its sender can answer.
+    AnsweredTooSoon = "answered-too-soon" {
+        after: Duration = "How long after the segment that it answers.",
+        shortest: Duration = "The shortest answer of the end itself.",
+    }
+    /// A segment of this connection came from another address, and was answered with a RST.
+    StraySegment = "stray-segment" { flow: u64 = "The number of the flow that it is in." }
     /// Segments leave when the receiver's payload comes, and not when an ACK alone does.
     FollowsPayload = "follows-payload" {
         waits: u64 = "Waits that payload of the receiver ended.",

@@ -4,7 +4,7 @@ use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::thresholds;
-use crate::report::{Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
+use crate::report::{Closing, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -19,11 +19,13 @@ struct Material<'a> {
     /// Of the receiver.
     answered: &'a Measures,
     opening: &'a Opening,
+    closing: &'a Closing,
     overview: &'a Overview,
     vantage: Vantage,
 }
 
-/// Sums the spells of each direction up by cause, most time first; [`FlowReport::explain`] adds the evidence.
+/// Sums the spells of each direction up by cause, most time first, and adds the reset to those of the main direction;
+/// [`FlowReport::explain`] adds the evidence.
 pub fn complete(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
@@ -71,19 +73,11 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
                 finding.lasted += lasted;
                 finding.spells += 1;
             }
-            None => found.push(Finding {
-                from,
-                cause: spell.cause,
-                lasted,
-                share: 0.0,
-                spells: 1,
-                confidence: Confidence::Medium,
-                evidence: Vec::new(),
-                alternatives: Vec::new(),
-                instants: Vec::new(),
-            }),
+            None => found.push(Finding { lasted, spells: 1, ..Finding::instant(from, spell.cause) }),
         }
     }
+    let reset = report.closing.cause().filter(|_| from == report.sender);
+    found.extend(reset.map(|cause| Finding::instant(from, cause)));
     for finding in &mut found {
         if !life.is_zero() {
             finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();
@@ -92,6 +86,23 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
     }
     found.sort_by(|a, b| b.lasted.cmp(&a.lasted).then(a.cause.cmp(&b.cause)));
     found
+}
+
+impl Finding {
+    /// What happened at one instant, or is yet to be summed up.
+    const fn instant(from: End, cause: Cause) -> Self {
+        Self {
+            from,
+            cause,
+            lasted: Duration::ZERO,
+            share: 0.0,
+            spells: 0,
+            confidence: Confidence::Medium,
+            evidence: Vec::new(),
+            alternatives: Vec::new(),
+            instants: Vec::new(),
+        }
+    }
 }
 
 impl<'a> Material<'a> {
@@ -105,6 +116,7 @@ impl<'a> Material<'a> {
             sent: &direction.measures,
             answered: &report.directions[(!from).index()].measures,
             opening: &report.opening,
+            closing: &report.closing,
             overview: &direction.overview,
             vantage: report.vantage.vantage,
         }
@@ -112,6 +124,9 @@ impl<'a> Material<'a> {
 
     /// Where the three longest spells of `cause` start.
     fn longest(&self, cause: Cause) -> Vec<Instant> {
+        if cause.is_reset() {
+            return self.closing.reset.iter().map(|reset| reset.at).collect();
+        }
         let mut longest: Vec<&Spell> = self.spells.iter().filter(|spell| spell.cause == cause).collect();
         longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
         longest.iter().take(3).map(|spell| spell.from).collect()
@@ -123,6 +138,12 @@ impl<'a> Material<'a> {
         let at_sender = self.vantage == Vantage::At(self.from);
         let high_if = |sure: bool| if sure { Confidence::High } else { Confidence::Medium };
         match cause {
+            // The answers may have passed elsewhere.
+            Cause::NoAnswer => Confidence::Medium,
+            // From afar a lost ACK looks alike.
+            Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
+            // Some hosts send RSTs with a TTL of their own.
+            Cause::ResetOnPath => Confidence::Medium,
             // One such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
@@ -198,6 +219,19 @@ impl<'a> Material<'a> {
         let lost = opening.lost_syns().into();
         match (cause, opening.retransmitted) {
             (Cause::PeerGone, _) => self.peer_gone(found),
+            (cause, _) if cause.is_reset() => self.reset(found),
+            (Cause::NoAnswer, _) => {
+                found.push(Evidence::SynUnanswered { times: opening.unanswered.into() });
+            }
+            (Cause::Refused, _) => {
+                let after = self.last.since(self.first).unwrap_or_default();
+                found.push(Evidence::SynRefused { after });
+            }
+            (Cause::Unreachable, _) => found.extend(self.icmp_errors()),
+            (Cause::AcceptQueueFull, _) => found.push(Evidence::SynAckAgain {
+                times: opening.unaccepted.into(),
+                data: opening.unaccepted_data.into(),
+            }),
             (Cause::OldConnection, _) => {
                 found.push(Evidence::ChallengeAck { times: opening.challenges.into() });
             }
@@ -217,6 +251,32 @@ impl<'a> Material<'a> {
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
         if unheard.pause >= thresholds::PAUSE {
             found.push(Evidence::SilentAfterPause { pause: unheard.pause });
+        }
+        found.extend(self.icmp_errors());
+    }
+
+    fn icmp_errors(&self) -> Option<Evidence> {
+        let sent = [self.sent, self.answered].into_iter().find(|sent| sent.icmp_errors > 0)?;
+        sent.icmp_kind.map(|kind| Evidence::IcmpErrors { times: sent.icmp_errors, kind })
+    }
+
+    fn reset(&self, found: &mut Vec<Evidence>) {
+        found.extend(self.closing.stray.map(|flow| Evidence::StraySegment { flow: flow.0.into() }));
+        let Some(reset) = self.closing.reset else { return };
+        if reset.cause == Some(Cause::ResetUnknown) {
+            found.push(Evidence::ConnectionNotKnown {});
+        }
+        if let Some((ttl, usual)) = reset.ttl {
+            found.push(Evidence::OtherTtl { ttl: ttl.into(), usual: usual.into() });
+        }
+        let too_soon = reset.too_soon.map(|(after, shortest)| Evidence::AnsweredTooSoon { after, shortest });
+        found.extend(too_soon);
+        if reset.pause >= thresholds::PAUSE && reset.cause != Some(Cause::ResetAborted) {
+            found.push(Evidence::ResetAfterPause { pause: reset.pause });
+        }
+        let [of_resetter, of_other] = reset.unacknowledged.map(|bytes| Bytes::new(bytes.into()));
+        if of_resetter + of_other > Bytes::ZERO {
+            found.push(Evidence::UnacknowledgedAtReset { of_resetter, of_other });
         }
     }
 
@@ -320,7 +380,7 @@ impl<'a> Material<'a> {
             found.push(Evidence::SackOutside { blocks, all: blocks + self.answered.sack_blocks });
         }
         if self.sent.icmp_errors > 0 {
-            found.push(Evidence::IcmpErrors { times: self.sent.icmp_errors });
+            found.extend(self.icmp_errors());
         }
         found.extend(self.retransmitted());
         let lasted = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());

@@ -1,24 +1,21 @@
 //! One flow while it is watched: both directions, fed segment by segment.
 
-use crate::cause::Cause;
+mod opening;
+mod reset;
+
 use crate::end::{self, EndState};
 use crate::label::{Judged, Label};
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
-use crate::report::{Closing, Opening, ScaleKnown, SynOptions, Unheard};
+use crate::report::{Closing, Opening, Unheard};
 use crate::stalls;
-use slowpath_model::{
-    Checksum, Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment, StreamOffset,
-};
+use slowpath_model::{Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
 /// Time stands still 36 years after, or before, a recording's start.
 pub const LATEST: Instant = Instant::from_nanos(1 << 60);
 const EARLIEST: Instant = Instant::from_nanos(-1 << 60);
-
-/// The most that an end sends whose peer names no MSS, though RFC 9293, section 3.7.1 allows it 536 only.
-const ETHERNET_MSS: u32 = 1460;
 
 /// One flow.
 #[derive(Clone, Debug)]
@@ -157,119 +154,17 @@ impl Flow {
 
     /// An error about a segment of this flow passes.
     #[cold]
-    pub fn icmp_error(&mut self, error: &IcmpError) {
+    pub fn icmp_error(&mut self, at: Instant, error: &IcmpError) {
         let ip_header = if self.key.a.address.is_ipv6() { 40 } else { 20 };
         let end = &mut self.ends[error.about.index()];
         end.icmp_errors += 1;
+        end.icmp_kind = Some(error.kind);
         if let IcmpKind::PacketTooBig { mtu: Some(mtu) } = error.kind {
             end.packets_too_big(mtu, ip_header);
         }
-    }
-
-    /// Whether a SYN was seen, and nothing that answers it.
-    #[inline]
-    const fn is_closed_to_data(&self) -> bool {
-        self.opening.syn.is_some() && self.opening.syn_ack.is_none()
-    }
-
-    /// Whether `segment` belongs to an earlier connection between the same ports: the other end's challenge ACK to a SYN
-    /// (RFC 5961, section 4), or the reset that answers it.
-    #[cold]
-    fn is_of_old_connection(&self, segment: &Segment) -> bool {
-        if segment.flags.has(Flags::SYN) {
-            return false;
+        if self.started && self.is_closed_to_data() {
+            self.last = at.min(LATEST).max(self.last);
         }
-        let initiator = &self.ends[0].outstanding;
-        match segment.from {
-            End::A => segment.flags.has(Flags::RST) && self.opening.challenges > 0,
-            End::B => segment.ack.is_some_and(|ack| ack < StreamOffset(1) || ack > initiator.nxt()),
-        }
-    }
-
-    /// What belongs to the opening of the connection or to its end.
-    #[cold]
-    fn control(&mut self, at: Instant, segment: &Segment) {
-        self.note_handshake(at, segment);
-        self.note_control(at, segment);
-        let opening = &self.opening;
-        self.is_opening = opening.established.is_none() && opening.syn_ack.is_some();
-        self.begin = opening.established.or(opening.syn_ack).unwrap_or(self.first);
-    }
-
-    /// SYN, FIN and RST.
-    fn note_control(&mut self, at: Instant, segment: &Segment) {
-        let me = segment.from.index();
-        let flags = segment.flags;
-        self.closing.fin[me] |= flags.has(Flags::FIN);
-        self.closing.rst[me] |= flags.has(Flags::RST);
-        if !flags.has(Flags::SYN) || flags.has(Flags::RST) {
-            return;
-        }
-        let opening = &mut self.opening;
-        if me == 0 && opening.syn_ack.is_none() {
-            opening.unanswered += 1;
-            opening.unanswered_with_data += u32::from(segment.len > 0);
-            opening.unanswered_wrong_checksum += u32::from(segment.checksum == Checksum::Wrong);
-        }
-        let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
-        if first.is_some() {
-            opening.retransmitted += 1;
-        } else {
-            *first = Some(at);
-        }
-        self.ends[me].options = Some(SynOptions {
-            mss: segment.mss,
-            window_scale: segment.window_scale,
-            sack_permitted: segment.sack_permitted,
-            timestamps: segment.timestamps.is_some(),
-        });
-        // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
-        if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
-            let mss = effective_mss(a, b);
-            for (end, (own, peer)) in self.ends.iter_mut().zip([(a, b), (b, a)]) {
-                end.mss = mss;
-                end.mss_allowed = peer.mss.map_or(ETHERNET_MSS, u32::from);
-                let both = a.window_scale.is_some() && b.window_scale.is_some();
-                let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
-                end.scale = ScaleKnown::Agreed(shift);
-            }
-        }
-    }
-
-    /// What the time until the connection was open went into.
-    pub fn opening_cause(&self) -> Cause {
-        let opening = &self.opening;
-        let lost = opening.lost_syns();
-        // Offload leaves checksums wrong in a capture at the sender, but then on the SYN that was answered as well.
-        let judged = opening.syn_ack.is_some() || self.has_travelled();
-        let damaged = judged && lost == opening.unanswered_wrong_checksum;
-        if opening.syn.is_none() {
-            Cause::SenderIdle
-        } else if opening.challenges > 0 {
-            Cause::OldConnection
-        } else if opening.retransmitted == 0 {
-            Cause::Handshake
-        } else if lost > 0 && (self.is_next_to_responder() || damaged) {
-            Cause::NotAnswered
-        } else if lost > 0 && lost == opening.unanswered_with_data && opening.syn_ack.is_some() {
-            Cause::FastOpenLost
-        } else {
-            Cause::SynLost
-        }
-    }
-
-    /// Whether the initiator's packets have passed a router: hosts start with these TTLs.
-    const fn has_travelled(&self) -> bool {
-        !matches!(self.ends[0].ttl_max, 0 | 32 | 64 | 128 | 255)
-    }
-
-    /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
-    /// initiator.
-    fn is_next_to_responder(&self) -> bool {
-        let [initiator, responder] = &self.ends;
-        let far = initiator.distance.answering().min().unwrap_or(0);
-        responder.distance.answering().is_here()
-            && responder.distance.answering().min().is_some_and(|near| near * 5 < far)
     }
 
     /// Whether the connection has closed since this was last asked.
@@ -290,33 +185,4 @@ impl Flow {
         self.closing.rst != [false; 2]
             || (self.closing.fin == [true; 2] && self.ends.iter().all(acknowledged))
     }
-
-    /// Notes the handshake's last segment. Called before it is taken in.
-    fn note_handshake(&mut self, at: Instant, segment: &Segment) {
-        let opening = &mut self.opening;
-        if opening.established.is_some() {
-            return;
-        }
-        let (Some(syn), Some(syn_ack)) = (opening.syn, opening.syn_ack) else { return };
-        let answers = segment.from == End::A
-            && !segment.flags.has_any(Flags::SYN.with(Flags::RST))
-            && segment.ack.is_some_and(|ack| ack.0 >= 1);
-        if !answers {
-            return;
-        }
-        opening.established = Some(at);
-        if opening.retransmitted == 0 {
-            let part = |to: Instant, from: Instant| to.nanos_since(from).max(0);
-            self.ends[1].distance.sample(part(syn_ack, syn));
-            self.ends[0].distance.sample(part(at, syn_ack));
-            opening.round_trip = Some(Duration::from_nanos(part(at, syn).unsigned_abs()));
-        }
-    }
-}
-
-/// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
-fn effective_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
-    let stamped = a.timestamps && b.timestamps;
-    let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
-    mss.checked_sub(if stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
 }

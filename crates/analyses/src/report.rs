@@ -6,7 +6,7 @@ use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
 pub use crate::limits::alternatives::{Alternative, Tally};
 pub use crate::overview::Overview;
-use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
+use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Vantage};
 use std::time::Duration;
 
 /// One flow.
@@ -121,6 +121,14 @@ pub struct Opening {
     pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again: one round trip.
     pub round_trip: Option<Duration>,
+    /// B answered the SYN with a RST.
+    pub refused: bool,
+    /// SYN-ACKs that B sent again though the handshake's last ACK had passed long before.
+    pub unaccepted: u32,
+    /// Data segments of A that had passed before the last of them.
+    pub unaccepted_data: u32,
+    /// When B first sent anything else after these.
+    pub accepted: Option<Instant>,
 }
 
 impl Opening {
@@ -137,6 +145,42 @@ pub struct Closing {
     pub fin: [bool; 2],
     /// Ends that sent RST: A, B.
     pub rst: [bool; 2],
+    /// The RST that ended the connection: the first one, or the first that cut something short.
+    pub reset: Option<Reset>,
+    /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow whose address
+    /// a NAT did not translate back.
+    pub stray: Option<FlowId>,
+}
+
+impl Closing {
+    /// The cause of the reset, where it cut the connection short.
+    pub fn cause(&self) -> Option<Cause> {
+        match self.reset {
+            // Whoever sent it, its connection was gone from that RST on.
+            _ if self.stray.is_some() => Some(Cause::ResetUnknown),
+            Some(reset) => reset.cause,
+            None => None,
+        }
+    }
+}
+
+/// A RST that ended a connection, and what it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// The end that sent it, by its address.
+    pub by: End,
+    /// When it passed.
+    pub at: Instant,
+    /// Why; `None` where it cut nothing short.
+    pub cause: Option<Cause>,
+    /// Payload that had not been acknowledged: what that end had sent, and the other.
+    pub unacknowledged: [u32; 2],
+    /// How long nobody had sent anything before the segment that it answers.
+    pub pause: Duration,
+    /// Its TTL, and that of the end's other packets, where they differ.
+    pub ttl: Option<(u8, u8)>,
+    /// The time in which it answered, and the end's shortest answer, where it is far shorter.
+    pub too_soon: Option<(Duration, Duration)>,
 }
 
 /// One direction of a flow: what one end sent, and what bound it.
@@ -229,6 +273,8 @@ pub struct Measures {
     pub window_reductions: u64,
     /// ICMP errors about segments of this end.
     pub icmp_errors: u64,
+    /// What the last of them said.
+    pub icmp_kind: Option<IcmpKind>,
     /// Since when this end has sent and heard nothing, up to the end of the flow.
     pub unheard: Option<Unheard>,
 
@@ -382,7 +428,7 @@ pub struct Finding {
     pub lasted: Duration,
     /// The share of the flow's life, 0 to 1.
     pub share: f64,
-    /// In how many spells.
+    /// In how many spells; 0 for what happened at one instant.
     pub spells: u64,
     /// How sure.
     pub confidence: Confidence,

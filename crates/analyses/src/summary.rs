@@ -68,7 +68,12 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     overview.loss = loss;
     overview.captured_late = *end.outstanding.captured_late();
     let opening = context.opening;
-    if from == End::A && spells.is_empty() && opening == Cause::NotAnswered && flow.first < last {
+    if opening == Cause::AcceptQueueFull {
+        begin_with(&mut spells, flow.first, flow.opening.accepted.unwrap_or(last), opening);
+    }
+    let was_never_open =
+        opening.is_failed_opening() || opening == Cause::AcceptQueueFull && flow.opening.accepted.is_none();
+    if from == End::A && spells.is_empty() && was_never_open && flow.first < last {
         spells.push(Spell { from: flow.first, to: last, cause: opening });
     }
     if end.sent_unseen > 0 {
@@ -113,6 +118,18 @@ fn never_came(end: &EndState) -> Cause {
     } else {
         Cause::TailLoss
     }
+}
+
+/// Whatever the spells from `first` on say, up to `until` it was `cause`.
+fn begin_with(spells: &mut Vec<Spell>, first: Instant, until: Instant, cause: Cause) {
+    if first >= until || spells.is_empty() {
+        return;
+    }
+    spells.retain_mut(|spell| {
+        spell.from = spell.from.max(until);
+        spell.from < spell.to
+    });
+    spells.insert(0, Spell { from: first, to: until, cause });
 }
 
 /// Whatever the spells from `first` to `last` say, from `since` on it was `cause`; but for the opening.
@@ -207,6 +224,7 @@ fn measures(end: &EndState) -> Measures {
         mark_echoes: end.mark_echoes,
         window_reductions: end.window_reductions,
         icmp_errors: end.icmp_errors,
+        icmp_kind: end.icmp_kind,
         unheard: end.unheard,
         flight_max: Bytes::ZERO,
         flight_mean: Bytes::ZERO,

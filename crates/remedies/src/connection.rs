@@ -1,7 +1,7 @@
-//! Opening the connection.
+//! Opening the connection, and an end that is gone.
 
 use crate::facts::{Facts, time, times};
-use crate::fix::{NET_ADMIN, counters, switch, sysctl, way_to};
+use crate::fix::{NET_ADMIN, NET_RAW, counters, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::End;
@@ -56,23 +56,7 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
              socket whose queue is full: Linux then drops the SYN or the last ACK silently.",
             times(again)
         ))
-        .with(counters(
-            server,
-            "TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop TcpExtTCPReqQFullDoCookies",
-            "shows whether a listening socket's queue was full since boot: these should not grow",
-        ))
-        .with(Fix::look(
-            server,
-            format!("ss -ltn sport = :{}", facts.report.key.b.port),
-            "shows connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
-        ))
-        .with_all(sysctl(
-            server,
-            "net.core.somaxconn",
-            "16384",
-            "lets a program ask listen() for a longer queue (default 4096 since 5.4); it takes effect when \
-             the program calls listen() again with a larger backlog",
-        ))
+        .with_all(listen_queue(facts))
         .with_all(sysctl(
             server,
             "net.ipv4.tcp_max_syn_backlog",
@@ -93,6 +77,140 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             "shows how full the connection-tracking table is, where it is in use",
         )),
     ]
+}
+
+/// What shows a listening socket's queue, and lets it be longer.
+fn listen_queue(facts: &Facts<'_>) -> Vec<Fix> {
+    let server = facts.host(End::B);
+    let look = [
+        counters(
+            server,
+            "TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop TcpExtTCPReqQFullDoCookies",
+            "shows whether a listening socket's queue was full since boot: these should not grow",
+        ),
+        Fix::look(
+            server,
+            format!("ss -ltn sport = :{}", facts.report.key.b.port),
+            "shows connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
+        ),
+    ];
+    let longer = sysctl(
+        server,
+        "net.core.somaxconn",
+        "16384",
+        "lets a program ask listen() for a longer queue (default 4096 since 5.4); it takes effect when the program \
+         calls listen() again with a larger backlog",
+    );
+    look.into_iter().chain(longer).collect()
+}
+
+pub(crate) fn accept_queue_full(facts: &Facts<'_>) -> Vec<Advice> {
+    let cost = time(facts.finding.lasted);
+    vec![
+        Advice::new(format!(
+            "The client had finished the handshake, and the server sent its SYN-ACK again: Linux drops the \
+             handshake's last ACK if the queue of connections that wait for accept() is full, and the data that \
+             follows. It took {cost} here. Most often the program accepts too slowly: it is busy or blocked, or has \
+             too few threads or processes. A burst of connections needs a longer queue: the backlog that the program \
+             gives to listen(), which net.core.somaxconn limits."
+        ))
+        .with_all(listen_queue(facts))
+        .caution("A longer queue only absorbs a burst: an application that accepts too slowly fills any queue."),
+        Advice::new(
+            "Let clients fail at once instead, so that they try another server: then the server answers the ACK with \
+             a RST.",
+        )
+        .with_all(sysctl(
+            facts.host(End::B),
+            "net.ipv4.tcp_abort_on_overflow",
+            "1",
+            "resets connections for which the accept queue has no room",
+        ))
+        .caution("Bursts that the queue would have taken a moment later then fail too."),
+    ]
+}
+
+pub(crate) fn refused(facts: &Facts<'_>) -> Vec<Advice> {
+    let port = facts.report.key.b.port;
+    vec![
+        Advice::new(format!(
+            "{} answered the SYN with a RST. Nothing listens on port {port} of that address: the program is not \
+             running, or it listens on another address (127.0.0.1 only, or IPv6 only) or port. A firewall that \
+             rejects with a RST looks the same, and so does a load balancer without a healthy server.",
+            facts.report.key.b
+        ))
+        .with(Fix::look(
+            facts.host(End::B),
+            format!("ss -ltnp sport = :{port}"),
+            "shows what listens on the port, and on which address",
+        ))
+        .with(firewall(facts.host(End::B))),
+    ]
+}
+
+pub(crate) fn unreachable(facts: &Facts<'_>) -> Vec<Advice> {
+    vec![
+        Advice::new(format!(
+            "A router or host on the way answered the SYN with an ICMP error. Its sender, shown by slowpath show, is \
+             where to look. A host that does not answer on its link is down or has another address; a network \
+             without a route needs one, there or on the client; a firewall that rejects needs a rule for port {}.",
+            facts.report.key.b.port
+        ))
+        .with(way_to(facts.host(End::A), facts.report.key.b.address))
+        .with(Fix::look(
+            facts.host(End::A),
+            format!("traceroute -n -T -p {} {}", facts.report.key.b.port, facts.report.key.b.address),
+            "shows how far a SYN gets",
+        ))
+        .with(firewall(Host::Path)),
+    ]
+}
+
+pub(crate) fn no_answer(facts: &Facts<'_>) -> Vec<Advice> {
+    let to = facts.report.key.b;
+    vec![
+        Advice::new(format!(
+            "Nothing answered the SYN to {to}: no SYN-ACK, no RST, no ICMP error. Firewalls and security groups drop \
+             without an answer; otherwise the host is down, the address or the route is wrong, or the answer takes \
+             a way that loses it. Capture on the server: if the SYN arrives, look for what drops it or its answer \
+             there; if not, look on the way."
+        ))
+        .with(Fix::look(
+            facts.host(End::A),
+            format!("traceroute -n -T -p {} {}", to.port, to.address),
+            "shows how far a SYN gets",
+        ))
+        .with(
+            Fix::look(
+                facts.host(End::B),
+                format!("timeout 60 tcpdump -ni any host {} and tcp port {}", facts.report.key.a.address, to.port),
+                "shows whether the SYN arrives, and whether an answer leaves",
+            )
+            .needs(NET_RAW),
+        )
+        .with(firewall(facts.host(End::B))),
+        Advice::new(
+            "Let the program learn of it sooner: by default Linux sends the SYN 7 times in 127 s before connect() \
+             fails. Programs can limit that with a connect timeout or TCP_USER_TIMEOUT.",
+        )
+        .with_all(sysctl(
+            facts.host(End::A),
+            "net.ipv4.tcp_syn_retries",
+            "3",
+            "gives up after 15 s (default 6: 127 s)",
+        ))
+        .caution("A path that loses many packets then fails to open connections more often."),
+    ]
+}
+
+/// What shows a host's firewall.
+fn firewall(host: Host) -> Fix {
+    Fix::look(
+        host,
+        "nft list ruleset; iptables -L -n -v",
+        "shows the host's firewall, with the packets that each rule dropped",
+    )
+    .needs(NET_ADMIN)
 }
 
 pub(crate) fn old_connection(facts: &Facts<'_>) -> Vec<Advice> {
@@ -277,14 +395,7 @@ fn dropped_on_host(facts: &Facts<'_>, begin: &str) -> Advice {
         "shows, while SYNs come, which of them grows: checksum, listen queue (three), reverse path filter, \
          timestamps (two)",
     ))
-    .with(
-        Fix::look(
-            server,
-            "nft list ruleset; iptables -L -n -v",
-            "shows the host's firewall, with the packets that each rule dropped",
-        )
-        .needs(NET_ADMIN),
-    )
+    .with(firewall(server))
     .with(Fix::look(
         server,
         "sysctl net.ipv4.conf.all.rp_filter",
@@ -345,11 +456,11 @@ pub(crate) fn peer_gone(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 /// The seconds of silence before the first keepalive: half of a pause that was too long, a minute at most.
-fn keepalive_time(pause: Duration) -> u64 {
+pub(crate) fn keepalive_time(pause: Duration) -> u64 {
     (pause.as_secs() / 2).clamp(1, 60)
 }
 
-fn keep_alive(begin: &str, idle: u64) -> Advice {
+pub(crate) fn keep_alive(begin: &str, idle: u64) -> Advice {
     Advice::new(format!(
         "{begin} TCP does it for a socket with SO_KEEPALIVE: set TCP_KEEPIDLE to {idle} s or less in either \
          program, or use the program's own option (ServerAliveInterval of ssh, tcp_keepalives_idle of \
@@ -403,9 +514,9 @@ fn give_up_earlier(begin: &str) -> Advice {
     .caution("A path that is down for longer than that then costs the connection.")
 }
 
-fn forgetting_device(facts: &Facts<'_>) -> Advice {
+pub(crate) fn forgetting_device(facts: &Facts<'_>) -> Advice {
     let icmp = facts.evidence(|evidence| match *evidence {
-        Evidence::IcmpErrors { times } => Some(times),
+        Evidence::IcmpErrors { times, .. } => Some(times),
         _ => None,
     });
     let errors = icmp.map_or_else(String::new, |n| {

@@ -27,6 +27,7 @@ mod loss_recovery;
 mod path;
 mod receive_window;
 mod receiver_processing;
+mod reset;
 mod send_buffer;
 mod sending_host;
 mod unknown;
@@ -62,7 +63,15 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::OldConnection => connection::old_connection(&facts),
         Cause::FastOpenLost => connection::fast_open_lost(&facts),
         Cause::NotAnswered => connection::not_answered(&facts),
+        Cause::NoAnswer => connection::no_answer(&facts),
+        Cause::Refused => connection::refused(&facts),
+        Cause::Unreachable => connection::unreachable(&facts),
+        Cause::AcceptQueueFull => connection::accept_queue_full(&facts),
         Cause::PeerGone => connection::peer_gone(&facts),
+        Cause::ResetUnknown => reset::unknown(&facts),
+        Cause::ResetClosed => reset::closed(&facts),
+        Cause::ResetAborted => reset::aborted(&facts),
+        Cause::ResetOnPath => reset::on_path(&facts),
         Cause::SenderIdle => application::sender_idle(&facts),
         Cause::ThinkTime => application::think_time(&facts),
         Cause::NagleDelayedAck => application::nagle_delayed_ack(&facts),

@@ -399,7 +399,7 @@ pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
         .map_or(SAFE_MTU, |(lost, delivered)| delivered.max(SAFE_MTU).min(lost.saturating_sub(1).max(68)));
     let peer = facts.receiver().address;
     let seen = facts.evidence(|evidence| match *evidence {
-        Evidence::IcmpErrors { times } => Some(times),
+        Evidence::IcmpErrors { times, .. } => Some(times),
         _ => None,
     });
     let errors = match seen {

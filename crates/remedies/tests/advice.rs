@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
 /// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
 /// Linux 6.18 have them.
-const SYSCTLS: [&str; 50] = [
+const SYSCTLS: [&str; 52] = [
     "net.core.busy_poll",
     "net.core.busy_read",
     "net.core.netdev_budget",
@@ -26,6 +26,7 @@ const SYSCTLS: [&str; 50] = [
     "net.ipv4.conf.all.rp_filter",
     "net.ipv4.ip_local_port_range",
     "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.tcp_abort_on_overflow",
     "net.ipv4.tcp_adv_win_scale",
     "net.ipv4.tcp_allowed_congestion_control",
     "net.ipv4.tcp_available_congestion_control",
@@ -57,6 +58,7 @@ const SYSCTLS: [&str; 50] = [
     "net.ipv4.tcp_sack",
     "net.ipv4.tcp_shrink_window",
     "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_syn_retries",
     "net.ipv4.tcp_timestamps",
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_wmem",
@@ -68,7 +70,7 @@ const SYSCTLS: [&str; 50] = [
 
 /// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
 /// `snmp4_ipextstats_list`).
-const COUNTERS: [&str; 54] = [
+const COUNTERS: [&str; 61] = [
     "IpExtInCEPkts",
     "IpExtInECT0Pkts",
     "IpExtInECT1Pkts",
@@ -85,6 +87,11 @@ const COUNTERS: [&str; 54] = [
     "TcpExtTCPSACKDiscard",
     "TcpExtSyncookiesSent",
     "TcpExtTCPACKSkippedChallenge",
+    "TcpExtTCPAbortFailed",
+    "TcpExtTCPAbortOnClose",
+    "TcpExtTCPAbortOnData",
+    "TcpExtTCPAbortOnLinger",
+    "TcpExtTCPAbortOnMemory",
     "TcpExtTCPAbortOnTimeout",
     "TcpExtTCPBacklogDrop",
     "TcpExtTCPChallengeACK",
@@ -122,7 +129,9 @@ const COUNTERS: [&str; 54] = [
     "TcpExtTCPToZeroWindowAdv",
     "TcpExtTCPWantZeroWindowAdv",
     "TcpExtTCPZeroWindowDrop",
+    "TcpEstabResets",
     "TcpInCsumErrors",
+    "TcpOutRsts",
 ];
 
 fn shown(advice: &[Advice]) -> String {

@@ -190,10 +190,17 @@ pub fn time_lost(flow: &FlowReport) -> Duration {
     flow.main().findings.iter().filter(|finding| is_loss(finding.cause)).map(|finding| finding.lasted).sum()
 }
 
-/// What the headline of a flow names: the largest cause of the limit that took most time of the transfer. Several causes of
-/// one limit together may take more time than the largest of all. That nothing was sent before the first data or after the
-/// last says nothing of the transfer, unless that was nearly all of the time.
+/// What the headline of a flow names: a reset that no program asked for, or else what took most time.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
+    let is_failure = |cause| matches!(cause, Cause::ResetUnknown | Cause::ResetOnPath);
+    let failed = flow.main().findings.iter().find(|finding| is_failure(finding.cause));
+    failed.or_else(|| longest_finding(flow))
+}
+
+/// The largest cause of the limit that took most time of the transfer. Several causes of one limit together may take more
+/// time than the largest of all. That nothing was sent before the first data or after the last says nothing of the transfer,
+/// unless that was nearly all of the time.
+pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
     let findings = &flow.main().findings;
     let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
     let weight = |finding: &Finding| {

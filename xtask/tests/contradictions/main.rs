@@ -101,12 +101,20 @@ fn reports_of_all_captures_are_free_of_contradictions() {
 
 /// Causes that show in written packets alone: Nagle's wait in `analyses/tests/invariants.rs`, the others in
 /// `public_faults`.
-const WRITTEN: [Cause; 12] = [
+const WRITTEN: [Cause; 20] = [
     Cause::NagleDelayedAck,
     Cause::OldConnection,
     Cause::FastOpenLost,
     Cause::NotAnswered,
+    Cause::NoAnswer,
+    Cause::Refused,
+    Cause::Unreachable,
+    Cause::AcceptQueueFull,
     Cause::PeerGone,
+    Cause::ResetUnknown,
+    Cause::ResetClosed,
+    Cause::ResetAborted,
+    Cause::ResetOnPath,
     Cause::ProtocolWindow,
     Cause::WindowTakenBack,
     Cause::EcnMarks,

@@ -1,9 +1,10 @@
 //! The written captures that the handbook's pages name, one for each cause.
 
 use crate::transfer::{Fate, MS, MSS, Setup, Taps, transfer};
-use crate::wire::{Passed, script};
-use slowpath_model::{End, Segment};
+use crate::wire::{self, ENDS, Passed, file_of, frames, script};
+use slowpath_model::{End, Instant, Segment};
 use std::cell::Cell;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Passes all that a rule does not lose.
 pub fn losing(mut rule: impl FnMut(&Segment) -> bool) -> impl FnMut(&Segment) -> Fate {
@@ -130,12 +131,47 @@ pub fn queue_full() -> Vec<Passed> {
     script(&lines)
 }
 
-/// Requests that are answered, a pause, and a request that nothing answers any more but, if `answered`, its last
-/// retransmission; seen at the client.
-pub fn after_pause(answered: bool) -> Vec<Passed> {
-    let mut lines = handshake();
+/// What answers a request after a pause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Never,
+    /// Its last retransmission.
+    AtLast,
+    /// At once, and by a RST.
+    Reset,
+}
+
+/// Requests that are answered, a pause, and a request that nothing answers but `answer`; seen at the client.
+pub fn after_pause(answer: Answer) -> Vec<Passed> {
+    let mut lines = handshake() + &requests(3);
+    if answer == Answer::Reset {
+        lines += "4.600000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
+                  4.640200 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
+        return script(&lines);
+    }
+    // An RTO of 240 ms, doubled each time.
+    let (mut at, mut wait) = (4.6, 0.24);
+    for n in 0..8 {
+        lines += &format!("{at:.6} > P. 901:1201(300) ack 301 win 502 // frame 0 id {} ttl 64\n", 300 + n);
+        at += wait;
+        wait *= 2.0;
+    }
+    if answer == Answer::AtLast {
+        let at = at - wait / 2.0 + 0.045;
+        lines += &format!(
+            "{at:.6} < P. 301:401(100) ack 1201 win 509 // frame 0 id 60 ttl 63
+             {:.6} > . 1201:1201(0) ack 401 win 502 // frame 0 id 320 ttl 64\n",
+            at + 0.0001
+        );
+    }
+    script(&lines)
+}
+
+/// Requests of 300 bytes with answers of 100, from 0.05 s on, one every 0.2 s.
+pub fn requests(turns: u32) -> String {
+    let mut lines = String::new();
     let mut at = 0.05;
-    for turn in 0..3 {
+    for turn in 0..turns {
         let (request, answer) = (1 + 300 * turn, 1 + 100 * turn);
         lines += &format!(
             "{at:.6} > P. {request}:{}(300) ack {answer} win 502 // frame 0 id {} ttl 64
@@ -154,22 +190,127 @@ pub fn after_pause(answered: bool) -> Vec<Passed> {
         );
         at += 0.2;
     }
-    // An RTO of 240 ms, doubled each time.
-    let (mut at, mut wait) = (4.6, 0.24);
-    for n in 0..8 {
-        lines += &format!("{at:.6} > P. 901:1201(300) ack 301 win 502 // frame 0 id {} ttl 64\n", 300 + n);
-        at += wait;
-        wait *= 2.0;
+    lines
+}
+
+/// A port on which nobody listens, seen at the client.
+pub fn refused() -> Vec<Passed> {
+    script(
+        "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 64
+         0.040100 < R. 0:0(0) ack 1 win 0 // frame 0 id 0 ttl 63",
+    )
+}
+
+/// A SYN that a router answers: the host does not answer on its link. The file of a capture at the client.
+pub fn unreachable() -> Vec<u8> {
+    let mut frames = frames(&syns("64", "good")[..1], ENDS);
+    let error = wire::unreachable(&frames[0].1, 1);
+    frames.push((Instant::from_nanos(3_060_000_000), error));
+    file_of(frames)
+}
+
+/// The accept queue is full until the third SYN-ACK; seen at the server.
+pub fn accept_queue_full() -> Vec<Passed> {
+    let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
+         0.000040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+         0.040200 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 63
+         0.040300 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 63\n"
+        .to_owned();
+    for (n, at) in [0.28, 0.76, 1.72, 3.64].iter().enumerate() {
+        lines += &format!("{at:.6} > P. 1:301(300) ack 1 win 502 // frame 0 id {} ttl 63\n", 104 + 3 * n);
+        if let Some(again) = [1.02, 3.07].get(n.wrapping_sub(1)).filter(|_| n < 3) {
+            lines += &format!(
+                "{again:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+                 {:.6} > . 301:301(0) ack 1 win 502 // frame 0 id {} ttl 63\n",
+                again + 0.0402,
+                105 + 3 * n
+            );
+        }
     }
-    if answered {
-        let at = at - wait / 2.0 + 0.045;
+    lines += "3.640050 < . 1:1(0) ack 301 win 509 // frame 0 id 40 ttl 64
+              3.642000 < P. 1:101(100) ack 301 win 509 // frame 0 id 41 ttl 64
+              3.682300 > . 301:301(0) ack 101 win 502 // frame 0 id 120 ttl 63\n";
+    script(&lines)
+}
+
+/// The handshake's last ACK is lost, and the server's SYN-ACK comes again once; seen at the client.
+pub fn last_ack_lost() -> Vec<Passed> {
+    let lines = handshake()
+        + "1.060000 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 63
+           1.060050 > . 1:1(0) ack 1 win 502 // frame 0 id 103 ttl 64
+           1.200000 > P. 1:301(300) ack 1 win 502 // frame 0 id 104 ttl 64
+           1.242000 < P. 1:101(100) ack 301 win 509 // frame 0 id 41 ttl 63
+           1.242100 > . 301:301(0) ack 101 win 502 // frame 0 id 105 ttl 64\n";
+    script(&lines)
+}
+
+/// The server's idle timeout runs out just when the next request leaves; seen at the client.
+pub fn reset_closed() -> Vec<Passed> {
+    let lines = handshake()
+        + &requests(3)
+        + "5.480000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
+           5.495000 < F. 301:301(0) ack 901 win 509 // frame 0 id 60 ttl 63
+           5.495100 > . 1201:1201(0) ack 302 win 502 // frame 0 id 301 ttl 64
+           5.520200 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
+    script(&lines)
+}
+
+/// The client ends in the middle of an answer; seen at the client.
+pub fn reset_aborted() -> Vec<Passed> {
+    let mut lines = handshake() + "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64\n";
+    for n in 0..10 {
         lines += &format!(
-            "{at:.6} < P. 301:401(100) ack 1201 win 509 // frame 0 id 60 ttl 63
-             {:.6} > . 1201:1201(0) ack 401 win 502 // frame 0 id 320 ttl 64\n",
-            at + 0.0001
+            "{:.6} < . {}:{}(1460) ack 301 win 509 // frame 0 id {} ttl 63\n",
+            0.095 + 0.0002 * f64::from(n),
+            1 + 1460 * n,
+            1461 + 1460 * n,
+            50 + n
         );
     }
+    lines += "0.096900 > . 301:301(0) ack 7301 win 502 // frame 0 id 104 ttl 64
+              0.098000 > R. 301:301(0) ack 7301 win 502 // frame 0 id 105 ttl 64\n";
     script(&lines)
+}
+
+/// A RST with such a TTL answers a request, whose server is 11 hops further; seen at the client.
+pub fn reset_on_path(ttl: u8) -> Vec<Passed> {
+    let far = (handshake() + &requests(3)).replace("ttl 63", "ttl 52");
+    let lines = far
+        + &format!(
+            "1.000000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
+             1.040200 < R. 301:301(0) ack 1201 win 0 // frame 0 id 9 ttl {ttl}\n"
+        );
+    script(&lines)
+}
+
+/// The RST that answers a request comes after so many milliseconds, where no other answer came in less than 40; seen at the
+/// client.
+pub fn reset_after(millis: f64) -> Vec<Passed> {
+    let lines = handshake()
+        + &requests(3)
+        + &format!(
+            "1.000000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
+             {:.6} < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n",
+            1.0 + millis / 1000.0
+        );
+    script(&lines)
+}
+
+/// The answer to a request comes from the address behind the NAT, and the client resets that connection; the server then
+/// knows it no more. The file of a capture at the client.
+pub fn stray() -> Vec<u8> {
+    let server = (IpAddr::V4(Ipv4Addr::new(10, 1, 2, 3)), 8080);
+    let lines = handshake()
+        + &requests(3)
+        + "1.000000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
+           1.240000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 301 ttl 64
+           1.280200 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
+    let mut all = frames(&script(&lines), ENDS);
+    let stray = "1.041000 < P. 301:401(100) ack 1201 win 509 // frame 0 id 60 ttl 63
+                 1.041020 > R 1201:1201(0) win 0 // frame 0 id 0 ttl 64";
+    all.extend(frames(&script(stray), [ENDS[0], server]));
+    all.sort_by_key(|(at, _)| *at);
+    file_of(all)
 }
 
 /// A handshake over 40 ms without timestamps, seen at the client.

@@ -4,6 +4,7 @@
 //! No kernel made these captures, so that every number in them is known. The lab's captures are the other half.
 
 mod captures;
+mod ends;
 mod facts;
 mod pages;
 #[path = "../contradictions/statements.rs"]
@@ -11,7 +12,7 @@ mod statements;
 mod transfer;
 mod wire;
 
-use captures::{at_random, losing};
+use captures::{Answer, at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::Bytes;
@@ -71,8 +72,17 @@ fn reports_of_written_captures_are_free_of_contradictions() {
         captures::fast_open(2),
         captures::not_answered(),
         captures::queue_full(),
-        captures::after_pause(false),
-        captures::after_pause(true),
+        captures::after_pause(Answer::Never),
+        captures::after_pause(Answer::AtLast),
+        captures::after_pause(Answer::Reset),
+        captures::refused(),
+        captures::syns("64", "good"),
+        captures::accept_queue_full(),
+        captures::last_ack_lost(),
+        captures::reset_closed(),
+        captures::reset_aborted(),
+        captures::reset_on_path(62),
+        captures::reset_after(2.0),
     ];
     for passed in taps.into_iter().flat_map(|taps| [taps.a, taps.b]).chain(scripts) {
         let wrong = statements::contradictions(&report(&passed));
@@ -136,7 +146,7 @@ fn syns_that_leave_and_are_not_answered_may_be_lost() {
 
 #[test]
 fn an_end_that_falls_silent_in_a_pause_is_gone() {
-    let report = report(&captures::after_pause(false));
+    let report = report(&captures::after_pause(Answer::Never));
     let silent = expect(&report, Cause::PeerGone, "peer-silent");
     assert!(matches!(silent, Evidence::PeerSilent { retransmissions: 7, .. }), "{silent:?}");
     let pause = expect(&report, Cause::PeerGone, "silent-after-pause");
@@ -146,7 +156,7 @@ fn an_end_that_falls_silent_in_a_pause_is_gone() {
 
 #[test]
 fn an_end_that_answers_at_last_was_not_gone() {
-    let report = report(&captures::after_pause(true));
+    let report = report(&captures::after_pause(Answer::AtLast));
     expect_none(&report, Cause::PeerGone);
 }
 
@@ -168,7 +178,7 @@ fn an_end_that_falls_silent_amid_a_transfer_is_gone() {
 
 #[test]
 fn a_capture_that_ends_soon_shows_no_end_that_is_gone() {
-    let passed = captures::after_pause(false);
+    let passed = captures::after_pause(Answer::Never);
     expect_none(&report(&passed[..15]), Cause::PeerGone);
 }
 

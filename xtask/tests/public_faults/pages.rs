@@ -1,19 +1,25 @@
 //! What a cause's page shows of a written capture is what `slowpath show` would print of it.
 
-use crate::captures;
+use crate::captures::{self, Answer};
 use crate::transfer::ONE_WAY;
-use crate::wire::{Passed, shown};
+use crate::wire::{Passed, file, shown};
 use slowpath_analyses::Cause;
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
 
-/// The capture that a page names, and what passed there.
-fn named() -> [(Cause, &'static str, Vec<Passed>); 11] {
-    [
+/// The capture that a page names, as a file.
+fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
+    let segments: [(Cause, &'static str, Vec<Passed>); 17] = [
         (Cause::OldConnection, "old-connection", captures::old_connection()),
         (Cause::FastOpenLost, "fast-open-lost", captures::fast_open(1)),
         (Cause::NotAnswered, "not-answered", captures::not_answered()),
-        (Cause::PeerGone, "peer-gone", captures::after_pause(false)),
+        (Cause::NoAnswer, "no-answer", captures::syns("64", "good")),
+        (Cause::Refused, "refused", captures::refused()),
+        (Cause::AcceptQueueFull, "accept-queue-full", captures::accept_queue_full()),
+        (Cause::PeerGone, "peer-gone", captures::after_pause(Answer::Never)),
+        (Cause::ResetUnknown, "reset-unknown", captures::after_pause(Answer::Reset)),
+        (Cause::ResetClosed, "reset-closed", captures::reset_closed()),
+        (Cause::ResetOnPath, "reset-on-path", captures::reset_on_path(62)),
         (Cause::ProtocolWindow, "protocol-window", captures::credit(ONE_WAY).a),
         (Cause::WindowTakenBack, "taken-back", captures::shrinking().a),
         (Cause::EcnMarks, "ecn-marks", captures::marked(ONE_WAY).a),
@@ -21,7 +27,13 @@ fn named() -> [(Cause, &'static str, Vec<Passed>); 11] {
         (Cause::SuperPacketsDropped, "super-packets-dropped", captures::long_ones_dropped(ONE_WAY).a),
         (Cause::BeyondUnscaledWindow, "beyond-unscaled-window", captures::unscaled(ONE_WAY).a),
         (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY).a),
-    ]
+    ];
+    let files = segments.into_iter().map(|(cause, name, passed)| (cause, name, file(&passed)));
+    let others = [
+        (Cause::Unreachable, "unreachable", captures::unreachable()),
+        (Cause::ResetAborted, "reset-aborted", file(&captures::reset_aborted())),
+    ];
+    files.chain(others).collect()
 }
 
 /// The longest excerpt: more than this nobody reads.
@@ -29,14 +41,21 @@ const MOST_LINES: usize = 16;
 
 #[test]
 fn excerpts_are_what_the_written_captures_hold() {
-    for (cause, name, passed) in named() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src").join(cause.page());
-        let page = fs::read_to_string(page).expect("a page");
+    for (cause, name, file) in named() {
+        let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src").join(cause.page());
+        let page = fs::read_to_string(&place).expect("a page");
         let begin = format!("<!-- capture: {name} -->\n\n```text\n");
         let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("{cause}: no excerpt of {name}"));
         let (excerpt, _) = rest.split_once("```").expect("the end of the excerpt");
         let excerpt: Vec<&str> = excerpt.lines().collect();
-        let lines = shown(&passed);
+        let lines = shown(file);
+        if excerpt == ["EXCERPT"] && env::var_os("SLOWPATH_UPDATE_EXCERPTS").is_some() {
+            // A new page gets the end of the capture.
+            let end = lines[1..].iter().skip(lines.len().saturating_sub(MOST_LINES));
+            let end: Vec<&str> = [&lines[0]].into_iter().chain(end).map(String::as_str).collect();
+            fs::write(&place, page.replace("EXCERPT", &end.join("\n"))).expect("the page written");
+            continue;
+        }
         assert!((2..=MOST_LINES).contains(&excerpt.len()), "{cause}: {} lines", excerpt.len());
         let first = lines.iter().position(|line| Some(&line.as_str()) == excerpt.get(1));
         let first = first.unwrap_or_else(|| panic!("{cause}: not in {name}: {}", excerpt[1]));

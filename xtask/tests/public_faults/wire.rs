@@ -40,11 +40,42 @@ pub fn script(lines: &str) -> Vec<Passed> {
         .collect()
 }
 
+/// The address and port of an end.
+pub type Address = (IpAddr, u16);
+
+/// The ends A and B of what [`file`] writes.
+pub const ENDS: [Address; 2] = [(ADDRESSES[0], PORTS[0]), (ADDRESSES[1], PORTS[1])];
+
 /// The capture file of what passed a tap.
 pub fn file(passed: &[Passed]) -> Vec<u8> {
+    file_of(frames(passed, ENDS))
+}
+
+/// Frames between two ends, with their times.
+pub fn frames(passed: &[Passed], ends: [Address; 2]) -> Vec<(Instant, Vec<u8>)> {
+    passed.iter().map(|(at, segment)| (*at, frame(segment, ends))).collect()
+}
+
+/// The ICMP error of a router about a frame of the end A of [`file`]: destination unreachable, with its code.
+pub fn unreachable(about: &[u8], code: u8) -> Vec<u8> {
+    const ETHERNET: usize = 14;
+    let mut message = vec![3, code, 0, 0, 0, 0, 0, 0];
+    // RFC 792: the IP header and 8 bytes.
+    message.extend(&about[ETHERNET..][..28]);
+    let sum = checksum::of(checksum::sum(&message));
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let router = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x08, 0x00];
+    let fields = ip::Fields { ttl: 64, protocol: ip::ICMP, ..ip::Fields::default() };
+    fields.put(&mut frame, (router, ADDRESSES[0]), message.len() as u32);
+    frame.extend(message);
+    frame
+}
+
+/// The capture file of frames.
+pub fn file_of(frames: Vec<(Instant, Vec<u8>)>) -> Vec<u8> {
     let mut file = pcap::header(KEPT as u32).to_vec();
-    for (at, segment) in passed {
-        let frame = frame(segment);
+    for (at, frame) in frames {
         let kept = &frame[..frame.len().min(KEPT)];
         let record = pcap::Record {
             at_ns: 1_700_000_000_000_000_000 + at.nanos().unsigned_abs(),
@@ -57,16 +88,17 @@ pub fn file(passed: &[Passed]) -> Vec<u8> {
     file
 }
 
-/// The Ethernet frame of a segment, whose payload is zeros.
-fn frame(segment: &Segment) -> Vec<u8> {
+/// The Ethernet frame of a segment between `ends`, whose payload is zeros.
+fn frame(segment: &Segment, ends: [Address; 2]) -> Vec<u8> {
     let from = segment.from.index();
+    let [(source, source_port), (destination, destination_port)] = [ends[from], ends[1 - from]];
     let mut options = Vec::new();
     put_options(segment, &mut options);
     options.resize(options.len().next_multiple_of(4), 0);
     let ack = segment.ack.map_or(0, |ack| ISNS[1 - from].wrapping_add(ack.0 as u32));
     let header = tcp::Fields {
-        source: PORTS[from],
-        destination: PORTS[1 - from],
+        source: source_port,
+        destination: destination_port,
         seq: ISNS[from].wrapping_add(segment.seq.0 as u32),
         ack,
         control: segment.flags,
@@ -75,7 +107,7 @@ fn frame(segment: &Segment) -> Vec<u8> {
     };
     let mut frame = vec![2, 0, 0, 0, 0, 2 - from as u8, 2, 0, 0, 0, 0, 1 + from as u8, 0x08, 0x00];
     let length = (tcp::HEADER + options.len()) as u32 + segment.len;
-    let between = (ADDRESSES[from], ADDRESSES[1 - from]);
+    let between = (source, destination);
     let fields = ip::Fields {
         class: segment.ip.ecn.bits(),
         id: segment.ip.id.unwrap_or(0),
@@ -154,22 +186,22 @@ fn read(file: Vec<u8>, sink: &mut impl Sink) {
 }
 
 /// The lines of `slowpath show`.
-pub fn shown(passed: &[Passed]) -> Vec<String> {
+pub fn shown(file: Vec<u8>) -> Vec<String> {
     let mut shown = Shown::default();
-    read(file(passed), &mut shown);
+    read(file, &mut shown);
     shown.0
 }
 
 /// The reports of all flows of a capture.
-pub fn reports(passed: &[Passed]) -> Vec<FlowReport> {
+pub fn reports(file: Vec<u8>) -> Vec<FlowReport> {
     let mut analysis = Analysis::new(Options::default());
-    read(file(passed), &mut analysis);
+    read(file, &mut analysis);
     analysis.finish().flows
 }
 
 /// The report of a capture that has one flow.
 pub fn report(passed: &[Passed]) -> FlowReport {
-    let mut reports = reports(passed);
+    let mut reports = reports(file(passed));
     assert_eq!(reports.len(), 1, "one flow");
     reports.remove(0)
 }

@@ -187,6 +187,12 @@ pub const LEAST_TRIES: u32 = 3;
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
 pub const PAUSE: Duration = Duration::from_secs(1);
 
+/// Routes of one path differ by fewer hops than this.
+pub const ROUTES_DIFFER_BY: u8 = 5;
+
+/// An end that answers in less, in nanoseconds, is too near for anything to be nearer.
+pub const LEAST_DISTANCE_NS: i64 = 1_000_000;
+
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
 

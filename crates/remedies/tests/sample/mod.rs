@@ -5,7 +5,7 @@ use slowpath_analyses::report::{
     ScaleKnown, SynOptions, VantageEvidence, VantageReport, WindowMeasures,
 };
 use slowpath_analyses::{Cause, Confidence, Evidence};
-use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, Instant, Rate, Vantage};
+use slowpath_model::{Bytes, End, Endpoint, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Vantage};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -118,6 +118,19 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
             Evidence::PeerSilent { lasted: 15 * SECOND, retransmissions: 7 },
             Evidence::SilentAfterPause { pause: 360 * SECOND },
         ],
+        Cause::NoAnswer => vec![Evidence::SynUnanswered { times: 7 }],
+        Cause::Refused => vec![Evidence::SynRefused { after: SECOND / 100 }],
+        Cause::Unreachable => {
+            vec![Evidence::IcmpErrors { times: 1, kind: IcmpKind::HostUnreachable }]
+        }
+        Cause::AcceptQueueFull => vec![Evidence::SynAckAgain { times: 3, data: 4 }],
+        Cause::ResetUnknown => {
+            vec![Evidence::ConnectionNotKnown {}, Evidence::ResetAfterPause { pause: 360 * SECOND }]
+        }
+        Cause::ResetClosed | Cause::ResetAborted => {
+            vec![Evidence::UnacknowledgedAtReset { of_resetter: Bytes::ZERO, of_other: Bytes::new(300) }]
+        }
+        Cause::ResetOnPath => vec![Evidence::OtherTtl { ttl: 62, usual: 53 }],
         Cause::LocalRateLimit => vec![Evidence::SteadyRate {
             rate: Rate::bits_per_second(50_000_000),
             flight: Bytes::new(250_000),

@@ -57,19 +57,21 @@ pub struct Evidence {
     #[schemars(extend("enum" = analyses::Evidence::SLUGS))]
     kind: &'static str,
     /// Its numbers. A name ends in its unit: `_ns`, `_bytes`, `_bit_per_s`; a share is 0 to 1, all else is a count.
-    values: BTreeMap<String, Number>,
+    values: BTreeMap<String, Scalar>,
     /// The fact as a sentence.
     text: String,
 }
 
-/// A number of evidence.
+/// A value of evidence.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Number {
+enum Scalar {
     /// A count, or an amount in the unit of its name.
     Whole(u64),
     /// A share, 0 to 1.
     Share(f64),
+    /// One of a few names.
+    Name(&'static str),
 }
 
 /// What would give the time of a finding back.
@@ -194,18 +196,19 @@ impl Fix {
 
 impl Evidence {
     fn of(evidence: &analyses::Evidence) -> Self {
-        let number = |value: Value| match value {
-            Value::Count(count) => Number::Whole(count),
-            Value::Bytes(bytes) => Number::Whole(bytes.get()),
-            Value::Rate(rate) => Number::Whole(rate.get()),
-            Value::Time(time) => Number::Whole(nanos(time)),
-            Value::Share(share) => Number::Share(share),
+        let scalar = |value: Value| match value {
+            Value::Count(count) => Scalar::Whole(count),
+            Value::Bytes(bytes) => Scalar::Whole(bytes.get()),
+            Value::Rate(rate) => Scalar::Whole(rate.get()),
+            Value::Time(time) => Scalar::Whole(nanos(time)),
+            Value::Share(share) => Scalar::Share(share),
+            Value::Name(name) => Scalar::Name(name),
         };
         let values = evidence.values().into_iter();
         Self {
             kind: evidence.slug(),
             values: values
-                .map(|(name, value)| (format!("{name}{}", value.suffix()), number(value)))
+                .map(|(name, value)| (format!("{name}{}", value.suffix()), scalar(value)))
                 .collect(),
             text: words::sentence(&words::evidence(evidence)),
         }

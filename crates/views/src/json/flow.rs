@@ -89,6 +89,12 @@ pub struct Opening {
     challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again.
     round_trip_ns: Option<u64>,
+    /// B answered the SYN with a RST.
+    refused: bool,
+    /// SYN-ACKs that B sent again though the handshake was over.
+    unaccepted: u32,
+    /// When B first sent anything else after these.
+    accepted_ns: Option<i64>,
 }
 
 /// How a connection closed.
@@ -98,6 +104,22 @@ pub struct Closing {
     fin: Vec<&'static str>,
     /// Which ends sent RST.
     rst: Vec<&'static str>,
+    /// The RST that ended the connection, the first that cut something short; `null` where none did.
+    reset: Option<Reset>,
+    /// The flow with a segment of this connection whose address was not translated back, and which was answered with a RST.
+    stray_flow: Option<u32>,
+}
+
+/// A RST that ended a connection.
+#[derive(Serialize, JsonSchema)]
+pub struct Reset {
+    /// The end whose address it bears, `a` or `b`.
+    by: &'static str,
+    /// When it passed.
+    at_ns: i64,
+    /// Why; `null` where it cut nothing short.
+    #[schemars(extend("enum" = super::finding::cause_names_or_null()))]
+    cause: Option<String>,
 }
 
 /// What one end sent, and what bound it.
@@ -138,7 +160,7 @@ impl Flow {
             },
             vantage: Vantage::of(&flow.vantage),
             opening: Opening::of(&flow.opening),
-            closing: Closing { fin: ends(flow.closing.fin), rst: ends(flow.closing.rst) },
+            closing: Closing::of(&flow.closing),
             sender: flow.sender.letter(),
             verdict: words::verdict(flow),
             main_cause: main_finding(flow).map(|finding| finding.cause.to_string()),
@@ -189,6 +211,24 @@ impl Opening {
             unanswered_wrong_checksum: opening.unanswered_wrong_checksum,
             challenges: opening.challenges,
             round_trip_ns: opening.round_trip.map(nanos),
+            refused: opening.refused,
+            unaccepted: opening.unaccepted,
+            accepted_ns: opening.accepted.map(slowpath_model::Instant::nanos),
+        }
+    }
+}
+
+impl Closing {
+    fn of(closing: &report::Closing) -> Self {
+        Self {
+            fin: ends(closing.fin),
+            rst: ends(closing.rst),
+            reset: closing.reset.map(|reset| Reset {
+                by: reset.by.letter(),
+                at_ns: reset.at.nanos(),
+                cause: reset.cause.map(|cause| cause.to_string()),
+            }),
+            stray_flow: closing.stray.map(|flow| flow.0),
         }
     }
 }

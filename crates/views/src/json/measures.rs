@@ -65,6 +65,8 @@ pub struct Measures {
     window_reductions: u64,
     /// ICMP errors about segments of this end.
     icmp_errors: u64,
+    /// What the last of them says: `host-unreachable`, `packet-too-big` and so on; `null` where there was none.
+    icmp_kind: Option<&'static str>,
     /// The window this end advertised.
     window: Window,
     /// Round trips from a data segment at the place of recording to its ACK there.
@@ -199,6 +201,7 @@ impl Measures {
             mark_echoes: measures.mark_echoes,
             window_reductions: measures.window_reductions,
             icmp_errors: measures.icmp_errors,
+            icmp_kind: measures.icmp_kind.map(slowpath_model::IcmpKind::name),
             window: Window {
                 min_bytes: measures.window.min.map(Bytes::get),
                 mean_bytes: measures.window.mean.map(Bytes::get),

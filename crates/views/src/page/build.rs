@@ -5,7 +5,7 @@ use super::queueing::QueueingData;
 use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
 use crate::diagnosis::{Diagnosis, Recording};
 use crate::json::Advice;
-use crate::quantity::{count, counted, duration, duration_or_dash, share};
+use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::rank::time_lost;
 use crate::words;
 use slowpath_analyses::picture::Picture;
@@ -122,7 +122,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
     FindingData {
         cause: place(finding.cause),
         share: finding.share,
-        amount: format!("{}, {}", share(finding.share), duration(finding.lasted)),
+        amount: words::amount(finding),
         confidence: finding.confidence.slug(),
         evidence: finding.evidence.iter().map(|one| words::sentence(&words::evidence(one))).collect(),
         instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),

@@ -5,7 +5,7 @@ use super::palette::colour;
 use super::{bar, header};
 use crate::diagnosis::Diagnosis;
 use crate::quantity::{counted, duration, from_argument, share};
-use crate::rank::is_loss;
+use crate::rank::{is_loss, main_finding};
 use crate::words;
 use anstyle::{AnsiColor, Style};
 use slowpath_analyses::Cause;
@@ -71,13 +71,13 @@ fn findings(
     writeln!(out)?;
     writeln!(out, "{}", look.faint("   share       time  sure    what bound it"))?;
     let (rows, small): (Vec<&Finding>, Vec<&Finding>) =
-        all.iter().partition(|finding| finding.share >= WORTH_A_ROW || all.len() == 1);
+        all.iter().partition(|finding| finding.share >= WORTH_A_ROW || finding.spells == 0 || all.len() == 1);
     for finding in rows {
         row(finding, look, out)?;
         for evidence in &finding.evidence {
             look.paragraph(out, EVIDENCE, &words::sentence(&words::evidence(evidence)))?;
         }
-        let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK);
+        let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK || finding.spells == 0);
         if let (Some(command), Some(at)) = (look_up, finding.instants.first()) {
             let line = format!("{command} --from {}", from_argument(*at));
             writeln!(out, "{EVIDENCE}{}", look.faint(&line))?;
@@ -98,7 +98,11 @@ fn findings(
 fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let style = Style::new().fg_color(Some(colour(finding.cause.limit())));
     let sure = finding.confidence.slug();
-    let lead = format!("{:>8}  {:>9}  {sure:<6}  ", share(finding.share), duration(finding.lasted));
+    let (part, lasted) = match finding.spells {
+        0 => ("–".to_owned(), "–".to_owned()),
+        _ => (share(finding.share), duration(finding.lasted)),
+    };
+    let lead = format!("{part:>8}  {lasted:>9}  {sure:<6}  ");
     let title = format!("{}: {}", finding.cause.limit().title(), finding.cause.title());
     let lines = wrap(&title, look.text_width().saturating_sub(columns(&lead)).max(20));
     for (number, line) in lines.iter().enumerate() {
@@ -128,14 +132,14 @@ fn advice(
     look: &Look,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let worth = |place: usize, finding: &Finding| {
-        place == 0 || finding.share >= WORTH_A_LOOK && is_loss(finding.cause)
-    };
-    let wanted = flow.main().findings.iter().enumerate().filter(|(place, finding)| worth(*place, finding));
-    for (place, finding) in wanted.take(MOST_ADVISED) {
+    let Some(main) = main_finding(flow) else { return Ok(()) };
+    let others = flow.main().findings.iter().filter(|finding| finding.cause != main.cause);
+    let worth = others
+        .filter(|finding| finding.spells == 0 || finding.share >= WORTH_A_LOOK && is_loss(finding.cause));
+    for (place, finding) in [main].into_iter().chain(worth).take(MOST_ADVISED).enumerate() {
         let before = advised.get(&finding.cause).copied();
         let mut advices = (diagnosis.advise)(finding, flow);
-        // All of it for what bound most, and the most helpful for the others.
+        // All of it for what the headline names, and the most helpful for the others.
         advices.truncate(if place == 0 { advices.len() } else { 1 });
         if place == 0 {
             writeln!(out)?;
@@ -156,7 +160,11 @@ fn advice(
 
 /// What the advice is about, and where to read more.
 fn heading(finding: &Finding, before: Option<FlowId>) -> String {
-    let about = format!("{} ({})", finding.cause.title(), share(finding.share));
+    let title = finding.cause.title();
+    let about = match finding.spells {
+        0 => title.to_owned(),
+        _ => format!("{title} ({})", share(finding.share)),
+    };
     match before {
         Some(flow) => format!("{about}; commands as at flow {flow}"),
         None => format!("{about}; explained by: slowpath causes {}", finding.cause),

@@ -5,6 +5,7 @@ use crate::quantity::{counted, duration, share};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::VantageEvidence;
 use slowpath_model::units::{count, counted_were};
+use slowpath_model::{Bytes, IcmpKind};
 use std::time::Duration;
 
 /// What shows a cause, as a sentence without capital and stop.
@@ -94,9 +95,34 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SilentAfterPause { pause } => {
             format!("it fell silent during a pause of {} in which nobody sent anything", duration(pause))
         }
-        Evidence::IcmpErrors { times: n } => {
-            format!("{} came back for these segments", counted(n, "ICMP error"))
+        Evidence::IcmpErrors { times: n, kind } => {
+            format!("{} came back for these segments: {}", counted(n, "ICMP error"), icmp(kind))
         }
+        Evidence::SynRefused { after } => format!("a RST answered the SYN after {}", duration(after)),
+        Evidence::SynUnanswered { times: n } => {
+            format!("{} left or passed here, and nothing of the other end came", counted(n, "SYN"))
+        }
+        Evidence::SynAckAgain { times: n, data } => syn_ack_again(n, data),
+        Evidence::ConnectionNotKnown {} => {
+            "the RST has no ACK, and the sequence number that the other end had acknowledged: so a host answers a \
+             segment of a connection that it does not have"
+                .to_owned()
+        }
+        Evidence::ResetAfterPause { pause } => {
+            format!("before the segment that it answers, nobody had sent anything for {}", duration(pause))
+        }
+        Evidence::UnacknowledgedAtReset { of_resetter, of_other } => unacknowledged(of_resetter, of_other),
+        Evidence::OtherTtl { ttl, usual } => {
+            format!("the RST has a TTL of {ttl}, the other packets of that end {usual}")
+        }
+        Evidence::AnsweredTooSoon { after, shortest } => format!(
+            "the RST came {} after the segment that it answers, and that end never answered in less than {}",
+            duration(after),
+            duration(shortest)
+        ),
+        Evidence::StraySegment { flow } => format!(
+            "in flow {flow}, a segment came to the same address and port from another address, and was answered with a RST"
+        ),
         Evidence::FollowsPayload { waits, by_ack } => format!(
             "data was sent when the receiver's own data came, {}, and when an ACK alone came, {}",
             times(waits),
@@ -285,5 +311,40 @@ mod tests {
             evidence(&Evidence::LostBetween { packets: 0 }),
             "the two captures show no packet lost between them in these times or within an RTT before"
         );
+    }
+}
+
+/// What an ICMP error says, in words.
+const fn icmp(kind: IcmpKind) -> &'static str {
+    match kind {
+        IcmpKind::PacketTooBig { .. } => "packet too big",
+        IcmpKind::NetworkUnreachable => "no route to the network",
+        IcmpKind::HostUnreachable => "the host does not answer on its link",
+        IcmpKind::ProtocolUnreachable => "protocol unreachable",
+        IcmpKind::PortUnreachable => "port unreachable, as firewalls reject",
+        IcmpKind::AdministrativelyProhibited => "a firewall forbids it",
+        IcmpKind::Unreachable { .. } => "unreachable",
+        IcmpKind::TimeExceeded => "its TTL ran out, as in a routing loop",
+        IcmpKind::ReassemblyTimeExceeded => "fragments were missing",
+        IcmpKind::Other { .. } => "another error",
+    }
+}
+
+fn syn_ack_again(times: u64, data: u64) -> String {
+    let effect = if data > 0 {
+        format!(", and {} of the client had no effect", counted(data, "data segment"))
+    } else {
+        String::new()
+    };
+    format!("{} came again after the handshake was over{effect}", counted(times, "SYN-ACK"))
+}
+
+fn unacknowledged(of_resetter: Bytes, of_other: Bytes) -> String {
+    match (of_resetter > Bytes::ZERO, of_other > Bytes::ZERO) {
+        (true, true) => format!(
+            "{of_resetter} of the end that sent the RST and {of_other} of the other end were not acknowledged"
+        ),
+        (true, false) => format!("{of_resetter} of the end that sent the RST were not acknowledged"),
+        _ => format!("{of_other} of the other end were not acknowledged"),
     }
 }

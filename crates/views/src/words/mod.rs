@@ -9,8 +9,8 @@ pub use recording::{recording_facts, show_command, skipped, without_tcp};
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
 use crate::quantity::{count, counted, duration, share};
-use crate::rank::{Group, main_finding, time_outside};
-use slowpath_analyses::report::{FlowReport, ScaleKnown};
+use crate::rank::{Group, longest_finding, main_finding, time_outside};
+use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
 
@@ -44,11 +44,23 @@ pub fn moved(flow: &FlowReport) -> String {
     }
 }
 
-/// What bound it, in one sentence or two.
+/// What bound it, in a few sentences.
 pub fn verdict(flow: &FlowReport) -> String {
-    let Some(first) = main_finding(flow) else {
-        return nothing_found(flow);
+    let main = main_finding(flow).filter(|finding| finding.cause.is_reset());
+    let ended = main.map(|finding| reset(flow, finding.cause));
+    let Some(longest) = longest_finding(flow).filter(|finding| !finding.cause.is_reset()) else {
+        return ended.unwrap_or_else(|| nothing_found(flow));
     };
+    let bound = if longest.cause.is_failed_opening() && flow.opening.syn_ack.is_none() {
+        not_opened(flow, longest.cause)
+    } else {
+        bound(flow, longest)
+    };
+    ended.into_iter().chain([bound]).collect::<Vec<_>>().join(" ")
+}
+
+/// What took most time, and what came next.
+fn bound(flow: &FlowReport, first: &Finding) -> String {
     let others = flow.main().findings.iter().filter(|finding| finding.cause != first.cause);
     let second = others.max_by_key(|finding| finding.lasted);
     let mut text = format!("{} of that time: {}.", capital_share(first.share), named(first.cause));
@@ -63,6 +75,33 @@ pub fn verdict(flow: &FlowReport) -> String {
     text
 }
 
+/// How a connection was reset: `Reset by the receiver after 12 s: the connection is not known any more.`
+fn reset(flow: &FlowReport, cause: Cause) -> String {
+    let title = cause.title();
+    let why = title.split_once(", ").map_or(String::new(), |(_, why)| format!(": {why}"));
+    let Some(reset) = flow.closing.reset else { return format!("Reset{why}.") };
+    let by = match cause {
+        Cause::ResetOnPath => format!("by a device on the path, in the name of {},", role(flow, reset.by)),
+        _ => format!("by {}", role(flow, reset.by)),
+    };
+    let after = reset.at.since(flow.first).unwrap_or_default();
+    format!("Reset {by} after {}{why}.", duration(after))
+}
+
+/// A connection that never opened: `Not opened: nothing answered the SYN, which was sent 6 times in 31.4 s.`
+fn not_opened(flow: &FlowReport, cause: Cause) -> String {
+    let tries = match flow.opening.unanswered {
+        0 | 1 => String::new(),
+        n => format!(", which was sent {} in {}", times(n.into()), duration(flow.lasted())),
+    };
+    format!("Not opened: {}{tries}.", cause.title())
+}
+
+/// The sender or the receiver.
+fn role(flow: &FlowReport, end: End) -> &'static str {
+    if end == flow.sender { "the sender" } else { "the receiver" }
+}
+
 /// A cause after its limit, where the cause does not name the limit itself: `receive window, the receiving application read
 /// too slowly`.
 pub fn named(cause: Cause) -> String {
@@ -72,9 +111,18 @@ pub fn named(cause: Cause) -> String {
     if says_so || title.contains(limit) { title.to_owned() } else { format!("{limit}, {title}") }
 }
 
+/// How much time a cause took: `17 %, 3.08 s`; when it happened at one instant, that it took none.
+pub fn amount(finding: &Finding) -> String {
+    if finding.spells == 0 {
+        return "at one instant".to_owned();
+    }
+    format!("{}, {}", share(finding.share), duration(finding.lasted))
+}
+
 /// The verdict in few words, for a list.
 pub fn verdict_in_short(flow: &FlowReport) -> String {
     match main_finding(flow) {
+        Some(finding) if finding.spells == 0 => finding.cause.title().to_owned(),
         Some(finding) => format!("{} {}", share(finding.share), finding.cause.title()),
         None => "no data".to_owned(),
     }
@@ -93,7 +141,7 @@ fn capital_share(part: f64) -> String {
 
 fn nothing_found(flow: &FlowReport) -> String {
     let opening = &flow.opening;
-    if flow.closing.rst[End::B.index()] && opening.syn_ack.is_none() && opening.syn.is_some() {
+    if opening.refused {
         "The other end refused the connection.".to_owned()
     } else if opening.syn.is_some() && opening.syn_ack.is_none() {
         format!("No answer: the SYN was sent {}.", times(u64::from(opening.retransmitted) + 1))
@@ -110,15 +158,22 @@ fn times(number: u64) -> String {
     }
 }
 
-/// How the connection ended, where that is worth knowing.
+/// How the connection ended, where that is worth knowing and the verdict does not say it.
 pub fn ending(flow: &FlowReport) -> Option<String> {
-    let reset: Vec<_> = End::BOTH
+    let main = main_finding(flow).map(|finding| finding.cause);
+    if main.is_some_and(|cause| cause.is_reset() || cause.is_failed_opening()) {
+        return None;
+    }
+    if let Some(cause) = flow.closing.cause() {
+        return Some(reset(flow, cause));
+    }
+    let by: Vec<_> = End::BOTH
         .into_iter()
         .filter(|end| flow.closing.rst[end.index()])
-        .map(|end| if end == flow.sender { "the sender" } else { "the receiver" })
+        .map(|end| role(flow, end))
         .collect();
-    if !reset.is_empty() {
-        return Some(format!("It was reset by {}.", reset.join(" and ")));
+    if !by.is_empty() {
+        return Some(format!("It was reset by {}.", by.join(" and ")));
     }
     match flow.ended {
         FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] => None,
@@ -167,8 +222,8 @@ pub fn sentence(text: &str) -> String {
 /// A flow in a line: who, what, what bound it.
 pub fn in_a_line(flow: &FlowReport) -> String {
     let verdict = match main_finding(flow) {
-        Some(_) => format!("{}.", verdict_in_short(flow)),
-        None => verdict(flow),
+        Some(finding) if !finding.cause.is_failed_opening() => format!("{}.", verdict_in_short(flow)),
+        _ => verdict(flow),
     };
     format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
 }

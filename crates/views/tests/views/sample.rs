@@ -58,7 +58,7 @@ fn flow(id: u32, key: FlowKey, from: i64, to: i64) -> FlowReport {
             round_trip: Some(Duration::from_millis(20)),
             ..Opening::default()
         },
-        closing: Closing { fin: [true; 2], rst: [false; 2] },
+        closing: Closing { fin: [true; 2], rst: [false; 2], ..Closing::default() },
         sender: End::A,
         directions: [direction(End::A), direction(End::B)],
     }
@@ -186,7 +186,7 @@ pub fn lossy_download() -> FlowReport {
         flow(2, key("[2001:db8::1]:51000", "[2001:db8:ffff:ffff:ffff:ffff:ffff:7]:8080"), 1_500, 9_500);
     flow.sender = End::B;
     flow.opening = Opening::default();
-    flow.closing = Closing { fin: [false; 2], rst: [false, true] };
+    flow.closing = Closing { fin: [false; 2], rst: [false, true], ..Closing::default() };
     flow.vantage.vantage = Vantage::Between;
     flow.vantage.confidence = Confidence::Medium;
     flow.vantage.evidence =
@@ -220,8 +220,9 @@ pub fn lossy_download() -> FlowReport {
 /// Nobody listened.
 pub fn refused() -> FlowReport {
     let mut flow = flow(3, key("192.0.2.1:40002", "198.51.100.7:81"), 3_000, 3_020);
-    flow.opening = Opening { syn: Some(at(3_000)), ..Opening::default() };
-    flow.closing = Closing { fin: [false; 2], rst: [false, true] };
+    flow.opening = Opening { syn: Some(at(3_000)), refused: true, ..Opening::default() };
+    flow.closing = Closing { fin: [false; 2], rst: [false, true], ..Closing::default() };
+    bind(&mut flow, &[(3_020, Cause::Refused)]);
     flow
 }
 

@@ -1,0 +1,213 @@
+//! The opening of a connection: SYN, SYN-ACK, the handshake's last ACK, and what comes in their place.
+
+use super::{Flow, reset};
+use crate::cause::Cause;
+use crate::report::{ScaleKnown, SynOptions};
+use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
+use std::time::Duration;
+
+/// The most that an end sends whose peer names no MSS, though RFC 9293, section 3.7.1 allows it 536 only.
+const ETHERNET_MSS: u32 = 1460;
+
+/// A SYN-ACK so long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did not cross
+/// that ACK, and no copy of a SYN set it off.
+const SYN_ACK_TIMER: i64 = 500_000_000;
+
+impl Flow {
+    /// Whether a SYN was seen, and nothing that answers it.
+    #[inline]
+    pub(super) const fn is_closed_to_data(&self) -> bool {
+        self.opening.syn.is_some() && self.opening.syn_ack.is_none()
+    }
+
+    /// Whether `segment` belongs to an earlier connection between the same ports: the other end's challenge ACK to a SYN
+    /// (RFC 5961, section 4), or the reset that answers it.
+    #[cold]
+    pub(super) fn is_of_old_connection(&self, segment: &Segment) -> bool {
+        if segment.flags.has(Flags::SYN) {
+            return false;
+        }
+        let initiator = &self.ends[0].outstanding;
+        match segment.from {
+            End::A => segment.flags.has(Flags::RST) && self.opening.challenges > 0,
+            End::B => segment.ack.is_some_and(|ack| ack < StreamOffset(1) || ack > initiator.nxt()),
+        }
+    }
+
+    /// What belongs to the opening of the connection or to its end.
+    #[cold]
+    pub(super) fn control(&mut self, at: Instant, segment: &Segment) {
+        self.note_handshake(at, segment);
+        self.note_acceptance(at, segment);
+        if segment.flags.has(Flags::RST) {
+            reset::note(self, at, segment);
+        }
+        self.note_control(at, segment);
+        let opening = &self.opening;
+        let is_waiting = opening.unaccepted > 0 && opening.accepted.is_none();
+        self.is_opening = opening.established.is_none() && opening.syn_ack.is_some() || is_waiting;
+        self.begin = opening.established.or(opening.syn_ack).unwrap_or(self.first);
+    }
+
+    /// SYN, FIN and RST.
+    fn note_control(&mut self, at: Instant, segment: &Segment) {
+        let me = segment.from.index();
+        let flags = segment.flags;
+        self.closing.fin[me] |= flags.has(Flags::FIN);
+        self.closing.rst[me] |= flags.has(Flags::RST);
+        self.opening.refused |= flags.has(Flags::RST) && me == 1 && self.is_closed_to_data();
+        if !flags.has(Flags::SYN) || flags.has(Flags::RST) {
+            return;
+        }
+        let opening = &mut self.opening;
+        if me == 0 && opening.syn_ack.is_none() {
+            opening.unanswered += 1;
+            opening.unanswered_with_data += u32::from(segment.len > 0);
+            opening.unanswered_wrong_checksum += u32::from(segment.checksum == Checksum::Wrong);
+        }
+        let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
+        if first.is_some() {
+            opening.retransmitted += 1;
+        } else {
+            *first = Some(at);
+        }
+        self.ends[me].options = Some(SynOptions {
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment.timestamps.is_some(),
+        });
+        // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
+        if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
+            let mss = effective_mss(a, b);
+            for (end, (own, peer)) in self.ends.iter_mut().zip([(a, b), (b, a)]) {
+                end.mss = mss;
+                end.mss_allowed = peer.mss.map_or(ETHERNET_MSS, u32::from);
+                let both = a.window_scale.is_some() && b.window_scale.is_some();
+                let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
+                end.scale = ScaleKnown::Agreed(shift);
+            }
+        }
+    }
+
+    /// Notes a SYN-ACK that comes again though the handshake is over, and what ends that. Called before `segment` is taken in.
+    fn note_acceptance(&mut self, at: Instant, segment: &Segment) {
+        let opening = &mut self.opening;
+        let Some(established) = opening.established else { return };
+        if segment.from == End::A || opening.accepted.is_some() {
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
+            opening.accepted = (opening.unaccepted > 0).then_some(at);
+        } else if at.nanos_since(established) > SYN_ACK_TIMER {
+            opening.unaccepted += 1;
+            opening.unaccepted_data = u32::try_from(self.ends[0].data_packets).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Whether the responder did not take the connection up though the handshake's last ACK had arrived: that shows next to it,
+    /// or by several SYN-ACKs, or if data of the initiator had no effect either.
+    fn was_not_accepted(&self) -> bool {
+        let opening = &self.opening;
+        let arrived = self.is_next_to_responder() || opening.unaccepted > 1 || opening.unaccepted_data > 0;
+        opening.unaccepted > 0 && arrived
+    }
+
+    /// What the time until the connection was open went into.
+    pub fn opening_cause(&self) -> Cause {
+        let opening = &self.opening;
+        if opening.syn.is_none() {
+            Cause::SenderIdle
+        } else if opening.challenges > 0 {
+            Cause::OldConnection
+        } else if opening.syn_ack.is_none() {
+            self.failed_opening_cause()
+        } else if self.was_not_accepted() {
+            Cause::AcceptQueueFull
+        } else if opening.retransmitted == 0 {
+            Cause::Handshake
+        } else {
+            self.lost_syn_cause()
+        }
+    }
+
+    /// Why no SYN-ACK came.
+    fn failed_opening_cause(&self) -> Cause {
+        let [initiator, responder] = &self.ends;
+        let only_syns = initiator.packets == u64::from(self.opening.unanswered) && responder.packets == 0;
+        if self.opening.refused {
+            Cause::Refused
+        } else if initiator.icmp_kind.is_some_and(|kind| !matches!(kind, IcmpKind::PacketTooBig { .. })) {
+            Cause::Unreachable
+        } else if self.has_reached_the_responder() {
+            Cause::NotAnswered
+        } else if only_syns {
+            Cause::NoAnswer
+        } else {
+            Cause::SynLost
+        }
+    }
+
+    /// Why a SYN or SYN-ACK was sent more than once.
+    fn lost_syn_cause(&self) -> Cause {
+        let lost = self.opening.lost_syns();
+        if lost > 0 && self.has_reached_the_responder() {
+            Cause::NotAnswered
+        } else if lost > 0 && lost == self.opening.unanswered_with_data {
+            Cause::FastOpenLost
+        } else {
+            Cause::SynLost
+        }
+    }
+
+    /// Whether each SYN that was not answered had arrived: it passed next to the responder, or it is damaged so that no host
+    /// takes it. Offload leaves checksums wrong in a capture at the sender, but then on the SYN that was answered as well.
+    fn has_reached_the_responder(&self) -> bool {
+        let judged = self.opening.syn_ack.is_some() || self.has_travelled();
+        let damaged = judged && self.opening.lost_syns() == self.opening.unanswered_wrong_checksum;
+        self.is_next_to_responder() || damaged
+    }
+
+    /// Whether the initiator's packets have passed a router: hosts start with these TTLs.
+    const fn has_travelled(&self) -> bool {
+        !matches!(self.ends[0].ttl_max, 0 | 32 | 64 | 128 | 255)
+    }
+
+    /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
+    /// initiator.
+    fn is_next_to_responder(&self) -> bool {
+        let [initiator, responder] = &self.ends;
+        let far = initiator.distance.answering().min().unwrap_or(0);
+        responder.distance.answering().is_here()
+            && responder.distance.answering().min().is_some_and(|near| near * 5 < far)
+    }
+
+    /// Notes the handshake's last segment. Called before it is taken in.
+    fn note_handshake(&mut self, at: Instant, segment: &Segment) {
+        let opening = &mut self.opening;
+        if opening.established.is_some() {
+            return;
+        }
+        let (Some(syn), Some(syn_ack)) = (opening.syn, opening.syn_ack) else { return };
+        let answers = segment.from == End::A
+            && !segment.flags.has_any(Flags::SYN.with(Flags::RST))
+            && segment.ack.is_some_and(|ack| ack.0 >= 1);
+        if !answers {
+            return;
+        }
+        opening.established = Some(at);
+        if opening.retransmitted == 0 {
+            let part = |to: Instant, from: Instant| to.nanos_since(from).max(0);
+            self.ends[1].distance.sample(part(syn_ack, syn));
+            self.ends[0].distance.sample(part(at, syn_ack));
+            opening.round_trip = Some(Duration::from_nanos(part(at, syn).unsigned_abs()));
+        }
+    }
+}
+
+/// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
+fn effective_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
+    let stamped = a.timestamps && b.timestamps;
+    let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
+    mss.checked_sub(if stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
+}

@@ -1,0 +1,72 @@
+//! Why a connection was reset, from its first RST, or from a later one if nothing was lost by then.
+//!
+//! A host answers a segment of a connection that it does not have with a RST *without* ACK, whose sequence number is the one
+//! that the segment acknowledged (RFC 9293, section 3.10.7.1; Linux `tcp_v4_send_reset`). An end that aborts a connection of
+//! its own sends a RST *with* ACK (RFC 9293, section 3.10.5; Linux `tcp_send_active_reset`). A device on the path can send
+//! either, in the name of an end; what it cannot imitate well is that end's TTL and distance.
+
+use super::Flow;
+use crate::cause::Cause;
+use crate::end::EndState;
+use crate::limits::thresholds;
+use crate::report::Reset;
+use slowpath_model::{Instant, Segment};
+use std::time::Duration;
+
+/// A RST passes. Called before it is taken in.
+pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
+    let closing = &flow.closing;
+    let is_open = flow.opening.syn.is_none() || flow.opening.syn_ack.is_some();
+    let is_explained = closing.reset.is_some_and(|reset| reset.cause.is_some());
+    if is_explained || closing.fin == [true; 2] || !is_open {
+        return;
+    }
+    let (me, other) = (segment.from.index(), (!segment.from).index());
+    let has_closed = closing.fin[me] || closing.rst[me];
+    let (me, other) = (&flow.ends[me], &flow.ends[other]);
+    let outstanding = |end: &EndState| u32::try_from(end.outstanding.flight().max(0)).unwrap_or(u32::MAX);
+    let unacknowledged = [outstanding(me), outstanding(other)];
+    // What it answers may not be the last segment.
+    let answers = segment.ack.is_none() && other.last_acknowledged().is_some_and(|ack| segment.seq <= ack);
+    let mut reset = Reset {
+        by: segment.from,
+        at,
+        cause: None,
+        unacknowledged,
+        pause: other.unheard.map(|unheard| unheard.pause).unwrap_or_default(),
+        ttl: other_ttl(me, segment),
+        too_soon: if answers { too_soon(me, other, at) } else { None },
+    };
+    let gave_up = me.unheard.is_some_and(|unheard| unheard.tries >= thresholds::LEAST_TRIES);
+    reset.cause = if reset.ttl.is_some() || reset.too_soon.is_some() {
+        Some(Cause::ResetOnPath)
+    } else if gave_up {
+        // The other end is gone, and that is the cause.
+        None
+    } else if answers && !has_closed {
+        Some(Cause::ResetUnknown)
+    } else if answers {
+        (unacknowledged[1] > 0).then_some(Cause::ResetClosed)
+    } else {
+        (unacknowledged != [0; 2]).then_some(Cause::ResetAborted)
+    };
+    flow.closing.reset = Some(reset);
+}
+
+/// The TTL of a RST, and that of its sender's other packets, if these came another way: more hops are left than ever, or
+/// fewer by more than routes of one network differ.
+fn other_ttl(end: &EndState, segment: &Segment) -> Option<(u8, u8)> {
+    let (ttl, usual) = (segment.ip.ttl, end.ttl_max);
+    let differs = ttl > usual || ttl.saturating_add(thresholds::ROUTES_DIFFER_BY) <= usual;
+    (end.packets > 0 && usual > 0 && differs).then_some((ttl, usual))
+}
+
+/// How soon a RST of `end` came after the only segment that it can answer, and the shortest answer of that end, if that is
+/// far longer.
+fn too_soon(end: &EndState, other: &EndState, at: Instant) -> Option<(Duration, Duration)> {
+    let asked = other.unheard.filter(|unheard| unheard.tries == 0)?;
+    let shortest = end.distance.answering().min().filter(|nanos| *nanos >= thresholds::LEAST_DISTANCE_NS)?;
+    let after = at.nanos_since(asked.since);
+    let time = |nanos: i64| Duration::from_nanos(nanos.max(0).unsigned_abs());
+    (asked.pause >= time(shortest) && 2 * after < shortest).then(|| (time(after), time(shortest)))
+}

@@ -1,0 +1,142 @@
+//! Connections that do not open, and connections that a RST ends.
+
+use crate::captures::{self, Answer};
+use crate::wire::{report, reports, script};
+use crate::{expect, expect_none};
+use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_analyses::{Cause, Confidence, Evidence};
+use slowpath_model::{Bytes, End, IcmpKind};
+
+/// The finding of a reset, which takes no time.
+#[track_caller]
+fn expect_reset(report: &FlowReport, cause: Cause, by: End) -> &Finding {
+    assert_eq!(report.closing.reset.map(|reset| (reset.by, reset.cause)), Some((by, Some(cause))));
+    let findings = &report.main().findings;
+    let finding = findings.iter().find(|finding| finding.cause == cause);
+    let finding = finding.unwrap_or_else(|| panic!("{findings:#?}"));
+    assert!(finding.lasted.is_zero() && finding.spells == 0, "{finding:#?}");
+    finding
+}
+
+#[track_caller]
+fn expect_no_reset(report: &FlowReport) {
+    for cause in Cause::ALL.iter().filter(|cause| cause.is_reset()) {
+        expect_none(report, *cause);
+    }
+}
+
+#[test]
+fn a_rst_that_answers_a_syn_refuses_the_connection() {
+    let report = report(&captures::refused());
+    let evidence = expect(&report, Cause::Refused, "syn-refused");
+    let Evidence::SynRefused { after } = evidence else { panic!("{evidence:?}") };
+    assert_eq!(after.as_millis(), 40);
+    expect_no_reset(&report);
+}
+
+#[test]
+fn an_icmp_error_that_answers_a_syn_is_the_reason() {
+    let report = &reports(captures::unreachable())[0];
+    let evidence = expect(report, Cause::Unreachable, "icmp-errors");
+    assert_eq!(evidence, Evidence::IcmpErrors { times: 1, kind: IcmpKind::HostUnreachable });
+}
+
+#[test]
+fn syns_that_leave_and_get_no_answer_are_not_answered_by_anything() {
+    let report = report(&captures::syns("64", "good"));
+    let evidence = expect(&report, Cause::NoAnswer, "syn-unanswered");
+    assert_eq!(evidence, Evidence::SynUnanswered { times: 6 });
+}
+
+#[test]
+fn syn_acks_after_the_handshake_show_a_full_accept_queue() {
+    let report = report(&captures::accept_queue_full());
+    let evidence = expect(&report, Cause::AcceptQueueFull, "syn-ack-again");
+    assert!(matches!(evidence, Evidence::SynAckAgain { times: 2, data: 3.. }), "{evidence:?}");
+    assert_eq!(report.main().findings[0].confidence, Confidence::High, "it shows next to the server");
+}
+
+#[test]
+fn one_syn_ack_again_may_be_a_lost_ack() {
+    expect_none(&report(&captures::last_ack_lost()), Cause::AcceptQueueFull);
+}
+
+#[test]
+fn a_rst_without_ack_after_a_pause_is_of_a_connection_not_known() {
+    let report = report(&captures::after_pause(Answer::Reset));
+    let finding = expect_reset(&report, Cause::ResetUnknown, End::B);
+    assert_eq!(finding.confidence, Confidence::High);
+    let pause = finding.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::ResetAfterPause { pause } => Some(pause.as_secs_f64()),
+        _ => None,
+    });
+    assert!(pause.is_some_and(|pause| (4.0..4.2).contains(&pause)), "{finding:#?}");
+}
+
+#[test]
+fn a_request_that_crosses_a_fin_comes_after_the_close() {
+    let report = report(&captures::reset_closed());
+    let finding = expect_reset(&report, Cause::ResetClosed, End::B);
+    let lost = Evidence::UnacknowledgedAtReset { of_resetter: Bytes::ZERO, of_other: Bytes::new(300) };
+    assert!(finding.evidence.contains(&lost), "{finding:#?}");
+}
+
+#[test]
+fn a_rst_with_ack_amid_data_is_an_abort() {
+    let report = report(&captures::reset_aborted());
+    let finding = expect_reset(&report, Cause::ResetAborted, End::A);
+    let lost = Evidence::UnacknowledgedAtReset { of_resetter: Bytes::ZERO, of_other: Bytes::new(7300) };
+    assert!(finding.evidence.contains(&lost), "{finding:#?}");
+}
+
+#[test]
+fn a_rst_with_ack_when_all_is_acknowledged_cuts_nothing_short() {
+    let lines = captures::handshake()
+        + &captures::requests(3)
+        + "1.000000 > R. 901:901(0) ack 301 win 502 // frame 0 id 300 ttl 64\n";
+    let report = report(&script(&lines));
+    assert_eq!(report.closing.reset.map(|reset| (reset.by, reset.cause)), Some((End::A, None)));
+    expect_no_reset(&report);
+}
+
+#[test]
+fn a_rst_with_another_ttl_is_of_a_device() {
+    // A device of the same family, nearer; one that starts at 255; one further away than the end itself.
+    for ttl in [62, 243, 40] {
+        let report = report(&captures::reset_on_path(ttl));
+        let finding = expect_reset(&report, Cause::ResetOnPath, End::B);
+        let other = Evidence::OtherTtl { ttl: ttl.into(), usual: 52 };
+        assert!(finding.evidence.contains(&other), "{finding:#?}");
+    }
+}
+
+#[test]
+fn a_route_that_is_a_hop_longer_is_no_device() {
+    let report = report(&captures::reset_on_path(51));
+    expect_reset(&report, Cause::ResetAborted, End::B);
+}
+
+#[test]
+fn a_rst_sooner_than_its_end_can_answer_is_of_a_device() {
+    let report = report(&captures::reset_after(2.0));
+    let finding = expect_reset(&report, Cause::ResetOnPath, End::B);
+    let slugs: Vec<_> = finding.evidence.iter().map(Evidence::slug).collect();
+    assert!(slugs.contains(&"answered-too-soon") && !slugs.contains(&"other-ttl"), "{finding:#?}");
+}
+
+#[test]
+fn a_rst_in_the_time_of_other_answers_is_of_its_end() {
+    expect_reset(&report(&captures::reset_after(41.0)), Cause::ResetUnknown, End::B);
+}
+
+#[test]
+fn a_segment_that_no_nat_translated_back_explains_the_reset() {
+    let reports = reports(captures::stray());
+    let [connection, stray] = &reports[..] else { panic!("{} flows", reports.len()) };
+    let finding = expect_reset(connection, Cause::ResetUnknown, End::B);
+    let explains = Evidence::StraySegment { flow: stray.id.0.into() };
+    assert!(finding.evidence.contains(&explains), "{finding:#?}");
+    let closing = stray.closing.reset.expect("its RST");
+    assert_eq!(stray.key.endpoint(closing.by), connection.key.a, "the client reset it");
+    assert_eq!(stray.closing.stray, None);
+}
