@@ -65,7 +65,7 @@ impl Limit {
     /// The name for people: `receive window`.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Connection => "connection set-up",
+            Self::Connection => "connection",
             Self::Application => "application",
             Self::SendBuffer => "send buffer",
             Self::SendingHost => "sending host",
@@ -213,6 +213,9 @@ macro_rules! catalogue {
             /// ACKs for data that had arrived came far later than a delayed ACK may.
             AcksHeldBack = ReceiverProcessing / "acks-held-back": "late ACKs from a busy receiver",
                 "receiver-processing/acks-held-back.md", [Capture, Live];
+            /// Data reached the receiving host, and its TCP did not accept it: a wrong checksum, an old timestamp, a firewall.
+            NotAccepted = ReceiverProcessing / "not-accepted": "data that arrived was not accepted",
+                "receiver-processing/not-accepted.md", [Capture];
             /// The process that had locked the socket was off the CPU, so packets waited in the backlog (`wu`, section 3).
             LockHolderOffCpu = ReceiverProcessing / "lock-holder-off-cpu": "the process holding the socket lock was off the CPU",
                 "receiver-processing/lock-holder-off-cpu.md", [Live];
@@ -284,6 +287,9 @@ macro_rules! catalogue {
             /// Losses without queueing whenever a fixed rate was exceeded.
             Policer = Path / "policer": "policer dropping above its rate",
                 "path/policer.md", [Capture];
+            /// Both ends agreed on ECN, and no data arrives ECN-capable: something clears the field (RFC 3168, section 5).
+            EcnCleared = Path / "ecn-cleared": "ECN field cleared on the path",
+                "path/ecn-cleared.md", [Capture];
             /// A link that is down, half duplex, or damages frames.
             FaultyLink = Path / "faulty-link": "faulty link",
                 "path/faulty-link.md", [Doctor];
@@ -348,7 +354,7 @@ macro_rules! define {
 catalogue!(define);
 
 impl Cause {
-    /// Whether it ended the connection at one instant: it takes no time of its own.
+    /// Whether it ended the connection, at one instant.
     pub const fn is_reset(self) -> bool {
         matches!(self, Self::ResetUnknown | Self::ResetClosed | Self::ResetAborted | Self::ResetOnPath)
     }

@@ -12,7 +12,7 @@ use crate::outstanding::{Acked, Missing, Outstanding, Placed};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Ecn, Flags, IcmpKind, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, Flags, IcmpKind, Instant, Segment, StreamOffset};
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -26,6 +26,7 @@ pub struct EndState {
     pub pure_acks: u64,
     /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
+    pub refused: Refused,
     /// It has sent data that the other end has not reacted to at all so far.
     pub unheard: Option<Unheard>,
     pub bytes: u64,
@@ -41,6 +42,7 @@ pub struct EndState {
     /// SACK blocks this end sent of what the other never did.
     pub sack_outside: u64,
     pub super_packets: u64,
+    pub ecn_capable: bool,
     pub marked: u64,
     pub mark_echoes: u64,
     pub window_reductions: u64,
@@ -87,6 +89,22 @@ pub struct EndState {
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
+}
+
+/// Retransmissions of what the other end was known to miss, and that had passed the tap before.
+/// Next to the other end, it had arrived there and was not accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refused {
+    /// All of them.
+    pub segments: u32,
+    /// The other end took back what it had selectively acknowledged (RFC 2018, section 8).
+    pub reneged: bool,
+    /// Retransmissions with a wrong TCP checksum.
+    pub damaged: u32,
+    /// With an older timestamp than what passed before: PAWS (RFC 7323, section 5).
+    pub stale: u32,
+    /// Beyond the window.
+    pub outside: u32,
 }
 
 /// The windows one end advertised.
@@ -241,10 +259,26 @@ impl EndState {
         };
         let nearest = self.distance.sending().min();
         let placed = self.outstanding.data(at, segment, missing, &self.order, nearest);
+        if placed.label == Label::Retransmission
+            && placed.unique == 0
+            && self.outstanding.is_missing(segment.seq)
+        {
+            self.note_refused(segment, peer);
+        }
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };
         }
         self.count_data_segment(at, segment, &placed, peer, begin)
+    }
+
+    /// This end sends once more what passed before, and what `peer` is known to miss.
+    fn note_refused(&mut self, segment: &Segment, peer: &EndState) {
+        let edge = self.outstanding.una() + peer.window.current;
+        self.refused.segments += 1;
+        self.refused.damaged += u32::from(segment.checksum == Checksum::Wrong);
+        self.refused.stale +=
+            u32::from(segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val)));
+        self.refused.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
     }
 
     /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
@@ -494,6 +528,7 @@ impl EndState {
         }
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
+            self.refused.reneged = true;
             track.reneged();
         }
         let mut marks = Marks::default();

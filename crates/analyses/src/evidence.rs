@@ -147,6 +147,10 @@ evidence! {
     /// How far the sender is from the tap is not known, so what it knew when is not either.
     SenderDistanceUnknown = "sender-distance-unknown" {}
 
+    /// Retransmissions reached the receiver with a wrong TCP checksum.
+    DamagedOnArrival = "damaged-on-arrival" { segments: u64 = "How many." }
+    /// Data arrived as not ECN-capable, though both ends had agreed on ECN.
+    EcnNotCapable = "ecn-not-capable" { segments: u64 = "Segments with data, all of them." }
     /// A SYN was answered by an ACK of an old connection.
     ChallengeAck = "challenge-ack" { times: u64 = "How often." }
     /// SYNs with data that were not answered.

@@ -4,7 +4,9 @@ use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::thresholds;
-use crate::report::{Closing, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell};
+use crate::report::{
+    Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell,
+};
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
@@ -73,11 +75,12 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
                 finding.lasted += lasted;
                 finding.spells += 1;
             }
-            None => found.push(Finding { lasted, spells: 1, ..Finding::instant(from, spell.cause) }),
+            None => found.push(Finding { lasted, spells: 1, ..Finding::without_time(from, spell.cause) }),
         }
     }
     let reset = report.closing.cause().filter(|_| from == report.sender);
-    found.extend(reset.map(|cause| Finding::instant(from, cause)));
+    let cleared = material.is_ecn_cleared().then_some(Cause::EcnCleared);
+    found.extend(reset.into_iter().chain(cleared).map(|cause| Finding::without_time(from, cause)));
     for finding in &mut found {
         if !life.is_zero() {
             finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();
@@ -89,8 +92,8 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
 }
 
 impl Finding {
-    /// What happened at one instant, or is yet to be summed up.
-    const fn instant(from: End, cause: Cause) -> Self {
+    /// What takes no time of its own, or is yet to be summed up.
+    const fn without_time(from: End, cause: Cause) -> Self {
         Self {
             from,
             cause,
@@ -144,6 +147,11 @@ impl<'a> Material<'a> {
             Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => Confidence::Medium,
+            // That it was dropped behind the tap is certain, and why is not.
+            Cause::NotAccepted => {
+                high_if(self.overview.not_accepted.is_some_and(|refused| refused.damaged + refused.stale > 0))
+            }
+            Cause::EcnCleared => Confidence::High,
             // One such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
@@ -192,6 +200,7 @@ impl<'a> Material<'a> {
                 found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }))
             }
             Limit::ReceiveWindow => self.window(cause, &mut found),
+            Limit::ReceiverProcessing if cause == Cause::NotAccepted => self.not_accepted(&mut found),
             Limit::ReceiverProcessing => {
                 found.push(Evidence::LateAcks {
                     beyond: Duration::from_nanos(thresholds::LATE_ACK_NS as u64),
@@ -349,6 +358,18 @@ impl<'a> Material<'a> {
             .then_some(Evidence::WindowAllows { rtt, rate })
     }
 
+    fn not_accepted(&self, found: &mut Vec<Evidence>) {
+        let Some(refused) = self.overview.not_accepted else { return };
+        found.push(Evidence::NotAccepted { packets: refused.segments.into() });
+        if refused.damaged > 0 {
+            found.push(Evidence::DamagedOnArrival { segments: refused.damaged.into() });
+        }
+        if refused.stale > 0 {
+            found.push(Evidence::StaleTimestamps {});
+        }
+        found.extend(self.retransmitted());
+    }
+
     fn congestion(&self, cause: Cause, found: &mut Vec<Evidence>) {
         if cause == Cause::EcnMarks {
             found.push(Evidence::EcnMarked {
@@ -401,8 +422,19 @@ impl<'a> Material<'a> {
         })
     }
 
+    /// Whether both ends agreed on ECN, and none of this direction's data is ECN-capable at the tap. An end sends all new data so
+    /// (RFC 3168, section 6.1.2).
+    fn is_ecn_cleared(&self) -> bool {
+        self.opening.ecn == Some(EcnAnswer::Accepted)
+            && !self.sent.ecn_capable
+            && self.sent.labels.new >= thresholds::ECN_SEGMENTS
+    }
+
     fn path(&self, cause: Cause, found: &mut Vec<Evidence>) {
         match (cause, self.overview.policed) {
+            (Cause::EcnCleared, _) => {
+                found.push(Evidence::EcnNotCapable { segments: self.sent.data_packets });
+            }
             (Cause::DelaySpike, _) => {
                 found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
             }

@@ -108,6 +108,7 @@ impl Flow {
         if segment.ip.ecn == Ecn::Ce || segment.flags.has_any(Flags::ECE.with(Flags::CWR)) {
             me.count_congestion(segment);
         }
+        me.ecn_capable |= segment.ip.ecn != Ecn::NotEct;
         me.ttl_max = me.ttl_max.max(segment.ip.ttl);
         let takes = segment.sequence_len();
         end::measure_distance(at, segment, takes, me, peer);

@@ -28,6 +28,8 @@ pub struct Overview {
     pub one_segment: bool,
     /// What lost transmissions have in common; known next to the sender.
     pub loss: Option<LossPattern>,
+    /// What arrived and was not accepted; known next to the receiver, where that is why data was retransmitted.
+    pub not_accepted: Option<NotAccepted>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
@@ -36,6 +38,17 @@ pub struct Overview {
     pub tallies: Vec<Tally>,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
+}
+
+/// Data that reached the receiving host, and that its TCP did not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAccepted {
+    /// Segments that came again, not acknowledged.
+    pub segments: u32,
+    /// Retransmissions with a wrong TCP checksum.
+    pub damaged: u32,
+    /// Retransmissions with an older timestamp than what passed before.
+    pub stale: u32,
 }
 
 /// Data that is in the capture after its own acknowledgment: stamped too late, or written in the wrong place.

@@ -24,6 +24,11 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
+    /// The offset after the highest in the set.
+    pub fn end(&self) -> Option<StreamOffset> {
+        self.ranges.last().map(|range| range.1)
+    }
+
     /// Adds `start..end`; returns how many bytes of it are new.
     pub fn insert(&mut self, start: StreamOffset, end: StreamOffset) -> i64 {
         if start >= end {

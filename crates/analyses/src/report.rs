@@ -121,6 +121,8 @@ pub struct Opening {
     pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again: one round trip.
     pub round_trip: Option<Duration>,
+    /// What became of A's wish to use ECN; `None` if it had none, or the opening was not seen.
+    pub ecn: Option<EcnAnswer>,
     /// B answered the SYN with a RST.
     pub refused: bool,
     /// SYN-ACKs that B sent again though the handshake's last ACK had passed long before.
@@ -129,6 +131,15 @@ pub struct Opening {
     pub unaccepted_data: u32,
     /// When B first sent anything else after these.
     pub accepted: Option<Instant>,
+}
+
+/// What B answered to a SYN that asked for ECN (RFC 3168, section 6.1.1; RFC 9768, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnAnswer {
+    /// Nothing so far, or a SYN-ACK without it.
+    Declined,
+    /// Both use it.
+    Accepted,
 }
 
 impl Opening {
@@ -265,6 +276,8 @@ pub struct Measures {
 
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
     pub sent_unseen: Bytes,
+    /// Any segment of this end was ECN-capable at the tap, or marked.
+    pub ecn_capable: bool,
     /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
     pub marked: u64,
     /// Segments of this end that report marks to the other (ECE), the SYN left out.

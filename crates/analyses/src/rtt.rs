@@ -155,6 +155,11 @@ impl EchoWatch {
         }
     }
 
+    /// Whether `val` is older than another timestamp that the other end sent before.
+    pub fn is_stale(&self, val: u32) -> bool {
+        self.newest.is_some_and(|newest| (val.wrapping_sub(newest) as i32) < 0)
+    }
+
     /// This end echoed `ecr`: nanoseconds since it passed, where it was the one watched.
     pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<i64> {
         let (val, since) = self.waiting?;

@@ -1,7 +1,7 @@
 //! From a watched flow to its report.
 
 use crate::cause::{Cause, Limit};
-use crate::end::{EndState, WindowStats};
+use crate::end::{EndState, Refused, WindowStats};
 use crate::flow::{Flow, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
@@ -9,6 +9,7 @@ use crate::limits::context::Context;
 use crate::limits::thresholds;
 use crate::limits::track::micros;
 use crate::options::VantageOverride;
+use crate::overview::NotAccepted;
 use crate::report::{DirectionReport, FlowReport, Measures, Spell, WindowMeasures};
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
@@ -43,6 +44,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
+    let at_receiver = flow.ends[(!from).index()].distance.answering().is_here();
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
     let (stalls, stall_count) = end.stalls.take();
@@ -53,7 +55,11 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let acked = end.last_acked.max(end.last_data);
     // Only next to the sender is each transmission seen.
     let loss = near.is_here().then(|| end.outstanding.loss_pattern());
-    let rule = loss.and_then(|loss| loss.rule(context.mss)).or(untranslated);
+    let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end)).flatten();
+    let rule = loss
+        .and_then(|loss| loss.rule(context.mss))
+        .or(untranslated)
+        .or(not_accepted.map(|_| Cause::NotAccepted));
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
         (spells, overview) = classify::spells(&context, &finished, rule);
@@ -66,6 +72,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
     overview.loss = loss;
+    overview.not_accepted = not_accepted;
     overview.captured_late = *end.outstanding.captured_late();
     let opening = context.opening;
     if opening == Cause::AcceptQueueFull {
@@ -107,6 +114,18 @@ fn untranslated(receiver: &EndState) -> Option<Cause> {
     let is_rule = receiver.sack_outside >= thresholds::RULE_LOSSES.into()
         && receiver.sack_outside > receiver.sack_blocks;
     is_rule.then_some(Cause::SackUntranslated)
+}
+
+/// What arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept it. Only
+/// where that is the reason for nearly all retransmissions, and the window had room for them.
+fn not_accepted(end: &EndState) -> Option<NotAccepted> {
+    let Refused { segments, reneged, damaged, stale, outside } = end.refused;
+    // A late ACK has data retransmitted as well, which turns out later.
+    let segments = segments.min(end.outstanding.loss_pattern().lost);
+    let retransmitted = end.labels.retransmission + end.labels.spurious;
+    let mostly = u64::from(segments) * 5 >= retransmitted * 4;
+    (segments >= thresholds::RULE_LOSSES && mostly && outside * 2 < segments && !reneged)
+        .then_some(NotAccepted { segments, damaged, stale })
 }
 
 /// Why what an end sent never came to the tap, though the end itself goes on.
@@ -220,6 +239,7 @@ fn measures(end: &EndState) -> Measures {
         rtt_by_timestamp: end.rtt_by_timestamp.measures(),
         rto: end.rto.measured(),
         sent_unseen: Bytes::new(end.sent_unseen.into()),
+        ecn_capable: end.ecn_capable,
         marked: end.marked,
         mark_echoes: end.mark_echoes,
         window_reductions: end.window_reductions,

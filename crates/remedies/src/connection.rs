@@ -204,7 +204,7 @@ pub(crate) fn no_answer(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 /// What shows a host's firewall.
-fn firewall(host: Host) -> Fix {
+pub(crate) fn firewall(host: Host) -> Fix {
     Fix::look(
         host,
         "nft list ruleset; iptables -L -n -v",
@@ -333,36 +333,36 @@ pub(crate) fn not_answered(facts: &Facts<'_>) -> Vec<Advice> {
     let arrived = format!("{} reached the server's host, and its TCP did not answer.", counted(times, "SYN"));
     if wrong > 0 {
         vec![
-            wrong_checksum(facts, &arrived),
+            wrong_checksum(facts, End::A, &arrived),
             dropped_on_host(facts, "If the counter does not grow, look further."),
         ]
     } else {
         vec![
             dropped_on_host(facts, &arrived),
-            wrong_checksum(facts, "If TcpInCsumErrors grows, the checksum is wrong."),
+            wrong_checksum(facts, End::A, "If TcpInCsumErrors grows, the checksum is wrong."),
         ]
     }
 }
 
-/// The host discarded the packet because of its checksum.
-fn wrong_checksum(facts: &Facts<'_>, begin: &str) -> Advice {
-    let (client, server) = (facts.host(End::A), facts.host(End::B));
+/// The host discarded the packet because of its checksum. `from` is the end that sent it.
+pub(crate) fn wrong_checksum(facts: &Facts<'_>, from: End, begin: &str) -> Advice {
+    let (sender, receiver) = (facts.host(from), facts.host(!from));
     Advice::new(format!(
         "{begin} Linux discards a segment whose TCP checksum is wrong, without an answer. The usual reason \
          is offload: the sending host leaves the checksum to a device that does not fill it in, above all \
          below a tunnel (VXLAN, Geneve) of containers or virtual machines. Let the tunnel's device compute \
          it, and update the kernel or the NIC's driver that gets it wrong."
     ))
-    .with(counters(server, "TcpInCsumErrors", "should not grow: segments discarded for their checksum"))
-    .with(way_to(client, facts.report.key.b.address))
+    .with(counters(receiver, "TcpInCsumErrors", "should not grow: segments discarded for their checksum"))
+    .with(way_to(sender, facts.report.key.endpoint(!from).address))
     .with(Fix::look(
-        client,
+        sender,
         "ethtool -k IFACE",
         "shows whether tx-checksum-ip-generic is on at the tunnel's device, such as flannel.1",
     ))
     .with(
         Fix::change(
-            client,
+            sender,
             "ethtool -K IFACE tx-checksum-ip-generic off",
             "has the CPU compute the checksums of what leaves by this device, before it enters the tunnel",
         )

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::fix::{NET_ADMIN, socket, sysctl, way_to};
+use crate::fix::{NET_ADMIN, NET_RAW, counters, socket, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
 use std::time::Duration;
@@ -170,5 +170,28 @@ pub(crate) fn policer(facts: &Facts<'_>) -> Vec<Advice> {
             "BBR detects a policer and keeps to its rate (lt_bw in tcp_bbr.c). CUBIC takes every drop for a \
              full queue and grows into the next one.",
         ),
+    ]
+}
+
+pub(crate) fn ecn_cleared(facts: &Facts<'_>) -> Vec<Advice> {
+    vec![
+        Advice::new(
+            "Both ends use ECN, and a device before this tap clears the ECN field, so that no queue can mark the packets: it \
+             has to drop them instead. Mostly a router or tunnel does it that sets the whole old TOS byte where it means \
+             the DSCP, or a tunnel that does not copy the field (RFC 6040). Have it leave the two lowest bits alone.",
+        )
+        .with(
+            Fix::look(
+                Host::Either,
+                format!("timeout 20 tcpdump -nvi any host {} and tcp", facts.receiver().address),
+                "shows the field (tos 0x2: ECN-capable, 0x0: not) where packets leave and where they arrive",
+            )
+            .needs(NET_RAW),
+        )
+        .with(counters(
+            Host::Receiver,
+            "IpExtInECT0Pkts IpExtInCEPkts",
+            "should grow while the transfer runs: packets that arrive ECN-capable, and marked",
+        )),
     ]
 }

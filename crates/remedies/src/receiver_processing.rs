@@ -1,9 +1,89 @@
 //! The receiver had the data and was late to answer.
 
+use crate::connection::{firewall, wrong_checksum};
 use crate::facts::{Facts, spread, time, times};
 use crate::fix::{NET_ADMIN, counters, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
+use slowpath_model::units::counted;
+
+pub(crate) fn not_accepted(facts: &Facts<'_>) -> Vec<Advice> {
+    let packets = facts.evidence(|evidence| match *evidence {
+        Evidence::NotAccepted { packets } => Some(packets),
+        _ => None,
+    });
+    let is_damaged = facts.evidence(|evidence| match evidence {
+        Evidence::DamagedOnArrival { .. } => Some(()),
+        _ => None,
+    });
+    let is_stale = facts.evidence(|evidence| match evidence {
+        Evidence::StaleTimestamps {} => Some(()),
+        _ => None,
+    });
+    let arrived = format!(
+        "{} reached the receiving host, and its TCP did not accept them.",
+        counted(packets.unwrap_or(1), "segment")
+    );
+    let sender = facts.finding.from;
+    match (is_damaged, is_stale) {
+        (Some(()), _) => vec![
+            wrong_checksum(facts, sender, &arrived),
+            dropped_behind_the_tap("If the counter does not grow, look further."),
+        ],
+        (_, Some(())) => vec![older_timestamps(&arrived), dropped_behind_the_tap("Otherwise look further.")],
+        _ => vec![
+            dropped_behind_the_tap(&arrived),
+            wrong_checksum(facts, sender, "If TcpInCsumErrors grows, the checksum is wrong."),
+        ],
+    }
+}
+
+/// PAWS dropped it.
+fn older_timestamps(begin: &str) -> Advice {
+    Advice::new(format!(
+        "{begin} They carry older timestamps than what came before, and PAWS (RFC 7323, section 5) drops such \
+         segments. One connection has one timestamp clock: a load balancer or NAT that mixes two connections or two \
+         hosts into one, or a device that rewrites timestamps on a part of the packets, makes them run backwards. \
+         Until it is found, timestamps can be turned off on either end."
+    ))
+    .with(counters(
+        Host::Receiver,
+        "TcpExtPAWSEstab TcpExtTCPACKSkippedPAWS",
+        "shows segments that PAWS dropped",
+    ))
+    .with_all(sysctl(
+        Host::Either,
+        "net.ipv4.tcp_timestamps",
+        "0",
+        "offers no timestamps on connections from now on",
+    ))
+    .caution("Without timestamps, RTTs are measured less often, and sequence numbers that wrap within 2 minutes are not told apart.")
+}
+
+/// Something between the tap and TCP dropped it.
+fn dropped_behind_the_tap(begin: &str) -> Advice {
+    Advice::new(format!(
+        "{begin} A capture sees packets before the host's firewall does. Behind it, a firewall rule, connection tracking, a \
+         full backlog of the socket or a lack of memory drops them without an answer."
+    ))
+    .with(counters(
+        Host::Receiver,
+        "TcpInCsumErrors TcpExtPAWSEstab TcpExtTCPBacklogDrop TcpExtTCPRcvQDrop TcpExtRcvPruned TcpExtOfoPruned \
+         TcpExtIPReversePathFilter",
+        "shows, while the transfer runs, which of them grows: checksum, timestamps, backlog, memory (three), reverse \
+         path filter",
+    ))
+    .with(firewall(Host::Receiver))
+    .with(
+        Fix::look(
+            Host::Receiver,
+            "timeout 10 perf trace -e skb:kfree_skb",
+            "shows every packet that the kernel drops in 10 s, with the reason and the place",
+        )
+        .needs("root (CAP_PERFMON)"),
+    )
+}
 
 pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
     let late = facts.spell().map_or_else(String::new, |spell| {

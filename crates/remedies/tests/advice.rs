@@ -70,7 +70,7 @@ const SYSCTLS: [&str; 52] = [
 
 /// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
 /// `snmp4_ipextstats_list`).
-const COUNTERS: [&str; 61] = [
+const COUNTERS: [&str; 63] = [
     "IpExtInCEPkts",
     "IpExtInECT0Pkts",
     "IpExtInECT1Pkts",
@@ -80,6 +80,7 @@ const COUNTERS: [&str; 61] = [
     "TcpExtListenOverflows",
     "TcpExtOfoPruned",
     "TcpExtPAWSActive",
+    "TcpExtPAWSEstab",
     "TcpExtPAWSTimewait",
     "TcpExtPruneCalled",
     "TcpExtRcvPruned",
@@ -87,6 +88,7 @@ const COUNTERS: [&str; 61] = [
     "TcpExtTCPSACKDiscard",
     "TcpExtSyncookiesSent",
     "TcpExtTCPACKSkippedChallenge",
+    "TcpExtTCPACKSkippedPAWS",
     "TcpExtTCPAbortFailed",
     "TcpExtTCPAbortOnClose",
     "TcpExtTCPAbortOnData",

@@ -101,7 +101,7 @@ fn reports_of_all_captures_are_free_of_contradictions() {
 
 /// Causes that show in written packets alone: Nagle's wait in `analyses/tests/invariants.rs`, the others in
 /// `public_faults`.
-const WRITTEN: [Cause; 20] = [
+const WRITTEN: [Cause; 22] = [
     Cause::NagleDelayedAck,
     Cause::OldConnection,
     Cause::FastOpenLost,
@@ -115,6 +115,8 @@ const WRITTEN: [Cause; 20] = [
     Cause::ResetClosed,
     Cause::ResetAborted,
     Cause::ResetOnPath,
+    Cause::NotAccepted,
+    Cause::EcnCleared,
     Cause::ProtocolWindow,
     Cause::WindowTakenBack,
     Cause::EcnMarks,

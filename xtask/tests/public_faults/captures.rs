@@ -204,9 +204,8 @@ pub fn refused() -> Vec<Passed> {
 /// A SYN that a router answers: the host does not answer on its link. The file of a capture at the client.
 pub fn unreachable() -> Vec<u8> {
     let mut frames = frames(&syns("64", "good")[..1], ENDS);
-    let error = wire::unreachable(&frames[0].1, 1);
-    frames.push((Instant::from_nanos(3_060_000_000), error));
-    file_of(frames)
+    frames.push(wire::unreachable(&frames[0], Instant::from_nanos(3_060_000_000), 1));
+    file_of(&frames)
 }
 
 /// The accept queue is full until the third SYN-ACK; seen at the server.
@@ -309,8 +308,8 @@ pub fn stray() -> Vec<u8> {
     let stray = "1.041000 < P. 301:401(100) ack 1201 win 509 // frame 0 id 60 ttl 63
                  1.041020 > R 1201:1201(0) win 0 // frame 0 id 0 ttl 64";
     all.extend(frames(&script(stray), [ENDS[0], server]));
-    all.sort_by_key(|(at, _)| *at);
-    file_of(all)
+    all.sort_by_key(|frame| frame.at);
+    file_of(&all)
 }
 
 /// A handshake over 40 ms without timestamps, seen at the client.
@@ -385,6 +384,29 @@ pub fn unread(one_way: i64) -> Taps {
         one_way,
         ..Setup::default()
     })
+}
+
+/// B's host drops data that has arrived, but not its fourth transmission; `fate` says with what fault.
+pub fn not_accepted(one_way: i64, fate: Fate) -> Taps {
+    let mut seen = std::collections::BTreeMap::new();
+    transfer(Setup {
+        amount: 600_000,
+        fate: Box::new(move |segment| {
+            let times = seen.entry(segment.seq).or_insert(0);
+            *times += 1;
+            // One segment in 40.
+            let chosen = (segment.seq.0 / i64::from(MSS)) % 40 == 20;
+            if segment.len > 0 && chosen && *times < 3 { fate } else { Fate::Pass }
+        }),
+        one_way,
+        ..Setup::default()
+    })
+}
+
+/// A device clears the ECN field of all that A sends.
+pub fn ecn_cleared(one_way: i64) -> Taps {
+    let fate = Box::new(|segment: &Segment| if segment.from == End::A { Fate::Clear } else { Fate::Pass });
+    transfer(Setup { amount: 400_000, ecn: true, fate, one_way, ..Setup::default() })
 }
 
 /// One data packet in 200 is marked, and nothing is lost.

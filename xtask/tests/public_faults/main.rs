@@ -65,6 +65,9 @@ fn reports_of_written_captures_are_free_of_contradictions() {
         captures::paced(ONE_WAY),
         captures::untranslated(ONE_WAY),
         captures::unread(ONE_WAY),
+        captures::not_accepted(ONE_WAY, Fate::Refuse),
+        captures::not_accepted(ONE_WAY, Fate::Damage),
+        captures::ecn_cleared(ONE_WAY),
     ];
     let scripts = [
         captures::old_connection(),
@@ -283,6 +286,43 @@ fn a_window_that_closes_as_it_fills_is_not_taken_back() {
     for passed in [&taps.a, &taps.b] {
         expect_none(&report(passed), Cause::WindowTakenBack);
         expect_mainly(passed, Cause::ReaderStopped);
+    }
+}
+
+#[test]
+fn data_that_arrives_again_and_again_is_not_accepted() {
+    for one_way in DELAYS {
+        for (fate, confidence) in [(Fate::Refuse, Confidence::Medium), (Fate::Damage, Confidence::High)] {
+            let taps = captures::not_accepted(one_way, fate);
+            let report = report(&taps.b);
+            let finding = report.main().findings.iter().find(|finding| finding.cause == Cause::NotAccepted);
+            let finding = finding.unwrap_or_else(|| panic!("{:#?}", report.main().findings));
+            assert!(finding.confidence == confidence && finding.share > 0.4, "{finding:#?}");
+            let damaged = finding.evidence.iter().any(|evidence| evidence.slug() == "damaged-on-arrival");
+            assert_eq!(damaged, fate == Fate::Damage);
+            expect_none(&self::report(&taps.a), Cause::NotAccepted);
+        }
+    }
+}
+
+#[test]
+fn data_lost_before_the_receiver_was_not_refused_by_it() {
+    for one_way in DELAYS {
+        let taps = captures::not_accepted(one_way, Fate::Lose);
+        expect_none(&report(&taps.b), Cause::NotAccepted);
+    }
+}
+
+#[test]
+fn ecn_that_both_ends_agreed_on_and_nothing_carries_is_cleared() {
+    let taps = captures::ecn_cleared(ONE_WAY);
+    let findings = report(&taps.b).main().findings.clone();
+    let cleared = findings.iter().find(|finding| finding.cause == Cause::EcnCleared);
+    assert!(cleared.is_some_and(|found| found.lasted.is_zero()), "{findings:#?}");
+    expect_none(&report(&taps.a), Cause::EcnCleared);
+    for ecn in [true, false] {
+        let taps = transfer(Setup { amount: 400_000, ecn, ..Setup::default() });
+        expect_none(&report(&taps.b), Cause::EcnCleared);
     }
 }
 

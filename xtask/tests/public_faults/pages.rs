@@ -1,7 +1,7 @@
 //! What a cause's page shows of a written capture is what `slowpath show` would print of it.
 
 use crate::captures::{self, Answer};
-use crate::transfer::ONE_WAY;
+use crate::transfer::{Fate, ONE_WAY};
 use crate::wire::{Passed, file, shown};
 use slowpath_analyses::Cause;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::{env, fs};
 
 /// The capture that a page names, as a file.
 fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
-    let segments: [(Cause, &'static str, Vec<Passed>); 17] = [
+    let segments: [(Cause, &'static str, Vec<Passed>); 19] = [
         (Cause::OldConnection, "old-connection", captures::old_connection()),
         (Cause::FastOpenLost, "fast-open-lost", captures::fast_open(1)),
         (Cause::NotAnswered, "not-answered", captures::not_answered()),
@@ -26,6 +26,8 @@ fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
         (Cause::MtuBlackHole, "mtu-black-hole", captures::black_hole().a),
         (Cause::SuperPacketsDropped, "super-packets-dropped", captures::long_ones_dropped(ONE_WAY).a),
         (Cause::BeyondUnscaledWindow, "beyond-unscaled-window", captures::unscaled(ONE_WAY).a),
+        (Cause::NotAccepted, "not-accepted", captures::not_accepted(ONE_WAY, Fate::Damage).b),
+        (Cause::EcnCleared, "ecn-cleared", captures::ecn_cleared(ONE_WAY).b),
         (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY).a),
     ];
     let files = segments.into_iter().map(|(cause, name, passed)| (cause, name, file(&passed)));
@@ -49,11 +51,14 @@ fn excerpts_are_what_the_written_captures_hold() {
         let (excerpt, _) = rest.split_once("```").expect("the end of the excerpt");
         let excerpt: Vec<&str> = excerpt.lines().collect();
         let lines = shown(file);
-        if excerpt == ["EXCERPT"] && env::var_os("SLOWPATH_UPDATE_EXCERPTS").is_some() {
-            // A new page gets the end of the capture.
-            let end = lines[1..].iter().skip(lines.len().saturating_sub(MOST_LINES));
-            let end: Vec<&str> = [&lines[0]].into_iter().chain(end).map(String::as_str).collect();
-            fs::write(&place, page.replace("EXCERPT", &end.join("\n"))).expect("the page written");
+        if let Some(frames) = excerpt[0].strip_prefix("EXCERPT ")
+            && env::var_os("SLOWPATH_UPDATE_EXCERPTS").is_some()
+        {
+            // A new page: `EXCERPT 5 14` stands for these frames.
+            let (from, to) = frames.split_once(' ').expect("the first and the last frame");
+            let [from, to] = [from, to].map(|frame| frame.parse::<usize>().expect("a frame's number"));
+            let chosen = [&lines[..1], &lines[from..=to.min(lines.len() - 1)]].concat();
+            fs::write(&place, page.replace(excerpt[0], &chosen.join("\n"))).expect("the page written");
             continue;
         }
         assert!((2..=MOST_LINES).contains(&excerpt.len()), "{cause}: {} lines", excerpt.len());

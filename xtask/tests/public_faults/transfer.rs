@@ -6,7 +6,7 @@
 //! not a model of Linux.
 
 use crate::wire::Passed;
-use slowpath_model::{Ecn, End, Flags, Instant, SackBlock, Segment, StreamOffset, Timestamps};
+use slowpath_model::{Checksum, Ecn, End, Flags, Instant, SackBlock, Segment, StreamOffset, Timestamps};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -34,6 +34,12 @@ pub enum Fate {
     Pass,
     Lose,
     Mark,
+    /// Its ECN field is cleared.
+    Clear,
+    /// It arrives, and B's host drops it.
+    Refuse,
+    /// It arrives with a wrong checksum, and B's host drops it.
+    Damage,
 }
 
 /// What is transferred, and over what.
@@ -110,6 +116,8 @@ struct Kept {
 
 enum Step {
     Arrive(Segment),
+    /// It arrives, and is dropped behind the tap.
+    Refuse(Segment),
     Timer(u64),
     Delack(u64),
     Window,
@@ -223,6 +231,7 @@ impl Run<'_> {
             }
             self.now = when;
             match self.what[order as usize].take().expect("each step once") {
+                Step::Refuse(segment) => self.taps.b.push((Instant::from_nanos(self.now), segment)),
                 Step::Arrive(segment) if segment.from == End::A => self.arrives_at_b(&segment),
                 Step::Arrive(segment) => self.arrives_at_a(&segment),
                 Step::Timer(number) if number == self.sender.timer => self.times_out(),
@@ -289,8 +298,11 @@ impl Run<'_> {
         if fate == Fate::Lose {
             return;
         }
-        if fate == Fate::Mark {
-            segment.ip.ecn = Ecn::Ce;
+        match fate {
+            Fate::Mark => segment.ip.ecn = Ecn::Ce,
+            Fate::Clear => segment.ip.ecn = Ecn::NotEct,
+            Fate::Damage => segment.checksum = Checksum::Wrong,
+            _ => {}
         }
         segment.ip.ttl = 63;
         let mut leaves = self.now;
@@ -299,7 +311,8 @@ impl Run<'_> {
             leaves = self.busy.max(self.now) + size * MS / self.setup.rate;
             self.busy = leaves;
         }
-        self.at(leaves + self.setup.one_way, Step::Arrive(segment));
+        let arrives = if matches!(fate, Fate::Refuse | Fate::Damage) { Step::Refuse } else { Step::Arrive };
+        self.at(leaves + self.setup.one_way, arrives(segment));
         if syn {
             // The handshake is not stepped through.
             let far = if from_a { &mut self.taps.b } else { &mut self.taps.a };

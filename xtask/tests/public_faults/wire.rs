@@ -22,8 +22,16 @@ const PORTS: [u16; 2] = [40_000, 5001];
 /// Initial sequence numbers of A and B.
 const ISNS: [u32; 2] = [1_000_000_007, 3_000_000_019];
 
-/// What is kept of a frame: whole SYNs, and the headers of all others.
+/// What is kept of a frame: whole SYNs, whole damaged segments, and the headers of all others.
 const KEPT: usize = 600;
+
+/// A frame of a capture.
+pub struct Frame {
+    pub at: Instant,
+    pub bytes: Vec<u8>,
+    /// How much of it is kept.
+    kept: usize,
+}
 
 /// A segment as it passed a tap.
 pub type Passed = (Instant, Segment);
@@ -48,20 +56,25 @@ pub const ENDS: [Address; 2] = [(ADDRESSES[0], PORTS[0]), (ADDRESSES[1], PORTS[1
 
 /// The capture file of what passed a tap.
 pub fn file(passed: &[Passed]) -> Vec<u8> {
-    file_of(frames(passed, ENDS))
+    file_of(&frames(passed, ENDS))
 }
 
-/// Frames between two ends, with their times.
-pub fn frames(passed: &[Passed], ends: [Address; 2]) -> Vec<(Instant, Vec<u8>)> {
-    passed.iter().map(|(at, segment)| (*at, frame(segment, ends))).collect()
+/// Frames between two ends.
+pub fn frames(passed: &[Passed], ends: [Address; 2]) -> Vec<Frame> {
+    let frame = |(at, segment): &Passed| {
+        let bytes = frame(segment, ends);
+        let kept = if segment.checksum == Checksum::Wrong { bytes.len() } else { bytes.len().min(KEPT) };
+        Frame { at: *at, bytes, kept }
+    };
+    passed.iter().map(frame).collect()
 }
 
 /// The ICMP error of a router about a frame of the end A of [`file`]: destination unreachable, with its code.
-pub fn unreachable(about: &[u8], code: u8) -> Vec<u8> {
+pub fn unreachable(about: &Frame, at: Instant, code: u8) -> Frame {
     const ETHERNET: usize = 14;
     let mut message = vec![3, code, 0, 0, 0, 0, 0, 0];
     // RFC 792: the IP header and 8 bytes.
-    message.extend(&about[ETHERNET..][..28]);
+    message.extend(&about.bytes[ETHERNET..][..28]);
     let sum = checksum::of(checksum::sum(&message));
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let router = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
@@ -69,21 +82,20 @@ pub fn unreachable(about: &[u8], code: u8) -> Vec<u8> {
     let fields = ip::Fields { ttl: 64, protocol: ip::ICMP, ..ip::Fields::default() };
     fields.put(&mut frame, (router, ADDRESSES[0]), message.len() as u32);
     frame.extend(message);
-    frame
+    Frame { at, kept: frame.len(), bytes: frame }
 }
 
 /// The capture file of frames.
-pub fn file_of(frames: Vec<(Instant, Vec<u8>)>) -> Vec<u8> {
-    let mut file = pcap::header(KEPT as u32).to_vec();
-    for (at, frame) in frames {
-        let kept = &frame[..frame.len().min(KEPT)];
+pub fn file_of(frames: &[Frame]) -> Vec<u8> {
+    let mut file = pcap::header(1 << 16).to_vec();
+    for Frame { at, bytes, kept } in frames {
         let record = pcap::Record {
             at_ns: 1_700_000_000_000_000_000 + at.nanos().unsigned_abs(),
-            kept: kept.len() as u32,
-            length: frame.len() as u32,
+            kept: *kept as u32,
+            length: bytes.len() as u32,
         };
         file.extend(record.bytes());
-        file.extend(kept);
+        file.extend(&bytes[..*kept]);
     }
     file
 }

@@ -2,7 +2,7 @@
 
 use super::{Flow, reset};
 use crate::cause::Cause;
-use crate::report::{ScaleKnown, SynOptions};
+use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
@@ -65,6 +65,15 @@ impl Flow {
             opening.unanswered_with_data += u32::from(segment.len > 0);
             opening.unanswered_wrong_checksum += u32::from(segment.checksum == Checksum::Wrong);
         }
+        let asks = flags.has(Flags::ECE.with(Flags::CWR));
+        opening.ecn = match opening.ecn {
+            _ if me == 0 => asks.then_some(EcnAnswer::Declined),
+            // Flags that come back as they were sent are an echo, not an answer (RFC 3168, section 6.1.1).
+            Some(_) if !asks && flags.has_any(Flags::ECE.with(Flags::CWR).with(Flags::AE)) => {
+                Some(EcnAnswer::Accepted)
+            }
+            answer => answer,
+        };
         let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
         if first.is_some() {
             opening.retransmitted += 1;

@@ -187,6 +187,9 @@ pub const LEAST_TRIES: u32 = 3;
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
 pub const PAUSE: Duration = Duration::from_secs(1);
 
+/// So many new segments that are not ECN-capable show that the field is cleared on the way.
+pub const ECN_SEGMENTS: u64 = 10;
+
 /// Routes of one path differ by fewer hops than this.
 pub const ROUTES_DIFFER_BY: u8 = 5;
 

@@ -118,6 +118,10 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
             Evidence::PeerSilent { lasted: 15 * SECOND, retransmissions: 7 },
             Evidence::SilentAfterPause { pause: 360 * SECOND },
         ],
+        Cause::NotAccepted => {
+            vec![Evidence::NotAccepted { packets: 40 }, Evidence::DamagedOnArrival { segments: 40 }]
+        }
+        Cause::EcnCleared => vec![Evidence::EcnNotCapable { segments: 1200 }],
         Cause::NoAnswer => vec![Evidence::SynUnanswered { times: 7 }],
         Cause::Refused => vec![Evidence::SynRefused { after: SECOND / 100 }],
         Cause::Unreachable => {

@@ -8,7 +8,7 @@ use crate::rank::{main_finding, time_lost};
 use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_analyses::report::{self, DirectionReport, FlowReport};
+use slowpath_analyses::report::{self, DirectionReport, EcnAnswer, FlowReport};
 use slowpath_model::nanos;
 use slowpath_model::{End, FlowEnd};
 
@@ -89,6 +89,8 @@ pub struct Opening {
     challenges: u32,
     /// From SYN to the last ACK, where no SYN was sent again.
     round_trip_ns: Option<u64>,
+    /// Whether B `accepted` A's wish to use ECN or `declined` it; `null` if A had none, or the opening was not recorded.
+    ecn: Option<&'static str>,
     /// B answered the SYN with a RST.
     refused: bool,
     /// SYN-ACKs that B sent again though the handshake was over.
@@ -211,6 +213,10 @@ impl Opening {
             unanswered_wrong_checksum: opening.unanswered_wrong_checksum,
             challenges: opening.challenges,
             round_trip_ns: opening.round_trip.map(nanos),
+            ecn: opening.ecn.map(|answer| match answer {
+                EcnAnswer::Declined => "declined",
+                EcnAnswer::Accepted => "accepted",
+            }),
             refused: opening.refused,
             unaccepted: opening.unaccepted,
             accepted_ns: opening.accepted.map(slowpath_model::Instant::nanos),

@@ -57,6 +57,8 @@ pub struct Measures {
     sack_outside: u64,
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
     sent_unseen_bytes: u64,
+    /// Whether any segment of this end was ECN-capable at the tap.
+    ecn_capable: bool,
     /// Segments of this end with the congestion mark CE (RFC 3168, section 5).
     marked: u64,
     /// Segments of this end that report marks to the other (ECE), the SYN left out.
@@ -197,6 +199,7 @@ impl Measures {
             dsack_blocks: measures.dsack_blocks,
             sack_outside: measures.sack_outside,
             sent_unseen_bytes: measures.sent_unseen.get(),
+            ecn_capable: measures.ecn_capable,
             marked: measures.marked,
             mark_echoes: measures.mark_echoes,
             window_reductions: measures.window_reductions,

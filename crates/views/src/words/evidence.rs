@@ -95,6 +95,13 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SilentAfterPause { pause } => {
             format!("it fell silent during a pause of {} in which nobody sent anything", duration(pause))
         }
+        Evidence::DamagedOnArrival { segments } => {
+            format!("{} arrived with a wrong TCP checksum", counted(segments, "retransmission"))
+        }
+        Evidence::EcnNotCapable { segments } => format!(
+            "both ends had agreed on ECN, and none of {} is ECN-capable at the tap",
+            counted(segments, "data segment")
+        ),
         Evidence::IcmpErrors { times: n, kind } => {
             format!("{} came back for these segments: {}", counted(n, "ICMP error"), icmp(kind))
         }
