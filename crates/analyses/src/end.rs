@@ -554,13 +554,22 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
-        if me.window.count == 1 && !segment.flags.has(Flags::SYN) && window > 0 {
-            // RFC 7323, section 2.2: the window of a SYN is not scaled.
-            me.scale_changed = me.options.is_some() && me.window.current / thresholds::SAME_SCALE > window;
+        if me.window.count == 1 {
+            me.compare_scale(segment, window);
         }
         me.window.saw(at, window);
         // A closed window is closed at any scale.
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
+    }
+
+    /// Whether `window`, the second of this end, is as that of its SYN lets expect, which is not scaled (RFC 7323,
+    /// section 2.2).
+    #[cold]
+    fn compare_scale(&mut self, segment: &Segment, window: u32) {
+        if !segment.flags.has(Flags::SYN) && window > 0 {
+            self.scale_changed =
+                self.options.is_some() && self.window.current / thresholds::SAME_SCALE > window;
+        }
     }
 
     /// Without the handshake: no window was smaller than what was sent into it.

@@ -447,7 +447,8 @@ impl Track {
         // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
         // What is above a hole cannot be read.
-        if answer.sacked > 0 || self.is_farther(reach, self.reach_before) {
+        let is_read = self.current.marks.has(Marks::READ);
+        if !is_read && (answer.sacked > 0 || self.is_farther(reach, self.reach_before)) {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
@@ -570,8 +571,9 @@ impl Track {
         }
         self.nxt = self.nxt.max(segment.end());
         self.sent = at;
-        self.flight_max = self.flight_max.max(self.flight());
-        let flight = u32::try_from(self.flight()).unwrap_or(u32::MAX);
+        let flight = self.flight();
+        self.flight_max = self.flight_max.max(flight);
+        let flight = u32::try_from(flight).unwrap_or(u32::MAX);
         self.current.flight_max = self.current.flight_max.max(flight);
         self.unanswered = 0;
         self.open_since_sent = 0;

@@ -82,28 +82,26 @@ impl<'s, S: Sink> Frames<'s, S> {
 
     /// Takes the next frame.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, frame: Frame<'_>) {
+    pub(crate) fn accept(&mut self, mut frame: Frame<'_>) {
         self.counts.frames += 1;
         self.counts.captured_bytes += u64::from(frame.captured);
         self.counts.wire_bytes += u64::from(frame.wire);
         let at = self.date(frame.stamp);
-        let mut wire = frame.wire;
-        if frame.captured > wire {
+        if frame.captured > frame.wire {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
-            wire = frame.captured;
+            frame.wire = frame.captured;
         }
         // Most frames are decoded without leaving this function.
-        let frame = Frame { wire, ..frame };
         let is_taken = frame.link == LinkType::ETHERNET
-            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame)).is_some();
+            && decode::fast(frame.data, frame.wire, |packet| self.deliver(at, packet, &frame)).is_some();
         if !is_taken {
-            self.accept_any(at, frame);
+            self.accept_any(at, &frame);
         }
     }
 
     /// The long way for the frames that need it.
     #[inline(never)]
-    fn accept_any(&mut self, at: Instant, frame: Frame<'_>) {
+    fn accept_any(&mut self, at: Instant, frame: &Frame<'_>) {
         match decode::headers(frame.link, frame.data, frame.wire) {
             Ok(packet) => {
                 for oddity in packet.oddities.iter() {
@@ -159,7 +157,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, frame: Frame<'_>) {
+    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, frame: &Frame<'_>) {
         let tcp = &packet.tcp;
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
