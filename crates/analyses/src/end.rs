@@ -419,15 +419,18 @@ impl EndState {
         segment: &Segment,
         me: &mut EndState,
     ) -> u32 {
-        if self.track.is_none() && self.outstanding.has_nothing_for(ack, segment) {
+        let is_empty = self.outstanding.has_nothing_for(ack, segment);
+        if is_empty && self.track.is_none() {
             // Nearly every segment of an end that only sends.
             self.take_window(at, ack, segment, me);
             me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
             return 0;
         }
-        if self.outstanding.is_plain(ack, segment) {
+        if is_empty || self.outstanding.is_plain(ack, segment) {
             let mut acked = Acked::default();
-            self.outstanding.retire(at, ack, &mut acked);
+            if !is_empty {
+                self.outstanding.retire(at, ack, &mut acked);
+            }
             return self.answered(at, ack, segment, me, &acked, acked.advanced);
         }
         self.is_answered_otherwise(at, ack, segment, me)

@@ -460,7 +460,10 @@ impl Outstanding {
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
-        let last = self.transmitted_before(new.start).map(|last| (last.len(), last.beyond));
+        // Most are lost once.
+        let is_first = before.is_some_and(|before| before.again == 0 && before.start <= new.start);
+        let last = if is_first { None } else { self.transmitted_before(new.start) };
+        let last = last.map(|last| (last.len(), last.beyond));
         let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
         if self.resent.len() == MOST_RESENT
             && let Some(oldest) = self.resent.pop_front()

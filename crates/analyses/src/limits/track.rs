@@ -376,7 +376,7 @@ impl Track {
             self.log.mark(from, to, Marks::MISSED);
         }
         // Linux delays ACKs while its reader does not let the window open further; those are not late.
-        if let Some(from) = answer.late_since.filter(|_| self.opens_further(&answer)) {
+        if let Some(from) = answer.late_since.filter(|_| self.opens_further(answer.edge)) {
             answer.marks.set(Marks::HELD_BACK);
             self.log.mark(from, answer.at, Marks::HELD_BACK);
             if self.current.from >= from {
@@ -390,11 +390,11 @@ impl Track {
         }
     }
 
-    /// Whether the window of `answer` reaches farther than the one before.
+    /// Whether a window up to `edge` reaches farther than the one before.
     #[cold]
-    fn opens_further(&self, answer: &Answer) -> bool {
+    fn opens_further(&self, edge: Option<StreamOffset>) -> bool {
         let before = self.pending.back().map_or(self.known.edge, |answer| answer.edge);
-        self.is_farther(answer.edge, before)
+        self.is_farther(edge, before)
     }
 
     /// Whether the window's edge moved on from `before` to `now`: by less than a segment, it is the scaled window's rounding.
