@@ -54,7 +54,7 @@ impl Watched {
     fn captured_late(&self, end: End) -> &CapturedLate {
         match self {
             Self::Live(flow) => flow.ends[end.index()].outstanding.captured_late(),
-            Self::Over(report) => &report.directions[end.index()].overview.captured_late,
+            Self::Over(report) => &report.directions[end.index()].overview.rare().captured_late,
         }
     }
 }

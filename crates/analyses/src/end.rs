@@ -9,10 +9,11 @@ use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed};
-use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
+use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
 use slowpath_model::{Ecn, Flags, Instant, Segment, StreamOffset};
+use std::time::Duration;
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -27,7 +28,7 @@ pub struct EndState {
     /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
     /// It has sent data that the other end has not reacted to at all so far.
-    pub unheard: Option<Unheard>,
+    pub unheard: Option<Trying>,
     pub bytes: u64,
     pub unique_bytes: u64,
     pub labels: LabelCounts,
@@ -38,13 +39,9 @@ pub struct EndState {
     pub duplicate_acks: u64,
     pub sack_blocks: u64,
     pub dsack_blocks: u64,
-    /// SACK blocks this end sent of what the other never did.
-    pub sack_outside: u64,
     pub super_packets: u64,
-    pub marked: u64,
-    pub mark_echoes: u64,
-    pub window_reductions: u64,
-    pub icmp_errors: u64,
+    /// Made when something of it is counted first.
+    pub unusual: Option<Box<Unusual>>,
     pub mss_seen: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
@@ -85,6 +82,23 @@ pub struct EndState {
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
+}
+
+/// An end has sent something and has heard nothing since.
+#[derive(Clone, Copy, Debug)]
+pub struct Trying {
+    since: Instant,
+    /// How long nobody had sent anything then, in nanoseconds.
+    pause: i64,
+    tries: u32,
+}
+
+impl Trying {
+    /// As it is reported.
+    pub fn unheard(self) -> Unheard {
+        let pause = Duration::from_nanos(self.pause.max(0).unsigned_abs());
+        Unheard { since: self.since, pause, tries: self.tries }
+    }
 }
 
 /// The windows one end advertised.
@@ -169,10 +183,20 @@ impl EndState {
     /// Counts what `segment` says of congestion (RFC 3168); on a SYN the flags mean another thing.
     #[cold]
     pub fn count_congestion(&mut self, segment: &Segment) {
-        self.marked += u64::from(segment.ip.ecn == Ecn::Ce);
+        let unusual = self.unusual.get_or_insert_default();
+        unusual.marked += u64::from(segment.ip.ecn == Ecn::Ce);
         if !segment.flags.has(Flags::SYN) {
-            self.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
-            self.window_reductions += u64::from(segment.flags.has(Flags::CWR));
+            unusual.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
+            unusual.window_reductions += u64::from(segment.flags.has(Flags::CWR));
+        }
+    }
+
+    /// It has sent a segment that asks for an answer, `silence` after the last one of either end.
+    #[inline]
+    pub fn tries(&mut self, at: Instant, silence: i64, label: Option<Label>) {
+        let trying = self.unheard.get_or_insert(Trying { since: at, pause: silence, tries: 0 });
+        if !matches!(label, None | Some(Label::New)) {
+            trying.tries += 1;
         }
     }
 
@@ -465,7 +489,9 @@ impl EndState {
     ) -> u32 {
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
-        me.sack_outside += u64::from(segment.sack.outside());
+        if segment.sack.outside() > 0 {
+            me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
+        }
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
         self.unique_bytes += u64::from(acked.probed);

@@ -128,7 +128,7 @@ impl<'a> Material<'a> {
             // Chance and a queue were excluded, but not every device.
             Cause::BeyondUnscaledWindow => Confidence::Medium,
             // What never came may have been of any size.
-            Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
+            Cause::MtuBlackHole => high_if(self.overview.rare().loss.is_some()),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle => {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
@@ -186,7 +186,7 @@ impl<'a> Material<'a> {
     }
 
     fn sending_host(&self, found: &mut Vec<Evidence>) {
-        let Some(steady) = self.overview.steady else { return };
+        let Some(steady) = self.overview.rare().steady else { return };
         let rate = Rate::bits_per_second(steady.rate as u64);
         found.push(Evidence::SteadyRate { rate, flight: Bytes::new(steady.flight as u64) });
         found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
@@ -212,7 +212,7 @@ impl<'a> Material<'a> {
     }
 
     fn peer_gone(&self, found: &mut Vec<Evidence>) {
-        let Some(unheard) = self.sent.unheard.or(self.answered.unheard) else { return };
+        let Some(unheard) = self.sent.unusual().unheard.or(self.answered.unusual().unheard) else { return };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
         if unheard.pause >= thresholds::PAUSE {
@@ -261,7 +261,7 @@ impl<'a> Material<'a> {
         let window = &self.answered.window;
         match cause {
             Cause::WindowTakenBack => {
-                let taken = self.overview.taken_back;
+                let taken = self.overview.rare().taken_back;
                 let largest = Bytes::new(taken.largest.max(0).unsigned_abs());
                 found.push(Evidence::EdgeMovedBack { times: taken.times, largest });
             }
@@ -292,9 +292,9 @@ impl<'a> Material<'a> {
     fn congestion(&self, cause: Cause, found: &mut Vec<Evidence>) {
         if cause == Cause::EcnMarks {
             found.push(Evidence::EcnMarked {
-                marked: self.sent.marked,
-                echoes: self.answered.mark_echoes,
-                reductions: self.sent.window_reductions,
+                marked: self.sent.unusual().marked,
+                echoes: self.answered.unusual().mark_echoes,
+                reductions: self.sent.unusual().window_reductions,
             });
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
@@ -309,18 +309,19 @@ impl<'a> Material<'a> {
     }
 
     fn losses(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        if self.sent.sent_unseen > Bytes::ZERO {
-            found.push(Evidence::SentUnseen { data: self.sent.sent_unseen });
+        let unusual = self.sent.unusual();
+        if unusual.sent_unseen > Bytes::ZERO {
+            found.push(Evidence::SentUnseen { data: unusual.sent_unseen });
         }
-        if let Some(loss) = self.overview.loss {
+        if let Some(loss) = self.overview.rare().loss {
             found.extend(loss.evidence(cause));
         }
         if cause == Cause::SackUntranslated {
-            let blocks = self.answered.sack_outside;
+            let blocks = self.answered.unusual().sack_outside;
             found.push(Evidence::SackOutside { blocks, all: blocks + self.answered.sack_blocks });
         }
-        if self.sent.icmp_errors > 0 {
-            found.push(Evidence::IcmpErrors { times: self.sent.icmp_errors });
+        if unusual.icmp_errors > 0 {
+            found.push(Evidence::IcmpErrors { times: unusual.icmp_errors });
         }
         found.extend(self.retransmitted());
         let lasted = Duration::from_nanos(self.overview.longest_recovery.max(0).unsigned_abs());
@@ -342,7 +343,7 @@ impl<'a> Material<'a> {
     }
 
     fn path(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        match (cause, self.overview.policed) {
+        match (cause, self.overview.rare().policed) {
             (Cause::DelaySpike, _) => {
                 found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
             }

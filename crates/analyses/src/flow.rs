@@ -2,11 +2,11 @@
 
 use crate::cause::Cause;
 use crate::end::{self, EndState};
-use crate::label::{Judged, Label};
+use crate::label::Judged;
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
-use crate::report::{Closing, Opening, ScaleKnown, SynOptions, Unheard};
+use crate::report::{Closing, Opening, ScaleKnown, SynOptions};
 use crate::stalls;
 use slowpath_model::{
     Checksum, Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment, StreamOffset,
@@ -127,11 +127,7 @@ impl Flow {
             judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if takes > 0 || judged.label.is_some() {
-            let unheard = me.unheard.get_or_insert_with(|| {
-                let pause = Duration::from_nanos(silence.max(0).unsigned_abs());
-                Unheard { since: at, pause, tries: 0 }
-            });
-            unheard.tries += u32::from(judged.label.is_some_and(|label| label != Label::New));
+            me.tries(at, silence, judged.label);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };
@@ -160,7 +156,7 @@ impl Flow {
     pub fn icmp_error(&mut self, error: &IcmpError) {
         let ip_header = if self.key.a.address.is_ipv6() { 40 } else { 20 };
         let end = &mut self.ends[error.about.index()];
-        end.icmp_errors += 1;
+        end.unusual.get_or_insert_default().icmp_errors += 1;
         if let IcmpKind::PacketTooBig { mtu: Some(mtu) } = error.kind {
             end.packets_too_big(mtu, ip_header);
         }

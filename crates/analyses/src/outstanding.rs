@@ -98,6 +98,14 @@ pub struct Acked {
     pub probed: bool,
 }
 
+/// Data that was acknowledged before it passed.
+#[derive(Clone, Debug, Default)]
+struct Unseen {
+    /// Of late: from, to, when it was acknowledged.
+    ranges: VecDeque<(StreamOffset, StreamOffset, Instant)>,
+    late: CapturedLate,
+}
+
 /// One direction's outstanding data.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
@@ -118,9 +126,8 @@ pub struct Outstanding {
     missed: bool,
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
-    /// Data that was acknowledged before it passed, of late.
-    acked_unseen: VecDeque<(StreamOffset, StreamOffset, Instant)>,
-    late: CapturedLate,
+    /// Made when data is acknowledged first that did not pass.
+    unseen: Option<Box<Unseen>>,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -280,9 +287,8 @@ impl Outstanding {
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
-        if let Some(late) = self.take_unseen(&new) {
+        if self.take_unseen(&new) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
-            self.late.note(late);
             let unique = new.end.distance_from(new.start) as u32;
             return Placed {
                 label: Label::New,
@@ -337,22 +343,26 @@ impl Outstanding {
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
 
-    /// How long ago the data of `new` was acknowledged, in nanoseconds, if that was before it passed; it has passed now.
-    fn take_unseen(&mut self, new: &Record) -> Option<i64> {
+    /// Whether the data of `new` was acknowledged before it passed; it has passed now.
+    fn take_unseen(&mut self, new: &Record) -> bool {
         let (start, end) = (new.start, new.end);
-        let at = self.acked_unseen.iter().position(|(low, high, _)| *low <= start && end <= *high)?;
-        let (low, high, acked) = self.acked_unseen[at];
-        self.acked_unseen[at] = (low, start, acked);
+        let Some(Unseen { ranges, late }) = self.unseen.as_deref_mut() else { return false };
+        let Some(at) = ranges.iter().position(|(low, high, _)| *low <= start && end <= *high) else {
+            return false;
+        };
+        let (low, high, acked) = ranges[at];
+        ranges[at] = (low, start, acked);
         if end < high {
-            self.acked_unseen.insert(at + 1, (end, high, acked));
+            ranges.insert(at + 1, (end, high, acked));
         }
-        self.acked_unseen.retain(|(low, high, _)| low < high);
-        Some(new.at.nanos_since(acked))
+        ranges.retain(|(low, high, _)| low < high);
+        late.note(new.at.nanos_since(acked));
+        true
     }
 
     /// The data that passed after its acknowledgment.
-    pub const fn captured_late(&self) -> &CapturedLate {
-        &self.late
+    pub fn captured_late(&self) -> &CapturedLate {
+        self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| &unseen.late)
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -535,10 +545,11 @@ impl Outstanding {
             self.nxt = ack;
         }
         if ack > self.nxt {
-            if self.acked_unseen.len() == MOST_UNSEEN {
-                self.acked_unseen.pop_front();
+            let ranges = &mut self.unseen.get_or_insert_default().ranges;
+            if ranges.len() == MOST_UNSEEN {
+                ranges.pop_front();
             }
-            self.acked_unseen.push_back((self.nxt, ack, at));
+            ranges.push_back((self.nxt, ack, at));
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;

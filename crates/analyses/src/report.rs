@@ -207,8 +207,6 @@ pub struct Measures {
     pub sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     pub dsack_blocks: u64,
-    /// SACK blocks sent of data that the other end never sent.
-    pub sack_outside: u64,
     /// Largest, smallest non-zero and mean window this end advertised, scaled where known.
     pub window: WindowMeasures,
 
@@ -219,18 +217,8 @@ pub struct Measures {
     /// The retransmission timeout Linux would have at the end (`tcp_rtt_estimator`, `tcp_set_rto`, 6.18).
     pub rto: Option<Duration>,
 
-    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
-    pub sent_unseen: Bytes,
-    /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
-    pub marked: u64,
-    /// Segments of this end that report marks to the other (ECE), the SYN left out.
-    pub mark_echoes: u64,
-    /// Segments of this end that report a reduced congestion window (CWR).
-    pub window_reductions: u64,
-    /// ICMP errors about segments of this end.
-    pub icmp_errors: u64,
-    /// Since when this end has sent and heard nothing, up to the end of the flow.
-    pub unheard: Option<Unheard>,
+    /// What most directions have nothing of; see [`Self::unusual`].
+    pub unusual: Option<Box<Unusual>>,
 
     /// Largest amount outstanding, SACKed data left out.
     pub flight_max: Bytes,
@@ -245,6 +233,11 @@ pub struct Measures {
 }
 
 impl Measures {
+    /// What most directions have nothing of.
+    pub fn unusual(&self) -> &Unusual {
+        self.unusual.as_deref().unwrap_or(&Unusual::NONE)
+    }
+
     /// Segments with data, a super-packet counted as the segments of [`Self::mss_seen`] that it holds: an estimate.
     pub fn data_segments(&self) -> u64 {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
@@ -256,6 +249,38 @@ impl Measures {
         let (lost, all) = (self.labels.retransmission, self.data_segments());
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
+}
+
+/// What most directions have nothing of: kept apart, since a recording may have a hundred thousand flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unusual {
+    /// SACK blocks sent of data that the other end never sent.
+    pub sack_outside: u64,
+    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
+    pub sent_unseen: Bytes,
+    /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
+    pub marked: u64,
+    /// Segments of this end that report marks to the other (ECE), the SYN left out.
+    pub mark_echoes: u64,
+    /// Segments of this end that report a reduced congestion window (CWR).
+    pub window_reductions: u64,
+    /// ICMP errors about segments of this end.
+    pub icmp_errors: u64,
+    /// Since when this end has sent and heard nothing, up to the end of the flow.
+    pub unheard: Option<Unheard>,
+}
+
+impl Unusual {
+    /// Nothing of it.
+    pub const NONE: Self = Self {
+        sack_outside: 0,
+        sent_unseen: Bytes::ZERO,
+        marked: 0,
+        mark_echoes: 0,
+        window_reductions: 0,
+        icmp_errors: 0,
+        unheard: None,
+    };
 }
 
 /// An end sends and hears nothing any more.
