@@ -116,6 +116,7 @@ pub struct WindowStats {
 }
 
 impl WindowStats {
+    #[inline]
     fn saw(&mut self, at: Instant, window: u32) {
         self.sum += u64::from(window);
         self.count += 1;
@@ -405,12 +406,18 @@ impl EndState {
         }
         self.pure_acks += 1;
         // The ACK's own number is the next to send (RFC 9293, section 3.10.7.4).
-        let sent_unseen = segment.seq.distance_from(self.outstanding.nxt());
         self.sent_unseen =
-            if self.outstanding.started() { u32::try_from(sent_unseen).unwrap_or(0) } else { 0 };
+            if segment.seq == self.outstanding.nxt() { 0 } else { self.unseen_before(segment) };
         let probe = self.probe(segment, peer)?;
         *self.labels.of(probe) += 1;
         Some(probe)
+    }
+
+    /// Bytes that this end had sent before `segment`, which carries none, beyond what passed the tap.
+    #[cold]
+    fn unseen_before(&self, segment: &Segment) -> u32 {
+        let unseen = segment.seq.distance_from(self.outstanding.nxt());
+        if self.outstanding.started() { u32::try_from(unseen).unwrap_or(0) } else { 0 }
     }
 
     /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
@@ -420,18 +427,22 @@ impl EndState {
             return None;
         }
         let una = self.outstanding.una();
-        let closed = peer.window.count > 0 && peer.window.current == 0;
-        let below = self.outstanding.started() && segment.seq + 1 == una;
+        let closed = || peer.window.count > 0 && peer.window.current == 0;
+        let below = segment.seq + 1 == una && self.outstanding.started();
         // Solaris and Windows probe with the next byte (RFC 9293, section 3.8.6.1), Linux with none.
-        let at_edge = closed && segment.len == 1 && segment.seq == una;
+        let at_edge = segment.len == 1 && segment.seq == una && closed();
+        // Nearly every ACK.
+        if !(below || at_edge) {
+            return None;
+        }
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         let established =
             self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
-        if !(below || at_edge) || !idle || control || !established {
+        if !idle || control || !established {
             return None;
         }
-        Some(if closed { Label::WindowProbe } else { Label::KeepAlive })
+        Some(if closed() { Label::WindowProbe } else { Label::KeepAlive })
     }
 
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
@@ -451,13 +462,26 @@ impl EndState {
             return 0;
         }
         if is_empty || self.outstanding.is_plain(ack, segment) {
-            let mut acked = Acked::default();
-            if !is_empty {
-                self.outstanding.retire(at, ack, &mut acked);
-            }
-            return self.answered(at, ack, segment, me, &acked, acked.advanced);
+            return self.is_answered_plainly(at, ack, segment, me, is_empty);
         }
         self.is_answered_otherwise(at, ack, segment, me)
+    }
+
+    /// The peer acknowledges this end's data up to `ack` and says no more, or acknowledges nothing new.
+    #[inline(never)]
+    fn is_answered_plainly(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        me: &mut EndState,
+        is_empty: bool,
+    ) -> u32 {
+        let mut acked = Acked::default();
+        if !is_empty {
+            self.outstanding.retire(at, ack, &mut acked);
+        }
+        self.answered(at, ack, segment, me, &acked, acked.advanced)
     }
 
     /// The peer acknowledges this end's data with SACK blocks, or with anything else that is not plain.
@@ -615,6 +639,7 @@ impl EndState {
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
+    #[inline]
     fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
         if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();

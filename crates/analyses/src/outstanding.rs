@@ -4,7 +4,7 @@
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
 
 use crate::label::Label;
-use crate::loss_pattern::LossPattern;
+use crate::loss_pattern::{Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
@@ -590,6 +590,7 @@ impl Outstanding {
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         let mut again = false;
+        let mut once = Delivered::default();
         result.alone = self.records.len() == 1 && ack == self.nxt;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
@@ -605,7 +606,7 @@ impl Outstanding {
             }
             newest = Some(front.at);
             if front.again == 0 {
-                self.pattern.delivered(front.len(), front.beyond);
+                once.add(front.end.distance_from(front.start), front.beyond);
             } else {
                 again = true;
                 let front = *front;
@@ -613,6 +614,7 @@ impl Outstanding {
             }
             self.records.pop_front();
         }
+        self.pattern.delivered_once(&once);
         // RFC 6298, section 3: an ACK that covers anything retransmitted may have waited for that
         // (`FLAG_RETRANS_DATA_ACKED` in `tcp_clean_rtx_queue`, 6.18).
         let sampled = newest.filter(|_| !again && self.sacked.is_empty());
