@@ -3,7 +3,6 @@
 use crate::cause::Cause;
 use crate::end::{self, EndState};
 use crate::label::Judged;
-use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
 use crate::report::{Closing, Opening, ScaleKnown, SynOptions};
@@ -61,16 +60,17 @@ impl Flow {
         for end in &mut self.ends {
             end.outstanding = Outstanding::default();
             if let Some(track) = &mut end.track {
-                **track = Track::new(Instant::START, StreamOffset::default());
+                track.empty();
             }
         }
     }
 
     /// Makes a new flow of one that is over, in its memory.
     pub fn renew(&mut self, key: FlowKey, given: Option<VantageOverride>) {
-        let ended = std::mem::replace(self, Self::new(key, given)).ends;
-        for (end, ended) in self.ends.iter_mut().zip(ended) {
-            end.spare_track = ended.track.or(ended.spare_track);
+        let tracks = self.ends.each_mut().map(|end| end.track.take().or(end.spare_track.take()));
+        *self = Self::new(key, given);
+        for (end, track) in self.ends.iter_mut().zip(tracks) {
+            end.spare_track = track;
         }
     }
 

@@ -23,7 +23,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
     };
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
-    let directions = End::BOTH.map(|end| direction(flow, end));
+    let directions = [direction(flow, End::A), direction(flow, End::B)];
     FlowReport {
         id,
         key: flow.key,

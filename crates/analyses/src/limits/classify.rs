@@ -398,6 +398,9 @@ const fn is_of_loss(cause: Cause) -> bool {
 /// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
 fn between_full_send_buffers(causes: &mut [Cause]) {
     const REACH: usize = thresholds::SEND_BUFFER_REACH;
+    if !causes.contains(&Cause::SendBufferFull) {
+        return;
+    }
     let full: Vec<bool> = causes.iter().map(|cause| *cause == Cause::SendBufferFull).collect();
     let any = |some: &[bool]| some.contains(&true);
     for (at, cause) in causes.iter_mut().enumerate() {

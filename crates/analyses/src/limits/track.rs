@@ -143,6 +143,13 @@ impl Track {
         }
     }
 
+    /// Lets go of what grew. What is left is good for its memory only.
+    pub fn empty(&mut self) {
+        self.log = Log::default();
+        self.pending = VecDeque::new();
+        self.episodes = Episodes::default();
+    }
+
     /// The window the receiver opened with, where one was seen.
     pub fn seed(&mut self, window: u32, seen: bool) {
         if seen {

@@ -1,6 +1,6 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode;
+use crate::decode::{self, Whole};
 use crate::flows::{Flow, Flows, Pair};
 use crate::icmp::Quote;
 use crate::layer::Skip;
@@ -9,7 +9,7 @@ use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::protocol::Protocol;
 use crate::summary::{Notes, StepsBack};
-use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
+use slowpath_model::{Checksum, Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -93,7 +93,8 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
         // Most frames are decoded without leaving this function.
         let is_taken = frame.link == LinkType::ETHERNET
-            && decode::fast(frame.data, frame.wire, |packet| self.deliver(at, packet, &frame)).is_some();
+            && decode::fast(frame.data, frame.wire, |packet| self.deliver(at, packet, &frame, whole))
+                .is_some();
         if !is_taken {
             self.accept_any(at, &frame);
         }
@@ -102,12 +103,12 @@ impl<'s, S: Sink> Frames<'s, S> {
     /// The long way for the frames that need it.
     #[inline(never)]
     fn accept_any(&mut self, at: Instant, frame: &Frame<'_>) {
-        match decode::headers(frame.link, frame.data, frame.wire) {
-            Ok(packet) => {
+        match decode::headers_and_whole(frame.link, frame.data, frame.wire) {
+            Ok((packet, whole)) => {
                 for oddity in packet.oddities.iter() {
                     self.note(oddity, frame.offset);
                 }
-                self.deliver(at, &packet, frame);
+                self.deliver(at, &packet, frame, |_| whole);
             }
             Err(Skip::IcmpError(quote)) if self.deliver_error(at, &quote) => {}
             Err(skip) => self.skip(skip, frame.offset),
@@ -156,8 +157,15 @@ impl<'s, S: Sink> Frames<'s, S> {
         Instant::START
     }
 
+    /// Hands on a segment to its flow. Few need their checksum verified, for which `whole` is asked then.
     #[inline(always)]
-    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, frame: &Frame<'_>) {
+    fn deliver<'a>(
+        &mut self,
+        at: Instant,
+        packet: &Packet<'a>,
+        frame: &Frame<'a>,
+        whole: impl FnOnce(&Frame<'a>) -> Option<Whole<'a>>,
+    ) {
         let tcp = &packet.tcp;
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
@@ -180,7 +188,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         if let EventKind::Seen(segment) = &mut event.kind {
             flow.connection.add_seldom(tcp, segment);
             if is_below | tcp.flags.has(Flags::SYN) {
-                segment.checksum = decode::checksum(frame.link, frame.data, frame.wire);
+                segment.checksum = whole(frame).map_or(Checksum::Unknown, Whole::verify);
             }
         }
         self.counts.segments += 1;
@@ -263,4 +271,10 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
         self.counts
     }
+}
+
+/// What there is to verify the checksum by of the segment in `frame`.
+#[cold]
+fn whole<'a>(frame: &Frame<'a>) -> Option<Whole<'a>> {
+    decode::whole(frame.link, frame.data, frame.wire)
 }
