@@ -8,8 +8,10 @@ use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::protocol::Protocol;
+use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Checksum, Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
+use slowpath_wire::ip::{V4, V6};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -91,13 +93,24 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             frame.wire = frame.captured;
         }
-        // Most frames are decoded without leaving this function.
         let is_taken = frame.link == LinkType::ETHERNET
-            && decode::fast(frame.data, frame.wire, |packet| self.deliver(at, packet, &frame, whole))
-                .is_some();
+            && match Datagram::of_ethernet(frame.data, frame.wire) {
+                Some(Datagram::V4(body)) => self.accept_short::<V4<'_>>(at, body, &frame),
+                Some(Datagram::V6(body)) => self.accept_short::<V6<'_>>(at, body, &frame),
+                None => false,
+            };
         if !is_taken {
             self.accept_any(at, &frame);
         }
+    }
+
+    /// The short way, which most frames go; says whether this one does. One function takes a packet from its bytes to its
+    /// flow, so that its headers are not written to memory in between.
+    #[inline(never)]
+    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, frame: &Frame<'a>) -> bool {
+        let Some(packet) = short::packet::<I>(body) else { return false };
+        self.deliver(at, &packet, frame, whole);
+        true
     }
 
     /// The long way for the frames that need it.
