@@ -18,7 +18,7 @@ use slowpath_wire::tcp::{self, OptionFault};
 /// The short way, for Ethernet only, to the TCP segment in `frame`, which had `wire` bytes before the snapshot length
 /// cut it. `None` where the frame is not what nearly every frame is.
 ///
-/// [`Frames`](crate::frames::Frames) goes the same way, step by step, so as not to have the packet copied.
+/// `Frames` goes the same way, step by step, so as not to have the packet copied.
 pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
     match Datagram::of_ethernet(frame, wire)? {
         Datagram::V4(body) => short::packet::<V4<'_>>(body),
