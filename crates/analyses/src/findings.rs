@@ -43,6 +43,9 @@ impl FlowReport {
                 finding.evidence = material.evidence(finding.cause);
                 finding.alternatives = material.alternatives(finding.cause).collect();
                 finding.instants = material.longest(finding.cause);
+                // As JSON, a hundred thousand flows may be explained before the first is printed.
+                finding.evidence.shrink_to_fit();
+                finding.alternatives.shrink_to_fit();
             }
             self.directions[from.index()].findings = findings;
         }
