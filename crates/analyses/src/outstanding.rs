@@ -12,9 +12,11 @@ use record::Record;
 use resent::Retransmission;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
+use unseen::Unseen;
 
 mod record;
 mod resent;
+mod unseen;
 pub use resent::Needless;
 
 /// Data that should have passed before something that did.
@@ -98,14 +100,6 @@ pub struct Acked {
     pub probed: bool,
 }
 
-/// Data that was acknowledged before it passed.
-#[derive(Clone, Debug, Default)]
-struct Unseen {
-    /// Of late: from, to, when it was acknowledged.
-    ranges: VecDeque<(StreamOffset, StreamOffset, Instant)>,
-    late: CapturedLate,
-}
-
 /// One direction's outstanding data.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
@@ -140,8 +134,6 @@ pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
 const MOST_RECORDS: usize = 1 << 17;
 /// Holes kept; the lowest are taken for unseen data beyond it.
 const MOST_HOLES: usize = 1 << 15;
-/// Ranges kept that were acknowledged before they passed: a batch of a capture's frames has no more ACKs.
-const MOST_UNSEEN: usize = 256;
 /// Retransmissions whose need is still open: a DSACK comes within a round trip or two.
 const MOST_RESENT: usize = 1 << 12;
 
@@ -287,7 +279,7 @@ impl Outstanding {
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
-        if self.take_unseen(&new) {
+        if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
             let unique = new.end.distance_from(new.start) as u32;
             return Placed {
@@ -343,26 +335,9 @@ impl Outstanding {
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
 
-    /// Whether the data of `new` was acknowledged before it passed; it has passed now.
-    fn take_unseen(&mut self, new: &Record) -> bool {
-        let (start, end) = (new.start, new.end);
-        let Some(Unseen { ranges, late }) = self.unseen.as_deref_mut() else { return false };
-        let Some(at) = ranges.iter().position(|(low, high, _)| *low <= start && end <= *high) else {
-            return false;
-        };
-        let (low, high, acked) = ranges[at];
-        ranges[at] = (low, start, acked);
-        if end < high {
-            ranges.insert(at + 1, (end, high, acked));
-        }
-        ranges.retain(|(low, high, _)| low < high);
-        late.note(new.at.nanos_since(acked));
-        true
-    }
-
     /// The data that passed after its acknowledgment.
     pub fn captured_late(&self) -> &CapturedLate {
-        self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| &unseen.late)
+        self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| unseen.late())
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -545,11 +520,7 @@ impl Outstanding {
             self.nxt = ack;
         }
         if ack > self.nxt {
-            let ranges = &mut self.unseen.get_or_insert_default().ranges;
-            if ranges.len() == MOST_UNSEEN {
-                ranges.pop_front();
-            }
-            ranges.push_back((self.nxt, ack, at));
+            self.unseen.get_or_insert_default().acknowledged(self.nxt, ack, at);
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;
