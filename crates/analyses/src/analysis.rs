@@ -59,7 +59,7 @@ impl Watched {
             Self::Live(live) => (&live.key, &live.opening, &live.closing),
             Self::Over(report) => (&report.key, &report.opening, &report.closing),
         };
-        let reset = closing.reset.filter(|reset| reset.cause == Some(Cause::ResetUnknown))?;
+        let reset = closing.reset.as_ref().filter(|reset| reset.cause == Some(Cause::ResetUnknown))?;
         let stray = Stray { flow, at: reset.at, from: key.endpoint(!reset.by) };
         opening.syn.is_none().then_some((key.endpoint(reset.by), stray))
     }
@@ -67,7 +67,7 @@ impl Watched {
     fn captured_late(&self, end: End) -> &CapturedLate {
         match self {
             Self::Live(flow) => flow.ends[end.index()].outstanding.captured_late(),
-            Self::Over(report) => &report.directions[end.index()].overview.captured_late,
+            Self::Over(report) => &report.directions[end.index()].overview.rare().captured_late,
         }
     }
 }

@@ -9,10 +9,11 @@ use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed};
-use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
+use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Checksum, Ecn, Flags, IcmpKind, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, Flags, Instant, Segment, StreamOffset};
+use std::time::Duration;
 
 /// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
 /// timestamp clock and a moderate queue explain.
@@ -26,9 +27,10 @@ pub struct EndState {
     pub pure_acks: u64,
     /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
-    pub refused: Refused,
+    /// Made when something of it is counted first.
+    pub refused: Option<Box<Refused>>,
     /// It has sent data that the other end has not reacted to at all so far.
-    pub unheard: Option<Unheard>,
+    pub unheard: Option<Trying>,
     pub bytes: u64,
     pub unique_bytes: u64,
     pub labels: LabelCounts,
@@ -39,16 +41,10 @@ pub struct EndState {
     pub duplicate_acks: u64,
     pub sack_blocks: u64,
     pub dsack_blocks: u64,
-    /// SACK blocks this end sent of what the other never did.
-    pub sack_outside: u64,
     pub super_packets: u64,
     pub ecn_capable: bool,
-    pub marked: u64,
-    pub mark_echoes: u64,
-    pub window_reductions: u64,
-    pub icmp_errors: u64,
-    /// What the last ICMP error about this end's segments said.
-    pub icmp_kind: Option<IcmpKind>,
+    /// Made when something of it is counted first.
+    pub unusual: Option<Box<Unusual>>,
     pub mss_seen: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
@@ -107,6 +103,23 @@ pub struct Refused {
     pub outside: u32,
 }
 
+/// An end has sent something and has heard nothing since.
+#[derive(Clone, Copy, Debug)]
+pub struct Trying {
+    since: Instant,
+    /// How long nobody had sent anything then, in nanoseconds.
+    pause: i64,
+    tries: u32,
+}
+
+impl Trying {
+    /// As it is reported.
+    pub fn unheard(self) -> Unheard {
+        let pause = Duration::from_nanos(self.pause.max(0).unsigned_abs());
+        Unheard { since: self.since, pause, tries: self.tries }
+    }
+}
+
 /// The windows one end advertised.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowStats {
@@ -122,6 +135,7 @@ pub struct WindowStats {
 }
 
 impl WindowStats {
+    #[inline]
     fn saw(&mut self, at: Instant, window: u32) {
         self.sum += u64::from(window);
         self.count += 1;
@@ -189,10 +203,20 @@ impl EndState {
     /// Counts what `segment` says of congestion (RFC 3168); on a SYN the flags mean another thing.
     #[cold]
     pub fn count_congestion(&mut self, segment: &Segment) {
-        self.marked += u64::from(segment.ip.ecn == Ecn::Ce);
+        let unusual = self.unusual.get_or_insert_default();
+        unusual.marked += u64::from(segment.ip.ecn == Ecn::Ce);
         if !segment.flags.has(Flags::SYN) {
-            self.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
-            self.window_reductions += u64::from(segment.flags.has(Flags::CWR));
+            unusual.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
+            unusual.window_reductions += u64::from(segment.flags.has(Flags::CWR));
+        }
+    }
+
+    /// It has sent a segment that asks for an answer, `silence` after the last one of either end.
+    #[inline]
+    pub fn tries(&mut self, at: Instant, silence: i64, label: Option<Label>) {
+        let trying = self.unheard.get_or_insert(Trying { since: at, pause: silence, tries: 0 });
+        if !matches!(label, None | Some(Label::New)) {
+            trying.tries += 1;
         }
     }
 
@@ -274,11 +298,11 @@ impl EndState {
     /// This end sends once more what passed before, and what `peer` is known to miss.
     fn note_refused(&mut self, segment: &Segment, peer: &EndState) {
         let edge = self.outstanding.una() + peer.window.current;
-        self.refused.segments += 1;
-        self.refused.damaged += u32::from(segment.checksum == Checksum::Wrong);
-        self.refused.stale +=
-            u32::from(segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val)));
-        self.refused.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
+        let refused = self.refused.get_or_insert_default();
+        refused.segments += 1;
+        refused.damaged += u32::from(segment.checksum == Checksum::Wrong);
+        refused.stale += u32::from(segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val)));
+        refused.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
     }
 
     /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
@@ -355,6 +379,11 @@ impl EndState {
             && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
     }
 
+    /// Since when this end has sent something and has heard nothing.
+    pub fn unheard(&self) -> Option<Unheard> {
+        self.unheard.map(Trying::unheard)
+    }
+
     /// What this end acknowledged with its last segment.
     pub fn last_acknowledged(&self) -> Option<StreamOffset> {
         self.last_ack.map(|(ack, _)| ack)
@@ -422,12 +451,18 @@ impl EndState {
         }
         self.pure_acks += 1;
         // The ACK's own number is the next to send (RFC 9293, section 3.10.7.4).
-        let sent_unseen = segment.seq.distance_from(self.outstanding.nxt());
         self.sent_unseen =
-            if self.outstanding.started() { u32::try_from(sent_unseen).unwrap_or(0) } else { 0 };
+            if segment.seq == self.outstanding.nxt() { 0 } else { self.unseen_before(segment) };
         let probe = self.probe(segment, peer)?;
         *self.labels.of(probe) += 1;
         Some(probe)
+    }
+
+    /// Bytes that this end had sent before `segment`, which carries none, beyond what passed the tap.
+    #[cold]
+    fn unseen_before(&self, segment: &Segment) -> u32 {
+        let unseen = segment.seq.distance_from(self.outstanding.nxt());
+        if self.outstanding.started() { u32::try_from(unseen).unwrap_or(0) } else { 0 }
     }
 
     /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
@@ -437,18 +472,22 @@ impl EndState {
             return None;
         }
         let una = self.outstanding.una();
-        let closed = peer.window.count > 0 && peer.window.current == 0;
-        let below = self.outstanding.started() && segment.seq + 1 == una;
+        let closed = || peer.window.count > 0 && peer.window.current == 0;
+        let below = segment.seq + 1 == una && self.outstanding.started();
         // Solaris and Windows probe with the next byte (RFC 9293, section 3.8.6.1), Linux with none.
-        let at_edge = closed && segment.len == 1 && segment.seq == una;
+        let at_edge = segment.len == 1 && segment.seq == una && closed();
+        // Nearly every ACK.
+        if !(below || at_edge) {
+            return None;
+        }
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         let established =
             self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
-        if !(below || at_edge) || !idle || control || !established {
+        if !idle || control || !established {
             return None;
         }
-        Some(if closed { Label::WindowProbe } else { Label::KeepAlive })
+        Some(if closed() { Label::WindowProbe } else { Label::KeepAlive })
     }
 
     /// The peer acknowledges this end's data with `segment`, which `me` sent.
@@ -460,18 +499,34 @@ impl EndState {
         segment: &Segment,
         me: &mut EndState,
     ) -> u32 {
-        if self.track.is_none() && self.outstanding.has_nothing_for(ack, segment) {
+        let is_empty = self.outstanding.has_nothing_for(ack, segment);
+        if is_empty && self.track.is_none() {
             // Nearly every segment of an end that only sends.
             self.take_window(at, ack, segment, me);
             me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
             return 0;
         }
-        if self.outstanding.is_plain(ack, segment) {
-            let mut acked = Acked::default();
-            self.outstanding.retire(at, ack, &mut acked);
-            return self.answered(at, ack, segment, me, &acked, acked.advanced);
+        if is_empty || self.outstanding.is_plain(ack, segment) {
+            return self.is_answered_plainly(at, ack, segment, me, is_empty);
         }
         self.is_answered_otherwise(at, ack, segment, me)
+    }
+
+    /// The peer acknowledges this end's data up to `ack` and says no more, or acknowledges nothing new.
+    #[inline(never)]
+    fn is_answered_plainly(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        me: &mut EndState,
+        is_empty: bool,
+    ) -> u32 {
+        let mut acked = Acked::default();
+        if !is_empty {
+            self.outstanding.retire(at, ack, &mut acked);
+        }
+        self.answered(at, ack, segment, me, &acked, acked.advanced)
     }
 
     /// The peer acknowledges this end's data with SACK blocks, or with anything else that is not plain.
@@ -503,7 +558,9 @@ impl EndState {
     ) -> u32 {
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
-        me.sack_outside += u64::from(segment.sack.outside());
+        if segment.sack.outside() > 0 {
+            me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
+        }
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
         self.unique_bytes += u64::from(acked.probed);
@@ -528,7 +585,7 @@ impl EndState {
         }
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
-            self.refused.reneged = true;
+            self.refused.get_or_insert_default().reneged = true;
             track.reneged();
         }
         let mut marks = Marks::default();
@@ -596,13 +653,22 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
-        if me.window.count == 1 && !segment.flags.has(Flags::SYN) && window > 0 {
-            // RFC 7323, section 2.2: the window of a SYN is not scaled.
-            me.scale_changed = me.options.is_some() && me.window.current / thresholds::SAME_SCALE > window;
+        if me.window.count == 1 {
+            me.compare_scale(segment, window);
         }
         me.window.saw(at, window);
         // A closed window is closed at any scale.
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
+    }
+
+    /// Whether `window`, the second of this end, is as that of its SYN lets expect, which is not scaled (RFC 7323,
+    /// section 2.2).
+    #[cold]
+    fn compare_scale(&mut self, segment: &Segment, window: u32) {
+        if !segment.flags.has(Flags::SYN) && window > 0 {
+            self.scale_changed =
+                self.options.is_some() && self.window.current / thresholds::SAME_SCALE > window;
+        }
     }
 
     /// Without the handshake: no window was smaller than what was sent into it.
@@ -619,6 +685,7 @@ impl EndState {
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
+    #[inline]
     fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
         if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();

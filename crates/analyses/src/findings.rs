@@ -47,6 +47,9 @@ impl FlowReport {
                 finding.evidence = material.evidence(finding.cause);
                 finding.alternatives = material.alternatives(finding.cause).collect();
                 finding.instants = material.longest(finding.cause);
+                // As JSON, a hundred thousand flows may be explained before the first is printed.
+                finding.evidence.shrink_to_fit();
+                finding.alternatives.shrink_to_fit();
             }
             self.directions[from.index()].findings = findings;
         }
@@ -148,16 +151,16 @@ impl<'a> Material<'a> {
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => Confidence::Medium,
             // That it was dropped behind the tap is certain, and why is not.
-            Cause::NotAccepted => {
-                high_if(self.overview.not_accepted.is_some_and(|refused| refused.damaged + refused.stale > 0))
-            }
+            Cause::NotAccepted => high_if(
+                self.overview.rare().not_accepted.is_some_and(|refused| refused.damaged + refused.stale > 0),
+            ),
             Cause::EcnCleared => Confidence::High,
             // One such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
             Cause::BeyondUnscaledWindow => Confidence::Medium,
             // What never came may have been of any size.
-            Cause::MtuBlackHole => high_if(self.overview.loss.is_some_and(|loss| loss.lost > 0)),
+            Cause::MtuBlackHole => high_if(self.overview.rare().loss.is_some()),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle => {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
@@ -216,7 +219,7 @@ impl<'a> Material<'a> {
     }
 
     fn sending_host(&self, found: &mut Vec<Evidence>) {
-        let Some(steady) = self.overview.steady else { return };
+        let Some(steady) = self.overview.rare().steady else { return };
         let rate = Rate::bits_per_second(steady.rate as u64);
         found.push(Evidence::SteadyRate { rate, flight: Bytes::new(steady.flight as u64) });
         found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
@@ -255,7 +258,7 @@ impl<'a> Material<'a> {
     }
 
     fn peer_gone(&self, found: &mut Vec<Evidence>) {
-        let Some(unheard) = self.sent.unheard.or(self.answered.unheard) else { return };
+        let Some(unheard) = self.sent.unusual().unheard.or(self.answered.unusual().unheard) else { return };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
         if unheard.pause >= thresholds::PAUSE {
@@ -265,13 +268,14 @@ impl<'a> Material<'a> {
     }
 
     fn icmp_errors(&self) -> Option<Evidence> {
-        let sent = [self.sent, self.answered].into_iter().find(|sent| sent.icmp_errors > 0)?;
-        sent.icmp_kind.map(|kind| Evidence::IcmpErrors { times: sent.icmp_errors, kind })
+        let of_both = [self.sent, self.answered].map(Measures::unusual);
+        let of_one = of_both.into_iter().find(|unusual| unusual.icmp_errors > 0)?;
+        of_one.icmp_kind.map(|kind| Evidence::IcmpErrors { times: of_one.icmp_errors, kind })
     }
 
     fn reset(&self, found: &mut Vec<Evidence>) {
         found.extend(self.closing.stray.map(|flow| Evidence::StraySegment { flow: flow.0.into() }));
-        let Some(reset) = self.closing.reset else { return };
+        let Some(reset) = &self.closing.reset else { return };
         if reset.cause == Some(Cause::ResetUnknown) {
             found.push(Evidence::ConnectionNotKnown {});
         }
@@ -330,7 +334,7 @@ impl<'a> Material<'a> {
         let window = &self.answered.window;
         match cause {
             Cause::WindowTakenBack => {
-                let taken = self.overview.taken_back;
+                let taken = self.overview.rare().taken_back;
                 let largest = Bytes::new(taken.largest.max(0).unsigned_abs());
                 found.push(Evidence::EdgeMovedBack { times: taken.times, largest });
             }
@@ -359,7 +363,7 @@ impl<'a> Material<'a> {
     }
 
     fn not_accepted(&self, found: &mut Vec<Evidence>) {
-        let Some(refused) = self.overview.not_accepted else { return };
+        let Some(refused) = self.overview.rare().not_accepted else { return };
         found.push(Evidence::NotAccepted { packets: refused.segments.into() });
         if refused.damaged > 0 {
             found.push(Evidence::DamagedOnArrival { segments: refused.damaged.into() });
@@ -373,9 +377,9 @@ impl<'a> Material<'a> {
     fn congestion(&self, cause: Cause, found: &mut Vec<Evidence>) {
         if cause == Cause::EcnMarks {
             found.push(Evidence::EcnMarked {
-                marked: self.sent.marked,
-                echoes: self.answered.mark_echoes,
-                reductions: self.sent.window_reductions,
+                marked: self.sent.unusual().marked,
+                echoes: self.answered.unusual().mark_echoes,
+                reductions: self.sent.unusual().window_reductions,
             });
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
@@ -390,17 +394,18 @@ impl<'a> Material<'a> {
     }
 
     fn losses(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        if self.sent.sent_unseen > Bytes::ZERO {
-            found.push(Evidence::SentUnseen { data: self.sent.sent_unseen });
+        let unusual = self.sent.unusual();
+        if unusual.sent_unseen > Bytes::ZERO {
+            found.push(Evidence::SentUnseen { data: unusual.sent_unseen });
         }
-        if let Some(loss) = self.overview.loss {
+        if let Some(loss) = self.overview.rare().loss {
             found.extend(loss.evidence(cause));
         }
         if cause == Cause::SackUntranslated {
-            let blocks = self.answered.sack_outside;
+            let blocks = self.answered.unusual().sack_outside;
             found.push(Evidence::SackOutside { blocks, all: blocks + self.answered.sack_blocks });
         }
-        if self.sent.icmp_errors > 0 {
+        if unusual.icmp_errors > 0 {
             found.extend(self.icmp_errors());
         }
         found.extend(self.retransmitted());
@@ -431,7 +436,7 @@ impl<'a> Material<'a> {
     }
 
     fn path(&self, cause: Cause, found: &mut Vec<Evidence>) {
-        match (cause, self.overview.policed) {
+        match (cause, self.overview.rare().policed) {
             (Cause::EcnCleared, _) => {
                 found.push(Evidence::EcnNotCapable { segments: self.sent.data_packets });
             }

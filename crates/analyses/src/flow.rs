@@ -4,14 +4,12 @@ mod opening;
 mod reset;
 
 use crate::end::{self, EndState};
-use crate::label::{Judged, Label};
-use crate::limits::track::Track;
+use crate::label::Judged;
 use crate::options::VantageOverride;
 use crate::outstanding::{Needless, Outstanding};
-use crate::report::{Closing, Opening, Unheard};
+use crate::report::{Closing, Opening};
 use crate::stalls;
-use slowpath_model::{Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment, StreamOffset};
-use std::time::Duration;
+use slowpath_model::{Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment};
 
 /// Time stands still 36 years after, or before, a recording's start.
 pub const LATEST: Instant = Instant::from_nanos(1 << 60);
@@ -58,16 +56,17 @@ impl Flow {
         for end in &mut self.ends {
             end.outstanding = Outstanding::default();
             if let Some(track) = &mut end.track {
-                **track = Track::new(Instant::START, StreamOffset::default());
+                track.empty();
             }
         }
     }
 
     /// Makes a new flow of one that is over, in its memory.
     pub fn renew(&mut self, key: FlowKey, given: Option<VantageOverride>) {
-        let ended = std::mem::replace(self, Self::new(key, given)).ends;
-        for (end, ended) in self.ends.iter_mut().zip(ended) {
-            end.spare_track = ended.track.or(ended.spare_track);
+        let tracks = self.ends.each_mut().map(|end| end.track.take().or(end.spare_track.take()));
+        *self = Self::new(key, given);
+        for (end, track) in self.ends.iter_mut().zip(tracks) {
+            end.spare_track = track;
         }
     }
 
@@ -125,11 +124,7 @@ impl Flow {
             judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if takes > 0 || judged.label.is_some() {
-            let unheard = me.unheard.get_or_insert_with(|| {
-                let pause = Duration::from_nanos(silence.max(0).unsigned_abs());
-                Unheard { since: at, pause, tries: 0 }
-            });
-            unheard.tries += u32::from(judged.label.is_some_and(|label| label != Label::New));
+            me.tries(at, silence, judged.label);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };
@@ -158,8 +153,9 @@ impl Flow {
     pub fn icmp_error(&mut self, at: Instant, error: &IcmpError) {
         let ip_header = if self.key.a.address.is_ipv6() { 40 } else { 20 };
         let end = &mut self.ends[error.about.index()];
-        end.icmp_errors += 1;
-        end.icmp_kind = Some(error.kind);
+        let unusual = end.unusual.get_or_insert_default();
+        unusual.icmp_errors += 1;
+        unusual.icmp_kind = Some(error.kind);
         if let IcmpKind::PacketTooBig { mtu: Some(mtu) } = error.kind {
             end.packets_too_big(mtu, ip_header);
         }
@@ -171,7 +167,7 @@ impl Flow {
     /// Whether the connection has closed since this was last asked.
     #[inline]
     pub fn has_closed(&mut self) -> bool {
-        let closing = self.closing;
+        let closing = &self.closing;
         let may = closing.rst[0] | closing.rst[1] | (closing.fin[0] & closing.fin[1]);
         if !may || self.over {
             return false;

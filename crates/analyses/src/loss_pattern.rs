@@ -29,9 +29,36 @@ pub struct LossPattern {
     pub delivered_beyond: u32,
 }
 
-impl LossPattern {
-    /// A segment of `len` bytes was delivered.
+/// Segments that one ACK covers, none of which was retransmitted: summed up by themselves, since nearly all are such.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivered {
+    segments: u32,
+    beyond: u32,
+    /// The payload of the largest.
+    largest: i64,
+}
+
+impl Delivered {
+    /// One more, of `len` bytes.
     #[inline]
+    pub fn add(&mut self, len: i64, beyond: bool) {
+        self.segments += 1;
+        self.beyond += u32::from(beyond);
+        self.largest = self.largest.max(len);
+    }
+}
+
+impl LossPattern {
+    /// Segments were delivered that were transmitted once.
+    #[inline]
+    pub fn delivered_once(&mut self, once: &Delivered) {
+        let largest = u32::try_from(once.largest).unwrap_or(u32::MAX);
+        self.delivered_largest = self.delivered_largest.max(largest);
+        self.delivered_within += once.segments - once.beyond;
+        self.delivered_beyond += once.beyond;
+    }
+
+    /// A segment of `len` bytes was delivered.
     pub fn delivered(&mut self, len: u32, beyond: bool) {
         self.delivered_largest = self.delivered_largest.max(len);
         self.delivered_within += u32::from(!beyond);

@@ -4,7 +4,7 @@
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
 
 use crate::label::Label;
-use crate::loss_pattern::LossPattern;
+use crate::loss_pattern::{Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
@@ -12,10 +12,12 @@ use record::Record;
 use resent::Retransmission;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
+use unseen::Unseen;
 
 mod outcome;
 mod record;
 mod resent;
+mod unseen;
 pub use outcome::{Acked, Missing, Placed};
 pub use resent::Needless;
 
@@ -50,9 +52,8 @@ pub struct Outstanding {
     missed: bool,
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
-    /// Data that was acknowledged before it passed, of late.
-    acked_unseen: VecDeque<(StreamOffset, StreamOffset, Instant)>,
-    late: CapturedLate,
+    /// Made when data is acknowledged first that did not pass.
+    unseen: Option<Box<Unseen>>,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -65,8 +66,6 @@ pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
 const MOST_RECORDS: usize = 1 << 17;
 /// Holes kept; the lowest are taken for unseen data beyond it.
 const MOST_HOLES: usize = 1 << 15;
-/// Ranges kept that were acknowledged before they passed: a batch of a capture's frames has no more ACKs.
-const MOST_UNSEEN: usize = 256;
 /// Retransmissions whose need is still open: a DSACK comes within a round trip or two.
 const MOST_RESENT: usize = 1 << 12;
 
@@ -217,9 +216,8 @@ impl Outstanding {
             let unique = (filled + beyond) as u32;
             return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
         }
-        if let Some(late) = self.take_unseen(&new) {
+        if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
-            self.late.note(late);
             let unique = new.end.distance_from(new.start) as u32;
             return Placed {
                 label: Label::New,
@@ -274,22 +272,9 @@ impl Outstanding {
         Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
     }
 
-    /// How long ago the data of `new` was acknowledged, in nanoseconds, if that was before it passed; it has passed now.
-    fn take_unseen(&mut self, new: &Record) -> Option<i64> {
-        let (start, end) = (new.start, new.end);
-        let at = self.acked_unseen.iter().position(|(low, high, _)| *low <= start && end <= *high)?;
-        let (low, high, acked) = self.acked_unseen[at];
-        self.acked_unseen[at] = (low, start, acked);
-        if end < high {
-            self.acked_unseen.insert(at + 1, (end, high, acked));
-        }
-        self.acked_unseen.retain(|(low, high, _)| low < high);
-        Some(new.at.nanos_since(acked))
-    }
-
     /// The data that passed after its acknowledgment.
-    pub const fn captured_late(&self) -> &CapturedLate {
-        &self.late
+    pub fn captured_late(&self) -> &CapturedLate {
+        self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| unseen.late())
     }
 
     /// Whether the segment that filled `hole` was sent before the one that showed the hole.
@@ -397,7 +382,10 @@ impl Outstanding {
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
-        let last = self.transmitted_before(new.start).map(|last| (last.len(), last.beyond));
+        // Most are lost once.
+        let is_first = before.is_some_and(|before| before.again == 0 && before.start <= new.start);
+        let last = if is_first { None } else { self.transmitted_before(new.start) };
+        let last = last.map(|last| (last.len(), last.beyond));
         let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
         if self.resent.len() == MOST_RESENT
             && let Some(oldest) = self.resent.pop_front()
@@ -469,10 +457,7 @@ impl Outstanding {
             self.nxt = ack;
         }
         if ack > self.nxt {
-            if self.acked_unseen.len() == MOST_UNSEEN {
-                self.acked_unseen.pop_front();
-            }
-            self.acked_unseen.push_back((self.nxt, ack, at));
+            self.unseen.get_or_insert_default().acknowledged(self.nxt, ack, at);
             result.unseen += ack.distance_from(self.nxt);
             self.nxt = ack;
             self.missed = true;
@@ -513,6 +498,7 @@ impl Outstanding {
     pub fn retire(&mut self, at: Instant, ack: StreamOffset, result: &mut Acked) {
         let mut newest = None;
         let mut again = false;
+        let mut once = Delivered::default();
         result.alone = self.records.len() == 1 && ack == self.nxt;
         while let Some(front) = self.records.front_mut() {
             if front.start >= ack {
@@ -528,7 +514,7 @@ impl Outstanding {
             }
             newest = Some(front.at);
             if front.again == 0 {
-                self.pattern.delivered(front.len(), front.beyond);
+                once.add(front.end.distance_from(front.start), front.beyond);
             } else {
                 again = true;
                 let front = *front;
@@ -536,6 +522,7 @@ impl Outstanding {
             }
             self.records.pop_front();
         }
+        self.pattern.delivered_once(&once);
         // RFC 6298, section 3: an ACK that covers anything retransmitted may have waited for that
         // (`FLAG_RETRANS_DATA_ACKED` in `tcp_clean_rtx_queue`, 6.18).
         let sampled = newest.filter(|_| !again && self.sacked.is_empty());

@@ -14,10 +14,6 @@ pub struct Overview {
     pub queued: i64,
     /// The longest recovery from loss, in nanoseconds.
     pub longest_recovery: i64,
-    /// The rate a policer lets through, in bit/s, where one shows.
-    pub policed: Option<f64>,
-    /// How a sender sends that is held by a clock of its own host, where it is (`limits/pace.rs`).
-    pub steady: Option<Steady>,
     /// Whether it is known how far the sender is from the tap, and whether round trips are seen all the time.
     pub near_known: bool,
     /// See [`Self::near_known`].
@@ -26,16 +22,39 @@ pub struct Overview {
     pub unclocked: bool,
     /// Never was more than one segment in flight.
     pub one_segment: bool,
-    /// What lost transmissions have in common; known next to the sender.
+    /// Waits that payload of the other end ended, and waits that an ACK alone ended.
+    pub waits: WaitEnds,
+    /// What happened in the time of each cause.
+    pub tallies: Vec<Tally>,
+    /// What few directions have; see [`Self::rare`].
+    pub rare: Option<Box<Rare>>,
+}
+
+impl Overview {
+    /// What few directions have.
+    pub fn rare(&self) -> &Rare {
+        self.rare.as_deref().unwrap_or(&Rare::NONE)
+    }
+
+    /// What few directions have: made when something of it is known first.
+    pub fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+}
+
+/// What few directions have: kept apart, since a recording may have a hundred thousand flows.
+#[derive(Clone, Debug, Default)]
+pub struct Rare {
+    /// The rate a policer lets through, in bit/s, where one shows.
+    pub policed: Option<f64>,
+    /// How a sender sends that is held by a clock of its own host, where it is (`limits/pace.rs`).
+    pub steady: Option<Steady>,
+    /// What lost transmissions have in common, where any were lost; known next to the sender.
     pub loss: Option<LossPattern>,
     /// What arrived and was not accepted; known next to the receiver, where that is why data was retransmitted.
     pub not_accepted: Option<NotAccepted>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
-    /// Waits that payload of the other end ended, and waits that an ACK alone ended.
-    pub waits: WaitEnds,
-    /// What happened in the time of each cause.
-    pub tallies: Vec<Tally>,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
 }
@@ -51,6 +70,17 @@ pub struct NotAccepted {
     pub stale: u32,
 }
 
+impl Rare {
+    const NONE: Self = Self {
+        policed: None,
+        steady: None,
+        loss: None,
+        not_accepted: None,
+        taken_back: TakenBack { times: 0, largest: 0 },
+        captured_late: CapturedLate::NONE,
+    };
+}
+
 /// Data that is in the capture after its own acknowledgment: stamped too late, or written in the wrong place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CapturedLate {
@@ -63,6 +93,9 @@ pub struct CapturedLate {
 }
 
 impl CapturedLate {
+    /// No data.
+    pub const NONE: Self = Self { segments: 0, most: 0, by_most: 0 };
+
     /// One more, by so many nanoseconds.
     pub fn note(&mut self, late: i64) {
         if late / 5 > self.most / 4 {

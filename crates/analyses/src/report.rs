@@ -150,14 +150,14 @@ impl Opening {
 }
 
 /// How a connection closed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Closing {
     /// Ends that sent FIN: A, B.
     pub fin: [bool; 2],
     /// Ends that sent RST: A, B.
     pub rst: [bool; 2],
     /// The RST that ended the connection: the first one, or the first that cut something short.
-    pub reset: Option<Reset>,
+    pub reset: Option<Box<Reset>>,
     /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow whose address
     /// a NAT did not translate back.
     pub stray: Option<FlowId>,
@@ -166,12 +166,9 @@ pub struct Closing {
 impl Closing {
     /// The cause of the reset, where it cut the connection short.
     pub fn cause(&self) -> Option<Cause> {
-        match self.reset {
-            // Whoever sent it, its connection was gone from that RST on.
-            _ if self.stray.is_some() => Some(Cause::ResetUnknown),
-            Some(reset) => reset.cause,
-            None => None,
-        }
+        // Whoever sent it, the connection was gone from that RST on.
+        let unknown = self.stray.map(|_| Cause::ResetUnknown);
+        unknown.or_else(|| self.reset.as_ref()?.cause)
     }
 }
 
@@ -262,8 +259,6 @@ pub struct Measures {
     pub sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     pub dsack_blocks: u64,
-    /// SACK blocks sent of data that the other end never sent.
-    pub sack_outside: u64,
     /// Largest, smallest non-zero and mean window this end advertised, scaled where known.
     pub window: WindowMeasures,
 
@@ -274,22 +269,10 @@ pub struct Measures {
     /// The retransmission timeout Linux would have at the end (`tcp_rtt_estimator`, `tcp_set_rto`, 6.18).
     pub rto: Option<Duration>,
 
-    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
-    pub sent_unseen: Bytes,
     /// Any segment of this end was ECN-capable at the tap, or marked.
     pub ecn_capable: bool,
-    /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
-    pub marked: u64,
-    /// Segments of this end that report marks to the other (ECE), the SYN left out.
-    pub mark_echoes: u64,
-    /// Segments of this end that report a reduced congestion window (CWR).
-    pub window_reductions: u64,
-    /// ICMP errors about segments of this end.
-    pub icmp_errors: u64,
-    /// What the last of them said.
-    pub icmp_kind: Option<IcmpKind>,
-    /// Since when this end has sent and heard nothing, up to the end of the flow.
-    pub unheard: Option<Unheard>,
+    /// What most directions have nothing of; see [`Self::unusual`].
+    pub unusual: Option<Box<Unusual>>,
 
     /// Largest amount outstanding, SACKed data left out.
     pub flight_max: Bytes,
@@ -304,6 +287,11 @@ pub struct Measures {
 }
 
 impl Measures {
+    /// What most directions have nothing of.
+    pub fn unusual(&self) -> &Unusual {
+        self.unusual.as_deref().unwrap_or(&Unusual::NONE)
+    }
+
     /// Segments with data, a super-packet counted as the segments of [`Self::mss_seen`] that it holds: an estimate.
     pub fn data_segments(&self) -> u64 {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
@@ -315,6 +303,41 @@ impl Measures {
         let (lost, all) = (self.labels.retransmission, self.data_segments());
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
+}
+
+/// What most directions have nothing of: kept apart, since a recording may have a hundred thousand flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unusual {
+    /// SACK blocks sent of data that the other end never sent.
+    pub sack_outside: u64,
+    /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the tap.
+    pub sent_unseen: Bytes,
+    /// Segments of this end with the congestion mark CE at the tap (RFC 3168, section 5).
+    pub marked: u64,
+    /// Segments of this end that report marks to the other (ECE), the SYN left out.
+    pub mark_echoes: u64,
+    /// Segments of this end that report a reduced congestion window (CWR).
+    pub window_reductions: u64,
+    /// ICMP errors about segments of this end.
+    pub icmp_errors: u64,
+    /// What the last of them said.
+    pub icmp_kind: Option<IcmpKind>,
+    /// Since when this end has sent and heard nothing, up to the end of the flow.
+    pub unheard: Option<Unheard>,
+}
+
+impl Unusual {
+    /// Nothing of it.
+    pub const NONE: Self = Self {
+        sack_outside: 0,
+        sent_unseen: Bytes::ZERO,
+        marked: 0,
+        mark_echoes: 0,
+        window_reductions: 0,
+        icmp_errors: 0,
+        icmp_kind: None,
+        unheard: None,
+    };
 }
 
 /// An end sends and hears nothing any more.

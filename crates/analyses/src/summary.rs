@@ -1,7 +1,7 @@
 //! From a watched flow to its report.
 
 use crate::cause::{Cause, Limit};
-use crate::end::{EndState, Refused, WindowStats};
+use crate::end::{EndState, Refused, Trying, WindowStats};
 use crate::flow::{Flow, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
@@ -10,7 +10,7 @@ use crate::limits::thresholds;
 use crate::limits::track::micros;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
-use crate::report::{DirectionReport, FlowReport, Measures, Spell, WindowMeasures};
+use crate::report::{DirectionReport, FlowReport, Measures, Spell, Unusual, WindowMeasures};
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
     };
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
-    let directions = End::BOTH.map(|end| direction(flow, end));
+    let directions = [direction(flow, End::A), direction(flow, End::B)];
     FlowReport {
         id,
         key: flow.key,
@@ -33,7 +33,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
         ended,
         vantage,
         opening: flow.opening,
-        closing: flow.closing,
+        closing: flow.closing.clone(),
         sender,
         directions,
     }
@@ -54,7 +54,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     let first_data = end.first_data;
     let acked = end.last_acked.max(end.last_data);
     // Only next to the sender is each transmission seen.
-    let loss = near.is_here().then(|| end.outstanding.loss_pattern());
+    let loss = near.is_here().then(|| end.outstanding.loss_pattern()).filter(|loss| loss.lost > 0);
     let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end)).flatten();
     let rule = loss
         .and_then(|loss| loss.rule(context.mss))
@@ -71,9 +71,16 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
-    overview.loss = loss;
-    overview.not_accepted = not_accepted;
-    overview.captured_late = *end.outstanding.captured_late();
+    if let Some(loss) = loss {
+        overview.rare_mut().loss = Some(loss);
+    }
+    if let Some(not_accepted) = not_accepted {
+        overview.rare_mut().not_accepted = Some(not_accepted);
+    }
+    let captured_late = *end.outstanding.captured_late();
+    if captured_late.segments > 0 {
+        overview.rare_mut().captured_late = captured_late;
+    }
     let opening = context.opening;
     if opening == Cause::AcceptQueueFull {
         begin_with(&mut spells, flow.first, flow.opening.accepted.unwrap_or(last), opening);
@@ -102,7 +109,8 @@ fn gone(flow: &Flow) -> Option<Instant> {
     // Where only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
-        let unheard = end.unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
+        let unheard = end.unheard.map(Trying::unheard);
+        let unheard = unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
         let lasted = flow.last.nanos_since(unheard.since);
         (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
     })
@@ -111,15 +119,15 @@ fn gone(flow: &Flow) -> Option<Instant> {
 /// Whether most of the SACK blocks that `receiver` sent are of data that was never sent: something on the path changed
 /// sequence numbers, and not the blocks.
 fn untranslated(receiver: &EndState) -> Option<Cause> {
-    let is_rule = receiver.sack_outside >= thresholds::RULE_LOSSES.into()
-        && receiver.sack_outside > receiver.sack_blocks;
+    let outside = receiver.unusual.as_ref().map_or(0, |unusual| unusual.sack_outside);
+    let is_rule = outside >= thresholds::RULE_LOSSES.into() && outside > receiver.sack_blocks;
     is_rule.then_some(Cause::SackUntranslated)
 }
 
 /// What arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept it. Only
 /// where that is the reason for nearly all retransmissions, and the window had room for them.
 fn not_accepted(end: &EndState) -> Option<NotAccepted> {
-    let Refused { segments, reneged, damaged, stale, outside } = end.refused;
+    let Refused { segments, reneged, damaged, stale, outside } = **end.refused.as_ref()?;
     // A late ACK has data retransmitted as well, which turns out later.
     let segments = segments.min(end.outstanding.loss_pattern().lost);
     let retransmitted = end.labels.retransmission + end.labels.spurious;
@@ -233,25 +241,29 @@ fn measures(end: &EndState) -> Measures {
         duplicate_acks: end.duplicate_acks,
         sack_blocks: end.sack_blocks,
         dsack_blocks: end.dsack_blocks,
-        sack_outside: end.sack_outside,
         window: windows(&end.window),
         rtt_by_ack: end.rtt_by_ack.measures(),
         rtt_by_timestamp: end.rtt_by_timestamp.measures(),
         rto: end.rto.measured(),
-        sent_unseen: Bytes::new(end.sent_unseen.into()),
         ecn_capable: end.ecn_capable,
-        marked: end.marked,
-        mark_echoes: end.mark_echoes,
-        window_reductions: end.window_reductions,
-        icmp_errors: end.icmp_errors,
-        icmp_kind: end.icmp_kind,
-        unheard: end.unheard,
+        unusual: unusual(end),
         flight_max: Bytes::ZERO,
         flight_mean: Bytes::ZERO,
         idle_longest: Duration::from_nanos(end.idle_longest.max(0).unsigned_abs()),
         timeouts: 0,
         recoveries: 0,
     }
+}
+
+/// What few ends have anything of.
+fn unusual(end: &EndState) -> Option<Box<Unusual>> {
+    let mut unusual = end.unusual.clone();
+    if end.sent_unseen > 0 || end.unheard.is_some() {
+        let unusual = unusual.get_or_insert_default();
+        unusual.sent_unseen = Bytes::new(end.sent_unseen.into());
+        unusual.unheard = end.unheard.map(Trying::unheard);
+    }
+    unusual
 }
 
 /// From the first data to the last acknowledgment of data.

@@ -44,7 +44,7 @@ fn pause(facts: &Facts<'_>) -> Option<Duration> {
 
 /// The address of the end that sent the RST.
 fn resetter(facts: &Facts<'_>) -> String {
-    let by = facts.report.closing.reset.map_or(End::B, |reset| reset.by);
+    let by = facts.report.closing.reset.as_ref().map_or(End::B, |reset| reset.by);
     facts.report.key.endpoint(by).to_string()
 }
 

@@ -10,7 +10,7 @@ use slowpath_model::{Bytes, End, IcmpKind};
 /// The finding of a reset, which takes no time.
 #[track_caller]
 fn expect_reset(report: &FlowReport, cause: Cause, by: End) -> &Finding {
-    assert_eq!(report.closing.reset.map(|reset| (reset.by, reset.cause)), Some((by, Some(cause))));
+    assert_eq!(report.closing.reset.as_ref().map(|reset| (reset.by, reset.cause)), Some((by, Some(cause))));
     let findings = &report.main().findings;
     let finding = findings.iter().find(|finding| finding.cause == cause);
     let finding = finding.unwrap_or_else(|| panic!("{findings:#?}"));
@@ -95,7 +95,7 @@ fn a_rst_with_ack_when_all_is_acknowledged_cuts_nothing_short() {
         + &captures::requests(3)
         + "1.000000 > R. 901:901(0) ack 301 win 502 // frame 0 id 300 ttl 64\n";
     let report = report(&script(&lines));
-    assert_eq!(report.closing.reset.map(|reset| (reset.by, reset.cause)), Some((End::A, None)));
+    assert_eq!(report.closing.reset.as_ref().map(|reset| (reset.by, reset.cause)), Some((End::A, None)));
     expect_no_reset(&report);
 }
 
@@ -136,7 +136,7 @@ fn a_segment_that_no_nat_translated_back_explains_the_reset() {
     let finding = expect_reset(connection, Cause::ResetUnknown, End::B);
     let explains = Evidence::StraySegment { flow: stray.id.0.into() };
     assert!(finding.evidence.contains(&explains), "{finding:#?}");
-    let closing = stray.closing.reset.expect("its RST");
+    let closing = stray.closing.reset.as_ref().expect("its RST");
     assert_eq!(stray.key.endpoint(closing.by), connection.key.a, "the client reset it");
     assert_eq!(stray.closing.stray, None);
 }

@@ -143,10 +143,11 @@ impl Flow {
     /// Why no SYN-ACK came.
     fn failed_opening_cause(&self) -> Cause {
         let [initiator, responder] = &self.ends;
+        let icmp = initiator.unusual.as_ref().and_then(|unusual| unusual.icmp_kind);
         let only_syns = initiator.packets == u64::from(self.opening.unanswered) && responder.packets == 0;
         if self.opening.refused {
             Cause::Refused
-        } else if initiator.icmp_kind.is_some_and(|kind| !matches!(kind, IcmpKind::PacketTooBig { .. })) {
+        } else if icmp.is_some_and(|kind| !matches!(kind, IcmpKind::PacketTooBig { .. })) {
             Cause::Unreachable
         } else if self.has_reached_the_responder() {
             Cause::NotAnswered

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     let closing = &flow.closing;
     let is_open = flow.opening.syn.is_none() || flow.opening.syn_ack.is_some();
-    let is_explained = closing.reset.is_some_and(|reset| reset.cause.is_some());
+    let is_explained = closing.reset.as_ref().is_some_and(|reset| reset.cause.is_some());
     if is_explained || closing.fin == [true; 2] || !is_open {
         return;
     }
@@ -33,11 +33,11 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
         at,
         cause: None,
         unacknowledged,
-        pause: other.unheard.map(|unheard| unheard.pause).unwrap_or_default(),
+        pause: other.unheard().map(|unheard| unheard.pause).unwrap_or_default(),
         ttl: other_ttl(me, segment),
         too_soon: if answers { too_soon(me, other, at) } else { None },
     };
-    let gave_up = me.unheard.is_some_and(|unheard| unheard.tries >= thresholds::LEAST_TRIES);
+    let gave_up = me.unheard().is_some_and(|unheard| unheard.tries >= thresholds::LEAST_TRIES);
     reset.cause = if reset.ttl.is_some() || reset.too_soon.is_some() {
         Some(Cause::ResetOnPath)
     } else if gave_up {
@@ -50,7 +50,7 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     } else {
         (unacknowledged != [0; 2]).then_some(Cause::ResetAborted)
     };
-    flow.closing.reset = Some(reset);
+    flow.closing.reset = Some(Box::new(reset));
 }
 
 /// The TTL of a RST, and that of its sender's other packets, if these came another way: more hops are left than ever, or
@@ -64,7 +64,7 @@ fn other_ttl(end: &EndState, segment: &Segment) -> Option<(u8, u8)> {
 /// How soon a RST of `end` came after the only segment that it can answer, and the shortest answer of that end, if that is
 /// far longer.
 fn too_soon(end: &EndState, other: &EndState, at: Instant) -> Option<(Duration, Duration)> {
-    let asked = other.unheard.filter(|unheard| unheard.tries == 0)?;
+    let asked = other.unheard().filter(|unheard| unheard.tries == 0)?;
     let shortest = end.distance.answering().min().filter(|nanos| *nanos >= thresholds::LEAST_DISTANCE_NS)?;
     let after = at.nanos_since(asked.since);
     let time = |nanos: i64| Duration::from_nanos(nanos.max(0).unsigned_abs());

@@ -62,38 +62,18 @@ impl Tally {
         causes: &[Cause],
         queueing: impl Fn(&Stretch) -> bool,
     ) -> Vec<Self> {
-        let mut tallies = Vec::new();
-        for (at, cause) in causes.iter().enumerate() {
-            if Self::has_alternatives(*cause) && !causes[..at].contains(cause) {
-                let own = || stretches.iter().zip(causes).filter(|(_, of)| *of == cause).map(|(own, _)| own);
-                tallies.push(Self::of_one(*cause, own, &queueing));
+        let mut sums: Vec<Sums> = Vec::new();
+        for (stretch, cause) in stretches.iter().zip(causes) {
+            if !Self::has_alternatives(*cause) {
+                continue;
             }
+            let at = sums.iter().position(|sums| sums.cause == *cause).unwrap_or_else(|| {
+                sums.push(Sums::of(*cause));
+                sums.len() - 1
+            });
+            sums[at].add(stretch, queueing(stretch));
         }
-        tallies
-    }
-
-    fn of_one<'a, I: Iterator<Item = &'a Stretch>>(
-        cause: Cause,
-        own: impl Fn() -> I,
-        queueing: impl Fn(&Stretch) -> bool,
-    ) -> Self {
-        let under = |hold: Hold| own().map(|stretch| stretch.under(hold)).sum::<i64>();
-        let lasted = own().map(Stretch::lasted).sum::<i64>();
-        let part = |time: i64| share(time as f64, lasted as f64);
-        let after =
-            |prompt: Prompt| own().map(|stretch| f64::from(stretch.sent_after[prompt as usize])).sum();
-        let sent_after: [f64; Prompt::COUNT] = Prompt::ALL.map(after);
-        let sent: f64 = sent_after.iter().sum();
-        Self {
-            cause,
-            idle: part(under(Hold::Idle)),
-            used_up: part(under(Hold::Window)),
-            queued: part(own().filter(|stretch| queueing(stretch)).map(Stretch::lasted).sum()),
-            repaired: under(Hold::Recovery) > 0,
-            sent: sent > 0.0,
-            emptied: own().any(|stretch| stretch.emptied > 0),
-            sent_after: sent_after.map(|bytes| share(bytes, sent)),
-        }
+        sums.iter().map(Sums::tally).collect()
     }
 
     fn has_alternatives(cause: Cause) -> bool {
@@ -143,6 +123,59 @@ impl Tally {
     fn queue_stood(&self) -> Option<Evidence> {
         let share = part(self.queued);
         (share >= thresholds::EXCLUDES).then_some(Evidence::QueueStood { share })
+    }
+}
+
+/// The stretches of one cause, added up: times in nanoseconds, data in bytes.
+struct Sums {
+    cause: Cause,
+    lasted: i64,
+    held: [i64; Hold::COUNT],
+    queued: i64,
+    sent_after: [u64; Prompt::COUNT],
+    emptied: bool,
+}
+
+impl Sums {
+    const fn of(cause: Cause) -> Self {
+        Self {
+            cause,
+            lasted: 0,
+            held: [0; Hold::COUNT],
+            queued: 0,
+            sent_after: [0; Prompt::COUNT],
+            emptied: false,
+        }
+    }
+
+    fn add(&mut self, stretch: &Stretch, is_queueing: bool) {
+        self.lasted += stretch.lasted();
+        for (sum, held) in self.held.iter_mut().zip(stretch.held) {
+            *sum += held;
+        }
+        if is_queueing {
+            self.queued += stretch.lasted();
+        }
+        for (sum, sent) in self.sent_after.iter_mut().zip(stretch.sent_after) {
+            *sum += u64::from(sent);
+        }
+        self.emptied |= stretch.emptied > 0;
+    }
+
+    fn tally(&self) -> Tally {
+        let under = |hold: Hold| self.held[hold as usize];
+        let part = |time: i64| share(time as f64, self.lasted as f64);
+        let sent: u64 = self.sent_after.iter().sum();
+        Tally {
+            cause: self.cause,
+            idle: part(under(Hold::Idle)),
+            used_up: part(under(Hold::Window)),
+            queued: part(self.queued),
+            repaired: under(Hold::Recovery) > 0,
+            sent: sent > 0,
+            emptied: self.emptied,
+            sent_after: self.sent_after.map(|bytes| share(bytes as f64, sent as f64)),
+        }
     }
 }
 

@@ -17,7 +17,9 @@ use slowpath_model::Instant;
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
     (overview.near_known, overview.queue_shows) = (context.near_known, context.queue_shows);
-    overview.taken_back = finished.taken_back;
+    if finished.taken_back.times > 0 {
+        overview.rare_mut().taken_back = finished.taken_back;
+    }
     overview.unclocked = finished.from_afar.shows_no_clock();
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
@@ -43,7 +45,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
     }
     if let Some(policed) = policer::rate(stretches, &overview) {
-        overview.policed = Some(policed);
+        overview.rare_mut().policed = Some(policed);
         for cause in &mut causes {
             // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
             if is_of_loss(*cause) && *cause != Cause::TailLoss || *cause == Cause::LocalRateLimit {
@@ -111,7 +113,10 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
-    overview.steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
+    let steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
+    if steady.is_some() {
+        overview.rare_mut().steady = steady;
+    }
     overview
 }
 
@@ -289,7 +294,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     if by_itself && emptied {
         return Cause::SenderIdle;
     }
-    if let Some(steady) = overview.steady
+    if let Some(steady) = overview.rare().steady
         && pace::is_even(stretch, base)
         && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
         && (!context.at_sender || by_itself)
@@ -393,6 +398,9 @@ const fn is_of_loss(cause: Cause) -> bool {
 /// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
 fn between_full_send_buffers(causes: &mut [Cause]) {
     const REACH: usize = thresholds::SEND_BUFFER_REACH;
+    if !causes.contains(&Cause::SendBufferFull) {
+        return;
+    }
     let full: Vec<bool> = causes.iter().map(|cause| *cause == Cause::SendBufferFull).collect();
     let any = |some: &[bool]| some.contains(&true);
     for (at, cause) in causes.iter_mut().enumerate() {

@@ -42,8 +42,6 @@ pub enum Prompt {
 impl Prompt {
     /// As many as there are.
     pub const COUNT: usize = 3;
-    /// All of them, in the order of the array in [`Stretch`].
-    pub const ALL: [Self; Self::COUNT] = [Self::Ack, Self::Payload, Self::Nothing];
 }
 
 /// Things that happened within a stretch, as bits.

@@ -42,6 +42,8 @@ pub struct Track {
     known: Known,
     pending: VecDeque<Answer>,
     nxt: StreamOffset,
+    /// Bytes outstanding to the sender's knowledge: see [`Self::outstanding`].
+    flight: i64,
     round_end: StreamOffset,
     dry: bool,
     /// Delivered since data was last sent, what was outstanding then, and the time under [`Hold::Open`] since.
@@ -111,6 +113,7 @@ impl Track {
             known: Known { una, ..Known::default() },
             pending: VecDeque::new(),
             nxt: una,
+            flight: 0,
             round_end: una,
             dry: true,
             unanswered: 0,
@@ -140,6 +143,13 @@ impl Track {
         }
     }
 
+    /// Lets go of what grew. What is left is good for its memory only.
+    pub fn empty(&mut self) {
+        self.log = Log::default();
+        self.pending = VecDeque::new();
+        self.episodes = Episodes::default();
+    }
+
     /// The window the receiver opened with, where one was seen.
     pub fn seed(&mut self, window: u32, seen: bool) {
         if seen {
@@ -156,7 +166,7 @@ impl Track {
 
     /// Bytes outstanding to the sender's knowledge. What was sent beyond any window it had was sent after an ACK that the
     /// capture does not hold.
-    fn flight(&self) -> i64 {
+    fn outstanding(&self) -> i64 {
         let sent = self.known.reach.map_or(self.nxt, |reach| self.nxt.min(reach.max(self.known.una)));
         (sent.distance_from(self.known.una) - self.known.sacked).max(0)
     }
@@ -189,7 +199,7 @@ impl Track {
         if lasted <= 0 {
             return;
         }
-        let flight = self.flight();
+        let flight = self.flight;
         if flight > 0 {
             self.flight_area += flight as f64 * lasted as f64;
             self.in_flight_until = Some(at);
@@ -337,13 +347,13 @@ impl Track {
         let hold = self.hold();
         let expects = match hold {
             // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
-            Hold::Dry | Hold::Open if self.flight() <= i64::from(self.mss) => {
+            Hold::Dry | Hold::Open if self.flight <= i64::from(self.mss) => {
                 at.nanos_since(since) > DELAYED_ACK + srtt
             }
             Hold::Dry | Hold::Open => true,
             // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
             // or not; unless the capture missed that.
-            Hold::Window => self.flight() > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
+            Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
         if expects && at.nanos_since(since) > 2 * srtt.max(LATE_BY_ITSELF) {
@@ -376,7 +386,7 @@ impl Track {
             self.log.mark(from, to, Marks::MISSED);
         }
         // Linux delays ACKs while its reader does not let the window open further; those are not late.
-        if let Some(from) = answer.late_since.filter(|_| self.opens_further(&answer)) {
+        if let Some(from) = answer.late_since.filter(|_| self.opens_further(answer.edge)) {
             answer.marks.set(Marks::HELD_BACK);
             self.log.mark(from, answer.at, Marks::HELD_BACK);
             if self.current.from >= from {
@@ -390,11 +400,11 @@ impl Track {
         }
     }
 
-    /// Whether the window of `answer` reaches farther than the one before.
+    /// Whether a window up to `edge` reaches farther than the one before.
     #[cold]
-    fn opens_further(&self, answer: &Answer) -> bool {
+    fn opens_further(&self, edge: Option<StreamOffset>) -> bool {
         let before = self.pending.back().map_or(self.known.edge, |answer| answer.edge);
-        self.is_farther(answer.edge, before)
+        self.is_farther(edge, before)
     }
 
     /// Whether the window's edge moved on from `before` to `now`: by less than a segment, it is the scaled window's rounding.
@@ -422,7 +432,9 @@ impl Track {
         self.overdue(at, rto);
         let hold = self.hold();
         // The wait that ends here was for this payload.
-        self.asked |= answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry);
+        if answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry) {
+            self.asked = true;
+        }
         self.account(at, hold, rto);
         self.told = Marks::default();
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
@@ -447,7 +459,8 @@ impl Track {
         // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
         // What is above a hole cannot be read.
-        if answer.sacked > 0 || self.is_farther(reach, self.reach_before) {
+        let is_read = self.current.marks.has(Marks::READ);
+        if !is_read && (answer.sacked > 0 || self.is_farther(reach, self.reach_before)) {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
@@ -461,6 +474,7 @@ impl Track {
             taken_back: self.known.taken_back,
         };
         self.nxt = self.nxt.max(self.known.una);
+        self.flight = self.outstanding();
         if answer.payload > 0 {
             self.current.prompts = self.current.prompts.saturating_add(answer.payload);
             self.spoken = Some(at);
@@ -493,6 +507,9 @@ impl Track {
     #[inline]
     fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
         let Some((now, once)) = answer.edge.zip(edge) else { return };
+        if now == once && self.known.taken_back == 0 {
+            return;
+        }
         let back = if answer.newest { once.distance_from(now) } else { 0 };
         if back > i64::from(self.mss) && self.nxt > now {
             self.note_taken_back(back);
@@ -570,8 +587,9 @@ impl Track {
         }
         self.nxt = self.nxt.max(segment.end());
         self.sent = at;
-        self.flight_max = self.flight_max.max(self.flight());
-        let flight = u32::try_from(self.flight()).unwrap_or(u32::MAX);
+        self.flight = self.outstanding();
+        self.flight_max = self.flight_max.max(self.flight);
+        let flight = u32::try_from(self.flight).unwrap_or(u32::MAX);
         self.current.flight_max = self.current.flight_max.max(flight);
         self.unanswered = 0;
         self.open_since_sent = 0;

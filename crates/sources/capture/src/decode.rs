@@ -4,6 +4,7 @@
 //! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and
 //! nothing else unusual; [`headers`] takes any, one header after the other.
 
+use crate::addresses::Addresses;
 use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
 use crate::link::{self, LinkType};
 use crate::oddity::Oddity;
@@ -14,35 +15,61 @@ use slowpath_model::Checksum;
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
 
-/// The short way, for Ethernet only: hands the TCP segment in `frame`, which had `wire` bytes before the snapshot
-/// length cut it, to `take`. `None` where the frame is not what nearly every frame is.
+/// The short way, for Ethernet only, to the TCP segment in `frame`, which had `wire` bytes before the snapshot length
+/// cut it. `None` where the frame is not what nearly every frame is.
 ///
-/// The packet is handed over by reference from where it was decoded, so that none is copied.
-#[inline(always)]
-pub fn fast<'a, T>(frame: &'a [u8], wire: u32, take: impl FnOnce(&Packet<'a>) -> T) -> Option<T> {
+/// `Frames` goes the same way, step by step, so as not to have the packet copied.
+pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
     match Datagram::of_ethernet(frame, wire)? {
-        Datagram::V4(body) => short::packet::<V4<'_>>(body).as_ref().map(take),
-        Datagram::V6(body) => short::packet::<V6<'_>>(body).as_ref().map(take),
+        Datagram::V4(body) => short::packet::<V4<'_>>(body),
+        Datagram::V6(body) => short::packet::<V6<'_>>(body),
     }
 }
 
 /// The long way to the TCP segment in `frame`: whatever the headers are, each says what is inside it.
 pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
-    let walk = &mut Walk::new();
-    let (outer, layer) = tcp_in(link, frame, wire, walk)?;
-    segment(outer, layer, walk)
+    headers_and_whole(link, frame, wire).map(|(packet, _)| packet)
 }
 
-/// Whether the checksum is right of the TCP segment in `frame`; unknown if it was not captured in full. A length that is
-/// only guessed, and an address that is not the last one of a source route, say nothing sure about that.
-#[cold]
-pub(crate) fn checksum(link: LinkType, frame: &[u8], wire: u32) -> Checksum {
+/// The long way, with what there is to verify the checksum by.
+pub(crate) fn headers_and_whole(
+    link: LinkType,
+    frame: &[u8],
+    wire: u32,
+) -> Result<(Packet<'_>, Option<Whole<'_>>), Skip> {
     let walk = &mut Walk::new();
-    match tcp_in(link, frame, wire, walk) {
-        Ok((outer, layer)) if layer.data.len() == layer.wire && walk.oddities.is_empty() && !walk.detour => {
-            tcp::verify(layer.data, outer.addresses.sum())
-        }
-        _ => Checksum::Unknown,
+    let (outer, layer) = tcp_in(link, frame, wire, walk)?;
+    let whole = Whole::of(outer, layer, walk);
+    Ok((segment(outer, layer, walk)?, whole))
+}
+
+/// What there is to verify the checksum by of the TCP segment in `frame`.
+#[cold]
+pub(crate) fn whole(link: LinkType, frame: &[u8], wire: u32) -> Option<Whole<'_>> {
+    let walk = &mut Walk::new();
+    let (outer, layer) = tcp_in(link, frame, wire, walk).ok()?;
+    Whole::of(outer, layer, walk)
+}
+
+/// A TCP segment that was captured in full, and between whom it goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    segment: &'a [u8],
+    addresses: Addresses,
+}
+
+impl<'a> Whole<'a> {
+    /// A length that is only guessed, and an address that is not the last one of a source route, say nothing sure about
+    /// the checksum.
+    fn of(outer: Outer, layer: Layer<'a>, walk: &Walk) -> Option<Self> {
+        let is_sure = layer.data.len() == layer.wire && walk.oddities.is_empty() && !walk.detour;
+        is_sure.then_some(Self { segment: layer.data, addresses: outer.addresses })
+    }
+
+    /// Whether the checksum is right.
+    #[cold]
+    pub(crate) fn verify(self) -> Checksum {
+        tcp::verify(self.segment, self.addresses.sum())
     }
 }
 

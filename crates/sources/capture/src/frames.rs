@@ -1,6 +1,6 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
-use crate::decode;
+use crate::decode::{self, Whole};
 use crate::flows::{Flow, Flows, Pair};
 use crate::icmp::Quote;
 use crate::layer::Skip;
@@ -8,8 +8,10 @@ use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::protocol::Protocol;
+use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
-use slowpath_model::{Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
+use slowpath_model::{Checksum, Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
+use slowpath_wire::ip::{V4, V6};
 use std::collections::BTreeMap;
 
 /// A frame as a file holds it.
@@ -82,34 +84,44 @@ impl<'s, S: Sink> Frames<'s, S> {
 
     /// Takes the next frame.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, frame: Frame<'_>) {
+    pub(crate) fn accept(&mut self, mut frame: Frame<'_>) {
         self.counts.frames += 1;
         self.counts.captured_bytes += u64::from(frame.captured);
         self.counts.wire_bytes += u64::from(frame.wire);
         let at = self.date(frame.stamp);
-        let mut wire = frame.wire;
-        if frame.captured > wire {
+        if frame.captured > frame.wire {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
-            wire = frame.captured;
+            frame.wire = frame.captured;
         }
-        // Most frames are decoded without leaving this function.
-        let frame = Frame { wire, ..frame };
         let is_taken = frame.link == LinkType::ETHERNET
-            && decode::fast(frame.data, wire, |packet| self.deliver(at, packet, frame)).is_some();
+            && match Datagram::of_ethernet(frame.data, frame.wire) {
+                Some(Datagram::V4(body)) => self.accept_short::<V4<'_>>(at, body, &frame),
+                Some(Datagram::V6(body)) => self.accept_short::<V6<'_>>(at, body, &frame),
+                None => false,
+            };
         if !is_taken {
-            self.accept_any(at, frame);
+            self.accept_any(at, &frame);
         }
+    }
+
+    /// The short way, which most frames go; says whether this one does. One function takes a packet from its bytes to its
+    /// flow, so that its headers are not written to memory in between.
+    #[inline(never)]
+    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, frame: &Frame<'a>) -> bool {
+        let Some(packet) = short::packet::<I>(body) else { return false };
+        self.deliver(at, &packet, frame, whole);
+        true
     }
 
     /// The long way for the frames that need it.
     #[inline(never)]
-    fn accept_any(&mut self, at: Instant, frame: Frame<'_>) {
-        match decode::headers(frame.link, frame.data, frame.wire) {
-            Ok(packet) => {
+    fn accept_any(&mut self, at: Instant, frame: &Frame<'_>) {
+        match decode::headers_and_whole(frame.link, frame.data, frame.wire) {
+            Ok((packet, whole)) => {
                 for oddity in packet.oddities.iter() {
                     self.note(oddity, frame.offset);
                 }
-                self.deliver(at, &packet, frame);
+                self.deliver(at, &packet, frame, |_| whole);
             }
             Err(Skip::IcmpError(quote)) if self.deliver_error(at, &quote) => {}
             Err(skip) => self.skip(skip, frame.offset),
@@ -158,8 +170,15 @@ impl<'s, S: Sink> Frames<'s, S> {
         Instant::START
     }
 
+    /// Hands on a segment to its flow. Few need their checksum verified, for which `whole` is asked then.
     #[inline(always)]
-    fn deliver(&mut self, at: Instant, packet: &Packet<'_>, frame: Frame<'_>) {
+    fn deliver<'a>(
+        &mut self,
+        at: Instant,
+        packet: &Packet<'a>,
+        frame: &Frame<'a>,
+        whole: impl FnOnce(&Frame<'a>) -> Option<Whole<'a>>,
+    ) {
         let tcp = &packet.tcp;
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
@@ -182,7 +201,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         if let EventKind::Seen(segment) = &mut event.kind {
             flow.connection.add_seldom(tcp, segment);
             if is_below | tcp.flags.has(Flags::SYN) {
-                segment.checksum = decode::checksum(frame.link, frame.data, frame.wire);
+                segment.checksum = whole(frame).map_or(Checksum::Unknown, Whole::verify);
             }
         }
         self.counts.segments += 1;
@@ -265,4 +284,10 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
         self.counts
     }
+}
+
+/// What there is to verify the checksum by of the segment in `frame`.
+#[cold]
+fn whole<'a>(frame: &Frame<'a>) -> Option<Whole<'a>> {
+    decode::whole(frame.link, frame.data, frame.wire)
 }

@@ -229,7 +229,7 @@ impl Closing {
         Self {
             fin: ends(closing.fin),
             rst: ends(closing.rst),
-            reset: closing.reset.map(|reset| Reset {
+            reset: closing.reset.as_ref().map(|reset| Reset {
                 by: reset.by.letter(),
                 at_ns: reset.at.nanos(),
                 cause: reset.cause.map(|cause| cause.to_string()),

@@ -192,7 +192,7 @@ const ROWS: [Row; 52] = [
     ("duplicate ACKs sent", |d| count(d.measures.duplicate_acks)),
     ("SACK blocks sent", |d| count(d.measures.sack_blocks)),
     ("DSACK blocks sent", |d| count(d.measures.dsack_blocks)),
-    ("SACK blocks of data never sent", |d| count(d.measures.sack_outside)),
+    ("SACK blocks of data never sent", |d| count(d.measures.unusual().sack_outside)),
     ("window advertised, smallest", |d| or_dash(d.measures.window.min)),
     ("window advertised, mean", |d| or_dash(d.measures.window.mean)),
     ("window advertised, largest", |d| or_dash(d.measures.window.max)),

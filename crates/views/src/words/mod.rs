@@ -79,7 +79,7 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
 fn reset(flow: &FlowReport, cause: Cause) -> String {
     let title = cause.title();
     let why = title.split_once(", ").map_or(String::new(), |(_, why)| format!(": {why}"));
-    let Some(reset) = flow.closing.reset else { return format!("Reset{why}.") };
+    let Some(reset) = &flow.closing.reset else { return format!("Reset{why}.") };
     let by = match cause {
         Cause::ResetOnPath => format!("by a device on the path, in the name of {},", role(flow, reset.by)),
         _ => format!("by {}", role(flow, reset.by)),

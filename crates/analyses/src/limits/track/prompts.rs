@@ -60,18 +60,18 @@ impl Track {
         if !near.is_here() {
             return self.prompted_far_away(at, near, rto);
         }
-        let at_once = (self.between_answers / 16).clamp(AT_ONCE.0, AT_ONCE.1);
-        let in_a_burst = (self.between_answers / 4).clamp(IN_A_BURST.0, IN_A_BURST.1);
-        let acked = self.acked >= self.sent;
         if self.spoken.is_some_and(|since| self.is_soon_after(since, at, near)) {
-            Prompt::Payload
-        } else if acked && at.nanos_since(self.acked) <= at_once {
-            Prompt::Ack
-        } else if !acked && at.nanos_since(self.sent) <= in_a_burst {
-            self.prompt
-        } else {
-            Prompt::Nothing
+            return Prompt::Payload;
         }
+        let acked = self.acked >= self.sent;
+        let (since, (surely, at_most), part, prompt) = if acked {
+            (self.acked, AT_ONCE, 16, Prompt::Ack)
+        } else {
+            (self.sent, IN_A_BURST, 4, self.prompt)
+        };
+        let passed = at.nanos_since(since);
+        let is_soon = passed <= surely || passed <= at_most && passed <= self.between_answers / part;
+        if is_soon { prompt } else { Prompt::Nothing }
     }
 
     /// What a bottleneck in between leaves of it: what set off the first segment after a pause set off those behind it.
