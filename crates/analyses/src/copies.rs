@@ -2,7 +2,7 @@
 
 use crate::order::SendOrder;
 use crate::outstanding::SAME_FRAME_WITHIN;
-use slowpath_model::{Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment};
 
 /// The last few frames of one end, to recognise a copy by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,25 +11,30 @@ pub struct Copies {
     prints: [u32; Self::KEPT],
     passed: [Instant; Self::KEPT],
     next: u8,
+    /// How long before the present segment one with the same header passed, in nanoseconds, if their identifications do
+    /// not tell whether it is a copy.
+    alike: Option<i64>,
 }
 
 impl Copies {
     /// How far apart a frame and its copy may be, in frames of the same end.
     const KEPT: usize = 8;
 
-    /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without
-    /// an identification that counts up, an ACK sent twice and an ACK captured twice look the same, and this says
-    /// no.
+    /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without an
+    /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and this says no; a SYN
+    /// is not retransmitted so soon.
     #[inline]
     pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder) -> bool {
-        let Some(id) = segment.ip.id else { return false };
+        let id = segment.ip.id.unwrap_or(0);
         let print = fingerprint(segment);
+        self.alike = None;
         // Without a branch for each: seldom is there one.
-        let alike = self.ids.iter().fold(false, |alike, kept| alike | (*kept == id));
-        if alike && let Some(slot) = self.find(id, print) {
-            let telling = order.is_counted() || (id != 0 && segment.sequence_len() > 0);
-            if telling {
-                return at.nanos_since(self.passed[slot]) < SAME_FRAME_WITHIN;
+        let alike = self.prints.iter().fold(false, |alike, kept| alike | (*kept == print));
+        if alike && let Some(apart) = self.since(at, id, print) {
+            if !Self::is_telling(id, segment, order) {
+                self.alike = Some(apart);
+            } else if apart < SAME_FRAME_WITHIN {
+                return true;
             }
         }
         let slot = usize::from(self.next) % Self::KEPT;
@@ -40,8 +45,27 @@ impl Copies {
         false
     }
 
-    fn find(&self, id: u16, print: u32) -> Option<usize> {
-        self.ids.iter().zip(&self.prints).position(|(i, p)| *i == id && *p == print)
+    /// Whether the same identification and the same header mean that a frame was captured twice, if it comes soon.
+    #[cold]
+    fn is_telling(id: u16, segment: &Segment, order: &SendOrder) -> bool {
+        let counted = segment.ip.id.is_some() && order.is_counted();
+        counted
+            || (id != 0 && (segment.sequence_len() > 0 || order.has_moved()))
+            || segment.flags.has(Flags::SYN)
+    }
+
+    /// How long before the present segment one with the same header passed, in nanoseconds, if nothing but that time
+    /// tells whether it is a copy.
+    pub const fn alike(&self) -> Option<i64> {
+        self.alike
+    }
+
+    /// How long ago the last such frame passed, in nanoseconds.
+    #[cold]
+    fn since(&self, at: Instant, id: u16, print: u32) -> Option<i64> {
+        let kept = self.ids.iter().zip(&self.prints).zip(&self.passed);
+        let same = kept.filter(|((i, p), _)| **i == id && **p == print);
+        same.map(|(_, passed)| at.nanos_since(*passed)).min()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::limits::thresholds;
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
-use crate::outstanding::{Acked, Missing, Outstanding, Placed};
+use crate::outstanding::{Acked, Missing, Outstanding, Placed, SAME_FRAME_WITHIN, Times};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
@@ -179,10 +179,10 @@ impl EndState {
     /// A frame of this end is captured once more.
     #[cold]
     pub fn repeats(&mut self, segment: &Segment) -> Judged {
+        self.packets += 1;
         if segment.len == 0 {
             return Judged::default();
         }
-        self.packets += 1;
         self.data_packets += 1;
         self.bytes += u64::from(segment.len);
         self.labels.duplicate += 1;
@@ -230,15 +230,20 @@ impl EndState {
         }
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         let missing = Missing {
-            packets: if self.may_count_by_connection() { missing } else { 0 },
+            packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
             timer_ran_out: missing > 0
                 && self.track.as_ref().is_some_and(|track| !track.is_dry())
                 && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| (srtt * 9 / 5).max(10_000_000)),
         };
-        let nearest = self.distance.sending().min();
-        let placed = self.outstanding.data(at, segment, missing, &self.order, nearest);
+        // A sender learns of a loss after an RTT, and its timers are longer.
+        let soon = self.rto.srtt_nanos().map_or(0, |srtt| (srtt / 2).min(SAME_FRAME_WITHIN));
+        let times = Times {
+            nearest: self.distance.sending().min(),
+            alike: self.copies.alike().is_some_and(|apart| apart < soon),
+        };
+        let placed = self.outstanding.data(at, segment, missing, &self.order, times);
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };
         }
@@ -307,7 +312,9 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
-            self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + mss > edge);
+            // Of a window whose scale is not known, nobody knows what fills it.
+            let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
+            self.window_full += u64::from(known && self.outstanding.nxt() + mss > edge);
         }
         judged
     }
@@ -402,9 +409,7 @@ impl EndState {
         let at_edge = closed && segment.len == 1 && segment.seq == una;
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
-        let established =
-            self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
-        if !(below || at_edge) || !idle || control || !established {
+        if !(below || at_edge) || !idle || control {
             return None;
         }
         Some(if closed { Label::WindowProbe } else { Label::KeepAlive })

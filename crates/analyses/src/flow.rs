@@ -94,6 +94,11 @@ impl Flow {
         }
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if control || self.is_opening {
+            if self.is_other_syn(segment) {
+                self.last = at;
+                self.ends[me].packets += 1;
+                return Judged::default();
+            }
             self.control(at, segment);
         }
         let silence = at.nanos_since(self.last);
@@ -184,6 +189,14 @@ impl Flow {
             End::A => segment.flags.has(Flags::RST) && self.opening.challenges > 0,
             End::B => segment.ack.is_some_and(|ack| ack < StreamOffset(1) || ack > initiator.nxt()),
         }
+    }
+
+    /// Whether `segment` is a SYN of another connection: two hosts answered one SYN, and this one's answer was not
+    /// taken.
+    fn is_other_syn(&self, segment: &Segment) -> bool {
+        segment.flags.has(Flags::SYN)
+            && self.opening.established.is_some()
+            && segment.seq != StreamOffset::default()
     }
 
     /// What belongs to the opening of the connection or to its end.
