@@ -314,7 +314,9 @@ impl EndState {
             let edge = self.outstanding.una() + peer.window.current;
             // Of a window whose scale is not known, nobody knows what fills it.
             let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
-            self.window_full += u64::from(known && self.outstanding.nxt() + mss > edge);
+            // RFC 9293, section 3.8.6.2.1: what a sender would still send of the window.
+            let least = mss.min(peer.window.max / 2).max(1);
+            self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
         }
         judged
     }

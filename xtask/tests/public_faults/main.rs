@@ -5,6 +5,7 @@
 
 mod captures;
 mod facts;
+mod labels;
 mod pages;
 #[path = "../contradictions/statements.rs"]
 mod statements;
