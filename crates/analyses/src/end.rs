@@ -176,6 +176,12 @@ impl EndState {
         }
     }
 
+    /// Whether most of its data was captured more than once.
+    #[inline]
+    pub const fn is_captured_twice(&self) -> bool {
+        self.labels.duplicate > self.labels.new / 2
+    }
+
     /// A frame of this end is captured once more.
     #[cold]
     pub fn repeats(&mut self, segment: &Segment) -> Judged {
@@ -239,10 +245,7 @@ impl EndState {
         };
         // A sender learns of a loss after an RTT, and its timers are longer.
         let soon = self.rto.srtt_nanos().map_or(0, |srtt| (srtt / 2).min(SAME_FRAME_WITHIN));
-        let times = Times {
-            nearest: self.distance.sending().min(),
-            alike: self.copies.alike().is_some_and(|apart| apart < soon),
-        };
+        let times = Times { nearest: self.distance.sending().min(), soon, alike: self.copies.alike() };
         let placed = self.outstanding.data(at, segment, missing, &self.order, times);
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };

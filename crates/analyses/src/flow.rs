@@ -82,8 +82,9 @@ impl Flow {
         // A clock that steps back must not make time negative, nor one that leaps make it overflow.
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
+        let twice = self.ends[1 - me].is_captured_twice();
         let end = &mut self.ends[me];
-        if end.copies.is_copy(at, segment, &end.order) {
+        if end.copies.is_copy(at, segment, &end.order, twice) {
             return end.repeats(segment);
         }
         if self.is_closed_to_data() && self.is_of_old_connection(segment) {

@@ -60,8 +60,10 @@ pub struct Missing {
 pub struct Times {
     /// How soon the end could have reacted to anything the tap saw (tap to it and back), in nanoseconds.
     pub nearest: Option<i64>,
-    /// A segment with the same header passed so little before this one that the end cannot have learnt of any loss.
-    pub alike: bool,
+    /// Sooner than this after a segment, in nanoseconds, the end cannot have learnt that it was lost.
+    pub soon: i64,
+    /// How long before this segment one with the same header passed, in nanoseconds.
+    pub alike: Option<i64>,
 }
 
 /// What became of one segment of data.
@@ -139,6 +141,9 @@ pub struct Outstanding {
 
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
 pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
+
+/// The same for a frame of a retransmission without identification: less than from one retransmission to the next.
+const SAME_RETRANSMISSION_WITHIN: i64 = 1_000_000;
 
 /// How far apart segments may pass whose order a counter tells that other connections share, in nanoseconds. A host that
 /// sends 60,000 packets a second is half round then.
@@ -321,8 +326,12 @@ impl Outstanding {
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
-        let alike = times.alike && !self.mending && before.is_none_or(|before| before.again == 0);
-        if alike || before.is_some_and(|before| Self::same_frame(&before, &new, segment, order, times.nearest)) {
+        // What is retransmitted may follow closely on what was sent last: a timer ran out.
+        let first_time = !self.mending && before.is_none_or(|before| before.again == 0);
+        let soon = if first_time { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
+        let alike = times.alike.is_some_and(|apart| apart < soon);
+        let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
+        if alike || before.is_some_and(|before| Self::same_frame(&before, &new, segment, order, nearest)) {
             return Placed {
                 label: Label::Duplicate,
                 unique: 0,
@@ -431,14 +440,9 @@ impl Outstanding {
         segment.ip.id.is_some() && (apart < SHARED_COUNTER_HOLDS || order.counts_nothing_else())
     }
 
-    /// Whether `new` is `before` captured twice and not sent twice.
-    fn same_frame(
-        before: &Record,
-        new: &Record,
-        segment: &Segment,
-        order: &SendOrder,
-        nearest: Option<i64>,
-    ) -> bool {
+    /// Whether `new` is `before` captured twice and not sent twice. It is if it comes sooner than `soon` nanoseconds later
+    /// and nothing else tells.
+    fn same_frame(before: &Record, new: &Record, segment: &Segment, order: &SendOrder, soon: i64) -> bool {
         if new.start != before.start || new.end != before.end || new.tsval != before.tsval {
             return false;
         }
@@ -447,7 +451,7 @@ impl Outstanding {
             // Some load balancers send again with the identification of the first sending, but not so soon.
             Some(id) if id != 0 || order.is_counted() => id == before.id && apart < SAME_FRAME_WITHIN,
             // Nothing tells two sendings apart but their distance in time.
-            _ => apart < nearest.unwrap_or(0).clamp(50_000, 1_000_000),
+            _ => apart < soon,
         }
     }
 

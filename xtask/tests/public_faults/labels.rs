@@ -1,6 +1,6 @@
 //! Labels of data segments in captures that others made: copies, counters that come round, gaps of the capture.
 
-use crate::captures::handshake;
+use crate::captures::{at_random, handshake, losing};
 use crate::transfer::{MSS, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
 use slowpath_analyses::Label;
@@ -41,7 +41,9 @@ fn frames_of_a_mirror_port_are_copies_without_any_identification() {
     for later in [40, 3_000] {
         let passed = mirrored(&one_at_a_time(), later);
         let found = labels(&passed);
-        for (label, times) in [(Label::New, 20), (Label::Duplicate, 20), (Label::Retransmission, 0), (Label::Spurious, 0)] {
+        for (label, times) in
+            [(Label::New, 20), (Label::Duplicate, 20), (Label::Retransmission, 0), (Label::Spurious, 0)]
+        {
             assert_eq!(count(&found, End::A, label), times, "{label:?} of {later} µs: {found:?}");
         }
         let report = report(&passed);
@@ -79,7 +81,11 @@ fn a_counter_that_comes_round_does_not_make_a_retransmission_overtaken() {
     let mut lines = String::new();
     for n in 0..20 {
         let (at, start) = (f64::from(n).mul_add(0.0021, 0.01), 1 + 1400 * n);
-        lines += &format!("{at:.6} > . {start}:{}(1400) ack 1 win 500 // id {} ttl 117\n", start + 1400, busy_host(at));
+        lines += &format!(
+            "{at:.6} > . {start}:{}(1400) ack 1 win 500 // id {} ttl 117\n",
+            start + 1400,
+            busy_host(at)
+        );
     }
     lines += "0.090000 < . 1:1(0) ack 26601 win 65535\n";
     // The timer doubles: each time, the counter is elsewhere.
@@ -128,6 +134,51 @@ fn new_data_after_a_gap_of_the_capture_is_new() {
             let found = labels(&kept);
             assert_eq!(count(&found, End::A, Label::New), found.len(), "tap {from}, {lost} of {every}");
         }
+    }
+}
+
+/// The missing segments are more than full ones would be: some were short.
+#[test]
+fn new_data_after_a_gap_with_short_segments_is_new() {
+    let mut lines = handshake();
+    let (mut at, mut start) = (0.05, 1);
+    for n in 0..20 {
+        lines += &format!(
+            "{at:.6} > . {start}:{}(1460) ack 1 win 502 // id {} ttl 57\n{:.6} < . 1:1(0) ack {} win 509\n",
+            start + 1460,
+            200 + n,
+            at + 0.0001,
+            start + 1460
+        );
+        (at, start) = (at + 0.02, start + 1460);
+    }
+    // 44 packets were not captured, 38 full ones and 6 short ones, nor their ACKs.
+    (at, start) = (at + 0.1, start + 38 * 1460 + 720);
+    for n in 0..4 {
+        lines +=
+            &format!("{at:.6} > . {start}:{}(1460) ack 1 win 502 // id {} ttl 57\n", start + 1460, 264 + n);
+        (at, start) = (at + 0.0001, start + 1460);
+    }
+    let found = labels(&script(&lines));
+    assert_eq!(count(&found, End::A, Label::New), 24, "{found:?}");
+}
+
+/// A bulk transfer through a mirror port without any identification is the transfer that it is, seen twice.
+#[test]
+fn a_mirrored_transfer_has_the_verdict_of_the_transfer() {
+    let taps = transfer(Setup { fate: Box::new(losing(at_random(300))), ..Setup::default() });
+    for (tap, passed) in [taps.a, taps.b].into_iter().enumerate() {
+        let once = report(&passed);
+        let twice = report(&mirrored(&passed, 60));
+        let [one, two] = [&once, &twice].map(|report| &report.main().measures);
+        assert_eq!(two.labels.duplicate, one.data_packets, "tap {tap}");
+        assert_eq!(two.unique_bytes, one.unique_bytes, "tap {tap}");
+        assert_eq!(two.labels.retransmission, one.labels.retransmission, "tap {tap}");
+        let acks = [&once, &twice].map(|report| report.directions[End::B.index()].measures.duplicate_acks);
+        assert_eq!(acks[0], acks[1], "tap {tap}");
+        let causes =
+            [&once, &twice].map(|report| report.main().findings.first().map(|finding| finding.cause));
+        assert_eq!(causes[0], causes[1], "tap {tap}");
     }
 }
 
@@ -240,11 +291,7 @@ fn a_transfer_through_any_tap_labels_no_new_byte_retransmission() {
         });
         ids.collect()
     };
-    let taps = transfer(Setup {
-        amount: 600_000,
-        fate: Box::new(crate::captures::losing(crate::captures::at_random(40))),
-        ..Setup::default()
-    });
+    let taps = transfer(Setup { amount: 600_000, fate: Box::new(losing(at_random(40))), ..Setup::default() });
     // At the sender, everything passes: what was sent before is known.
     for policy in 0..5 {
         let found = labels(&seen(&taps.a, policy));

@@ -6,7 +6,7 @@ use slowpath_model::{End, Event, EventKind, Flags, SackBlock};
 
 const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, timer_ran_out: false, only_data: false };
 
-const NEAR: Times = Times { nearest: Some(10_000_000), alike: false };
+const NEAR: Times = Times { nearest: Some(10_000_000), soon: 0, alike: None };
 
 /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
 fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
@@ -23,8 +23,7 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
                 if let Some(id) = segment.ip.id {
                     order.saw(id, 1);
                 }
-                labels
-                    .push(outstanding.data(event.at, &segment, NONE_MISSING, &order, NEAR).label);
+                labels.push(outstanding.data(event.at, &segment, NONE_MISSING, &order, NEAR).label);
             }
             End::B => {
                 let ack = segment.ack.expect(line);
@@ -152,7 +151,7 @@ proptest! {
             if sends {
                 let seq = outstanding.nxt().plus(jump);
                 let segment = Segment::new(End::A, Flags::ACK, seq, len);
-                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, alike: false });
+                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, soon: 0, alike: None });
                 if short.is_next(seq) {
                     prop_assert_eq!(short.next(at, &segment), placed);
                     prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));
