@@ -8,13 +8,16 @@ use crate::loss_pattern::LossPattern;
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
+use apart::SAME_RETRANSMISSION_WITHIN;
 use record::Record;
 use resent::Retransmission;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
+mod apart;
 mod record;
 mod resent;
+pub use apart::{SAME_FRAME_WITHIN, Times};
 pub use resent::Needless;
 
 /// Data that should have passed before something that did.
@@ -53,17 +56,6 @@ pub struct Missing {
     pub timer_ran_out: bool,
     /// The end sends hardly anything but data.
     pub only_data: bool,
-}
-
-/// What tells the sendings of one end apart, besides its identifications.
-#[derive(Clone, Copy, Debug)]
-pub struct Times {
-    /// How soon the end could have reacted to anything the tap saw (tap to it and back), in nanoseconds.
-    pub nearest: Option<i64>,
-    /// Sooner than this after a segment, in nanoseconds, the end cannot have learnt that it was lost.
-    pub soon: i64,
-    /// How long before this segment one with the same header passed, in nanoseconds.
-    pub alike: Option<i64>,
 }
 
 /// What became of one segment of data.
@@ -138,16 +130,6 @@ pub struct Outstanding {
     beyond: bool,
     pattern: LossPattern,
 }
-
-/// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
-pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
-
-/// The same for a frame of a retransmission without identification: less than from one retransmission to the next.
-const SAME_RETRANSMISSION_WITHIN: i64 = 1_000_000;
-
-/// How far apart segments may pass whose order a counter tells that other connections share, in nanoseconds. A host that
-/// sends 60,000 packets a second is half round then.
-const SHARED_COUNTER_HOLDS: i64 = 500_000_000;
 
 /// As many segments as may be lost before a tail loss probe that is recognised by its identification: an initial window
 /// (RFC 6928).
@@ -294,7 +276,7 @@ impl Outstanding {
         self.open_below_first(new.start);
         if let Some((filled, hole)) = self.fill(new.start, new.end) {
             self.nxt = self.nxt.max(new.end);
-            let overtaken = Self::was_overtaken(&new, &hole, segment, order, times.nearest);
+            let overtaken = apart::was_overtaken(&new, &hole, segment, order, times.nearest);
             let place = self.records.partition_point(|record| record.start < new.start);
             let again = u8::from(!overtaken);
             self.records.insert(place, Record { again, ..new });
@@ -331,7 +313,7 @@ impl Outstanding {
         let soon = if first_time { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
         let alike = times.alike.is_some_and(|apart| apart < soon);
         let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
-        if alike || before.is_some_and(|before| Self::same_frame(&before, &new, segment, order, nearest)) {
+        if alike || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)) {
             return Placed {
                 label: Label::Duplicate,
                 unique: 0,
@@ -342,7 +324,7 @@ impl Outstanding {
             };
         }
         let resent = self.transmitted_before(new.start).map(|resent| resent.at);
-        if Self::is_late_original(before.as_ref(), resent, &new, segment, order) {
+        if apart::is_late_original(before.as_ref(), resent, &new, segment, order) {
             // The original comes after its retransmission, which was not needed.
             let resent = self.resent.iter_mut().rev();
             let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
@@ -387,72 +369,6 @@ impl Outstanding {
     /// The data that passed after its acknowledgment.
     pub const fn captured_late(&self) -> &CapturedLate {
         &self.late
-    }
-
-    /// Whether the segment that filled `hole` was sent before the one that showed the hole.
-    fn was_overtaken(
-        new: &Record,
-        hole: &Hole,
-        segment: &Segment,
-        order: &SendOrder,
-        nearest: Option<i64>,
-    ) -> bool {
-        if Self::is_ordered(new.at.nanos_since(hole.noticed), segment, order)
-            && let Some(after) = order.is_after(new.id, hole.id)
-        {
-            return !after;
-        }
-        // RFC 7323, section 4.1: the sender's clock does not run backwards.
-        if segment.timestamps.is_some() && new.tsval != hole.tsval {
-            return (new.tsval.wrapping_sub(hole.tsval) as i32) < 0;
-        }
-        // A retransmission needs word of the loss to reach the sender, and the way back.
-        nearest.is_some_and(|nearest| new.at.nanos_since(hole.noticed) < nearest * 9 / 10)
-    }
-
-    /// Whether `new` left its sender before what was seen of the same bytes, `before`, where that is still known.
-    /// `resent` is when they were last retransmitted.
-    fn is_late_original(
-        before: Option<&Record>,
-        resent: Option<Instant>,
-        new: &Record,
-        segment: &Segment,
-        order: &SendOrder,
-    ) -> bool {
-        let ordered = |since: Instant| Self::is_ordered(new.at.nanos_since(since), segment, order);
-        if let Some(before) = before {
-            // Some load balancers retransmit with the identification of the first sending.
-            if ordered(before.at)
-                && let Some(after) = order.is_after(new.id, before.id)
-            {
-                return !after;
-            }
-        } else if resent.is_some_and(ordered) && order.is_behind(new.id) {
-            return true;
-        }
-        let older = |before: &Record| (new.tsval.wrapping_sub(before.tsval) as i32) < 0;
-        segment.timestamps.is_some() && before.is_some_and(older)
-    }
-
-    /// Whether identifications tell the order of segments that passed so far apart, in nanoseconds: a busy host's counter
-    /// comes round soon.
-    fn is_ordered(apart: i64, segment: &Segment, order: &SendOrder) -> bool {
-        segment.ip.id.is_some() && (apart < SHARED_COUNTER_HOLDS || order.counts_nothing_else())
-    }
-
-    /// Whether `new` is `before` captured twice and not sent twice. It is if it comes sooner than `soon` nanoseconds later
-    /// and nothing else tells.
-    fn same_frame(before: &Record, new: &Record, segment: &Segment, order: &SendOrder, soon: i64) -> bool {
-        if new.start != before.start || new.end != before.end || new.tsval != before.tsval {
-            return false;
-        }
-        let apart = new.at.nanos_since(before.at);
-        match segment.ip.id {
-            // Some load balancers send again with the identification of the first sending, but not so soon.
-            Some(id) if id != 0 || order.is_counted() => id == before.id && apart < SAME_FRAME_WITHIN,
-            // Nothing tells two sendings apart but their distance in time.
-            _ => apart < soon,
-        }
     }
 
     #[inline]
