@@ -324,7 +324,7 @@ impl Outstanding {
             };
         }
         let resent = self.transmitted_before(new.start).map(|resent| resent.at);
-        if apart::is_late_original(before.as_ref(), resent, &new, segment, order) {
+        if apart::is_late_original(before.as_ref(), resent, &new, segment, order, times.nearest) {
             // The original comes after its retransmission, which was not needed.
             let resent = self.resent.iter_mut().rev();
             let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);

@@ -272,6 +272,40 @@ fn a_window_of_one_segment_is_not_filled_by_a_request() {
     assert_eq!(report(&script(&(lines + full))).main().measures.window_full, 1);
 }
 
+/// One end of a short connection, of which little is known: three segments, the last two of which changed places.
+#[test]
+fn an_identification_between_those_of_its_neighbours_is_of_a_reordered_segment() {
+    let lines = "0.055200 > P. 1:1310(1309) ack 1 win 110 // id 62740 ttl 55
+                 0.056700 > P. 2706:2728(22) ack 1 win 110 // id 62742 ttl 55
+                 0.057100 > . 1310:2706(1396) ack 1 win 110 // id 62741 ttl 55";
+    let found = labels(&script(lines));
+    assert_eq!(count(&found, End::A, Label::OutOfOrder), 1, "{found:?}");
+    let lost = lines.replace("id 62741", "id 62743");
+    assert_eq!(count(&labels(&script(&lost)), End::A, Label::Retransmission), 1);
+}
+
+/// What cut super-packets up numbered the pieces 256 apart, and so beyond what was sent later.
+#[test]
+fn nothing_overtakes_a_segment_on_the_way_to_the_next_tap() {
+    let mut lines = handshake();
+    for n in 0..12 {
+        let (at, start) = (f64::from(n).mul_add(0.000_001, 0.05), 1 + 1460 * n);
+        lines += &format!(
+            "{at:.6} > . {start}:{}(1460) ack 1 win 502 // id {} ttl 64\n",
+            start + 1460,
+            300 + 256 * n
+        );
+    }
+    lines += "0.090000 < . 1:1(0) ack 14601 win 509
+              0.090050 > P. 17521:18421(900) ack 1 win 502 // id 312 ttl 64
+              0.131000 < . 1:1(0) ack 14601 win 509 <sack 16061:18421>
+              0.290000 > . 14601:16061(1460) ack 1 win 502 // id 313 ttl 64
+              0.330000 < . 1:1(0) ack 18421 win 509";
+    let found = labels(&script(&lines));
+    assert_eq!(count(&found, End::A, Label::OutOfOrder), 0, "{found:?}");
+    assert_eq!(count(&found, End::A, Label::Retransmission), 1, "{found:?}");
+}
+
 /// Whatever the end's identifications are: per connection, per host, at random, swapped, or none.
 #[test]
 fn a_transfer_through_any_tap_labels_no_new_byte_retransmission() {

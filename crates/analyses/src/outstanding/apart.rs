@@ -15,6 +15,14 @@ pub const SAME_RETRANSMISSION_WITHIN: i64 = 1_000_000;
 /// sends 60,000 packets a second is half round then.
 const SHARED_COUNTER_HOLDS: i64 = 500_000_000;
 
+/// As far below another identification as one may be to be that of a neighbour.
+const ADJACENT: i16 = 8;
+
+/// How near the tap is to a sender whose segments do not overtake each other on the way to it, in nanoseconds (there and
+/// back), and how late one may be there.
+const BESIDE: i64 = 1_000_000;
+const LATE_BESIDE: i64 = 50_000_000;
+
 /// What tells the sendings of one end apart, besides its identifications.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
@@ -43,19 +51,30 @@ pub fn was_overtaken(
     if segment.timestamps.is_some() && new.tsval != hole.tsval {
         return (new.tsval.wrapping_sub(hole.tsval) as i32) < 0;
     }
+    // Before it is known how an end counts, a number just below that of the segment behind the hole tells as much: one of
+    // chance, or of a retransmission, is elsewhere.
+    let step = new.id.wrapping_sub(hole.id) as i16;
+    if segment.ip.id.is_some() && (-ADJACENT..0).contains(&step) {
+        return true;
+    }
     // A retransmission needs word of the loss to reach the sender, and the way back.
     nearest.is_some_and(|nearest| new.at.nanos_since(hole.noticed) < nearest * 9 / 10)
 }
 
 /// Whether `new` left its sender before what was seen of the same bytes, `before`, where that is still known.
-/// `resent` is when they were last retransmitted.
+/// `resent` is when they were last retransmitted, `nearest` how far the sender is (there and back), in nanoseconds.
 pub fn is_late_original(
     before: Option<&Record>,
     resent: Option<Instant>,
     new: &Record,
     segment: &Segment,
     order: &SendOrder,
+    nearest: Option<i64>,
 ) -> bool {
+    let beside = nearest.is_some_and(|nearest| nearest < BESIDE);
+    if beside && before.is_some_and(|before| new.at.nanos_since(before.at) > LATE_BESIDE) {
+        return false;
+    }
     let ordered = |since: Instant| is_ordered(new.at.nanos_since(since), segment, order);
     if let Some(before) = before {
         // Not so if they are the same: some load balancers retransmit with the identification of the first sending.
