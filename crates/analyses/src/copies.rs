@@ -2,7 +2,10 @@
 
 use crate::order::SendOrder;
 use crate::outstanding::SAME_FRAME_WITHIN;
-use slowpath_model::{Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment};
+
+/// How much later a copy of an ACK without identification may come, in nanoseconds.
+const SAME_ACK_WITHIN: i64 = 1_000_000;
 
 /// The last few frames of one end, to recognise a copy by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,37 +14,82 @@ pub struct Copies {
     prints: [u32; Self::KEPT],
     passed: [Instant; Self::KEPT],
     next: u8,
+    /// A bit for each of them that was recognised by another.
+    paired: u8,
+    /// How long before the present segment one with the same header passed, in nanoseconds, if their identifications do
+    /// not tell whether it is a copy.
+    alike: Option<i64>,
 }
 
 impl Copies {
     /// How far apart a frame and its copy may be, in frames of the same end.
     const KEPT: usize = 8;
 
-    /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without
-    /// an identification that counts up, an ACK sent twice and an ACK captured twice look the same, and this says
-    /// no.
+    /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without an
+    /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and this says no; a SYN
+    /// is not retransmitted so soon. If the capture has most data twice, as `twice` says, then it has ACKs twice as well.
     #[inline]
-    pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder) -> bool {
-        let Some(id) = segment.ip.id else { return false };
+    pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder, twice: bool) -> bool {
+        let id = segment.ip.id.unwrap_or(0);
         let print = fingerprint(segment);
+        self.alike = None;
         // Without a branch for each: seldom is there one.
-        let alike = self.ids.iter().fold(false, |alike, kept| alike | (*kept == id));
-        if alike && let Some(slot) = self.find(id, print) {
-            let telling = order.is_counted() || (id != 0 && segment.sequence_len() > 0);
-            if telling {
-                return at.nanos_since(self.passed[slot]) < SAME_FRAME_WITHIN;
+        let alike = self.prints.iter().fold(false, |alike, kept| alike | (*kept == print));
+        if alike && let Some(apart) = self.since(at, id, print) {
+            if !Self::is_telling(id, segment, order) {
+                self.alike = Some(apart);
+                if twice && segment.sequence_len() == 0 && self.pair(at, id, print) {
+                    return true;
+                }
+            } else if apart < SAME_FRAME_WITHIN {
+                return true;
             }
         }
         let slot = usize::from(self.next) % Self::KEPT;
         self.ids[slot] = id;
         self.prints[slot] = print;
         self.passed[slot] = at;
+        self.paired &= !(1 << slot);
         self.next = self.next.wrapping_add(1);
         false
     }
 
-    fn find(&self, id: u16, print: u32) -> Option<usize> {
-        self.ids.iter().zip(&self.prints).position(|(i, p)| *i == id && *p == print)
+    /// Whether the same identification and the same header mean that a frame was captured twice, if it comes soon.
+    #[cold]
+    fn is_telling(id: u16, segment: &Segment, order: &SendOrder) -> bool {
+        let counted = segment.ip.id.is_some() && order.is_counted();
+        counted
+            || (id != 0 && (segment.sequence_len() > 0 || order.has_moved()))
+            || segment.flags.has(Flags::SYN)
+    }
+
+    /// How long before the present segment one with the same header passed, in nanoseconds, if nothing but that time
+    /// tells whether it is a copy.
+    pub const fn alike(&self) -> Option<i64> {
+        self.alike
+    }
+
+    /// Makes a pair of an ACK and one that passed just before, if that has no pair yet: an ACK that was sent twice is
+    /// captured four times.
+    #[cold]
+    fn pair(&mut self, at: Instant, id: u16, print: u32) -> bool {
+        let is_one = |slot: &usize| {
+            self.ids[*slot] == id
+                && self.prints[*slot] == print
+                && self.paired & 1 << *slot == 0
+                && at.nanos_since(self.passed[*slot]) < SAME_ACK_WITHIN
+        };
+        let Some(slot) = (0..Self::KEPT).find(is_one) else { return false };
+        self.paired |= 1 << slot;
+        true
+    }
+
+    /// How long ago the last such frame passed, in nanoseconds.
+    #[cold]
+    fn since(&self, at: Instant, id: u16, print: u32) -> Option<i64> {
+        let kept = self.ids.iter().zip(&self.prints).zip(&self.passed);
+        let same = kept.filter(|((i, p), _)| **i == id && **p == print);
+        same.map(|(_, passed)| at.nanos_since(*passed)).min()
     }
 }
 
@@ -54,6 +102,9 @@ fn fingerprint(segment: &Segment) -> u32 {
     let mut hash = (segment.seq.0 as u64).wrapping_mul(ODD) ^ ack.rotate_left(20);
     hash = hash.wrapping_mul(ODD) ^ stamps;
     hash = hash.wrapping_mul(ODD) ^ fields;
+    for block in segment.sack.as_slice() {
+        hash = hash.wrapping_mul(ODD) ^ (block.start.0 as u64) ^ (block.end.0 as u64).rotate_left(32);
+    }
     // Never zero, which is what an empty slot holds.
     (hash.wrapping_mul(ODD) >> 32) as u32 | 1
 }

@@ -1,5 +1,8 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
+mod window;
+pub use window::WindowStats;
+
 use crate::copies::Copies;
 use crate::label::{Judged, Label};
 use crate::limits::answer::Answer;
@@ -8,7 +11,7 @@ use crate::limits::thresholds;
 use crate::limits::track::Track;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
-use crate::outstanding::{Acked, Missing, Outstanding, Placed};
+use crate::outstanding::{Acked, Missing, Outstanding, Placed, SAME_FRAME_WITHIN, Times};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
@@ -120,47 +123,6 @@ impl Trying {
     }
 }
 
-/// The windows one end advertised.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WindowStats {
-    pub current: u32,
-    pub min: Option<u32>,
-    pub max: u32,
-    pub sum: u64,
-    pub count: u64,
-    pub zero_count: u64,
-    /// In nanoseconds.
-    pub zero_time: i64,
-    zero_since: Option<Instant>,
-}
-
-impl WindowStats {
-    #[inline]
-    fn saw(&mut self, at: Instant, window: u32) {
-        self.sum += u64::from(window);
-        self.count += 1;
-        if window > 0 && window == self.current {
-            return;
-        }
-        self.current = window;
-        if window > 0 {
-            self.min = Some(self.min.map_or(window, |min| min.min(window)));
-            self.close(at);
-        } else if self.zero_since.is_none() {
-            self.zero_since = Some(at);
-            self.zero_count += 1;
-        }
-        self.max = self.max.max(window);
-    }
-
-    /// Ends a time of zero window, if one is going on.
-    pub fn close(&mut self, at: Instant) {
-        if let Some(since) = self.zero_since.take() {
-            self.zero_time += at.nanos_since(since);
-        }
-    }
-}
-
 /// How far `me` is from the tap, by what it echoes in `segment`, which `takes` so much sequence space; starts the
 /// watch for `peer`'s echo.
 #[inline]
@@ -220,13 +182,19 @@ impl EndState {
         }
     }
 
+    /// Whether most of its data was captured more than once.
+    #[inline]
+    pub const fn is_captured_twice(&self) -> bool {
+        self.labels.duplicate > self.labels.new / 2
+    }
+
     /// A frame of this end is captured once more.
     #[cold]
     pub fn repeats(&mut self, segment: &Segment) -> Judged {
+        self.packets += 1;
         if segment.len == 0 {
             return Judged::default();
         }
-        self.packets += 1;
         self.data_packets += 1;
         self.bytes += u64::from(segment.len);
         self.labels.duplicate += 1;
@@ -274,15 +242,17 @@ impl EndState {
         }
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         let missing = Missing {
-            packets: if self.may_count_by_connection() { missing } else { 0 },
+            packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
             timer_ran_out: missing > 0
                 && self.track.as_ref().is_some_and(|track| !track.is_dry())
                 && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| (srtt * 9 / 5).max(10_000_000)),
         };
-        let nearest = self.distance.sending().min();
-        let placed = self.outstanding.data(at, segment, missing, &self.order, nearest);
+        // A sender learns of a loss after an RTT, and its timers are longer.
+        let soon = self.rto.srtt_nanos().map_or(0, |srtt| (srtt / 2).min(SAME_FRAME_WITHIN));
+        let times = Times { nearest: self.distance.sending().min(), soon, alike: self.copies.alike() };
+        let placed = self.outstanding.data(at, segment, missing, &self.order, times);
         if placed.label == Label::Retransmission
             && placed.unique == 0
             && self.outstanding.is_missing(segment.seq)
@@ -367,7 +337,11 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
-            self.window_full += u64::from(peer.window.count > 0 && self.outstanding.nxt() + mss > edge);
+            // Of a window whose scale is not known, nobody knows what fills it.
+            let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
+            // RFC 9293, section 3.8.6.2.1: what a sender would still send of the window.
+            let least = mss.min(peer.window.max / 2).max(1);
+            self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
         }
         judged
     }
@@ -482,9 +456,7 @@ impl EndState {
         }
         let idle = self.outstanding.nxt() == una;
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
-        let established =
-            self.first_data.is_some() || peer.first_data.is_some() || segment.seq > StreamOffset::default();
-        if !idle || control || !established {
+        if !idle || control {
             return None;
         }
         Some(if closed() { Label::WindowProbe } else { Label::KeepAlive })

@@ -78,8 +78,9 @@ impl Flow {
         // A clock that steps back must not make time negative, nor one that leaps make it overflow.
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
+        let twice = self.ends[1 - me].is_captured_twice();
         let end = &mut self.ends[me];
-        if end.copies.is_copy(at, segment, &end.order) {
+        if end.copies.is_copy(at, segment, &end.order, twice) {
             return end.repeats(segment);
         }
         if self.is_closed_to_data() && self.is_of_old_connection(segment) {
@@ -90,6 +91,11 @@ impl Flow {
         }
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if control || self.is_opening {
+            if self.is_other_syn(segment) {
+                self.last = at;
+                self.ends[me].packets += 1;
+                return Judged::default();
+            }
             self.control(at, segment);
         }
         let silence = at.nanos_since(self.last);

@@ -95,9 +95,14 @@ impl SendOrder {
         self.counted >= 8 && self.counted >= 3 * self.strayed
     }
 
+    /// Whether identifications change at all.
+    pub const fn has_moved(&self) -> bool {
+        self.counted > 0 || self.strayed > 0
+    }
+
     /// Whether the counter is this connection's own: nearly every step is by as many packets as passed. A counter
     /// shared with other connections orders the packets, but its gaps mean nothing.
-    const fn counts_nothing_else(&self) -> bool {
+    pub const fn counts_nothing_else(&self) -> bool {
         self.is_counted() && self.exact >= 8 && self.exact / 4 >= self.inexact
     }
 

@@ -8,16 +8,19 @@ use crate::loss_pattern::{Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
+use apart::SAME_RETRANSMISSION_WITHIN;
 use record::Record;
 use resent::Retransmission;
-use slowpath_model::{Instant, Segment, StreamOffset};
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use unseen::Unseen;
 
+mod apart;
 mod outcome;
 mod record;
 mod resent;
 mod unseen;
+pub use apart::{SAME_FRAME_WITHIN, Times};
 pub use outcome::{Acked, Missing, Placed};
 pub use resent::Needless;
 
@@ -44,6 +47,8 @@ pub struct Outstanding {
     una: StreamOffset,
     nxt: StreamOffset,
     started: bool,
+    /// What ends where the first data begins that passed, as long as none of that was acknowledged.
+    before_first: Option<Hole>,
     /// Segments behind a retransmission that were lost with it, unseen: the next ones are sent again too.
     lost_unseen: u16,
     /// The last segment was sent again.
@@ -59,8 +64,9 @@ pub struct Outstanding {
     pattern: LossPattern,
 }
 
-/// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
-pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
+/// As many segments as may be lost before a tail loss probe that is recognised by its identification: an initial window
+/// (RFC 6928).
+const PROBED_FLIGHT: i64 = 10;
 
 /// Records kept where no ACK is ever seen: 4 MiB.
 const MOST_RECORDS: usize = 1 << 17;
@@ -139,15 +145,14 @@ impl Outstanding {
         Placed::next(record.end.distance_from(record.start) as u32)
     }
 
-    /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not. `nearest` is how
-    /// soon its sender could have reacted to anything the tap saw (tap to sender and back), in nanoseconds.
+    /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not.
     pub fn data(
         &mut self,
         at: Instant,
         segment: &Segment,
         missing: Missing,
         order: &SendOrder,
-        nearest: Option<i64>,
+        times: Times,
     ) -> Placed {
         let record = Record { beyond: self.beyond, ..Record::of(at, segment) };
         let Record { start, end, .. } = record;
@@ -155,6 +160,8 @@ impl Outstanding {
             self.started = true;
             self.una = start;
             self.nxt = start;
+            let (noticed, tsval, id) = (at, record.tsval, record.id);
+            self.before_first = Some(Hole { start, end: start, noticed, tsval, id });
         }
         if start >= self.nxt {
             let hole = start.distance_from(self.nxt);
@@ -164,11 +171,13 @@ impl Outstanding {
             self.nxt = end;
             let unique = end.distance_from(start) as u32;
             // More was lost before it than the hole it leaves can account for: it was sent before, and lost. Unless
-            // the capture missed what lies before the hole as well.
+            // the capture missed what lies before the hole as well. A tail loss probe leaves a small hole, and one
+            // packet too many was lost; in a large hole, short segments explain more.
             let in_hole = (hole + i64::from(missing.mss) - 1) / i64::from(missing.mss);
             let missed = std::mem::take(&mut self.missed);
             let unaccounted = if missed { 0 } else { i64::from(missing.packets) - in_hole };
-            let again = if missing.timer_ran_out && unaccounted > 0 {
+            let is_probe = unaccounted == 1 && in_hole < PROBED_FLIGHT;
+            let again = if missing.timer_ran_out && unaccounted > 0 && (hole == 0 || is_probe) {
                 self.lost_unseen = (unaccounted - 1) as u16;
                 true
             } else {
@@ -184,7 +193,7 @@ impl Outstanding {
             }
             return Placed { label, left_hole: hole > 0, ..Placed::next(unique) };
         }
-        self.below(record, segment, missing, order, nearest)
+        self.below(record, segment, missing, order, times)
     }
 
     /// A segment that starts below what was seen.
@@ -194,13 +203,16 @@ impl Outstanding {
         segment: &Segment,
         missing: Missing,
         order: &SendOrder,
-        nearest: Option<i64>,
+        times: Times,
     ) -> Placed {
         let tail = new.end >= self.nxt;
-        let beyond = new.end.distance_from(self.nxt).max(0);
+        // Payload only: a FIN takes a sequence number as well.
+        let fin = i64::from(segment.flags.has(Flags::FIN));
+        let beyond = (new.end.distance_from(self.nxt) - fin).max(0);
+        self.open_below_first(new.start);
         if let Some((filled, hole)) = self.fill(new.start, new.end) {
             self.nxt = self.nxt.max(new.end);
-            let overtaken = Self::was_overtaken(&new, &hole, segment, order, nearest);
+            let overtaken = apart::was_overtaken(&new, &hole, segment, order, times.nearest);
             let place = self.records.partition_point(|record| record.start < new.start);
             let again = u8::from(!overtaken);
             self.records.insert(place, Record { again, ..new });
@@ -231,9 +243,12 @@ impl Outstanding {
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
-        if let Some(before) = before
-            && Self::same_frame(&before, &new, segment, order, nearest)
-        {
+        // What is retransmitted may follow closely on what was sent last: a timer ran out.
+        let first_time = !self.mending && before.is_none_or(|before| before.again == 0);
+        let soon = if first_time { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
+        let alike = times.alike.is_some_and(|apart| apart < soon);
+        let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
+        if alike || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)) {
             return Placed {
                 label: Label::Duplicate,
                 unique: 0,
@@ -243,7 +258,8 @@ impl Outstanding {
                 needless: false,
             };
         }
-        if Self::is_late_original(before.as_ref(), &new, segment, order) {
+        let resent = self.transmitted_before(new.start).map(|resent| resent.at);
+        if apart::is_late_original(before.as_ref(), resent, &new, segment, order, times.nearest) {
             // The original comes after its retransmission, which was not needed.
             let resent = self.resent.iter_mut().rev();
             let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
@@ -260,7 +276,7 @@ impl Outstanding {
             record.again = record.again.saturating_add(1);
             (record.at, record.tsval, record.id) = (new.at, new.tsval, new.id);
         }
-        if beyond > 0 {
+        if new.end > self.nxt {
             self.push(Record { start: self.nxt, again: 1, ..new });
             self.nxt = new.end;
         }
@@ -275,56 +291,6 @@ impl Outstanding {
     /// The data that passed after its acknowledgment.
     pub fn captured_late(&self) -> &CapturedLate {
         self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| unseen.late())
-    }
-
-    /// Whether the segment that filled `hole` was sent before the one that showed the hole.
-    fn was_overtaken(
-        new: &Record,
-        hole: &Hole,
-        segment: &Segment,
-        order: &SendOrder,
-        nearest: Option<i64>,
-    ) -> bool {
-        if segment.ip.id.is_some()
-            && let Some(after) = order.is_after(new.id, hole.id)
-        {
-            return !after;
-        }
-        // RFC 7323, section 4.1: the sender's clock does not run backwards.
-        if segment.timestamps.is_some() && new.tsval != hole.tsval {
-            return (new.tsval.wrapping_sub(hole.tsval) as i32) < 0;
-        }
-        // A retransmission needs word of the loss to reach the sender, and the way back.
-        nearest.is_some_and(|nearest| new.at.nanos_since(hole.noticed) < nearest * 9 / 10)
-    }
-
-    /// Whether `new` left its sender before what was seen of the same bytes, `before`, where that is still known.
-    fn is_late_original(before: Option<&Record>, new: &Record, segment: &Segment, order: &SendOrder) -> bool {
-        if segment.ip.id.is_some() && order.is_counted() {
-            return order.is_behind(new.id);
-        }
-        let older = |before: &Record| (new.tsval.wrapping_sub(before.tsval) as i32) < 0;
-        segment.timestamps.is_some() && before.is_some_and(older)
-    }
-
-    /// Whether `new` is `before` captured twice and not sent twice.
-    fn same_frame(
-        before: &Record,
-        new: &Record,
-        segment: &Segment,
-        order: &SendOrder,
-        nearest: Option<i64>,
-    ) -> bool {
-        if new.start != before.start || new.end != before.end || new.tsval != before.tsval {
-            return false;
-        }
-        let apart = new.at.nanos_since(before.at);
-        match segment.ip.id {
-            // Some load balancers send again with the identification of the first sending, but not so soon.
-            Some(id) if id != 0 || order.is_counted() => id == before.id && apart < SAME_FRAME_WITHIN,
-            // Nothing tells two sendings apart but their distance in time.
-            _ => apart < nearest.unwrap_or(0).clamp(50_000, 1_000_000),
-        }
     }
 
     #[inline]
@@ -346,6 +312,19 @@ impl Outstanding {
             tsval: behind.tsval,
             id: behind.id,
         });
+    }
+
+    /// Data that starts at `start` passes. If that is below the first data that passed, and nothing was acknowledged so
+    /// far, then everything in between is missing as well.
+    fn open_below_first(&mut self, start: StreamOffset) {
+        let Some(first) = self.before_first else { return };
+        if self.una != first.end {
+            self.before_first = None;
+        } else if start < first.end && self.holes.len() < MOST_HOLES {
+            self.holes.insert(0, Hole { start, ..first });
+            self.before_first = Some(Hole { start, end: start, ..first });
+            self.una = start;
+        }
     }
 
     /// Takes `start..end` out of the holes: how many bytes of it were in one, and the first such hole.

@@ -6,6 +6,7 @@
 mod captures;
 mod ends;
 mod facts;
+mod labels;
 mod pages;
 #[path = "../contradictions/statements.rs"]
 mod statements;

@@ -34,6 +34,14 @@ impl Flow {
         }
     }
 
+    /// Whether `segment` is a SYN of another connection: two hosts answered one SYN, and this one's answer was not
+    /// taken.
+    pub(super) fn is_other_syn(&self, segment: &Segment) -> bool {
+        segment.flags.has(Flags::SYN)
+            && self.opening.established.is_some()
+            && segment.seq != StreamOffset::default()
+    }
+
     /// What belongs to the opening of the connection or to its end.
     #[cold]
     pub(super) fn control(&mut self, at: Instant, segment: &Segment) {

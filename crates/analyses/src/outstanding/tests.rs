@@ -6,6 +6,8 @@ use slowpath_model::{End, Event, EventKind, Flags, SackBlock};
 
 const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, timer_ran_out: false, only_data: false };
 
+const NEAR: Times = Times { nearest: Some(10_000_000), soon: 0, alike: None };
+
 /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
 fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
     let (mut outstanding, mut order) = (Outstanding::default(), SendOrder::default());
@@ -21,8 +23,7 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
                 if let Some(id) = segment.ip.id {
                     order.saw(id, 1);
                 }
-                labels
-                    .push(outstanding.data(event.at, &segment, NONE_MISSING, &order, Some(10_000_000)).label);
+                labels.push(outstanding.data(event.at, &segment, NONE_MISSING, &order, NEAR).label);
             }
             End::B => {
                 let ack = segment.ack.expect(line);
@@ -150,7 +151,7 @@ proptest! {
             if sends {
                 let seq = outstanding.nxt().plus(jump);
                 let segment = Segment::new(End::A, Flags::ACK, seq, len);
-                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, None);
+                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, soon: 0, alike: None });
                 if short.is_next(seq) {
                     prop_assert_eq!(short.next(at, &segment), placed);
                     prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));

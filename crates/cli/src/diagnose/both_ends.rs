@@ -34,12 +34,20 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         observe(args, files[0], options, Some(one), console, |flow| flows[0].push(explained(flow)))?,
         observe(args, files[1], options, Some(two), console, |flow| flows[1].push(explained(flow)))?,
     ];
-    let [epoch_one, epoch_two] = seen.each_ref().map(|seen| seen.read.epoch_ns.unwrap_or(0));
+    let [seen_one, seen_two] = seen;
+    let [flows_one, flows_two] = flows;
     let [one, two] = collectors;
+    let mut both = [(seen_one, flows_one, one), (seen_two, flows_two, two)];
+    // Times are given by the clock of the first. Whichever is named first, the result is the same.
+    if both.iter().all(|(seen, ..)| seen.read.flows > 0) {
+        both.sort_by_key(|(seen, ..)| (seen.read.epoch_ns, seen.read.flows));
+    }
+    let [(seen_one, flows_one, one), (seen_two, flows_two, two)] = both;
+    let [epoch_one, epoch_two] = [&seen_one, &seen_two].map(|seen| seen.read.epoch_ns.unwrap_or(0));
     let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
-    let base = nearer_to_sender(&pairing, &flows[0]);
-    let recordings = seen.each_ref().map(|seen| seen.read.recording.clone()).into();
-    let [one, two] = flows;
+    let base = nearer_to_sender(&pairing, &flows_one);
+    let recordings = [&seen_one, &seen_two].map(|seen| seen.read.recording.clone()).into();
+    let [one, two] = [flows_one, flows_two];
     let (reported, others) = if base == 0 { (one, two) } else { (two, one) };
     let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
     let mut ranker = ranker(args);
@@ -49,8 +57,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         ranker.add(verdict::merge(flow, other, &pairing, base));
     }
     let ranking = ranker.finish();
-    let [one, two] = seen;
-    let seen = if base == 0 { one } else { two };
+    let seen = if base == 0 { seen_one } else { seen_two };
     let paired = Some(Paired { base, pairing });
     conclude(args, console, Found { seen, options, ranking, recordings, paired })
 }

@@ -36,6 +36,22 @@ fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
 }
 
 #[test]
+fn either_recording_may_be_named_first() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped");
+    for capture in ["parallel-10mbit-30ms-4streams", OVERTAKEN] {
+        let [sender, receiver] = ["sender", "receiver"]
+            .map(|end| shipped.join(capture).join(end).with_extension("pcap.zst").display().to_string());
+        for form in [&[][..], &["--json"]] {
+            let [one, other] = [[&sender, &receiver], [&receiver, &sender]].map(|[first, second]| {
+                let args = [&["diagnose", first.as_str(), second], form].concat();
+                told(&run(&Captures::new(), &args)).1
+            });
+            assert!(!one.is_empty() && one == other, "{capture}: {one}\n{other}");
+        }
+    }
+}
+
+#[test]
 fn the_flow_that_both_say_lost_most_comes_first() {
     let text = both("parallel-10mbit-30ms-4streams", &["--json"]);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -130,8 +130,10 @@ impl Connection {
             // The connection that it met is gone, and it is tried again, perhaps with another number.
             false
         } else if stream.syn {
-            // The same number again is a retransmission, unless both sides had already said goodbye.
-            stream.isn != seq || (a.fin && b.fin)
+            // The same number again is a retransmission, unless both sides had already said goodbye, or the other end had
+            // refused the first one.
+            let refused = self.reset && !self.streams[(!from).index()].syn;
+            stream.isn != seq || (a.fin && b.fin) || refused
         } else if stream.based {
             // A SYN captured after the data that it precedes is at -1.
             stream.unwrapper.place(SeqNr(seq)) != StreamOffset(-1)
