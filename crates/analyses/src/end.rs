@@ -216,7 +216,7 @@ impl EndState {
         // Less may be a probe.
         if segment.len > 1 && missing == 0 && self.outstanding.is_next(segment.seq) {
             let placed = self.outstanding.next(at, segment);
-            return self.count_data_segment(at, segment, &placed, peer, begin);
+            return self.count_data_segment(at, segment, &placed, 0, peer, begin);
         }
         self.on_out_of_sequence_segment(at, segment, missing, peer, begin)
     }
@@ -241,6 +241,7 @@ impl EndState {
             return Judged { label: Some(probe), spurious: 0 };
         }
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
+        let passed_by = missing;
         let missing = Missing {
             packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
@@ -262,7 +263,7 @@ impl EndState {
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };
         }
-        self.count_data_segment(at, segment, &placed, peer, begin)
+        self.count_data_segment(at, segment, &placed, passed_by, peer, begin)
     }
 
     /// This end sends once more what passed before, and what `peer` is known to miss.
@@ -283,6 +284,7 @@ impl EndState {
         at: Instant,
         segment: &Segment,
         placed: &Placed,
+        missing: u16,
         peer: &EndState,
         begin: Instant,
     ) -> Judged {
@@ -322,6 +324,11 @@ impl EndState {
             Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, at).unwrap_or(0),
             _ => 0,
         };
+        if silence > LATE_ARRIVAL && !near.is_here() {
+            // Without timestamps, what comes may have been under way all the time.
+            let is_dated = segment.timestamps.is_some();
+            track.is_complete(missing == 0 && is_dated && self.order.counts_nothing_else());
+        }
         if late > LATE_ARRIVAL {
             track.was_under_way(at, late.min(silence), &self.rto);
         }

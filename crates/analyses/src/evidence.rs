@@ -216,6 +216,8 @@ evidence! {
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
     /// Every segment was a little shorter than the MSS.
     NearlyFullSegments = "nearly-full-segments" {}
+    /// Far from the sender: it fell silent after a full segment, and may have sent what never came.
+    SilentAfterFullSegment = "silent-after-full-segment" {}
     /// ACKs set off what was sent.
     SetOffByAcks = "set-off-by-acks" { share: f64 = "The part of the data." }
     /// Payload of the receiver set off what was sent.

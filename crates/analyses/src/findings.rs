@@ -212,7 +212,7 @@ impl<'a> Material<'a> {
             Limit::CongestionWindow => self.congestion(cause, &mut found),
             Limit::LossRecovery => self.losses(cause, &mut found),
             Limit::Path => self.path(cause, &mut found),
-            Limit::Unknown => found.extend(self.unknown(cause)),
+            Limit::Unknown => self.unknown(cause, &mut found),
             Limit::SendingHost => self.sending_host(&mut found),
         }
         found
@@ -467,17 +467,29 @@ impl<'a> Material<'a> {
             .then_some(Evidence::RttSpread { shortest, mean })
     }
 
-    fn unknown(&self, cause: Cause) -> Option<Evidence> {
+    fn unknown(&self, cause: Cause, found: &mut Vec<Evidence>) {
         match cause {
-            Cause::OneDirection if self.sent.packets == 0 => Some(Evidence::SenderNotCaptured {}),
-            Cause::OneDirection => Some(Evidence::ReceiverNotCaptured {}),
+            Cause::OneDirection if self.sent.packets == 0 => found.push(Evidence::SenderNotCaptured {}),
+            Cause::OneDirection => found.push(Evidence::ReceiverNotCaptured {}),
             Cause::CaptureGap => {
                 let data = self.sent.unseen_bytes;
-                (data > Bytes::ZERO).then_some(Evidence::DataNotCaptured { data })
+                found.extend((data > Bytes::ZERO).then_some(Evidence::DataNotCaptured { data }));
             }
-            _ if !self.overview.near_known => Some(Evidence::SenderDistanceUnknown {}),
-            _ if self.overview.base_rtt.is_none() || !self.overview.queue_shows => Some(Evidence::NoRtt {}),
-            _ => Some(Evidence::NearlyFullSegments {}),
+            _ => self.undetermined(found),
+        }
+    }
+
+    /// What keeps this capture from telling.
+    fn undetermined(&self, found: &mut Vec<Evidence>) {
+        if self.overview.unproven {
+            found.push(Evidence::SilentAfterFullSegment {});
+        }
+        if !self.overview.near_known {
+            found.push(Evidence::SenderDistanceUnknown {});
+        } else if self.overview.base_rtt.is_none() || !self.overview.queue_shows {
+            found.push(Evidence::NoRtt {});
+        } else if !self.overview.unproven {
+            found.push(Evidence::NearlyFullSegments {});
         }
     }
 

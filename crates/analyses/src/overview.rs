@@ -20,6 +20,8 @@ pub struct Overview {
     pub queue_shows: bool,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
+    /// There is a silence, far from the sender, in which what was sent may have been lost.
+    pub unproven: bool,
     /// Never was more than one segment in flight.
     pub one_segment: bool,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.

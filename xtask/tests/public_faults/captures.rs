@@ -295,6 +295,51 @@ pub fn reset_after(millis: f64) -> Vec<Passed> {
     script(&lines)
 }
 
+/// Full segments over 40 ms, 2 s in which nothing comes, and more of them; seen at B. Numbered says whether they have
+/// timestamps and identifications that count up.
+pub fn silent(numbered: bool) -> Vec<Passed> {
+    let stamps =
+        |val: u32, ecr: u32| if numbered { format!("TS val {val} ecr {ecr}") } else { "nop".to_owned() };
+    let syn = |val, ecr| {
+        if numbered {
+            format!("mss 1460,{},wscale 7", stamps(val, ecr))
+        } else {
+            "mss 1460,wscale 7".to_owned()
+        }
+    };
+    let option = |val, ecr| if numbered { format!("<{}> ", stamps(val, ecr)) } else { String::new() };
+    let id = |n: u32| if numbered { 100 + n } else { n.wrapping_mul(40_503) % 65_536 };
+    let len = if numbered { 1448 } else { 1460 };
+    let mut lines = format!(
+        "0.000000 > S 0:0(0) win 64240 <{}> // frame 0 id {} ttl 52
+         0.000040 < S. 0:0(0) ack 1 win 65160 <{}> // frame 0 id 0 ttl 64
+         0.040100 > . 1:1(0) ack 1 win 502 {}// frame 0 id {} ttl 52\n",
+        syn(7_000, 0),
+        id(0),
+        syn(900_000, 7_000),
+        option(7_040, 900_000),
+        id(1),
+    );
+    let (mut at, mut next) = (0.041, 1);
+    for n in 0..60 {
+        let val = 7_000 + (at * 1000.0) as u32;
+        lines += &format!(
+            "{at:.6} > . {next}:{}({len}) ack 1 win 502 {}// frame 0 id {} ttl 52
+             {:.6} < . 1:1(0) ack {} win 509 {}// frame 0 id {} ttl 64\n",
+            next + len,
+            option(val, val + 892_960),
+            id(2 + n),
+            at + 0.00004,
+            next + len,
+            option(893_000 + val, val),
+            900 + n,
+        );
+        next += len;
+        at += if n == 30 { 2.0 } else { 0.0401 };
+    }
+    script(&lines)
+}
+
 /// The answer to a request comes from the address behind the NAT, and the client resets that connection; the server then
 /// knows it no more. The file of a capture at the client.
 pub fn stray() -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Facts that every verdict rests on, on written packets.
 
-use crate::captures::handshake;
+use crate::captures::{handshake, silent};
 use crate::expect;
 use crate::transfer::{MSS, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
@@ -180,5 +180,15 @@ fn queries(after_a: f64, before_b: f64) -> Vec<Passed> {
 fn answers_that_carry_the_ack_take_turns_with_requests() {
     for (after_a, before_b) in [(0.0, 0.02), (0.02, 0.0), (0.008, 0.012)] {
         expect(&report(&queries(after_a, before_b)), Cause::ThinkTime, "silence");
+    }
+}
+
+/// After a full segment, silence at the receiver is an idle sender's only if nothing can have been lost or late.
+#[test]
+fn silence_after_a_full_segment_is_idleness_only_if_nothing_is_missing() {
+    for (numbered, cause) in [(true, Cause::SenderIdle), (false, Cause::Undetermined)] {
+        let report = report(&silent(numbered));
+        let silence = report.main().spells.iter().max_by_key(|spell| spell.lasted());
+        assert_eq!(silence.map(|spell| spell.cause), Some(cause), "{:#?}", report.main().findings);
     }
 }

@@ -111,6 +111,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
+    overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     let steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
@@ -155,6 +156,7 @@ fn cause(
         Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
         Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
         Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => turns(context, stretch),
+        Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
         Hold::Idle => Cause::SenderIdle,
         Hold::Window => window(context, overview, stretches, at),
         Hold::Recovery => {

@@ -72,6 +72,8 @@ impl Marks {
 
     /// The receiver's window reached farther than before: its application had read, or could not, for a hole.
     pub const READ: Self = Self(2048);
+    /// Far from the sender: a silence after a full segment, in which what was sent may have been lost.
+    pub const UNPROVEN: Self = Self(4096);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {

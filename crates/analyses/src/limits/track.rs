@@ -6,6 +6,7 @@
 //! costs nothing; one mechanism serves every vantage.
 
 mod prompts;
+mod silences;
 
 use super::answer::Answer;
 use super::episodes::Episodes;
@@ -86,7 +87,14 @@ pub struct Track {
     /// What set off the data sent last.
     prompt: Prompt,
     from_afar: FromAfar,
+    /// The last new segment left nothing to send.
+    ended_short: bool,
+    /// See [`Self::is_complete`].
+    is_complete: bool,
 }
+
+/// A timer expires no sooner, in nanoseconds: half of Linux's `TCP_RTO_MIN`.
+const SHORTEST_TIMER: i64 = 100_000_000;
 
 /// No time up to this, in nanoseconds, is a wait of a round trip.
 const SHORTEST_WAIT: i64 = 2_000_000;
@@ -96,9 +104,6 @@ const LATE_BY_ITSELF: i64 = 10_000_000;
 
 /// So often a sender has to exceed the window that it should know before it is nearer than it seemed.
 const LEAST_BEYOND: u32 = 4;
-
-/// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
-const DELAYED_ACK: i64 = 500_000_000;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -140,6 +145,8 @@ impl Track {
             reach_before: None,
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
+            ended_short: true,
+            is_complete: false,
         }
     }
 
@@ -339,43 +346,6 @@ impl Track {
         }
     }
 
-    #[inline(never)]
-    fn account_overdue(&mut self, at: Instant, rto: &LinuxRto) {
-        let Some(srtt) = rto.srtt_nanos() else { return };
-        let since = self.last.max(self.sent).max(self.learnt);
-        let expected = since.plus_nanos(srtt.max(LATE_BY_ITSELF));
-        let hold = self.hold();
-        let expects = match hold {
-            // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
-            Hold::Dry | Hold::Open if self.flight <= i64::from(self.mss) => {
-                at.nanos_since(since) > DELAYED_ACK + srtt
-            }
-            Hold::Dry | Hold::Open => true,
-            // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
-            // or not; unless the capture missed that.
-            Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
-            _ => false,
-        };
-        if expects && at.nanos_since(since) > 2 * srtt.max(LATE_BY_ITSELF) {
-            self.account(expected, hold, rto);
-            self.account(at, Hold::Delayed, rto);
-        }
-    }
-
-    /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
-    /// way all that time, and the sender was not idle.
-    #[inline(never)]
-    pub fn was_under_way(&mut self, at: Instant, late: i64, rto: &LinuxRto) {
-        let from = at.plus_nanos(-late);
-        if from < at && from >= self.sent {
-            let hold = self.hold();
-            if matches!(hold, Hold::Idle | Hold::Dry | Hold::Open) {
-                self.account(from.max(self.last), hold, rto);
-                self.account(at, Hold::Delayed, rto);
-            }
-        }
-    }
-
     /// The receiver answered. `near` is how far the sender is from the tap.
     #[inline(always)]
     pub fn answered(&mut self, mut answer: Answer, near: &Distance, rto: &LinuxRto) {
@@ -553,7 +523,11 @@ impl Track {
                 if jumps {
                     self.jumped = Some((self.last, at));
                 }
+                if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
+                    self.note_unproven_silence(at, rto);
+                }
                 self.account(at, hold, rto);
+                self.told = Marks::default();
                 if jumps {
                     self.cut();
                 }
@@ -595,7 +569,8 @@ impl Track {
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
-            self.dry = self.emptied_the_queue(segment);
+            self.ended_short = self.emptied_the_queue(segment);
+            self.dry = self.ended_short;
             self.current.emptied += u32::from(self.dry);
         }
     }
@@ -605,7 +580,7 @@ impl Track {
     fn resent(&mut self, at: Instant, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
         let silent_since = self.sent.max(self.learnt);
         let silent = at.nanos_since(silent_since);
-        let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(100_000_000);
+        let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
         let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
         self.account(at, hold, rto);
         self.current.marks.set(Marks::RESENT);

@@ -146,6 +146,11 @@ pub fn evidence(evidence: &Evidence) -> String {
              as much at a time look alike"
                 .to_owned()
         }
+        Evidence::SilentAfterFullSegment {} => {
+            "nothing came for a while after a full segment: the sender had nothing to send, or what it sent was lost on \
+             the way to this tap"
+                .to_owned()
+        }
         Evidence::SetOffByAcks { share: part } => format!("{} of the data left when an ACK came", share(part)),
         Evidence::SetOffByPayload { share: part } => {
             format!("{} of the data left when the receiver's own data came", share(part))

@@ -6,7 +6,7 @@ use crate::build::{
 use proptest::prelude::*;
 use slowpath_capture::{Capture, Summary};
 use slowpath_model::{
-    Ecn, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, Segment, Sink,
+    Checksum, Ecn, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, Segment, Sink,
     StreamOffset, Timestamps,
 };
 use std::io::{self, Cursor, Read};
@@ -515,7 +515,8 @@ proptest! {
         let frames: Vec<_> = expected.iter().map(|segment| write(segment, isn)).collect();
         let (summary, told) = build::frames(&frames);
         let read: Vec<_> = told.events.iter().map(|(_, event)| match event.kind {
-            EventKind::Seen(segment) => segment,
+            // A checksum that was never filled in is right by chance once in a while.
+            EventKind::Seen(segment) => Segment { checksum: Checksum::Unknown, ..segment },
             other => panic!("{other:?}"),
         }).collect();
         prop_assert_eq!(read, expected);

@@ -1,0 +1,64 @@
+//! What a silence is: an answer that is overdue, a segment that was under way all the time, or perhaps no idleness.
+
+use super::{LATE_BY_ITSELF, SHORTEST_TIMER, Track};
+use crate::limits::stretch::{Hold, Marks};
+use crate::rtt::LinuxRto;
+use slowpath_model::Instant;
+
+/// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
+const DELAYED_ACK: i64 = 500_000_000;
+
+impl Track {
+    #[inline(never)]
+    pub(super) fn account_overdue(&mut self, at: Instant, rto: &LinuxRto) {
+        let Some(srtt) = rto.srtt_nanos() else { return };
+        let since = self.last.max(self.sent).max(self.learnt);
+        let expected = since.plus_nanos(srtt.max(LATE_BY_ITSELF));
+        let hold = self.hold();
+        let expects = match hold {
+            // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
+            Hold::Dry | Hold::Open if self.flight <= i64::from(self.mss) => {
+                at.nanos_since(since) > DELAYED_ACK + srtt
+            }
+            Hold::Dry | Hold::Open => true,
+            // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
+            // or not; unless the capture missed that.
+            Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
+            _ => false,
+        };
+        if expects && at.nanos_since(since) > 2 * srtt.max(LATE_BY_ITSELF) {
+            self.account(expected, hold, rto);
+            self.account(at, Hold::Delayed, rto);
+        }
+    }
+
+    /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
+    /// way all that time, and the sender was not idle.
+    #[inline(never)]
+    pub fn was_under_way(&mut self, at: Instant, late: i64, rto: &LinuxRto) {
+        let from = at.plus_nanos(-late);
+        if from < at && from >= self.sent {
+            let hold = self.hold();
+            if matches!(hold, Hold::Idle | Hold::Dry | Hold::Open) {
+                self.account(from.max(self.last), hold, rto);
+                self.account(at, Hold::Delayed, rto);
+            }
+        }
+    }
+
+    /// Says whether all that the sender sent since its last segment at the tap is known to have passed it, and this segment to
+    /// have just been sent.
+    pub const fn is_complete(&mut self, is_complete: bool) {
+        self.is_complete = is_complete;
+    }
+
+    /// A silence ends at `at`, seen far from the sender. After a segment that left nothing to send, the sender was idle. After
+    /// a full one it was so only if its packets are counted, and none is missing: what it sent may have been lost, or late.
+    #[inline(never)]
+    pub(super) fn note_unproven_silence(&mut self, at: Instant, rto: &LinuxRto) {
+        let by_timer = at.nanos_since(self.last) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
+        if by_timer && !self.ended_short && !self.is_complete {
+            self.told.set(Marks::UNPROVEN);
+        }
+    }
+}
