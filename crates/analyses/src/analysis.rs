@@ -215,7 +215,10 @@ impl<L: Labels> Analysis<L> {
             && at.nanos_since(closed) > LINGER
         {
             self.closed.pop_front();
-            self.sum_up(oldest, FlowEnd::EndOfRecording);
+            // A RST may not have been taken.
+            if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
+                self.sum_up(oldest, FlowEnd::EndOfRecording);
+            }
         }
     }
 

@@ -200,6 +200,8 @@ evidence! {
         after: Duration = "How long after the segment that it answers.",
         shortest: Duration = "The shortest answer of the end itself.",
     }
+    /// The end whose address the RST bears sent new data afterwards.
+    WentOnSending = "went-on-sending" {}
     /// A segment of this connection came from another address, and was answered with a RST.
     StraySegment = "stray-segment" { flow: u64 = "The number of the flow that it is in." }
     /// Segments leave when the receiver's payload comes, and not when an ACK alone does.

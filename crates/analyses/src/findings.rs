@@ -149,7 +149,7 @@ impl<'a> Material<'a> {
             // From afar a lost ACK looks alike.
             Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
             // Some hosts send RSTs with a TTL of their own.
-            Cause::ResetOnPath => Confidence::Medium,
+            Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
             // That it was dropped behind the tap is certain, and why is not.
             Cause::NotAccepted => high_if(
                 self.overview.rare().not_accepted.is_some_and(|refused| refused.damaged + refused.stale > 0),
@@ -284,6 +284,9 @@ impl<'a> Material<'a> {
         }
         let too_soon = reset.too_soon.map(|(after, shortest)| Evidence::AnsweredTooSoon { after, shortest });
         found.extend(too_soon);
+        if reset.went_on {
+            found.push(Evidence::WentOnSending {});
+        }
         if reset.pause >= thresholds::PAUSE && reset.cause != Some(Cause::ResetAborted) {
             found.push(Evidence::ResetAfterPause { pause: reset.pause });
         }

@@ -23,8 +23,8 @@ pub struct Flow {
     pub last: Instant,
     /// When the time to account for begins: when the handshake is over, as far as it was seen.
     begin: Instant,
-    /// A SYN-ACK passed, and the handshake's last segment is still to come.
-    is_opening: bool,
+    /// Each segment is looked at: the connection is opening, or a RST has passed.
+    is_watched: bool,
     pub opening: Opening,
     pub closing: Closing,
     pub ends: [EndState; 2],
@@ -41,7 +41,7 @@ impl Flow {
             first: Instant::START,
             last: Instant::START,
             begin: Instant::START,
-            is_opening: false,
+            is_watched: false,
             opening: Opening::default(),
             closing: Closing::default(),
             ends: [EndState::new(given), EndState::new(given)],
@@ -90,7 +90,7 @@ impl Flow {
             return Judged::default();
         }
         let control = segment.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST));
-        if control || self.is_opening {
+        if control || self.is_watched {
             if self.is_other_syn(segment) {
                 self.last = at;
                 self.ends[me].packets += 1;
@@ -179,6 +179,11 @@ impl Flow {
             return false;
         }
         self.over = self.is_over();
+        self.over
+    }
+
+    /// Whether it had closed when that was last asked, and did not turn out to go on.
+    pub const fn is_closed(&self) -> bool {
         self.over
     }
 

@@ -6,7 +6,7 @@ use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
 pub use crate::limits::alternatives::{Alternative, Tally};
 pub use crate::overview::Overview;
-use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Vantage};
+use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, StreamOffset, Vantage};
 use std::time::Duration;
 
 /// One flow.
@@ -189,6 +189,10 @@ pub struct Reset {
     pub ttl: Option<(u8, u8)>,
     /// The time in which it answered, and the end's shortest answer, where it is far shorter.
     pub too_soon: Option<(Duration, Duration)>,
+    /// The offset after the highest that the end had sent.
+    pub nxt: StreamOffset,
+    /// The end sent new data afterwards.
+    pub went_on: bool,
 }
 
 /// One direction of a flow: what one end sent, and what bound it.

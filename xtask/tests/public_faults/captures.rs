@@ -282,6 +282,45 @@ pub fn reset_on_path(ttl: u8) -> Vec<Passed> {
     script(&lines)
 }
 
+/// A RST in the client's name passes amid an upload, and the client sends on; the server `takes` it or not. Seen at the
+/// server.
+pub fn reset_in_an_upload(takes: bool) -> Vec<Passed> {
+    let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
+         0.000040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+         0.040200 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 63\n"
+        .to_owned();
+    let answer = |n: u32| {
+        if n >= 20 && takes {
+            "R 1:1(0) win 0".to_owned()
+        } else {
+            format!(". 1:1(0) ack {} win 509", 1461 + 1460 * n)
+        }
+    };
+    for n in 0..2000 {
+        let at = 0.05 + 0.001 * f64::from(n);
+        if n == 20 {
+            let beyond = if takes { 0 } else { 500_000 };
+            let seq = 1 + 1460 * n + beyond;
+            lines +=
+                &format!("{:.6} > R. {seq}:{seq}(0) ack 1 win 502 // frame 0 id 9 ttl 63\n", at - 0.0005);
+        }
+        lines += &format!(
+            "{at:.6} > . {}:{}(1460) ack 1 win 502 // frame 0 id {} ttl 63
+             {:.6} < {} // frame 0 id {} ttl 64\n",
+            1 + 1460 * n,
+            1461 + 1460 * n,
+            200 + n,
+            at + 0.00004,
+            answer(n),
+            700 + n
+        );
+        if takes && n == 30 {
+            break;
+        }
+    }
+    script(&lines)
+}
+
 /// The RST that answers a request comes after so many milliseconds, where no other answer came in less than 40; seen at the
 /// client.
 pub fn reset_after(millis: f64) -> Vec<Passed> {

@@ -130,6 +130,23 @@ fn a_rst_in_the_time_of_other_answers_is_of_its_end() {
 }
 
 #[test]
+fn an_end_that_sends_on_did_not_reset() {
+    let report = report(&captures::reset_in_an_upload(true));
+    let finding = expect_reset(&report, Cause::ResetOnPath, End::A);
+    assert!(finding.evidence.contains(&Evidence::WentOnSending {}), "{finding:#?}");
+    assert_eq!(finding.confidence, Confidence::High);
+}
+
+#[test]
+fn a_rst_that_is_not_taken_ends_nothing() {
+    let report = report(&captures::reset_in_an_upload(false));
+    expect_no_reset(&report);
+    let labels = &report.main().measures.labels;
+    assert_eq!((labels.new, labels.spurious + labels.retransmission), (2000, 0), "{labels:?}");
+    assert_eq!(report.closing.rst, [false; 2]);
+}
+
+#[test]
 fn a_segment_that_no_nat_translated_back_explains_the_reset() {
     let reports = reports(captures::stray());
     let [connection, stray] = &reports[..] else { panic!("{} flows", reports.len()) };

@@ -49,11 +49,14 @@ impl Flow {
         self.note_acceptance(at, segment);
         if segment.flags.has(Flags::RST) {
             reset::note(self, at, segment);
+        } else {
+            reset::follow(self, segment);
         }
         self.note_control(at, segment);
         let opening = &self.opening;
         let is_waiting = opening.unaccepted > 0 && opening.accepted.is_none();
-        self.is_opening = opening.established.is_none() && opening.syn_ack.is_some() || is_waiting;
+        let is_opening = opening.established.is_none() && opening.syn_ack.is_some();
+        self.is_watched = is_opening || is_waiting || self.closing.reset.is_some();
         self.begin = opening.established.or(opening.syn_ack).unwrap_or(self.first);
     }
 

@@ -3,7 +3,8 @@
 //! A host answers a segment of a connection that it does not have with a RST *without* ACK, whose sequence number is the one
 //! that the segment acknowledged (RFC 9293, section 3.10.7.1; Linux `tcp_v4_send_reset`). An end that aborts a connection of
 //! its own sends a RST *with* ACK (RFC 9293, section 3.10.5; Linux `tcp_send_active_reset`). A device on the path can send
-//! either, in the name of an end; what it cannot imitate well is that end's TTL and distance.
+//! either, in the name of an end; what it cannot imitate well is that end's TTL and distance, and it cannot keep that end from
+//! sending on.
 
 use super::Flow;
 use crate::cause::Cause;
@@ -22,10 +23,15 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
         return;
     }
     let (me, other) = (segment.from.index(), (!segment.from).index());
-    let has_closed = closing.fin[me] || closing.rst[me];
+    let has_sent_fin = closing.fin[me];
+    let has_closed = has_sent_fin || closing.rst[me];
     let (me, other) = (&flow.ends[me], &flow.ends[other]);
-    let outstanding = |end: &EndState| u32::try_from(end.outstanding.flight().max(0)).unwrap_or(u32::MAX);
-    let unacknowledged = [outstanding(me), outstanding(other)];
+    // A FIN takes a number and is no payload.
+    let outstanding = |end: &EndState, fin: bool| {
+        u32::try_from((end.outstanding.flight() - i64::from(fin)).max(0)).unwrap_or(u32::MAX)
+    };
+    let unacknowledged =
+        [outstanding(me, has_sent_fin), outstanding(other, closing.fin[(!segment.from).index()])];
     // What it answers may not be the last segment.
     let answers = segment.ack.is_none() && other.last_acknowledged().is_some_and(|ack| segment.seq <= ack);
     let mut reset = Reset {
@@ -36,6 +42,8 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
         pause: other.unheard().map(|unheard| unheard.pause).unwrap_or_default(),
         ttl: other_ttl(me, segment),
         too_soon: if answers { too_soon(me, other, at) } else { None },
+        nxt: me.outstanding.nxt(),
+        went_on: false,
     };
     let gave_up = me.unheard().is_some_and(|unheard| unheard.tries >= thresholds::LEAST_TRIES);
     reset.cause = if reset.ttl.is_some() || reset.too_soon.is_some() {
@@ -51,6 +59,24 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
         (unacknowledged != [0; 2]).then_some(Cause::ResetAborted)
     };
     flow.closing.reset = Some(Box::new(reset));
+}
+
+/// A segment passes after a RST, if one has. Called before it is taken in.
+pub(super) fn follow(flow: &mut Flow, segment: &Segment) {
+    let Some(reset) = &mut flow.closing.reset else { return };
+    if segment.from == reset.by {
+        // A host sends nothing new on a connection that it has reset: it did not send the RST.
+        let nxt = flow.ends[reset.by.index()].outstanding.nxt();
+        if segment.len > 0 && segment.seq >= nxt {
+            reset.went_on = true;
+            reset.cause = Some(Cause::ResetOnPath);
+        }
+    } else if reset.went_on && segment.ack.is_some_and(|ack| ack > reset.nxt) {
+        // The other end did not take the RST for good (RFC 5961, section 3), and the connection goes on.
+        flow.closing.rst[reset.by.index()] = false;
+        flow.closing.reset = None;
+        flow.over = false;
+    }
 }
 
 /// The TTL of a RST, and that of its sender's other packets, if these came another way: more hops are left than ever, or

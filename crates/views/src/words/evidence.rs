@@ -127,6 +127,9 @@ pub fn evidence(evidence: &Evidence) -> String {
             duration(after),
             duration(shortest)
         ),
+        Evidence::WentOnSending {} => {
+            "the end whose address the RST bears sent new data after it, so the RST is not its own".to_owned()
+        }
         Evidence::StraySegment { flow } => format!(
             "in flow {flow}, a segment came to the same address and port from another address, and was answered with a RST"
         ),
