@@ -156,7 +156,7 @@ macro_rules! catalogue {
                 "sending-host/queue.md", [Doctor];
             /// A shaper, a pacing limit or a limit on queued bytes holds the sender below the path's rate.
             LocalRateLimit = SendingHost / "rate-limit": "shaper or pacing limit on the sending host",
-                "sending-host/rate-limit.md", [Capture, Doctor];
+                "sending-host/rate-limit.md", [Capture, Live, Doctor];
             /// Offloads that are off make the CPU handle each packet by itself.
             SenderBusy = SendingHost / "sender-cpu": "CPU of the sending host busy with packets",
                 "sending-host/sender-cpu.md", [Doctor];

@@ -1,13 +1,17 @@
 //! What hosts tell of their connections, summed up: for sources that see no packets, or more than these.
 
+mod output;
 mod receiving;
 mod sending;
+mod spells;
 mod windows;
 
 pub use receiving::Receiving;
 pub use sending::{Sending, Why, shows_queue};
+pub use spells::{Spell, What};
 
 use crate::cause::Cause;
+use crate::evidence::Evidence;
 use crate::waits::Waits;
 use slowpath_model::{
     Bytes, CaState, End, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink, SocketSample,
@@ -113,8 +117,13 @@ impl Sink for Hosts {
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
         let Some(account) = self.flows.get_mut(&flow) else { return };
-        let [first, last] = account.told.unwrap_or([event.at; 2]);
-        account.told = Some([first.min(event.at), last.max(event.at)]);
+        // What is reported with its length began before.
+        let began = match event.kind {
+            EventKind::Held { lasted, .. } => event.at - lasted,
+            _ => event.at,
+        };
+        let [first, last] = account.told.unwrap_or([began, event.at]);
+        account.told = Some([first.min(began), last.max(event.at)]);
         let Some(end) = event.kind.end() else { return };
         account.ends[end.index()].get_or_insert_default().accept(event.at, &event.kind);
     }
@@ -219,6 +228,24 @@ impl Account {
         bounds
     }
 
+    /// What bound the sender, one spell after the other, over all of the time in which the flow was watched.
+    pub fn spells(&self) -> Vec<Spell> {
+        let Some(watched) = self.told else { return Vec::new() };
+        match &self.ends[self.sender().index()] {
+            Some(own) => own.sending.spells(watched, self.ended.is_some()),
+            None => vec![Spell { what: What::NotSeen, from: watched[0], to: watched[1] }],
+        }
+    }
+
+    /// What shows that a cause bound the sender, where its host reports numbers of that.
+    pub fn evidence(&self, cause: Cause) -> Vec<Evidence> {
+        let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
+        match cause {
+            Cause::LocalRateLimit => own.sending.own_limits(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What that was, by all that was told.
     pub fn cause(&self, why: Why) -> Cause {
         let sender = self.sender();
@@ -236,6 +263,7 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
             Cause::AcksHeldBack
         }
         Why::FullPath => Cause::BottleneckFull,
+        Why::OwnQueue | Why::Hold(Hold::Paced) => Cause::LocalRateLimit,
         // Who was late, the sender cannot know.
         Why::Silence => Cause::DelaySpike,
         Why::Hold(Hold::Idle | Hold::Drained) => Cause::SenderIdle,
@@ -253,7 +281,8 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         // What was lost was found by a probe, before a timeout (tcp_send_loss_probe).
         Why::Hold(Hold::Loss) if own.timeouts[0] == 0 => Cause::TailLoss,
         Why::Hold(Hold::Loss) => Cause::Timeout,
-        Why::Hold(Hold::Local) => Cause::Undetermined,
+        // As much as TCP allows had been handed on, and no queue of this host is known to have kept it.
+        Why::Hold(Hold::Local | Hold::OutputQueue) => Cause::Undetermined,
     }
 }
 
@@ -361,7 +390,7 @@ mod tests {
         ];
         for more in times {
             let account = account(&[&held[..], &more].concat());
-            let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence]);
+            let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence, Why::OwnQueue]);
             found.extend(whys.map(|why| account.cause(why)));
         }
         let live = |cause: &&Cause| cause.is_reported_by(ReportedBy::Live);
