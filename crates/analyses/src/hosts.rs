@@ -117,15 +117,17 @@ impl Sink for Hosts {
 
     fn accept(&mut self, flow: FlowId, event: &Event) {
         let Some(account) = self.flows.get_mut(&flow) else { return };
-        // What is reported with its length began before.
-        let began = match event.kind {
-            EventKind::Held { lasted, .. } => event.at - lasted,
-            _ => event.at,
-        };
-        let [first, last] = account.told.unwrap_or([began, event.at]);
-        account.told = Some([first.min(began), last.max(event.at)]);
-        let Some(end) = event.kind.end() else { return };
-        account.ends[end.index()].get_or_insert_default().accept(event.at, &event.kind);
+        let [first, last] = account.told.unwrap_or([event.at; 2]);
+        let mut began = first.min(event.at);
+        if let Some(end) = event.kind.end() {
+            let own = account.ends[end.index()].get_or_insert_default();
+            own.accept(event.at, &event.kind);
+            // What is reported with its length began before.
+            if matches!(event.kind, EventKind::Held { .. }) {
+                began = began.min(own.sending.began());
+            }
+        }
+        account.told = Some([began, last.max(event.at)]);
     }
 
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
@@ -390,7 +392,8 @@ mod tests {
         ];
         for more in times {
             let account = account(&[&held[..], &more].concat());
-            let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence, Why::OwnQueue]);
+            let whys =
+                Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence, Why::OwnQueue]);
             found.extend(whys.map(|why| account.cause(why)));
         }
         let live = |cause: &&Cause| cause.is_reported_by(ReportedBy::Live);

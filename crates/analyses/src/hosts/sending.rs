@@ -77,6 +77,11 @@ impl Sending {
         }
     }
 
+    /// When that began which was told since the last sample.
+    pub(super) fn began(&self) -> Instant {
+        self.until - self.told.iter().map(|(_, lasted)| *lasted).sum()
+    }
+
     /// The socket's state: what did that mean until now?
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let silence = self.silence();
@@ -132,8 +137,7 @@ impl Sending {
     /// How long nothing came at least, if that was longer than it should be: what is told with an answer had begun before
     /// the last sample.
     fn silence(&self) -> Duration {
-        let lasted: Duration = self.told.iter().map(|(_, lasted)| *lasted).sum();
-        let began = self.until - lasted;
+        let began = self.began();
         let silent = self.last.and_then(|last| last.at.since(began).filter(|silent| *silent > last.due));
         silent.unwrap_or_default()
     }

@@ -12,7 +12,7 @@ const MOST: usize = 1000;
 pub enum What {
     /// Something held the sender.
     Held(Why),
-    /// All data of a connection that is over was sent and acknowledged: nothing was left to hold back.
+    /// All data was sent and acknowledged, and nothing more was written until the flow's end: nothing was held back.
     Over,
     /// The sender's host did not report on this time.
     NotSeen,

@@ -149,6 +149,7 @@ struct sock_common {
 	__u16 skc_num;
 	unsigned short skc_family;
 	unsigned short skc_tx_queue_mapping;
+	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;

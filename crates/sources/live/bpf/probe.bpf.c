@@ -490,6 +490,7 @@ static __noinline void fill_sample(struct sample *to, struct sock *sk, struct tc
 	to->data_segs_in = tcp->data_segs_in;
 	to->total_retrans = tcp->total_retrans;
 	to->hold = hold_so_far(sk, tcp, flow, to->at_ns) + 1;
+	to->state = sk->__sk_common.skc_state;
 }
 
 /* The flow is over: what was added up since it was last read goes with it. */

@@ -215,7 +215,9 @@ struct sample {
 	u32 data_segs_in;
 	u32 total_retrans;
 	/* What holds the sender since the last segment came: one more than enum hold; 0 in files of version 2. */
-	u32 hold;
+	u16 hold;
+	/* enum in include/net/tcp_states.h; 0 in files of version 2. */
+	u16 state;
 };
 
 /* Where a socket's packets leave the host, and what limits how fast. All 0 if that is not known. */

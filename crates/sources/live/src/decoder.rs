@@ -44,7 +44,22 @@ pub struct Rest {
     pub drops: Drops,
     /// How long the receive softirqs of this host waited to run, and how many of them.
     pub softirqs: Vec<(Duration, u32)>,
+    /// By which device the packets of each end leave, as far as that is known.
+    pub devices: HashMap<(FlowId, End), Device>,
 }
+
+/// The device by which a socket's packets leave its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name, such as `eth0`.
+    pub name: String,
+    /// Its queueing discipline, such as `fq_codel`; of those under mq, the one of the socket's transmit queue. `None` if
+    /// that is not known.
+    pub qdisc: Option<String>,
+}
+
+/// Ends of flows of which the device is kept.
+const MOST_DEVICES: usize = 200_000;
 
 /// What the kernel counted in this process's network namespace, and what the probe did; known where all of that is
 /// watched.
@@ -84,6 +99,7 @@ pub struct Decoder {
     home: Option<u32>,
     check: Check,
     drops: Counts,
+    devices: HashMap<(FlowId, End), Device>,
 }
 
 impl Decoder {
@@ -148,7 +164,7 @@ impl Decoder {
         softirqs: &record::Waits,
         reasons: &Reasons,
     ) -> Rest {
-        let Self { table, home, mut check, drops, epoch_ns, .. } = self;
+        let Self { table, home, mut check, drops, epoch_ns, devices, .. } = self;
         // Of a file that was cut off it is not known what came next.
         for socket in closing.iter().flat_map(|_| table.sockets()) {
             socket.before.rest(socket.flow, socket.end, epoch_ns.unwrap_or(0), sink);
@@ -167,7 +183,7 @@ impl Decoder {
             ..check
         };
         let softirqs = softirqs.since(&Zeroable::zeroed()).collect();
-        Rest { check, drops: drops.finish(&closing.dropped, reasons), softirqs }
+        Rest { check, drops: drops.finish(&closing.dropped, reasons), softirqs, devices }
     }
 
     fn at(&mut self, nanos: u64) -> Instant {
@@ -195,7 +211,7 @@ impl Decoder {
         // What holds now is told with the next segment.
         let held_until = self.at(flow.last_ns);
         let begun = || Box::new(Told { account: account.begun(), written: 0 });
-        let Self { table, drops, .. } = self;
+        let Self { table, drops, devices, .. } = self;
         let (socket, was_known) = table.seen(flow.cookie, flow.ends(), begun, sink);
         self.check.sockets += u64::from(!was_known);
         socket.owner = Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns };
@@ -222,7 +238,8 @@ impl Decoder {
                 tell(EventKind::Held { end, by, lasted: Duration::from_nanos(now - before) });
             }
         }
-        if let Some((by, lasted)) = is_last.then(|| account.pending(before)).flatten() {
+        let is_told = is_last || sample.is_closing();
+        if let Some((by, lasted)) = is_told.then(|| account.pending(before)).flatten() {
             let kind = EventKind::Held { end, by, lasted };
             sink.accept(socket.flow, &Event { at, kind });
         }
@@ -232,6 +249,7 @@ impl Decoder {
         }
         tell(EventKind::Sampled(account.sampled(end)));
         drops.add((socket.flow, end), account, before);
+        keep_device(devices, (socket.flow, end), account, before);
         let written = socket.before.written.max(account.written());
         *socket.before = Told { account: *account, written };
         for turn in self.early.remove(&flow.cookie).unwrap_or_default() {
@@ -267,11 +285,27 @@ impl Check {
     }
 }
 
+/// Keeps by which device packets leave, where that is new.
+fn keep_device(
+    devices: &mut HashMap<(FlowId, End), Device>,
+    of: (FlowId, End),
+    now: &Account,
+    before: &Account,
+) {
+    let is_new = now.output.names() != before.output.names();
+    if is_new && now.output.ifindex != 0 && (devices.len() < MOST_DEVICES || devices.contains_key(&of)) {
+        let [name, qdisc] = now.output.names();
+        devices.insert(of, Device { name, qdisc: (!qdisc.is_empty()).then_some(qdisc) });
+    }
+}
+
 impl Told {
     /// What holds the sender since the last segment came, until it was last looked at: nothing ends that any more.
     fn rest(&self, flow: FlowId, end: End, epoch_ns: u64, sink: &mut impl Sink) {
         let Self { account, .. } = self;
-        let Some((by, lasted)) = account.pending(account) else { return };
+        let Some((by, lasted)) = account.pending(account).filter(|_| !account.sample.is_closing()) else {
+            return;
+        };
         let at = instant(account.sample.at_ns, epoch_ns);
         for kind in [EventKind::Held { end, by, lasted }, EventKind::Sampled(account.sampled(end))] {
             sink.accept(flow, &Event { at, kind });
@@ -281,11 +315,13 @@ impl Told {
 
 impl Account {
     /// What holds the sender since the last segment came, and for how long by now; `before` is how the socket was when it
-    /// was looked at before. What a socket held that is over shows best while it lives: its data is gone.
+    /// was looked at before. Of one that has begun to close no segment is seen, so that each look has its own part. What a
+    /// socket held that is over shows best while it lives: its data is gone then.
     fn pending(&self, before: &Self) -> Option<(Hold, Duration)> {
         let is_same = before.flow.last_ns == self.flow.last_ns;
         let by = is_same.then(|| before.sample.hold()).flatten().or_else(|| self.sample.hold())?;
-        let lasted = self.sample.at_ns.checked_sub(self.flow.last_ns).filter(|lasted| *lasted > 0)?;
+        let since = if before.sample.is_closing() { before.sample.at_ns } else { self.flow.last_ns };
+        let lasted = self.sample.at_ns.checked_sub(since).filter(|lasted| *lasted > 0)?;
         Some((by, Duration::from_nanos(lasted)))
     }
 

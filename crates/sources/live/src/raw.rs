@@ -49,8 +49,7 @@ const HEADER: Header = Header {
     home: 0,
 };
 
-const HEADER_BEFORE: Header =
-    Header { version: BEFORE, account_bytes: Account::BYTES_OF_2 as u32, ..HEADER };
+const HEADER_BEFORE: Header = Header { version: BEFORE, account_bytes: Account::BYTES_OF_2 as u32, ..HEADER };
 
 /// What is read when nothing more is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

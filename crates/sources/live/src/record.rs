@@ -208,7 +208,8 @@ pub struct Sample {
     pub rcv_rtt_us: u32,
     pub data_segs_in: u32,
     pub total_retrans: u32,
-    hold: u32,
+    hold: u16,
+    state: u16,
 }
 
 /// Where a socket's packets leave the host, and what limits how fast.
@@ -322,8 +323,8 @@ impl Output {
     /// The name of the device, and of its queueing discipline; empty if that is not known.
     pub fn names(&self) -> [String; 2] {
         [self.device, self.qdisc].map(|name| {
-            let end = name.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
-            String::from_utf8_lossy(&name[..end]).into_owned()
+            let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(text).into_owned()
         })
     }
 }
@@ -349,7 +350,14 @@ impl Flow {
 impl Sample {
     /// What holds the sender since the last segment came; `None` in a file that does not have that.
     pub fn hold(&self) -> Option<Hold> {
-        HELD.get(self.hold.checked_sub(1)? as usize).copied()
+        HELD.get(usize::from(self.hold.checked_sub(1)?)).copied()
+    }
+
+    /// Whether the connection has begun to close, at either end: its segments do not pass the probe's hook any more
+    /// (`tcp_rcv_state_process`). `false` in a file that does not say.
+    pub const fn is_closing(&self) -> bool {
+        const ESTABLISHED: u16 = 1;
+        self.state > ESTABLISHED
     }
 
     /// The congestion machine's state.

@@ -193,7 +193,7 @@ impl Fix {
 }
 
 impl Evidence {
-    fn of(evidence: &analyses::Evidence) -> Self {
+    pub(crate) fn of(evidence: &analyses::Evidence) -> Self {
         let number = |value: Value| match value {
             Value::Count(count) => Number::Whole(count),
             Value::Bytes(bytes) => Number::Whole(bytes.get()),

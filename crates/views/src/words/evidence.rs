@@ -10,11 +10,15 @@ use std::time::Duration;
 
 /// The queue of the sender's own device; what was not seen of it is not said.
 fn own_queue(backlog: Bytes, held_back: u64) -> String {
-    let waited = (backlog > Bytes::ZERO).then(|| format!("up to {backlog} waited in the queue of its own device"));
-    let held = (held_back > 0).then(|| format!("the queue of its own device held packets back {}", times(held_back)));
+    let waited =
+        (backlog > Bytes::ZERO).then(|| format!("up to {backlog} waited in the queue of its own device"));
+    let held = (held_back > 0)
+        .then(|| format!("the queue of its own device held packets back {}", times(held_back)));
     match (waited, held) {
         (Some(waited), Some(_)) => format!("{waited}, which held packets back {}", times(held_back)),
-        (waited, held) => waited.or(held).unwrap_or_else(|| "data waited in the queue of its own device".to_owned()),
+        (waited, held) => {
+            waited.or(held).unwrap_or_else(|| "data waited in the queue of its own device".to_owned())
+        }
     }
 }
 
