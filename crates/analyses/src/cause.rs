@@ -236,7 +236,7 @@ macro_rules! catalogue {
             /// Every segment above some size was lost each time, and none below it: the path's MTU is smaller, and the ICMP
             /// errors that would say so do not come (RFC 2923, section 2.1).
             MtuBlackHole = LossRecovery / "mtu-black-hole": "path MTU black hole",
-                "loss-recovery/mtu-black-hole.md", [Capture];
+                "loss-recovery/mtu-black-hole.md", [Capture, Live];
             /// Every segment longer than one MSS was lost, and none of one MSS.
             SuperPacketsDropped = LossRecovery / "super-packets-dropped": "super-packets dropped on the way",
                 "loss-recovery/super-packets-dropped.md", [Capture];

@@ -216,6 +216,8 @@ evidence! {
     /// The sender's segment numbers show data that never passed the tap.
     SentUnseen = "sent-unseen" { data: Bytes = "How much." }
 
+    /// An ICMP error came for the connection and did not end it.
+    SoftError = "soft-error" { errno: u64 = "The errno that the sending host's kernel makes of it, such as 113 for EHOSTUNREACH." }
     /// The application limits the rate to which TCP paces (`SO_MAX_PACING_RATE`), and that was the rate in force.
     PacingLimit = "pacing-limit" { rate: Rate = "The limit." }
     /// The queue of the sending host's own device made packets wait.

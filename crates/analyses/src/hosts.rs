@@ -3,6 +3,7 @@
 mod output;
 mod receiving;
 mod sending;
+mod sizes;
 mod spells;
 mod windows;
 
@@ -73,6 +74,8 @@ pub struct EndAccount {
     pub receive_buffer: Vec<(Instant, Bytes)>,
     /// How often it changed that is not among these.
     pub receive_buffer_more: u64,
+    /// The last error that an ICMP message left at the socket: an errno (`sk_err_soft`).
+    pub soft_error: Option<u32>,
     /// The first sample, and the last.
     pub samples: Option<[SocketSample; 2]>,
 }
@@ -167,12 +170,19 @@ impl EndAccount {
                 }
             }
             EventKind::Sampled(sample) => {
+                // The next ACK takes it away.
+                self.soft_error = sample.soft_error.filter(|errno| *errno != 0).or(self.soft_error);
                 self.receiving.sample(at, &sample);
                 self.sending.sample(at, &sample);
                 self.samples = Some([self.samples.map_or(sample, |[first, _]| first), sample]);
             }
             _ => {}
         }
+    }
+
+    /// The ICMP error that came for the connection, if one did.
+    fn icmp_error(&self) -> Option<Evidence> {
+        self.soft_error.map(|errno| Evidence::SoftError { errno: errno.into() })
     }
 
     /// Of the last smoothed round trip, what is beyond the least; `None` where that shows no queue.
@@ -244,6 +254,10 @@ impl Account {
         let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
         match cause {
             Cause::LocalRateLimit => own.sending.own_limits(),
+            Cause::MtuBlackHole => {
+                sizes::pattern(own).and_then(|pattern| pattern.evidence(cause)).into_iter().collect()
+            }
+            Cause::Timeout => own.icmp_error().into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -275,6 +289,8 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         // A congestion window that was used up beyond slow start, and no queue on the path.
         Why::Hold(Hold::CongestionWindow) if own.timeouts[0] + own.recoveries[0] > 0 => Cause::AfterLoss,
         Why::Hold(Hold::CongestionWindow) => Cause::EarlyExit,
+        // Whatever found the loss, it comes again for as long as the segments are as large.
+        Why::Hold(Hold::Recovery | Hold::Loss) if sizes::follow_mtu(own) => Cause::MtuBlackHole,
         Why::Hold(Hold::Recovery) => Cause::FastRecovery,
         // All of them, or the time is that of real ones. Those in a row are taken back at once.
         Why::Hold(Hold::Loss) if own.timeouts[1] > 0 && own.timeouts[1] >= own.losses => {
@@ -384,6 +400,9 @@ mod tests {
             vec!["0.1 A marked timeout", "0.1 A marked spurious-timeout"],
             vec!["0.1 B waited receive-queue 0.040 65536"],
             vec!["0.2 A sampled srtt 20000 snd_wnd 1000000"],
+            vec![
+                "0.2 A sampled resent 4 resent_smallest 1448 delivered_largest 600 mss_largest 1448 answers 1",
+            ],
             vec![
                 "0.1 B sampled rcv_wnd 80000 receive_queue 0",
                 "0.4 B waited holder-off-cpu 0.180 0",

@@ -33,7 +33,7 @@ enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* include/linux/socket.h, include/linux/net.h, include/net/tcp_states.h, include/net/tcp.h */
 enum { AF_INET6 = 10 };
 enum { SOCK_NOSPACE = 2 };
-enum { TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
+enum { TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
 enum { RCV_SHUTDOWN = 1 };
 /* include/linux/tcp.h: enum tsq_enum, as a bit of sk_tsq_flags. include/net/sock.h: enum sk_pacing. */
 enum { TSQF_THROTTLED = 1 };

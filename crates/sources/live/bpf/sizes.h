@@ -34,18 +34,26 @@ static __always_inline void take_sizes(struct tcp_sock *tcp, struct flow *flow, 
 /*
  * A segment is retransmitted, so that its last transmission counts as lost. Once the MSS was lowered, a segment is smaller
  * than the one that was lost, of which the size is not known any more.
+ *
+ * A connection of which everything is lost has nothing come in that would make it known: this does.
  */
 static __noinline int take_retransmission(struct sock *sk, struct sk_buff *skb)
 {
-	struct flow *flow = known_flow(sk);
+	u32 mss, length, state = sk->__sk_common.skc_state;
 	struct tcp_sock *tcp;
-	u32 mss, length;
+	struct flow *flow;
 
-	if (!flow)
+	if (!has_port(sk) || state == TCP_SYN_SENT || state == TCP_SYN_RECV)
 		return 0;
 	tcp = tcp_of(sk);
 	if (!tcp)
 		return 0;
+	flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+	if (!flow) {
+		flow = open_flow(sk, 0, time_of_day());
+		if (!flow)
+			return 0;
+	}
 	mss = tcp->mss_cache;
 	length = skb->len < mss ? skb->len : mss;
 	if (mss < flow->mss_largest || !length)

@@ -1,8 +1,7 @@
-//! What the live probe reports of a sending host that limits its own senders, and of hosts that do not: real sockets, shapers and
-//! a path between them, in network namespaces.
+//! Two hosts, a router between them, and a transfer from one to the other that the probe watches at the sender.
 
+use slowpath_analyses::Cause;
 use slowpath_analyses::hosts::{Account, Hosts, What};
-use slowpath_analyses::{Cause, Evidence};
 use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_live::{EVERY, Filter, Live};
 use slowpath_model::Instant;
@@ -12,12 +11,9 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::Duration;
 
-const SENDING: Duration = Duration::from_secs(3);
-/// Of this much time at least the cause has to be the right one.
-const MOST: f64 = 0.85;
-
+pub const SENDING: Duration = Duration::from_secs(3);
 /// `sender eth0 - left path right - eth0 receiver`: two wires, and a router between them.
-fn routed() -> Namespaces {
+pub fn routed() -> Namespaces {
     let hosts = Namespaces::create().expect("root may make namespaces");
     for (place, other, net) in [(Place::Sender, "left", 1), (Place::Receiver, "right", 2)] {
         let path = hosts.name(Place::Path);
@@ -36,14 +32,17 @@ fn routed() -> Namespaces {
 
 /// Data for as long as it takes: how the sender makes it.
 #[derive(Clone, Copy)]
-struct Sender {
+pub struct Sender {
     /// `SO_MAX_PACING_RATE`, in bytes a second.
-    paced_to: Option<u64>,
+    pub paced_to: Option<u64>,
     /// How much it writes at once, and how long it pauses then.
-    writes: (usize, Duration),
+    pub writes: (usize, Duration),
 }
 
-const BULK: Sender = Sender { paced_to: None, writes: (1 << 16, Duration::ZERO) };
+/// A receiver of which nothing comes for so long gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub const BULK: Sender = Sender { paced_to: None, writes: (1 << 16, Duration::ZERO) };
 
 impl Sender {
     fn send(self, mut to: TcpStream) {
@@ -67,7 +66,22 @@ impl Sender {
 }
 
 /// Sends from one host to the other, and gives what the sender's host reported of it.
-fn transfer(hosts: &Namespaces, sender: Sender) -> Account {
+pub fn transfer(hosts: &Namespaces, sender: Sender) -> Account {
+    watched(hosts, |to| sender.send(to), drain)
+}
+
+/// Reads all that comes.
+pub fn drain(mut from: TcpStream) {
+    let mut buffer = vec![0; 1 << 18];
+    while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
+}
+
+/// Connects one host to the other, and gives what the sender's host reported while `send` ran and was read.
+pub fn watched(
+    hosts: &Namespaces,
+    send: impl FnOnce(TcpStream) + Send,
+    receive: impl FnOnce(TcpStream) + Send,
+) -> Account {
     let netns = hosts.number(Place::Sender).expect("it is there");
     let mut live = Live::start(Filter::of_netns(&[netns])).unwrap_or_else(|error| panic!("{error}"));
     let mut told = Hosts::default();
@@ -77,14 +91,15 @@ fn transfer(hosts: &Namespaces, sender: Sender) -> Account {
             hosts.enter(Place::Receiver).expect("it is there");
             let listener = TcpListener::bind("10.9.2.2:5001").expect("nobody else is there");
             ready.send(()).expect("somebody waits");
-            let mut from = listener.accept().expect("it connects").0;
-            let mut buffer = vec![0; 1 << 18];
-            while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
+            let from = listener.accept().expect("it connects").0;
+            // Of a sender that failed on a path that is cut, nothing comes any more.
+            from.set_read_timeout(Some(PATIENCE)).expect("an option");
+            receive(from);
         });
         is_ready.recv().expect("it listens");
         let sending = scope.spawn(move || {
             hosts.enter(Place::Sender).expect("it is there");
-            sender.send(TcpStream::connect("10.9.2.2:5001").expect("it listens"));
+            send(TcpStream::connect("10.9.2.2:5001").expect("it listens"));
         });
         while !sending.is_finished() {
             thread::sleep(EVERY);
@@ -112,72 +127,11 @@ fn assert_whole(account: &Account) {
     }
 }
 
-fn share(account: &Account, cause: Cause) -> f64 {
+pub fn share(account: &Account, cause: Cause) -> f64 {
     let bounds = account.bounds();
     println!(
         "{}",
         bounds.iter().map(|b| format!("{} {:.3}", b.cause, b.share)).collect::<Vec<_>>().join(", ")
     );
     bounds.iter().find(|bound| bound.cause == cause).map_or(0.0, |bound| bound.share)
-}
-
-/// The shapers that this kernel has. With a short path the queue is all there is to wait for.
-#[test]
-#[ignore = "needs root"]
-fn a_shaper_on_the_senders_own_device_is_reported_with_its_queue() {
-    let hosts = routed();
-    let shapers: [&[&str]; 2] = [
-        &["tc qdisc add dev eth0 root tbf rate 20mbit burst 10kb limit 200kb"],
-        &[
-            "tc qdisc replace dev eth0 root handle 1: htb default 10",
-            "tc class add dev eth0 parent 1: classid 1:10 htb rate 20mbit quantum 1514",
-        ],
-    ];
-    for commands in shapers {
-        for command in commands {
-            hosts.execute(Place::Sender, command).expect("this kernel has it");
-        }
-        let account = transfer(&hosts, BULK);
-        assert!(share(&account, Cause::LocalRateLimit) >= MOST, "{commands:?}");
-        let evidence = account.evidence(Cause::LocalRateLimit);
-        let has_waited =
-            |one: &Evidence| matches!(one, Evidence::OwnQueue { backlog, .. } if backlog.get() > 1500);
-        assert!(evidence.iter().any(has_waited), "{evidence:?}");
-        assert!(!evidence.iter().any(|one| matches!(one, Evidence::PacingLimit { .. })), "{evidence:?}");
-    }
-}
-
-#[test]
-#[ignore = "needs root"]
-fn a_pacing_rate_of_the_application_is_reported_with_its_number() {
-    let account = transfer(&routed(), Sender { paced_to: Some(2_500_000), ..BULK });
-    assert!(share(&account, Cause::LocalRateLimit) >= MOST);
-    let evidence = account.evidence(Cause::LocalRateLimit);
-    let is_it = matches!(evidence[..], [Evidence::PacingLimit { rate }] if rate.get() == 20_000_000);
-    assert!(is_it, "{evidence:?}");
-}
-
-/// The same shapers, and nothing of theirs: on the path, behind a higher limit, or on a device that has less to send.
-#[test]
-#[ignore = "needs root"]
-fn a_shaper_elsewhere_and_limits_that_nothing_reaches_are_not_the_sending_hosts() {
-    const TBF: &str = "root tbf rate 20mbit burst 10kb limit 100kb";
-    let hosts = routed();
-    let nothing = share(&transfer(&hosts, BULK), Cause::LocalRateLimit);
-    assert!(nothing < 0.01, "no shaper at all: {nothing}");
-    hosts.execute(Place::Path, &format!("tc qdisc add dev right {TBF}")).expect("this kernel has it");
-    let on_path = transfer(&hosts, BULK);
-    assert!(share(&on_path, Cause::LocalRateLimit) < 0.01, "on the path");
-    let above = transfer(&hosts, Sender { paced_to: Some(125_000_000), ..BULK });
-    assert!(share(&above, Cause::LocalRateLimit) < 0.01, "paced to more than the path carries");
-    // More than the path carries.
-    hosts
-        .execute(Place::Sender, "tc qdisc add dev eth0 root tbf rate 200mbit burst 64kb limit 1mb")
-        .expect("this kernel has it");
-    let faster = share(&transfer(&hosts, BULK), Cause::LocalRateLimit);
-    assert!(faster < 0.1, "a shaper that lets ten times as much through: {faster}");
-    hosts.execute(Place::Path, "tc qdisc del dev right root").expect("it is there");
-    let idle = Sender { writes: (10_000, Duration::from_millis(20)), ..BULK };
-    let idle = share(&transfer(&hosts, idle), Cause::LocalRateLimit);
-    assert!(idle < 0.05, "an application that writes less: {idle}");
 }
