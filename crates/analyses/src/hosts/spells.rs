@@ -50,10 +50,13 @@ impl Spells {
         let before = self.kept.last().map(|last| last.what);
         let all: Duration = held.iter().map(|(_, lasted)| *lasted).sum();
         let began = until - all;
-        if let Some(end) = self.kept.last().map(|last| last.to).filter(|end| *end < began) {
-            self.push(What::NotSeen, end, began);
+        let ended = self.kept.last().map_or(began, |last| last.to);
+        if ended < began {
+            self.push(What::NotSeen, ended, began);
         }
-        let mut from = began;
+        // The kernel may add to the time while the source reads it, and has told more than there was until then: that
+        // much less is told the next time.
+        let mut from = began.max(ended);
         let mut add = |(why, lasted): &(Why, Duration)| {
             let to = from + *lasted;
             self.push(What::Held(*why), from, to);
@@ -64,20 +67,12 @@ impl Spells {
         first.into_iter().chain(rest).for_each(&mut add);
     }
 
-    /// A clock that was set back does not make two spells of one instant.
     fn push(&mut self, what: What, from: Instant, to: Instant) {
         let is_full = self.kept.len() >= MOST;
         match self.kept.last_mut() {
             Some(last) if last.what == what || last.what == What::NotKept => last.to = last.to.max(to),
             _ if to <= from => {}
-            Some(last) => {
-                let what = if is_full { What::NotKept } else { what };
-                let from = from.max(last.to);
-                if from < to {
-                    self.kept.push(Spell { what, from, to });
-                }
-            }
-            None => self.kept.push(Spell { what, from, to }),
+            _ => self.kept.push(Spell { what: if is_full { What::NotKept } else { what }, from, to }),
         }
     }
 
@@ -89,6 +84,7 @@ impl Spells {
             if spell.to < until {
                 spells.push(Spell { what: What::NotSeen, from: spell.to, to: until });
             }
+            let spell = Spell { to: spell.to.min(to), ..*spell };
             let is_idle = matches!(spell.what, What::Held(Why::Hold(Hold::Idle | Hold::Drained)));
             let after = if is_idle { over.min(spell.lasted()) } else { Duration::ZERO };
             over -= after;
@@ -157,6 +153,20 @@ mod tests {
         let ended = spells.all([at(10), at(300)], ms(20));
         let expected = [(held(SLOW_START), 150), (held(FULL), 110), (held(IDLE), 10), (What::Over, 20)];
         assert_eq!(lengths(&ended), expected);
+    }
+
+    #[test]
+    fn what_was_told_early_is_not_told_twice() {
+        let mut spells = Spells::default();
+        spells.add(at(100), &[(FULL, ms(100))]);
+        // 3 ms of what comes next were added while it was read.
+        spells.add(at(200), &[(SLOW_START, ms(103))]);
+        spells.add(at(300), &[(FULL, ms(97))]);
+        let expected = [(What::Held(FULL), 100), (What::Held(SLOW_START), 103), (What::Held(FULL), 97)];
+        assert_eq!(lengths(&spells.all([at(0), at(300)], Duration::ZERO)), expected);
+        spells.add(at(310), &[(SLOW_START, ms(15))]);
+        let cut = spells.all([at(0), at(310)], Duration::ZERO);
+        assert_eq!(cut.last().map(|last| last.to), Some(at(310)), "nothing is beyond the end");
     }
 
     #[test]

@@ -173,8 +173,8 @@ struct flow {
 	/* The payload of the largest segment that can have arrived, by what was acknowledged; and the largest MSS. */
 	u32 delivered_largest;
 	u32 mss_largest;
-	/* Segments that came after the first of these retransmissions. */
-	u32 answers;
+	/* Of the retransmissions, those before the last segment came: the path is alive after them. */
+	u32 resent_answered;
 	u32 last_pad;
 };
 

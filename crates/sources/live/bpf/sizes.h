@@ -27,8 +27,8 @@ static __always_inline void take_sizes(struct tcp_sock *tcp, struct flow *flow, 
 		acked = mss;
 	if (acked > flow->delivered_largest)
 		flow->delivered_largest = acked;
-	if (flow->resent)
-		flow->answers++;
+	if (flow->resent != flow->resent_answered)
+		flow->resent_answered = flow->resent;
 }
 
 /*

@@ -338,13 +338,10 @@ impl Account {
             qdisc_backlog: queue.map(|[backlog, _]| backlog),
             qdisc_overlimits: queue.map(|[_, overlimits]| overlimits),
             qdisc_rate: output.and_then(|output| rate(output.rate)),
-            pmtu: output.map(|output| output.pmtu),
             soft_error: output.map(|output| output.soft_error),
-            resent: output.map(|_| flow.resent),
+            resent: output.map(|_| flow.resent_answered),
             resent_smallest: output.map(|_| flow.resent_smallest),
             delivered_largest: output.map(|_| flow.delivered_largest),
-            mss_largest: output.map(|_| flow.mss_largest),
-            answers: output.map(|_| flow.answers),
             ..self.sample.of(end)
         }
     }

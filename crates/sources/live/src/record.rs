@@ -167,11 +167,11 @@ pub struct Flow {
     pub waits: [Waits; PLACES],
     paced_ns: u64,
     queued_ns: u64,
-    pub resent: u32,
+    resent: u32,
     pub resent_smallest: u32,
     pub delivered_largest: u32,
-    pub mss_largest: u32,
-    pub answers: u32,
+    mss_largest: u32,
+    pub resent_answered: u32,
     last_pad: u32,
 }
 
