@@ -115,7 +115,7 @@ fn a_score_passes_only_if_enough_cases_are_judged_and_right() {
         failure(score(&groups, 0.93)).contains("small-rcvbuf")
             || failure(score(&groups, 0.93)).contains("receive-window")
     );
-    assert!(failure(score(&["loss"; 15], 0.99)).contains("1 of 15"));
+    assert!(failure(score(&["loss"; 17], 0.99)).contains("1 of 17"));
 }
 
 #[test]
