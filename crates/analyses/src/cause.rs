@@ -180,7 +180,7 @@ macro_rules! catalogue {
                 "sending-host/queue.md", [Doctor];
             /// A shaper, a pacing limit or a limit on queued bytes holds the sender below the path's rate.
             LocalRateLimit = SendingHost / "rate-limit": "shaper or pacing limit on the sending host",
-                "sending-host/rate-limit.md", [Capture, Doctor];
+                "sending-host/rate-limit.md", [Capture, Live, Doctor];
             /// Offloads that are off make the CPU handle each packet by itself.
             SenderBusy = SendingHost / "sender-cpu": "CPU of the sending host busy with packets",
                 "sending-host/sender-cpu.md", [Doctor];
@@ -263,7 +263,7 @@ macro_rules! catalogue {
             /// Every segment above some size was lost each time, and none below it: the path's MTU is smaller, and the ICMP
             /// errors that would say so do not come (RFC 2923, section 2.1).
             MtuBlackHole = LossRecovery / "mtu-black-hole": "path MTU black hole",
-                "loss-recovery/mtu-black-hole.md", [Capture];
+                "loss-recovery/mtu-black-hole.md", [Capture, Live];
             /// Every segment longer than one MSS was lost, and none of one MSS.
             SuperPacketsDropped = LossRecovery / "super-packets-dropped": "super-packets dropped on the way",
                 "loss-recovery/super-packets-dropped.md", [Capture];

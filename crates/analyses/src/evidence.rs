@@ -265,6 +265,18 @@ evidence! {
     /// The sender's segment numbers show data that never passed the tap.
     SentUnseen = "sent-unseen" { data: Bytes = "How much." }
 
+    /// An ICMP error came for the connection and did not end it.
+    SoftError = "soft-error" { errno: u64 = "The errno that the sending host's kernel makes of it, such as 113 for EHOSTUNREACH." }
+    /// The application limits the rate to which TCP paces (`SO_MAX_PACING_RATE`), and that was the rate in force.
+    PacingLimit = "pacing-limit" { rate: Rate = "The limit." }
+    /// The queue of the sending host's own device made packets wait.
+    OwnQueue = "own-queue" {
+        backlog: Bytes = "The most that was seen to wait in it, of all flows.",
+        held_back: u64 = "How often it held packets back to keep to its rate.",
+    }
+    /// The rate to which that queue is set.
+    OwnQueueRate = "own-queue-rate" { rate: Rate = "That rate." }
+
     /// Two captures show packets lost between them, in these times or within an RTT before.
     LostBetween = "lost-between" { packets: u64 = "How many." }
     /// The receiving host's capture has packets that its TCP did not accept.

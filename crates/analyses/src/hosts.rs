@@ -1,13 +1,18 @@
 //! What hosts tell of their connections, summed up: for sources that see no packets, or more than these.
 
+mod output;
 mod receiving;
 mod sending;
+mod sizes;
+mod spells;
 mod windows;
 
 pub use receiving::Receiving;
 pub use sending::{Sending, Why, shows_queue};
+pub use spells::{Spell, What};
 
 use crate::cause::Cause;
+use crate::evidence::Evidence;
 use crate::waits::Waits;
 use slowpath_model::{
     Bytes, CaState, End, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink, SocketSample,
@@ -69,6 +74,8 @@ pub struct EndAccount {
     pub receive_buffer: Vec<(Instant, Bytes)>,
     /// How often it changed that is not among these.
     pub receive_buffer_more: u64,
+    /// The last error that an ICMP message left at the socket: an errno (`sk_err_soft`).
+    pub soft_error: Option<u32>,
     /// The first sample, and the last.
     pub samples: Option<[SocketSample; 2]>,
 }
@@ -114,9 +121,16 @@ impl Sink for Hosts {
     fn accept(&mut self, flow: FlowId, event: &Event) {
         let Some(account) = self.flows.get_mut(&flow) else { return };
         let [first, last] = account.told.unwrap_or([event.at; 2]);
-        account.told = Some([first.min(event.at), last.max(event.at)]);
-        let Some(end) = event.kind.end() else { return };
-        account.ends[end.index()].get_or_insert_default().accept(event.at, &event.kind);
+        let mut began = first.min(event.at);
+        if let Some(end) = event.kind.end() {
+            let own = account.ends[end.index()].get_or_insert_default();
+            own.accept(event.at, &event.kind);
+            // What is reported with its length began before.
+            if matches!(event.kind, EventKind::Held { .. }) {
+                began = began.min(own.sending.began());
+            }
+        }
+        account.told = Some([began, last.max(event.at)]);
     }
 
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
@@ -156,12 +170,19 @@ impl EndAccount {
                 }
             }
             EventKind::Sampled(sample) => {
+                // The next ACK takes it away.
+                self.soft_error = sample.soft_error.filter(|errno| *errno != 0).or(self.soft_error);
                 self.receiving.sample(at, &sample);
                 self.sending.sample(at, &sample);
                 self.samples = Some([self.samples.map_or(sample, |[first, _]| first), sample]);
             }
             _ => {}
         }
+    }
+
+    /// The ICMP error that came for the connection, if one did.
+    fn icmp_error(&self) -> Option<Evidence> {
+        self.soft_error.map(|errno| Evidence::SoftError { errno: errno.into() })
     }
 
     /// Of the last smoothed round trip, what is beyond the least; `None` where that shows no queue.
@@ -219,6 +240,28 @@ impl Account {
         bounds
     }
 
+    /// What bound the sender, one spell after the other, over all of the time in which the flow was watched.
+    pub fn spells(&self) -> Vec<Spell> {
+        let Some(watched) = self.told else { return Vec::new() };
+        match &self.ends[self.sender().index()] {
+            Some(own) => own.sending.spells(watched, self.ended.is_some()),
+            None => vec![Spell { what: What::NotSeen, from: watched[0], to: watched[1] }],
+        }
+    }
+
+    /// What shows that a cause bound the sender, where its host reports numbers of that.
+    pub fn evidence(&self, cause: Cause) -> Vec<Evidence> {
+        let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
+        match cause {
+            Cause::LocalRateLimit => own.sending.own_limits(),
+            Cause::MtuBlackHole => {
+                sizes::pattern(own).and_then(|pattern| pattern.evidence(cause)).into_iter().collect()
+            }
+            Cause::Timeout => own.icmp_error().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What that was, by all that was told.
     pub fn cause(&self, why: Why) -> Cause {
         let sender = self.sender();
@@ -236,6 +279,7 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
             Cause::AcksHeldBack
         }
         Why::FullPath => Cause::BottleneckFull,
+        Why::OwnQueue | Why::Hold(Hold::Paced) => Cause::LocalRateLimit,
         // Who was late, the sender cannot know.
         Why::Silence => Cause::DelaySpike,
         Why::Hold(Hold::Idle | Hold::Drained) => Cause::SenderIdle,
@@ -245,6 +289,8 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         // A congestion window that was used up beyond slow start, and no queue on the path.
         Why::Hold(Hold::CongestionWindow) if own.timeouts[0] + own.recoveries[0] > 0 => Cause::AfterLoss,
         Why::Hold(Hold::CongestionWindow) => Cause::EarlyExit,
+        // Whatever found the loss, it comes again for as long as the segments are as large.
+        Why::Hold(Hold::Recovery | Hold::Loss) if sizes::follow_mtu(own) => Cause::MtuBlackHole,
         Why::Hold(Hold::Recovery) => Cause::FastRecovery,
         // All of them, or the time is that of real ones. Those in a row are taken back at once.
         Why::Hold(Hold::Loss) if own.timeouts[1] > 0 && own.timeouts[1] >= own.losses => {
@@ -253,7 +299,8 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         // What was lost was found by a probe, before a timeout (tcp_send_loss_probe).
         Why::Hold(Hold::Loss) if own.timeouts[0] == 0 => Cause::TailLoss,
         Why::Hold(Hold::Loss) => Cause::Timeout,
-        Why::Hold(Hold::Local) => Cause::Undetermined,
+        // As much as TCP allows had been handed on, and no queue of this host is known to have kept it.
+        Why::Hold(Hold::Local | Hold::OutputQueue) => Cause::Undetermined,
     }
 }
 
@@ -353,6 +400,7 @@ mod tests {
             vec!["0.1 A marked timeout", "0.1 A marked spurious-timeout"],
             vec!["0.1 B waited receive-queue 0.040 65536"],
             vec!["0.2 A sampled srtt 20000 snd_wnd 1000000"],
+            vec!["0.2 A sampled resent 4 resent_smallest 1448 delivered_largest 600"],
             vec![
                 "0.1 B sampled rcv_wnd 80000 receive_queue 0",
                 "0.4 B waited holder-off-cpu 0.180 0",
@@ -361,7 +409,8 @@ mod tests {
         ];
         for more in times {
             let account = account(&[&held[..], &more].concat());
-            let whys = Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence]);
+            let whys =
+                Hold::ALL.iter().copied().map(Why::Hold).chain([Why::FullPath, Why::Silence, Why::OwnQueue]);
             found.extend(whys.map(|why| account.cause(why)));
         }
         let live = |cause: &&Cause| cause.is_reported_by(ReportedBy::Live);

@@ -105,8 +105,13 @@ named! {
         Recovery = "recovery",
         /// After a timeout, the wait for it included (`TCP_CA_Loss`).
         Loss = "loss",
-        /// Both windows had room: pacing, small queues, Nagle's algorithm.
+        /// Both windows had room, and neither of the two below is known to have held it: pacing, Nagle's algorithm.
         Local = "local",
+        /// Both windows had room, and the pacing rate that the application set did not (`SO_MAX_PACING_RATE`).
+        Paced = "paced",
+        /// Both windows had room, and the queue of the host's own device held as much of this socket as TCP allows
+        /// (`tcp_small_queue_check`).
+        OutputQueue = "output-queue",
     }
 }
 
@@ -271,6 +276,15 @@ sample! {
     rcv_rtt: "µs", "RTT as estimated by a receiver of data (`tcpi_rcv_rtt`)";
     total_retrans: "segments", "Retransmitted so far (`tcpi_total_retrans`)";
     data_segs_in: "segments", "Received with data so far (`tcpi_data_segs_in`)";
+    wmem_alloc: "bytes of memory", "Handed to the device's queue, and not yet sent by the device (`sk_wmem_alloc`)";
+    max_pacing_rate: "bytes/s", "Pacing rate that the application set as a limit (`sk_max_pacing_rate`)";
+    qdisc_backlog: "bytes", "Waiting in the qdisc of the output device, of all flows (`qstats.backlog`)";
+    qdisc_overlimits: "times", "Times so far that this qdisc held packets back to keep its rate (`qstats.overlimits`)";
+    qdisc_rate: "bytes/s", "Rate to which this qdisc is set, where that is known: tbf";
+    soft_error: "errno", "Error that an ICMP message left without ending the connection, 0 for none (`sk_err_soft`)";
+    resent: "segments", "Retransmitted while the MSS had never been lowered, and before the last segment came";
+    resent_smallest: "bytes", "Payload of the smallest segment retransmitted while the MSS had never been lowered";
+    delivered_largest: "bytes", "Payload of the largest segment that can have arrived";
 }
 
 #[cfg(test)]

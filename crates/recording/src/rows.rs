@@ -118,6 +118,7 @@ fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReaso
 
 /// What a row says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 pub enum Told {
     Open(FlowId, FlowKey),
     Event(FlowId, Event),

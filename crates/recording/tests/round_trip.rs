@@ -14,6 +14,7 @@ use std::time::Duration;
 
 /// What a sink is told.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 enum Told {
     Open(FlowId, FlowKey),
     Event(FlowId, Event),

@@ -5,7 +5,7 @@
 
 use crate::fix::{NET_ADMIN, OWNER, SYS_NICE, counters, sysctl};
 use crate::{Advice, Fix, Host};
-use slowpath_analyses::Cause;
+use slowpath_analyses::{Cause, Evidence, Limit};
 
 /// What to do about `cause` on the host where it was seen; `None` for causes that only a capture shows.
 pub fn advise_on_host(cause: Cause) -> Option<Advice> {
@@ -24,6 +24,21 @@ pub fn advise_on_host(cause: Cause) -> Option<Advice> {
         Cause::SmallPackets => small_packets(),
         _ => return None,
     })
+}
+
+/// What to do on the sending host about what bound its sender, by what shows it; `device` is the one by which the packets
+/// leave. `None` where it is not the sending host's to change.
+pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>) -> Option<Advice> {
+    let shows = |of: fn(&Evidence) -> bool| evidence.iter().any(of);
+    let is_paced = shows(|evidence| matches!(evidence, Evidence::PacingLimit { .. }));
+    let is_queued = shows(|evidence| matches!(evidence, Evidence::OwnQueue { .. }));
+    let advice = match cause {
+        Cause::LocalRateLimit if is_paced && !is_queued => pacing_limit(),
+        Cause::LocalRateLimit if is_queued && !is_paced => own_queue(),
+        cause if cause.limit() == Limit::SendingHost => advise_on_host(cause)?,
+        _ => return None,
+    };
+    Some(device.map_or_else(|| advice.clone(), |device| advice.clone().on_device(device)))
 }
 
 /// Runs a process before all others.
@@ -188,11 +203,40 @@ fn local_rate_limit() -> Advice {
         "tc -s -d qdisc show dev IFACE",
         "shows shapers with their rates, and fq's maxrate",
     ))
+    .with(Fix::look(Host::Sender, "tc -s class show dev IFACE", "shows the classes of a shaper such as htb"))
+    .with(pacing_shown())
+}
+
+fn pacing_shown() -> Fix {
+    Fix::look(
+        Host::Sender,
+        "ss -tin",
+        "shows pacing_rate of each connection: the number behind a slash is a limit that the application set \
+         (SO_MAX_PACING_RATE)",
+    )
+}
+
+fn pacing_limit() -> Advice {
+    Advice::new(
+        "The application limits its own rate (SO_MAX_PACING_RATE; --fq-rate of iperf3). If the rate is meant, \
+         this is what it gives. Otherwise change it in the program or its settings.",
+    )
+    .with(pacing_shown())
+}
+
+fn own_queue() -> Advice {
+    Advice::new(
+        "Data waited in the queue of the sender's own device. A shaper there sets the rate, or the device is \
+         as fast as its link is. If the rate is meant, this is what it gives. A shaper that was left behind \
+         can be removed.",
+    )
     .with(Fix::look(
         Host::Sender,
-        "tc -s class show dev IFACE",
-        "shows the classes of a shaper such as htb",
+        "tc -s -d qdisc show dev IFACE",
+        "shows the queueing discipline: a shaper with its rate, backlog and overlimits",
     ))
+    .with(Fix::look(Host::Sender, "tc -s class show dev IFACE", "shows the classes of a shaper such as htb"))
+    .with(Fix::look(Host::Sender, "ethtool IFACE", "shows the speed that the NIC agreed on"))
 }
 
 fn sender_busy() -> Advice {

@@ -36,7 +36,7 @@ pub use drops::drop_meaning;
 pub use facts::percent;
 pub use fix::{Fix, Host, NET_ADMIN, NET_RAW, OWNER, SYS_NICE};
 pub use handbook::handbook_text;
-pub use hosts::advise_on_host;
+pub use hosts::{advise_on_host, advise_sending};
 
 use facts::Facts;
 
@@ -138,6 +138,19 @@ impl Advice {
 
     fn caution(mut self, text: impl Into<String>) -> Self {
         self.caution = Some(text.into());
+        self
+    }
+
+    /// With the name of the device, where that is known, in place of IFACE.
+    #[must_use]
+    pub fn on_device(mut self, name: &str) -> Self {
+        // Linux allows names that a shell would take for more than a name (dev_valid_name).
+        if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.@".contains(letter)) {
+            for fix in &mut self.fixes {
+                fix.command = fix.command.replace("IFACE", name);
+                fix.undo = fix.undo.take().map(|undo| undo.replace("IFACE", name));
+            }
+        }
         self
     }
 }

@@ -3,7 +3,10 @@
 //! A source tells for how long what held it. What that means shows in how round trips went meanwhile: a congestion
 //! window that is used up is the path's capacity while packets wait there, and somebody's lateness while nothing comes.
 
+use super::output::Output;
+use super::spells::{Spell, Spells};
 use super::windows::Windows;
+use crate::evidence::Evidence;
 use slowpath_model::{Bytes, Hold, Instant, SocketSample};
 use std::mem::take;
 use std::time::Duration;
@@ -17,13 +20,20 @@ pub enum Why {
     FullPath,
     /// Its congestion window, and no answer came when one was due.
     Silence,
+    /// The queue of its own device, which made packets wait.
+    OwnQueue,
 }
+
+/// Of the time of a hold: all of it, and what of it was a full path, silence, and the queue of the own device.
+type Parts = [Duration; 4];
 
 /// Adds up what held a sender.
 #[derive(Clone, Debug, Default)]
 pub struct Sending {
-    /// In the order of [`Hold::ALL`]: all that was told, and of it what was a full path, and what silence.
-    held: [[Duration; 3]; Hold::ALL.len()],
+    /// In the order of [`Hold::ALL`].
+    held: [Parts; Hold::ALL.len()],
+    spells: Spells,
+    output: Output,
     /// The windows that its peer advertised.
     pub(super) windows: Windows,
     /// The longest that was told at once of the time that these held it.
@@ -67,10 +77,17 @@ impl Sending {
         }
     }
 
+    /// When that began which was told since the last sample.
+    pub(super) fn began(&self) -> Instant {
+        self.until - self.told.iter().map(|(_, lasted)| *lasted).sum()
+    }
+
     /// The socket's state: what did that mean until now?
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let silence = self.silence();
         let (is_full, was_full) = (shows_queue(sample), self.last.is_some_and(|last| last.is_full));
+        let counted = self.output.counted();
+        let queue = self.output.look(sample);
         self.look.clear();
         let (mut by_window, mut idle, mut all) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for (hold, lasted) in take(&mut self.told) {
@@ -81,12 +98,24 @@ impl Sending {
             // The answer came some time between the last sample and this one: half of that is right on average.
             let silent = if is_silent { silence + (lasted - silence) / 2 } else { Duration::ZERO };
             let why = match hold {
+                Hold::OutputQueue if queue.holds_back => Why::OwnQueue,
+                // Its window is more than enough: the rest lies here.
+                Hold::SlowStart | Hold::CongestionWindow | Hold::Local if is_full && queue.has_most => {
+                    Why::OwnQueue
+                }
                 Hold::CongestionWindow if is_full => Why::FullPath,
+                Hold::Recovery if is_full && was_full && queue.has_most => Why::OwnQueue,
                 Hold::Recovery if is_full && was_full => Why::FullPath,
                 _ => Why::Hold(hold),
             };
-            let full = if why == Why::FullPath { lasted - silent } else { Duration::ZERO };
-            for (sum, lasted) in self.held[hold as usize].iter_mut().zip([lasted, full, silent]) {
+            match why {
+                Why::OwnQueue => self.output.queued(sample, counted),
+                Why::Hold(Hold::Paced) => self.output.paced(sample),
+                _ => {}
+            }
+            let part = |of: Why| if why == of { lasted - silent } else { Duration::ZERO };
+            let parts = [lasted, part(Why::FullPath), silent, part(Why::OwnQueue)];
+            for (sum, lasted) in self.held[hold as usize].iter_mut().zip(parts) {
                 *sum += lasted;
             }
             self.look.extend([(Why::Silence, silent), (why, lasted - silent)]);
@@ -98,6 +127,7 @@ impl Sending {
             all += lasted;
         }
         self.look.retain(|(_, lasted)| !lasted.is_zero());
+        self.spells.add(self.until, &self.look);
         let is_over = !take(&mut self.wrote) && all == idle;
         self.after_all = if is_over { self.after_all + idle } else { idle };
         self.windows.add(sample, by_window);
@@ -107,8 +137,7 @@ impl Sending {
     /// How long nothing came at least, if that was longer than it should be: what is told with an answer had begun before
     /// the last sample.
     fn silence(&self) -> Duration {
-        let lasted: Duration = self.told.iter().map(|(_, lasted)| *lasted).sum();
-        let began = self.until - lasted;
+        let began = self.began();
         let silent = self.last.and_then(|last| last.at.since(began).filter(|silent| *silent > last.due));
         silent.unwrap_or_default()
     }
@@ -121,12 +150,12 @@ impl Sending {
     /// All of it. What comes after the last data of a connection that is over held nothing back.
     pub(super) fn whys(&self, is_over: bool) -> Vec<(Why, Duration)> {
         let mut whys: Vec<(Why, Duration)> = Vec::new();
-        for (hold, [all, full, silent]) in Hold::ALL.iter().zip(self.held) {
-            let rest = (Why::Hold(*hold), all - full - silent);
-            whys.extend([rest, (Why::FullPath, full), (Why::Silence, silent)]);
+        for (hold, [all, full, silent, own]) in Hold::ALL.iter().zip(self.held) {
+            let rest = (Why::Hold(*hold), all - full - silent - own);
+            whys.extend([rest, (Why::FullPath, full), (Why::Silence, silent), (Why::OwnQueue, own)]);
         }
-        whys.extend(self.told.iter().map(|(hold, lasted)| (Why::Hold(*hold), *lasted)));
-        let mut left = if is_over { self.after_all } else { Duration::ZERO };
+        whys.extend(self.unsampled());
+        let mut left = self.over(is_over);
         for (why, lasted) in &mut whys {
             if matches!(why, Why::Hold(Hold::Idle | Hold::Drained)) {
                 let cut = left.min(*lasted);
@@ -134,6 +163,28 @@ impl Sending {
             }
         }
         whys
+    }
+
+    /// What was told since the last sample.
+    fn unsampled(&self) -> impl Iterator<Item = (Why, Duration)> {
+        self.told.iter().map(|(hold, lasted)| (Why::Hold(*hold), *lasted))
+    }
+
+    /// How long came after the last data of a connection that is over.
+    const fn over(&self, is_over: bool) -> Duration {
+        if is_over { self.after_all } else { Duration::ZERO }
+    }
+
+    /// One thing after the other, with all of the time from one instant to another.
+    pub(super) fn spells(&self, watched: [Instant; 2], is_over: bool) -> Vec<Spell> {
+        let mut spells = self.spells.clone();
+        spells.add(self.until, &self.unsampled().collect::<Vec<_>>());
+        spells.all(watched, self.over(is_over))
+    }
+
+    /// What shows that its own host set the pace.
+    pub(super) fn own_limits(&self) -> Vec<Evidence> {
+        self.output.evidence()
     }
 
     /// For how long each held it, in the order of [`Hold::ALL`].

@@ -105,11 +105,21 @@ pub fn run(
         of_process && of_group
     });
     let check = rest.as_ref().map(|rest| rest.check);
-    let Rest { drops, softirqs, .. } = rest.unwrap_or_default();
+    let Rest { drops, softirqs, devices, .. } = rest.unwrap_or_default();
     let softirqs = ring(&softirqs);
     let processes = owners.processes();
-    let watched =
-        Watched { lasted, accounts, not_kept, processes, check, drops, softirqs, unseen, incomplete: None };
+    let watched = Watched {
+        lasted,
+        accounts,
+        not_kept,
+        processes,
+        devices,
+        check,
+        drops,
+        softirqs,
+        unseen,
+        incomplete: None,
+    };
     present(watched, only, shown)
 }
 

@@ -35,6 +35,7 @@ pub fn replay(
         processes: processes.unwrap_or_default(),
         check: Some(rest.check),
         drops: rest.drops,
+        devices: rest.devices,
         softirqs: ring(&rest.softirqs),
         unseen,
         incomplete: incomplete.map(|error| format!("{}: {error}", named())),

@@ -13,6 +13,28 @@ static __always_inline u32 hold_of_writer(struct sock *sk)
 	return socket && (socket->flags & (1 << SOCK_NOSPACE)) ? HOLD_SEND_BUFFER : HOLD_DRAINED;
 }
 
+/*
+ * What keeps a segment that both windows have room for: what tcp_write_xmit asks before and after it asks for the
+ * windows. 0 if it is neither; HOLD_IDLE is not among them.
+ *
+ * The rate that the application set is what TCP paces to (tcp_update_pacing_rate takes the lesser), and the next segment
+ * has to wait for its time: TCP waits itself (tcp_pacing_check), or hands it to fq, which does.
+ */
+static __always_inline u32 hold_of_host(struct sock *sk, struct tcp_sock *tcp)
+{
+	bool is_throttled = sk->sk_tsq_flags & TSQF_THROTTLED;
+	u32 status = sk->sk_pacing_status;
+
+	if (sk->sk_pacing_rate >= sk->sk_max_pacing_rate && sk->sk_max_pacing_rate != ~0UL) {
+		if (status == SK_PACING_NEEDED && tcp->tcp_wstamp_ns > tcp->tcp_clock_cache)
+			return HOLD_PACED;
+		if (status == SK_PACING_FQ && is_throttled)
+			return HOLD_PACED;
+	}
+	/* fq holds what it paces, and that says nothing of the device. */
+	return is_throttled && status != SK_PACING_FQ ? HOLD_QUEUED : 0;
+}
+
 static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 {
 	struct inet_connection_sock *connection = (struct inet_connection_sock *)tcp;
@@ -22,7 +44,7 @@ static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 	u32 flight = out - tcp->sacked_out - tcp->lost_out + tcp->retrans_out;
 	u32 cwnd = tcp->snd_cwnd;
 	u32 mss = tcp->mss_cache;
-	u32 by_cwnd, window, room, congestion_window;
+	u32 by_cwnd, by_host, window, room, congestion_window;
 
 	if (!out && !unsent)
 		return HOLD_IDLE;
@@ -36,7 +58,13 @@ static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 	if ((s32)(tcp->snd_nxt + mss - (tcp->snd_una + tcp->snd_wnd)) > 0)
 		return HOLD_RECEIVE_WINDOW;
 	by_cwnd = cwnd < tcp->snd_ssthresh ? HOLD_SLOW_START : HOLD_CONGESTION_WINDOW;
-	if (flight >= cwnd || BPF_CORE_READ_BITFIELD(tcp, is_cwnd_limited))
+	if (flight >= cwnd)
+		return by_cwnd;
+	by_host = hold_of_host(sk, tcp);
+	if (by_host)
+		return by_host;
+	/* It was within the last round trip. */
+	if (BPF_CORE_READ_BITFIELD(tcp, is_cwnd_limited))
 		return by_cwnd;
 	/* Less than a segment waits for more to be written, or for an ACK (tcp_nagle_test). */
 	if (unsent < mss)
@@ -50,6 +78,39 @@ static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 	return congestion_window < window / 3 ? by_cwnd : HOLD_LOCAL;
 }
 
+static __always_inline void add_hold(struct flow *flow, u32 hold, u64 lasted_ns)
+{
+	if (hold < HOLDS)
+		flow->held_ns[hold] += lasted_ns;
+	else if (hold == HOLD_PACED)
+		flow->paced_ns += lasted_ns;
+	else
+		flow->queued_ns += lasted_ns;
+}
+
+/* When what was written since the last segment was sent, with nothing before it on its way (tcp_rate_skb_sent). */
+static __always_inline u64 first_sent(const struct tcp_sock *tcp)
+{
+	return tcp->first_tx_mstamp * 1000 + clocks.day_ns;
+}
+
+/*
+ * What holds the sender since the last segment, when no other ends that. Of one that had nothing to send at first, that
+ * which took more of the time.
+ */
+static __noinline u32 hold_so_far(struct sock *sk, struct tcp_sock *tcp, const struct flow *flow, u64 now_ns)
+{
+	u32 hold = hold_of(sk, tcp);
+
+	if (flow->is_idle && hold != HOLD_IDLE) {
+		u64 sent_ns = first_sent(tcp);
+
+		if (sent_ns > flow->last_ns && sent_ns < now_ns && sent_ns - flow->last_ns > now_ns - sent_ns)
+			return HOLD_IDLE;
+	}
+	return hold;
+}
+
 /* What the sender was held by since the last segment, which an ACK of all before `ack` ends. */
 static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, struct flow *flow, u32 ack, u64 now_ns)
 {
@@ -57,8 +118,7 @@ static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, st
 	u32 hold = hold_of(sk, tcp);
 
 	if (flow->is_idle && hold != HOLD_IDLE) {
-		/* What was written since was sent then, with nothing before it on its way (tcp_rate_skb_sent). */
-		u64 sent_ns = tcp->first_tx_mstamp * 1000 + clocks.day_ns;
+		u64 sent_ns = first_sent(tcp);
 
 		if (sent_ns > since_ns && sent_ns < now_ns) {
 			flow->held_ns[HOLD_IDLE] += sent_ns - since_ns;
@@ -75,8 +135,8 @@ static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, st
 			until_ns = due_ns;
 		}
 	}
-	if (hold < HOLDS && until_ns > since_ns)
-		flow->held_ns[hold] += until_ns - since_ns;
+	if (until_ns > since_ns)
+		add_hold(flow, hold, until_ns - since_ns);
 	flow->again = tcp->total_retrans;
 	/* All that was written is acknowledged by this one. */
 	flow->is_idle = ack == tcp->write_seq;

@@ -33,8 +33,13 @@ enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* include/linux/socket.h, include/linux/net.h, include/net/tcp_states.h, include/net/tcp.h */
 enum { AF_INET6 = 10 };
 enum { SOCK_NOSPACE = 2 };
-enum { TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
+enum { TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_FIN_WAIT1 = 4, TCP_LAST_ACK = 9 };
 enum { RCV_SHUTDOWN = 1 };
+/* include/linux/tcp.h: enum tsq_enum, as a bit of sk_tsq_flags. include/net/sock.h: enum sk_pacing. */
+enum { TSQF_THROTTLED = 1 };
+enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
+/* include/net/sch_generic.h */
+enum { TCQ_F_CPUSTATS = 0x20 };
 enum { TCPHDR_FIN = 1 };
 
 /* enum tcp_ca_state, include/uapi/linux/tcp.h */
@@ -74,6 +79,44 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct refcount_struct {
+	atomic_t refs;
+};
+
+/* include/net/sch_generic.h, include/net/gen_stats.h; all of a qdisc's numbers are 32 bits. */
+struct gnet_stats_queue {
+	__u32 backlog;
+	__u32 overlimits;
+};
+
+struct Qdisc_ops {
+	char id[16];
+};
+
+struct Qdisc {
+	unsigned int flags;
+	const struct Qdisc_ops *ops;
+	struct gnet_stats_queue qstats;
+};
+
+struct netdev_queue {
+	struct Qdisc *qdisc;
+};
+
+struct psched_ratecfg {
+	u64 rate_bytes_ps;
+};
+
+struct tbf_sched_data {
+	struct psched_ratecfg rate;
+};
+
+struct net_device;
+
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct kernfs_node {
 	u64 id;
 };
@@ -105,6 +148,8 @@ struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
+	unsigned short skc_tx_queue_mapping;
+	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
@@ -127,10 +172,18 @@ struct sock {
 	struct socket *sk_socket;
 	u8 sk_shutdown;
 	struct sock_cgroup_data sk_cgrp_data;
+	unsigned long sk_tsq_flags;
+	struct refcount_struct sk_wmem_alloc;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	u32 sk_pacing_status;
+	struct dst_entry *sk_dst_cache;
+	int sk_err_soft;
 };
 
 struct inet_connection_sock {
 	__u32 icsk_rto;
+	__u32 icsk_pmtu_cookie;
 	__u8 icsk_ca_state : 5;
 };
 
@@ -144,6 +197,11 @@ struct minmax {
 
 struct tcp_options_received {
 	u16 rcv_wscale : 4;
+};
+
+struct tcp_sack_block {
+	u32 start_seq;
+	u32 end_seq;
 };
 
 struct tcp_sock {
@@ -174,6 +232,9 @@ struct tcp_sock {
 	} rcv_rtt_est;
 	u32 undo_marker;
 	u32 total_retrans;
+	u64 tcp_wstamp_ns;
+	u64 tcp_clock_cache;
+	struct tcp_sack_block recv_sack_cache[4];
 };
 
 struct tcp_skb_cb {
@@ -208,6 +269,10 @@ struct tcphdr {
 
 struct net_device {
 	possible_net_t nd_net;
+	struct netdev_queue *_tx;
+	unsigned int num_tx_queues;
+	int ifindex;
+	char name[16];
 };
 
 struct sk_buff {

@@ -119,6 +119,7 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	flow->read_to = tcp->copied_seq;
 	flow->is_closed = !tcp->rcv_wnd;
 	flow->again = tcp->total_retrans;
+	flow->mss_largest = tcp->mss_cache;
 	/* What was written before the first answer came is seen from the start. bytes_acked has the SYN. */
 	flow->written_before = tcp->bytes_acked;
 	if (tcp->bytes_acked > 1)
@@ -137,6 +138,8 @@ static __always_inline struct flow *known_flow(struct sock *sk)
 }
 
 #include "drops.h"
+#include "sizes.h"
+#include "output.h"
 
 static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value, u64 at_ns)
 {
@@ -213,7 +216,7 @@ static __always_inline u32 take_data(struct flow *flow, const struct sk_buff *sk
 /* A segment of an established connection comes to TCP. */
 static __always_inline int take_segment(struct sock *sk, const struct sk_buff *skb, bool was_on_backlog)
 {
-	u32 seq, end, segments;
+	u32 seq, end, segments, ack;
 	struct tcp_sock *tcp;
 	struct flow *flow;
 	u64 now_ns;
@@ -238,7 +241,9 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 		take_buffer(sk, flow);
 	}
 	take_window(tcp, flow);
-	take_holds(sk, tcp, flow, READ_AT(skb->cb, tcp_skb_cb, ack_seq), now_ns);
+	ack = READ_AT(skb->cb, tcp_skb_cb, ack_seq);
+	take_holds(sk, tcp, flow, ack, now_ns);
+	take_sizes(tcp, flow, ack);
 	if (segments) {
 		u32 place = take_data(flow, skb, was_on_backlog, end, segments, now_ns);
 
@@ -414,6 +419,19 @@ int BPF_PROG(slowpath_state_backlog, struct sock *sk, const u8 state)
 	return sk->sk_lock.owned ? take_state(sk, state) : 0;
 }
 
+/* By the timer and by ACKs, and so in a softirq or in the process that has locked the socket (__tcp_retransmit_skb). */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(slowpath_again_direct, struct sock *sk, struct sk_buff *skb)
+{
+	return sk->sk_lock.owned ? 0 : take_retransmission(sk, skb);
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(slowpath_again_backlog, struct sock *sk, struct sk_buff *skb)
+{
+	return sk->sk_lock.owned ? take_retransmission(sk, skb) : 0;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(slowpath_close, const struct sock *sk, const int before, const int state)
 {
@@ -435,7 +453,7 @@ static __always_inline u64 inode_of(const struct socket *socket)
 	return socket ? READ_AT(both, socket_alloc, vfs_inode.i_ino) : 0;
 }
 
-static __always_inline void fill_sample(struct sample *to, struct sock *sk, struct tcp_sock *tcp)
+static __noinline void fill_sample(struct sample *to, struct sock *sk, struct tcp_sock *tcp, const struct flow *flow)
 {
 	struct inet_connection_sock *connection = (struct inet_connection_sock *)tcp;
 	u32 said;
@@ -471,6 +489,8 @@ static __always_inline void fill_sample(struct sample *to, struct sock *sk, stru
 	to->rcv_rtt_us = tcp->rcv_rtt_est.rtt_us >> 3;
 	to->data_segs_in = tcp->data_segs_in;
 	to->total_retrans = tcp->total_retrans;
+	to->hold = hold_so_far(sk, tcp, flow, to->at_ns) + 1;
+	to->state = sk->__sk_common.skc_state;
 }
 
 /* The flow is over: what was added up since it was last read goes with it. */
@@ -490,8 +510,10 @@ int BPF_PROG(slowpath_end, struct sock *sk)
 		return 0;
 	record->kind = RECORD_ENDED;
 	record->pad = 0;
-	fill_sample(&record->sample, sk, tcp);
+	fill_sample(&record->sample, sk, tcp, flow);
 	bpf_probe_read_kernel(&record->flow, sizeof(record->flow), flow);
+	__builtin_memset(&record->output, 0, sizeof(record->output));
+	fill_output(&record->output, sk, tcp);
 	bpf_ringbuf_submit(record, 0);
 	/* Its storage lives for as long as somebody has the socket. */
 	flow->cookie = 0;
@@ -507,6 +529,7 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	struct flow *flow = context->value;
 	u64 kind = RECORD_ALIVE;
 	struct sample sample = {};
+	struct output output = {};
 	struct tcp_sock *tcp;
 
 	/* That was the last one. */
@@ -517,9 +540,11 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
 		return 0;
-	fill_sample(&sample, sk, tcp);
+	fill_sample(&sample, sk, tcp, flow);
 	bpf_seq_write(seq, &kind, sizeof(kind));
 	bpf_seq_write(seq, &sample, sizeof(sample));
 	bpf_seq_write(seq, flow, sizeof(*flow));
+	fill_output(&output, sk, tcp);
+	bpf_seq_write(seq, &output, sizeof(output));
 	return 0;
 }

@@ -74,9 +74,13 @@ enum hold {
 	HOLD_RECOVERY,
 	/* After a timeout, its wait included. */
 	HOLD_LOSS,
-	/* Both windows had room: pacing, small queues, Nagle. */
+	/* Both windows had room, and none of the two below held it: Nagle, autocorking, a full driver. */
 	HOLD_LOCAL,
 	HOLDS,
+	/* The most that the application lets it send (SO_MAX_PACING_RATE), with room in both windows. */
+	HOLD_PACED = HOLDS,
+	/* As much as TCP lets a socket put there waited in the queue of its own device (tcp_small_queue_check). */
+	HOLD_QUEUED,
 };
 
 /* Payload that came: all below `end` that no arrival before it has; the first of it at `at_ns`. */
@@ -160,6 +164,18 @@ struct flow {
 	struct drop drops[DROPS];
 	u64 held_ns[HOLDS];
 	struct waits waits[PLACES];
+	/* What files of version 2 do not have, here and in a record behind it. HOLD_PACED and HOLD_QUEUED. */
+	u64 paced_ns;
+	u64 queued_ns;
+	/* Retransmissions for as long as the MSS was never lowered, and the payload of the smallest of these segments. */
+	u32 resent;
+	u32 resent_smallest;
+	/* The payload of the largest segment that can have arrived, by what was acknowledged; and the largest MSS. */
+	u32 delivered_largest;
+	u32 mss_largest;
+	/* Of the retransmissions, those before the last segment came: the path is alive after them. */
+	u32 resent_answered;
+	u32 last_pad;
 };
 
 /* The first arrival ends the first line, and the reader's begins one. */
@@ -198,7 +214,36 @@ struct sample {
 	u32 rcv_rtt_us;
 	u32 data_segs_in;
 	u32 total_retrans;
-	u32 pad;
+	/* What holds the sender since the last segment came: one more than enum hold; 0 in files of version 2. */
+	u16 hold;
+	/* enum in include/net/tcp_states.h; 0 in files of version 2. */
+	u16 state;
+};
+
+/* Where a socket's packets leave the host, and what limits how fast. All 0 if that is not known. */
+struct output {
+	/* Bytes a second; ~0 is no limit (SO_MAX_PACING_RATE). */
+	u64 max_pacing_rate;
+	/* Bytes a second to which its queueing discipline is set; 0 if that is not known, as for all but tbf. */
+	u64 rate;
+	/* Bytes of memory that were handed to the device's queue and have not left it. */
+	u32 wmem_alloc;
+	/* The device of its route; 0 if there is none. */
+	u32 ifindex;
+	/* Its queueing discipline, for the socket's transmit queue: bytes that wait in it, of all flows, ... */
+	u32 backlog;
+	/* ... and how often it had to hold packets back to keep to its rate. */
+	u32 overlimits;
+	/* The two are counted where they can be read (not by CPU). */
+	u32 has_queue;
+	/* errno of the last ICMP error that did not end the connection (sk_err_soft). */
+	u32 soft_error;
+	/* The path's MTU as far as it is known (icsk_pmtu_cookie). */
+	u32 pmtu;
+	/* 1 if the rest is known. */
+	u32 is_known;
+	char device[16];
+	char qdisc[16];
 };
 
 /* What is read of a flow that lives, and told of one that ends. */
@@ -207,6 +252,7 @@ struct record {
 	u32 pad;
 	struct sample sample;
 	struct flow flow;
+	struct output output;
 };
 
 enum record_kind {
@@ -257,6 +303,7 @@ struct totals {
 };
 
 _Static_assert(sizeof(struct waits) == 416, "src/record.rs");
-_Static_assert(sizeof(struct flow) == 3408, "src/record.rs");
+_Static_assert(sizeof(struct flow) == 3448, "src/record.rs");
 _Static_assert(sizeof(struct sample) == 128, "src/record.rs");
+_Static_assert(sizeof(struct output) == 80, "src/record.rs");
 _Static_assert(sizeof(struct exact) == 1280, "src/record.rs");

@@ -2,11 +2,11 @@
 
 use crate::drops::{Counts, Drops, Reasons};
 use crate::raw::{Closing, Look};
-use crate::record::{self, Account, HELD, NoRecord, Record, Sample, Turn, WAITS};
+use crate::record::{self, Account, HELD, NoRecord, Output, Record, Sample, Turn, WAITS};
 use crate::table::{Owner, Table};
 use bytemuck::Zeroable;
 use slowpath_model::{
-    Bytes, End, Event, EventKind, FlowId, Instant, Mark, Sink, SocketSample, Wait, measured,
+    Bytes, End, Event, EventKind, FlowId, Hold, Instant, Mark, Sink, SocketSample, Wait, measured,
 };
 use std::collections::HashMap;
 use std::iter::zip;
@@ -44,7 +44,22 @@ pub struct Rest {
     pub drops: Drops,
     /// How long the receive softirqs of this host waited to run, and how many of them.
     pub softirqs: Vec<(Duration, u32)>,
+    /// By which device the packets of each end leave, as far as that is known.
+    pub devices: HashMap<(FlowId, End), Device>,
 }
+
+/// The device by which a socket's packets leave its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name, such as `eth0`.
+    pub name: String,
+    /// Its queueing discipline, such as `fq_codel`; of those under mq, the one of the socket's transmit queue. `None` if
+    /// that is not known.
+    pub qdisc: Option<String>,
+}
+
+/// Ends of flows of which the device is kept.
+const MOST_DEVICES: usize = 200_000;
 
 /// What the kernel counted in this process's network namespace, and what the probe did; known where all of that is
 /// watched.
@@ -84,6 +99,7 @@ pub struct Decoder {
     home: Option<u32>,
     check: Check,
     drops: Counts,
+    devices: HashMap<(FlowId, End), Device>,
 }
 
 impl Decoder {
@@ -122,9 +138,9 @@ impl Decoder {
 
     fn take(&mut self, record: Record<'_>, sink: &mut impl Sink) {
         match record {
-            Record::Alive(account) => self.account(account, sink),
+            Record::Alive(account) => self.account(account, false, sink),
             Record::Ended(account) => {
-                self.account(account, sink);
+                self.account(account, true, sink);
                 self.ended.push(account.flow.cookie);
             }
             Record::Turn(turn) => self.turn(turn, sink),
@@ -148,7 +164,11 @@ impl Decoder {
         softirqs: &record::Waits,
         reasons: &Reasons,
     ) -> Rest {
-        let Self { table, home, mut check, drops, .. } = self;
+        let Self { table, home, mut check, drops, epoch_ns, devices, .. } = self;
+        // Of a file that was cut off it is not known what came next.
+        for socket in closing.iter().flat_map(|_| table.sockets()) {
+            socket.before.rest(socket.flow, socket.end, epoch_ns.unwrap_or(0), sink);
+        }
         table.finish(sink).for_each(|last| check.add(&last.account, home));
         let closing = closing.copied().unwrap_or_else(Closing::zeroed);
         let compared = |kernel, probe: Option<Counted>| {
@@ -163,12 +183,12 @@ impl Decoder {
             ..check
         };
         let softirqs = softirqs.since(&Zeroable::zeroed()).collect();
-        Rest { check, drops: drops.finish(&closing.dropped, reasons), softirqs }
+        Rest { check, drops: drops.finish(&closing.dropped, reasons), softirqs, devices }
     }
 
     fn at(&mut self, nanos: u64) -> Instant {
         let epoch = *self.epoch_ns.get_or_insert(nanos);
-        let at = Instant::from_nanos(nanos.cast_signed().wrapping_sub(epoch.cast_signed()));
+        let at = instant(nanos, epoch);
         self.latest = self.latest.max(at);
         at
     }
@@ -185,13 +205,13 @@ impl Decoder {
         }
     }
 
-    fn account(&mut self, account: &Account, sink: &mut impl Sink) {
+    fn account(&mut self, account: &Account, is_last: bool, sink: &mut impl Sink) {
         let Account { flow, sample, .. } = account;
         let at = self.at(sample.at_ns);
         // What holds now is told with the next segment.
         let held_until = self.at(flow.last_ns);
         let begun = || Box::new(Told { account: account.begun(), written: 0 });
-        let Self { table, drops, .. } = self;
+        let Self { table, drops, devices, .. } = self;
         let (socket, was_known) = table.seen(flow.cookie, flow.ends(), begun, sink);
         self.check.sockets += u64::from(!was_known);
         socket.owner = Owner { inode: sample.inode, cgroup: flow.cgroup, netns: flow.netns };
@@ -213,22 +233,34 @@ impl Decoder {
         if let Some(amount) = growth(flow.read, before.flow.read) {
             tell(EventKind::Read { end, amount });
         }
-        for (by, (now, before)) in zip(HELD, zip(flow.held_ns, before.flow.held_ns)) {
+        for (by, (now, before)) in zip(HELD, zip(flow.held_ns(), before.flow.held_ns())) {
             if now > before {
                 tell(EventKind::Held { end, by, lasted: Duration::from_nanos(now - before) });
             }
         }
+        let is_told = is_last || sample.is_closing();
+        if let Some((by, lasted)) = is_told.then(|| account.pending(before)).flatten() {
+            let kind = EventKind::Held { end, by, lasted };
+            sink.accept(socket.flow, &Event { at, kind });
+        }
+        let mut tell = |kind| sink.accept(socket.flow, &Event { at, kind });
         for _ in 0..flow.timeouts.wrapping_sub(before.flow.timeouts).min(MOST_TIMEOUTS) {
             tell(EventKind::Marked { end, mark: Mark::Timeout });
         }
-        tell(EventKind::Sampled(sample.of(end)));
+        tell(EventKind::Sampled(account.sampled(end)));
         drops.add((socket.flow, end), account, before);
+        keep_device(devices, (socket.flow, end), account, before);
         let written = socket.before.written.max(account.written());
         *socket.before = Told { account: *account, written };
         for turn in self.early.remove(&flow.cookie).unwrap_or_default() {
             self.turn(&turn, sink);
         }
     }
+}
+
+/// A time of day on the events' clock.
+const fn instant(nanos: u64, epoch: u64) -> Instant {
+    Instant::from_nanos(nanos.cast_signed().wrapping_sub(epoch.cast_signed()))
 }
 
 /// What came to an amount since the last time.
@@ -253,8 +285,70 @@ impl Check {
     }
 }
 
+/// Keeps by which device packets leave, where that is new.
+fn keep_device(
+    devices: &mut HashMap<(FlowId, End), Device>,
+    of: (FlowId, End),
+    now: &Account,
+    before: &Account,
+) {
+    let is_new = now.output.names() != before.output.names();
+    if is_new && now.output.ifindex != 0 && (devices.len() < MOST_DEVICES || devices.contains_key(&of)) {
+        let [name, qdisc] = now.output.names();
+        devices.insert(of, Device { name, qdisc: (!qdisc.is_empty()).then_some(qdisc) });
+    }
+}
+
+impl Told {
+    /// What holds the sender since the last segment came, until it was last looked at: nothing ends that any more.
+    fn rest(&self, flow: FlowId, end: End, epoch_ns: u64, sink: &mut impl Sink) {
+        let Self { account, .. } = self;
+        let Some((by, lasted)) = account.pending(account).filter(|_| !account.sample.is_closing()) else {
+            return;
+        };
+        let at = instant(account.sample.at_ns, epoch_ns);
+        for kind in [EventKind::Held { end, by, lasted }, EventKind::Sampled(account.sampled(end))] {
+            sink.accept(flow, &Event { at, kind });
+        }
+    }
+}
+
+impl Account {
+    /// What holds the sender since the last segment came, and for how long by now; `before` is how the socket was when it
+    /// was looked at before. Of one that has begun to close no segment is seen, so that each look has its own part. What a
+    /// socket held that is over shows best while it lives: its data is gone then.
+    fn pending(&self, before: &Self) -> Option<(Hold, Duration)> {
+        let is_same = before.flow.last_ns == self.flow.last_ns;
+        let by = is_same.then(|| before.sample.hold()).flatten().or_else(|| self.sample.hold())?;
+        let since = if before.sample.is_closing() { before.sample.at_ns } else { self.flow.last_ns };
+        let lasted = self.sample.at_ns.checked_sub(since).filter(|lasted| *lasted > 0)?;
+        Some((by, Duration::from_nanos(lasted)))
+    }
+
+    /// The socket's state as an event.
+    fn sampled(&self, end: End) -> SocketSample {
+        let Self { flow, output, .. } = self;
+        let output = output.known();
+        let queue = output.and_then(Output::queue);
+        // A rate that is too large for 32 bits limits nobody.
+        let rate = |rate: u64| u32::try_from(rate).ok().filter(|rate| *rate > 0);
+        SocketSample {
+            wmem_alloc: output.map(|output| output.wmem_alloc),
+            max_pacing_rate: output.and_then(|output| rate(output.max_pacing_rate)),
+            qdisc_backlog: queue.map(|[backlog, _]| backlog),
+            qdisc_overlimits: queue.map(|[_, overlimits]| overlimits),
+            qdisc_rate: output.and_then(|output| rate(output.rate)),
+            soft_error: output.map(|output| output.soft_error),
+            resent: output.map(|_| flow.resent_answered),
+            resent_smallest: output.map(|_| flow.resent_smallest),
+            delivered_largest: output.map(|_| flow.delivered_largest),
+            ..self.sample.of(end)
+        }
+    }
+}
+
 impl Sample {
-    /// As an event.
+    /// What is read of the socket itself.
     fn of(&self, end: End) -> SocketSample {
         SocketSample {
             ca_state: self.ca_state(),

@@ -53,7 +53,7 @@ mod table;
 mod tcp_info;
 
 pub use counters::{Counters, counters, growth};
-pub use decoder::{Check, Counted, Rest};
+pub use decoder::{Check, Counted, Device, Rest};
 pub use drops::{Dropped, Drops};
 pub use error::LiveError;
 pub use own::{Own, UNSEEN};

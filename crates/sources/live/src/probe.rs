@@ -57,7 +57,7 @@ struct Hook {
     without: Option<&'static str>,
 }
 
-const HOOKS: [Hook; 11] = [
+const HOOKS: [Hook; 13] = [
     Hook { program: "slowpath_direct", tracepoint: "tcp_probe", without: None },
     Hook { program: "slowpath_backlog", tracepoint: "tcp_probe", without: None },
     Hook {
@@ -80,6 +80,8 @@ const HOOKS: [Hook; 11] = [
         tracepoint: "tcp_cong_state_set",
         without: Some("timeouts and recoveries, and those that were needless"),
     },
+    Hook { program: "slowpath_again_direct", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },
+    Hook { program: "slowpath_again_backlog", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },
     Hook {
         program: "slowpath_close",
         tracepoint: "inet_sock_set_state",
@@ -98,6 +100,7 @@ const HOOKS: [Hook; 11] = [
         without: Some("what the kernel dropped, and why"),
     },
 ];
+const SIZES: &str = "the sizes of what was lost";
 const SOFTIRQS: &str = "how long receive softirqs waited to run";
 const KFREE_SKB: &str = "kfree_skb";
 /// The oracle's, and its maps.

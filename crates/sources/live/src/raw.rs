@@ -5,7 +5,7 @@
 //! the machine has them that wrote; one with another byte order cannot read them and says so.
 
 use crate::drops::Reasons;
-use crate::record::{Account, Totals, Turn, Waits};
+use crate::record::{Account, Totals, Turn, Waits, of_version_2};
 use crate::table::Process;
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
@@ -19,7 +19,9 @@ const MAGIC: [u8; 16] = *b"slowpath-probe\n\0";
 /// What a frame of zstd begins with (RFC 8878, section 3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Counted up with every change of the records' layout.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The one before, which is read as well: its accounts are the beginning of those of today.
+const BEFORE: u32 = 2;
 const BYTE_ORDER: u32 = 0x0102_0304;
 /// Reasons that are counted for the host: `REASONS`, bpf/drops.h.
 pub(crate) const REASONS: usize = 256;
@@ -46,6 +48,8 @@ const HEADER: Header = Header {
     closing_bytes: size_of::<Closing>() as u32,
     home: 0,
 };
+
+const HEADER_BEFORE: Header = Header { version: BEFORE, account_bytes: Account::BYTES_OF_2 as u32, ..HEADER };
 
 /// What is read when nothing more is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -228,6 +232,8 @@ pub struct RawReader<R> {
     at: u64,
     /// The network namespace whose counters are compared.
     pub home: Option<u32>,
+    /// Whether its records are of the version before.
+    is_before: bool,
     /// The reasons' names.
     pub reasons: Reasons,
     /// What could not be seen where it was written.
@@ -244,7 +250,7 @@ impl<R: Read> RawReader<R> {
     pub fn new(from: R) -> Result<Self, RawError> {
         let (reasons, unseen) = (Reasons::default(), Vec::new());
         let softirqs = Waits::zeroed();
-        let mut reader = Self { from, at: 0, home: None, reasons, unseen, softirqs };
+        let mut reader = Self { from, at: 0, home: None, is_before: false, reasons, unseen, softirqs };
         let bytes = reader.bytes(size_of::<Header>() as u64)?;
         let header: Header = match bytes.get(..size_of::<Header>()) {
             Some(whole) => bytemuck::pod_read_unaligned(whole),
@@ -255,6 +261,9 @@ impl<R: Read> RawReader<R> {
         match header {
             Header { magic, .. } if magic != MAGIC => Err(RawError::OtherFile),
             Header { byte_order, .. } if byte_order != BYTE_ORDER => Err(RawError::ByteOrder),
+            _ if header == (Header { home, ..HEADER_BEFORE }) => {
+                Ok(Self { home: (home != 0).then_some(home), is_before: true, ..reader })
+            }
             _ if header != (Header { home, ..HEADER }) => {
                 Err(RawError::OtherVersion { version, bytes: account_bytes })
             }
@@ -277,8 +286,8 @@ impl<R: Read> RawReader<R> {
             let at = self.at;
             let (kind, bytes) = self.frame()?;
             match kind {
-                TOLD => told.extend(bytes),
-                FLOWS => return Ok(Piece::Look(Look { told, flows: bytes })),
+                TOLD => told.extend(self.records(bytes)),
+                FLOWS => return Ok(Piece::Look(Look { told, flows: self.records(bytes) })),
                 PROCESSES => return Ok(Piece::Processes(processes(&bytes))),
                 NAMES => self.reasons = names(&bytes),
                 UNSEEN => self.unseen = lines(&bytes),
@@ -291,6 +300,11 @@ impl<R: Read> RawReader<R> {
                 _ => return Err(RawError::BadFrame { at, kind, bytes: bytes.len() as u32 }),
             }
         }
+    }
+
+    /// Records as this version has them.
+    fn records(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if self.is_before { of_version_2(&bytes) } else { bytes }
     }
 
     fn frame(&mut self) -> Result<(u32, Vec<u8>), RawError> {

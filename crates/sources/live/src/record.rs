@@ -10,8 +10,11 @@ use std::time::Duration;
 const BUCKETS: usize = 101;
 const PLACES: usize = 5;
 const HOLDS: usize = 9;
+/// With HOLD_PACED and HOLD_QUEUED.
+const ALL_HOLDS: usize = HOLDS + 2;
 const ARRIVALS: usize = 64;
 const DROPS: usize = 8;
+const NAME_BYTES: usize = 16;
 
 /// Where something waited, in the order of `enum place`.
 pub const WAITS: [Wait; PLACES] =
@@ -33,7 +36,7 @@ pub(crate) struct Config {
 }
 
 /// What held a sender, in the order of `enum hold`.
-pub const HELD: [Hold; HOLDS] = [
+pub const HELD: [Hold; ALL_HOLDS] = [
     Hold::Idle,
     Hold::Drained,
     Hold::SendBuffer,
@@ -43,6 +46,8 @@ pub const HELD: [Hold; HOLDS] = [
     Hold::Recovery,
     Hold::Loss,
     Hold::Local,
+    Hold::Paced,
+    Hold::OutputQueue,
 ];
 
 /// How long packets, bytes or a process waited. The counts wrap.
@@ -158,8 +163,16 @@ pub struct Flow {
     local: [u8; 16],
     remote: [u8; 16],
     pub drops: [Drop; DROPS],
-    pub held_ns: [u64; HOLDS],
+    held_ns: [u64; HOLDS],
     pub waits: [Waits; PLACES],
+    paced_ns: u64,
+    queued_ns: u64,
+    resent: u32,
+    pub resent_smallest: u32,
+    pub delivered_largest: u32,
+    mss_largest: u32,
+    pub resent_answered: u32,
+    last_pad: u32,
 }
 
 /// A socket's state.
@@ -195,7 +208,27 @@ pub struct Sample {
     pub rcv_rtt_us: u32,
     pub data_segs_in: u32,
     pub total_retrans: u32,
-    pad: u32,
+    hold: u16,
+    state: u16,
+}
+
+/// Where a socket's packets leave the host, and what limits how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+#[expect(missing_docs, reason = "bpf/record.h")]
+pub struct Output {
+    pub max_pacing_rate: u64,
+    pub rate: u64,
+    pub wmem_alloc: u32,
+    pub ifindex: u32,
+    pub backlog: u32,
+    pub overlimits: u32,
+    has_queue: u32,
+    pub soft_error: u32,
+    pub pmtu: u32,
+    is_known: u32,
+    device: [u8; NAME_BYTES],
+    qdisc: [u8; NAME_BYTES],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -214,6 +247,15 @@ pub struct Account {
     pub sample: Sample,
     /// What was added up.
     pub flow: Flow,
+    /// Where its packets leave.
+    pub output: Output,
+}
+
+impl Account {
+    /// How many bytes it has of a file of version 2, which ends with what stands before the flow's last numbers and the
+    /// output.
+    pub(crate) const BYTES_OF_2: usize =
+        std::mem::offset_of!(Self, flow) + std::mem::offset_of!(Flow, paced_ns);
 }
 
 const ALIVE: u32 = 1;
@@ -267,7 +309,35 @@ impl Account {
     }
 }
 
+impl Output {
+    /// If it is known at all.
+    pub(crate) fn known(&self) -> Option<&Self> {
+        (self.is_known != 0).then_some(self)
+    }
+
+    /// The numbers of the queueing discipline, if they can be read: bytes that wait, and how often it held back.
+    pub(crate) fn queue(&self) -> Option<[u32; 2]> {
+        (self.has_queue != 0).then_some([self.backlog, self.overlimits])
+    }
+
+    /// The name of the device, and of its queueing discipline; empty if that is not known.
+    pub fn names(&self) -> [String; 2] {
+        [self.device, self.qdisc].map(|name| {
+            let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(text).into_owned()
+        })
+    }
+}
+
 impl Flow {
+    /// What held the sender so far, in the order of [`HELD`].
+    pub fn held_ns(&self) -> [u64; ALL_HOLDS] {
+        let mut held = [0; ALL_HOLDS];
+        held[..HOLDS].copy_from_slice(&self.held_ns);
+        held[HOLDS..].copy_from_slice(&[self.paced_ns, self.queued_ns]);
+        held
+    }
+
     /// The socket's own end, and its peer's.
     pub fn ends(&self) -> [Endpoint; 2] {
         [
@@ -278,6 +348,18 @@ impl Flow {
 }
 
 impl Sample {
+    /// What holds the sender since the last segment came; `None` in a file that does not have that.
+    pub fn hold(&self) -> Option<Hold> {
+        HELD.get(usize::from(self.hold.checked_sub(1)?)).copied()
+    }
+
+    /// Whether the connection has begun to close, at either end: its segments do not pass the probe's hook any more
+    /// (`tcp_rcv_state_process`). `false` in a file that does not say.
+    pub const fn is_closing(&self) -> bool {
+        const ESTABLISHED: u16 = 1;
+        self.state > ESTABLISHED
+    }
+
     /// The congestion machine's state.
     pub fn ca_state(&self) -> Option<CaState> {
         CaState::ALL.get(self.ca_state as usize).copied()
@@ -301,8 +383,9 @@ impl Turn {
 
 const _: () = {
     assert!(size_of::<Waits>() == 416, "bpf/record.h");
-    assert!(size_of::<Flow>() == 3408, "bpf/record.h");
+    assert!(size_of::<Flow>() == 3448, "bpf/record.h");
     assert!(size_of::<Sample>() == 128, "bpf/record.h");
+    assert!(size_of::<Output>() == 80, "bpf/record.h");
     assert!(size_of::<Exact>() == 1280, "bpf/record.h");
 };
 
@@ -325,6 +408,26 @@ pub struct NoRecord {
     pub bytes: usize,
     /// What they say they are.
     pub kind: u32,
+}
+
+/// Records of version 2 as this version has them: what they lack is 0. Bytes that are no record stay as they are.
+pub(crate) fn of_version_2(mut bytes: &[u8]) -> Vec<u8> {
+    let mut records = Vec::new();
+    loop {
+        let kind = bytes.first_chunk().map_or(0, |first| u32::from_ne_bytes(*first));
+        let (size, lacks) = match kind {
+            TURN => (size_of::<Turn>(), 0),
+            _ => (Account::BYTES_OF_2, size_of::<Account>() - Account::BYTES_OF_2),
+        };
+        let Some((record, rest)) = bytes.split_at_checked(size).filter(|_| (ALIVE..=TURN).contains(&kind))
+        else {
+            records.extend_from_slice(bytes);
+            return records;
+        };
+        records.extend_from_slice(record);
+        records.resize(records.len() + lacks, 0);
+        bytes = rest;
+    }
 }
 
 /// Hands out each of the records that lie one behind the other.

@@ -133,6 +133,13 @@ impl<T> Table<T> {
         living.chain(self.gone.iter().copied())
     }
 
+    /// The sockets that live, in the order of their flows.
+    pub fn sockets(&self) -> Vec<&Socket<T>> {
+        let mut sockets: Vec<_> = self.sockets.values().collect();
+        sockets.sort_unstable_by_key(|socket| (socket.flow, socket.end.index()));
+        sockets
+    }
+
     /// Nothing more comes: what was last told of the sockets that live.
     pub fn finish(self, sink: &mut impl Sink) -> impl Iterator<Item = T> {
         let mut left: Vec<FlowId> = self.flows.keys().copied().collect();

@@ -37,6 +37,9 @@ pub struct TcpInfo {
     pub rcv_space_bytes: u32,
     pub total_retrans_packets: u32,
     pub pacing_rate_byte_per_s: u64,
+    /// All bits are set where there is no limit (`SO_MAX_PACING_RATE`).
+    #[serde(default = "unlimited")]
+    pub max_pacing_rate_byte_per_s: u64,
     pub delivery_rate_byte_per_s: u64,
     pub delivery_rate_app_limited: bool,
     pub bytes_acked: u64,
@@ -64,6 +67,11 @@ pub struct TcpInfo {
     pub total_rto: Option<u16>,
     pub total_rto_recoveries: Option<u16>,
     pub total_rto_time_ms: Option<u32>,
+}
+
+/// What the kernel says where no limit was set; runs that were kept before this was read do not say.
+const fn unlimited() -> u64 {
+    u64::MAX
 }
 
 impl TcpInfo {
@@ -127,6 +135,7 @@ impl TcpInfo {
             rcv_space_bytes: raw.rcv_space,
             total_retrans_packets: raw.total_retrans,
             pacing_rate_byte_per_s: raw.pacing_rate,
+            max_pacing_rate_byte_per_s: raw.max_pacing_rate,
             delivery_rate_byte_per_s: raw.delivery_rate,
             delivery_rate_app_limited: raw.delivery_rate_app_limited,
             bytes_acked: raw.bytes_acked,

@@ -195,7 +195,7 @@ impl Fix {
 }
 
 impl Evidence {
-    fn of(evidence: &analyses::Evidence) -> Self {
+    pub(crate) fn of(evidence: &analyses::Evidence) -> Self {
         let scalar = |value: Value| match value {
             Value::Count(count) => Scalar::Whole(count),
             Value::Bytes(bytes) => Scalar::Whole(bytes.get()),

@@ -3,12 +3,14 @@
 use super::Watched;
 use super::drops::DropResult;
 use super::receiver::ReceiverResult;
+use super::sender::BoundResult;
+use super::spells::SpellResult;
 use crate::waits::WaitTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::hosts::{Account, EndAccount};
-use slowpath_live::{Counted, Dropped};
-use slowpath_model::{Bytes, End, Hold, Instant, Rate, SocketSample, nanos};
+use slowpath_live::{Counted, Device};
+use slowpath_model::{Bytes, End, FlowId, Hold, Instant, Rate, SocketSample, nanos};
 use std::collections::BTreeMap;
 
 /// What this host's connections did while they were watched.
@@ -49,23 +51,16 @@ struct FlowResult<'a> {
     sender: &'static str,
     /// What it sent, in bytes.
     bytes: u64,
+    /// When it was first seen, in nanoseconds after the first of all flows was.
+    first_seen_ns: u64,
     /// How long it was watched, in seconds.
     seconds: f64,
     /// Both together, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
     /// What bound the sender, the longest first; empty if it is on another host.
     bounds: Vec<BoundResult>,
-}
-
-/// What bound a sender.
-#[derive(Serialize, JsonSchema)]
-struct BoundResult {
-    /// The cause, as `slowpath causes` has it.
-    cause: String,
-    /// For how long, in seconds.
-    seconds: f64,
-    /// Of all the time in which it was watched, from 0 to 1.
-    share: f64,
+    /// The same over time: from when the flow was first seen until it ended, or the watch did.
+    spells: Vec<SpellResult>,
 }
 
 /// One end of a connection.
@@ -97,6 +92,8 @@ struct HostResult<'a> {
     read_bytes: u64,
     /// What held its sender, and for how long, in nanoseconds; the names are those of the table `holds` in a recording.
     held_ns: BTreeMap<&'static str, u64>,
+    /// The device by which its packets leave; `null` if that is not known.
+    device: Option<DeviceResult<'a>>,
     /// Where packets, data and the process waited.
     waits: Vec<WaitTimes>,
     /// Packets that its kernel dropped: that it would have received, or was about to send.
@@ -119,6 +116,15 @@ struct HostResult<'a> {
     undone_recoveries: u64,
     /// The socket's last state; the names are those of the table `samples` in a recording.
     last: BTreeMap<&'static str, u32>,
+}
+
+/// A device.
+#[derive(Serialize, JsonSchema)]
+struct DeviceResult<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its queueing discipline, such as `fq_codel`; `null` if that is not known.
+    qdisc: Option<&'a str>,
 }
 
 /// A size of a buffer.
@@ -198,6 +204,8 @@ impl<'a> Document<'a> {
 impl<'a> FlowResult<'a> {
     fn of(watched: &'a Watched, account: &'a Account) -> Self {
         let began = account.told.map(|[first, _]| first);
+        let all = watched.accounts.iter().filter_map(|account| account.told);
+        let first = all.map(|[first, _]| first).min().unwrap_or(Instant::START);
         let end = |end: End| EndResult {
             endpoint: account.key.endpoint(end).to_string(),
             process: watched
@@ -206,28 +214,26 @@ impl<'a> FlowResult<'a> {
                 .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
             host: account.ends[end.index()]
                 .as_deref()
-                .map(|own| HostResult::of(began, own, watched.drops.of(account.id, end))),
+                .map(|own| HostResult::of(began, own, watched, (account.id, end))),
         };
-        let bounds = account.bounds().into_iter().map(|bound| BoundResult {
-            cause: bound.cause.to_string(),
-            seconds: bound.lasted.as_secs_f64(),
-            share: bound.share,
-        });
         Self {
             flow: account.id.0,
             a: end(End::A),
             b: end(End::B),
             sender: account.sender().letter(),
             bytes: account.carried().get(),
+            first_seen_ns: began.map_or(0, |began| nanos(began.since(first).unwrap_or_default())),
             seconds: account.lasted().as_secs_f64(),
             rate_bit_per_s: Rate::of(account.carried(), account.lasted()).map(Rate::get),
-            bounds: bounds.collect(),
+            bounds: BoundResult::all(watched, account),
+            spells: SpellResult::all(account),
         }
     }
 }
 
 impl<'a> HostResult<'a> {
-    fn of(began: Option<Instant>, account: &EndAccount, drops: &'a [Dropped]) -> Self {
+    fn of(began: Option<Instant>, account: &EndAccount, watched: &'a Watched, of: (FlowId, End)) -> Self {
+        let device = |device: &'a Device| DeviceResult { name: &device.name, qdisc: device.qdisc.as_deref() };
         let size = |(at, size): &(Instant, Bytes)| SizeResult {
             since_seconds: began.and_then(|began| at.since(began)).unwrap_or_default().as_secs_f64(),
             bytes: size.get(),
@@ -240,7 +246,8 @@ impl<'a> HostResult<'a> {
             read_bytes: account.read.get(),
             held_ns: held.map(|(hold, time)| (hold.name(), nanos(time))).collect(),
             waits: account.waits.spreads().map(|spread| WaitTimes::of(&spread)).collect(),
-            drops: DropResult::all(drops),
+            drops: DropResult::all(watched.drops.of(of.0, of.1)),
+            device: watched.devices.get(&of).map(device),
             receiver_bounds: ReceiverResult::all(account),
             queueing_us: account.queueing().map(|time| time.as_micros() as u64),
             zero_windows: account.zero_windows,

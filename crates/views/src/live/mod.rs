@@ -3,6 +3,8 @@
 mod drops;
 mod json;
 mod receiver;
+mod sender;
+mod spells;
 mod text;
 
 pub use json::Document;
@@ -10,7 +12,7 @@ pub use text::print;
 
 use slowpath_analyses::hosts::Account;
 use slowpath_analyses::waits::Waits;
-use slowpath_live::{Check, Drops, Process};
+use slowpath_live::{Check, Device, Drops, Process};
 use slowpath_model::{End, FlowId};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -26,6 +28,8 @@ pub struct Watched {
     pub not_kept: u64,
     /// The processes that have the sockets open.
     pub processes: HashMap<(FlowId, End), Process>,
+    /// The devices by which their packets leave.
+    pub devices: HashMap<(FlowId, End), Device>,
     /// What the kernel counted, compared with what the probe saw; `None` without the probe.
     pub check: Option<Check>,
     /// Packets that the kernel dropped.

@@ -1,7 +1,7 @@
 //! What the host's connections did, as text.
 
-use super::{Watched, drops, receiver};
-use crate::quantity::{count, counted, duration, share};
+use super::{Watched, drops, receiver, sender};
+use crate::quantity::{count, counted, duration};
 use crate::table::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
@@ -46,7 +46,7 @@ fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Resul
         Rate::of(account.carried(), account.lasted()).map_or_else(|| "-".to_owned(), |rate| rate.to_string());
     writeln!(out, "   {} in {}, {rate}", account.carried(), duration(account.lasted()))?;
     match &account.ends[sender.index()] {
-        Some(own) => sending(account, own, out)?,
+        Some(own) => sending(watched, account, own, out)?,
         None => writeln!(out, "   The sender is on another host, so its limits cannot be seen here.")?,
     }
     waits(account, out)?;
@@ -60,7 +60,7 @@ fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Resul
     })
 }
 
-fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Result<()> {
+fn sending(watched: &Watched, account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Result<()> {
     if let Some([_, last]) = own.samples {
         let time = |us: Option<u32>| {
             us.map_or_else(|| "-".to_owned(), |us| duration(Duration::from_micros(us.into())))
@@ -74,12 +74,7 @@ fn sending(account: &Account, own: &EndAccount, out: &mut impl Write) -> io::Res
         let needless = if spurious > 0 { format!(" ({spurious} of them spurious)") } else { String::new() };
         writeln!(out, ", timeouts {timeouts}{needless}")?;
     }
-    let bounds = account.bounds();
-    let worth = || bounds.iter().filter(|bound| bound.share >= LEAST_SHARE);
-    for bound in worth() {
-        writeln!(out, "{:>10}  {}: {}", share(bound.share), bound.cause, bound.cause.title())?;
-    }
-    worth().next().map_or(Ok(()), |most| writeln!(out, "            more: slowpath causes {}", most.cause))
+    sender::print(watched, account, LEAST_SHARE, out)
 }
 
 /// What waited, at both ends.

@@ -8,6 +8,33 @@ use slowpath_model::units::{count, counted_were};
 use slowpath_model::{Bytes, IcmpKind};
 use std::time::Duration;
 
+/// What an ICMP error says, by the errno that Linux makes of it (`icmp_err_convert`, `icmpv6_err_convert`).
+fn icmp_error(errno: u64) -> String {
+    match errno {
+        13 => "administratively prohibited (EACCES)".to_owned(),
+        71 => "parameter problem (EPROTO)".to_owned(),
+        92 => "protocol unreachable (ENOPROTOOPT)".to_owned(),
+        101 => "network unreachable (ENETUNREACH)".to_owned(),
+        111 => "port unreachable (ECONNREFUSED)".to_owned(),
+        113 => "host unreachable (EHOSTUNREACH)".to_owned(),
+        errno => format!("errno {errno}"),
+    }
+}
+
+/// The queue of the sender's own device; what was not seen of it is not said.
+fn own_queue(backlog: Bytes, held_back: u64) -> String {
+    let waited =
+        (backlog > Bytes::ZERO).then(|| format!("up to {backlog} waited in the queue of its own device"));
+    let held = (held_back > 0)
+        .then(|| format!("the queue of its own device held packets back {}", times(held_back)));
+    match (waited, held) {
+        (Some(waited), Some(_)) => format!("{waited}, which held packets back {}", times(held_back)),
+        (waited, held) => {
+            waited.or(held).unwrap_or_else(|| "data waited in the queue of its own device".to_owned())
+        }
+    }
+}
+
 /// What shows a cause, as a sentence without capital and stop.
 pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
@@ -58,6 +85,12 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SameRateAtLoss { rate } => {
             format!("losses came at about the same rate each time, {rate}, and without a longer RTT")
         }
+        Evidence::SoftError { errno } => format!("an ICMP error came for the connection: {}", icmp_error(errno)),
+        Evidence::PacingLimit { rate } => {
+            format!("the application limits the pacing rate to {rate} (SO_MAX_PACING_RATE), and TCP paced to that")
+        }
+        Evidence::OwnQueue { backlog, held_back } => own_queue(backlog, held_back),
+        Evidence::OwnQueueRate { rate } => format!("that queue is set to {rate}"),
         Evidence::LateButNotLost { longest } => format!(
             "ACKs came far later than an RTT, after up to {}, and nothing was lost",
             duration(longest)

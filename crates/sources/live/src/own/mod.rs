@@ -165,6 +165,12 @@ impl Described {
             Some(CaState::Loss) => Hold::Loss,
             Some(CaState::Recovery) => Hold::Recovery,
             _ if info.notsent_bytes == 0 => Hold::Drained,
+            // What it is paced to is the rate that the application set (tcp_update_pacing_rate takes the lesser).
+            _ if flight < info.snd_cwnd_packets
+                && info.pacing_rate_byte_per_s >= info.max_pacing_rate_byte_per_s =>
+            {
+                Hold::Paced
+            }
             _ if flight < info.snd_cwnd_packets => Hold::Local,
             _ if info.snd_cwnd_packets < info.snd_ssthresh_packets => Hold::SlowStart,
             _ => Hold::CongestionWindow,
@@ -173,7 +179,7 @@ impl Described {
 
     fn sample(&self, end: End) -> SocketSample {
         let info = &self.info;
-        let [rmem_alloc, rcvbuf, _, sndbuf, _, wmem_queued, _, backlog, _] =
+        let [rmem_alloc, rcvbuf, wmem_alloc, sndbuf, _, wmem_queued, _, backlog, _] =
             self.memory.map_or([None; 9], |memory| memory.map(Some));
         SocketSample {
             ca_state: self.ca_state(),
@@ -196,7 +202,9 @@ impl Described {
             rcv_rtt: measured(info.rcv_rtt_us),
             total_retrans: Some(info.total_retrans_packets),
             data_segs_in: Some(info.data_segs_in),
+            max_pacing_rate: u32::try_from(info.max_pacing_rate_byte_per_s).ok(),
             rmem_alloc,
+            wmem_alloc,
             rcvbuf,
             sndbuf,
             wmem_queued,

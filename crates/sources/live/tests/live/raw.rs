@@ -116,6 +116,21 @@ fn a_kept_transfer_is_told_as_it_was() {
     assert_eq!(lines.0, fs::read_to_string(kept("transfer.events")).expect("it is kept"));
 }
 
+/// A file of the version before is read as that version read it.
+#[test]
+fn a_transfer_of_the_version_before_is_told_as_it_was() {
+    let raw = fs::read(kept("transfer-2.raw")).expect("it is kept");
+    let (lines, result) = replayed(&raw);
+    assert!(result.is_ok_and(|replayed| replayed.incomplete.is_none()));
+    assert_eq!(lines.0, fs::read_to_string(kept("transfer-2.events")).expect("it is kept"));
+    // What it is cut off in is no record of any version.
+    for length in (40..raw.len()).step_by(997) {
+        let (part, result) = replayed(&raw[..length]);
+        assert!(result.is_ok_and(|replayed| replayed.incomplete.is_some()), "{length}");
+        assert!(part.0.len() <= lines.0.len());
+    }
+}
+
 /// Wherever it is cut off, what stands before is told, and where it ends is said.
 #[test]
 fn a_file_that_is_cut_off_is_told_to_there() {

@@ -1,0 +1,75 @@
+//! What bound a sender, what shows that, and what its own host can do about it.
+
+use super::Watched;
+use crate::json::{Advice, Evidence};
+use crate::quantity::share;
+use crate::words;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_analyses as analyses;
+use slowpath_analyses::hosts::{Account, Bound};
+use slowpath_live::Device;
+use slowpath_remedies::advise_sending;
+use std::io::{self, Write};
+
+/// What bound a sender.
+#[derive(Serialize, JsonSchema)]
+pub struct BoundResult {
+    /// The cause, as `slowpath causes` has it.
+    cause: String,
+    /// For how long, in seconds.
+    seconds: f64,
+    /// Of all the time in which it was watched, from 0 to 1.
+    share: f64,
+    /// What shows it, where that is more than the state of the socket.
+    evidence: Vec<Evidence>,
+    /// What would help, where the sending host itself is the limit; otherwise `null`.
+    advice: Option<Advice>,
+}
+
+impl BoundResult {
+    pub fn all(watched: &Watched, account: &Account) -> Vec<Self> {
+        let bounds = account.bounds().into_iter();
+        let result = bounds.map(|bound| Self {
+            cause: bound.cause.to_string(),
+            seconds: bound.lasted.as_secs_f64(),
+            share: bound.share,
+            evidence: account.evidence(bound.cause).iter().map(Evidence::of).collect(),
+            advice: advice(watched, account, &bound).map(Advice::of),
+        });
+        result.collect()
+    }
+}
+
+/// The device by which the sender's packets leave.
+fn device<'a>(watched: &'a Watched, account: &Account) -> Option<&'a Device> {
+    watched.devices.get(&(account.id, account.sender()))
+}
+
+fn advice(watched: &Watched, account: &Account, bound: &Bound) -> Option<slowpath_remedies::Advice> {
+    let device = device(watched, account).map(|device| device.name.as_str());
+    advise_sending(bound.cause, &account.evidence(bound.cause), device)
+}
+
+/// A line for each that is worth it, with what shows it.
+pub fn print(watched: &Watched, account: &Account, least: f64, out: &mut impl Write) -> io::Result<()> {
+    let bounds = account.bounds();
+    let worth = || bounds.iter().filter(|bound| bound.share >= least);
+    for bound in worth() {
+        writeln!(out, "{:>10}  {}: {}", share(bound.share), bound.cause, bound.cause.title())?;
+        let evidence = account.evidence(bound.cause);
+        for fact in &evidence {
+            writeln!(out, "            {}", words::sentence(&words::evidence(fact)))?;
+        }
+        let is_queued = evidence.iter().any(|fact| matches!(fact, analyses::Evidence::OwnQueue { .. }));
+        if let Some(Device { name, qdisc: Some(qdisc) }) = device(watched, account).filter(|_| is_queued) {
+            writeln!(out, "            The device is {name}, its queueing discipline {qdisc}.")?;
+        }
+        let Some(advice) = advice(watched, account, bound) else { continue };
+        writeln!(out, "            {}", advice.text)?;
+        for fix in &advice.fixes {
+            writeln!(out, "              {}", fix.command)?;
+        }
+    }
+    worth().next().map_or(Ok(()), |most| writeln!(out, "            more: slowpath causes {}", most.cause))
+}

@@ -1,0 +1,113 @@
+//! Paths that carry no large packets, or nothing for a while.
+
+use crate::net::{drain, routed, share, watched};
+use slowpath_analyses::{Cause, Evidence};
+use slowpath_lab::namespaces::{Namespaces, Place};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const WATCHED: Duration = Duration::from_secs(6);
+
+/// A path of which the second wire takes packets of 1,300 bytes.
+fn narrow() -> Namespaces {
+    let hosts = routed();
+    hosts.ip(Place::Path, "link set right mtu 1300").expect("a device");
+    hosts
+}
+
+/// The router's own errors do not reach the sender; what it forwards does.
+fn without_errors(hosts: &Namespaces) {
+    hosts.ip(Place::Path, "rule add iif lo to 10.9.1.2 pref 1 prohibit").expect("a rule");
+}
+
+/// Some short messages, and then more than a segment takes.
+fn login_and_output(mut to: TcpStream) {
+    for _ in 0..5 {
+        to.write_all(&[1; 100]).expect("it is read");
+        thread::sleep(Duration::from_millis(50));
+    }
+    to.set_write_timeout(Some(WATCHED)).expect("an option");
+    let began = Instant::now();
+    while began.elapsed() < WATCHED && to.write_all(&[2; 30_000]).is_ok() {
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Reads what comes, and says something ten times a second.
+fn talk(mut peer: TcpStream) {
+    peer.set_read_timeout(Some(Duration::from_millis(100))).expect("an option");
+    let mut buffer = vec![0; 1 << 18];
+    let began = Instant::now();
+    while began.elapsed() < WATCHED + Duration::from_secs(1) {
+        match peer.read(&mut buffer) {
+            Ok(0) => return,
+            _ if peer.write_all(&[3; 20]).is_err() => return,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_path_that_loses_what_is_large_and_says_nothing_is_a_black_hole() {
+    let hosts = narrow();
+    without_errors(&hosts);
+    let account = watched(&hosts, login_and_output, talk);
+    assert!(share(&account, Cause::MtuBlackHole) > 0.6);
+    let evidence = account.evidence(Cause::MtuBlackHole);
+    let is_it = |one: &Evidence| {
+        matches!(one, Evidence::LostAboveSize { smallest, largest_delivered, .. }
+            if smallest.get() == 1448 && largest_delivered.get() <= 1300)
+    };
+    assert!(evidence.iter().any(is_it), "{evidence:?}");
+}
+
+/// TCP finds the size by itself; what was lost until then was of the size that does not get through.
+#[test]
+#[ignore = "needs root"]
+fn a_black_hole_that_probing_gets_around_is_still_reported() {
+    let hosts = narrow();
+    without_errors(&hosts);
+    hosts.sysctl(Place::Sender, "net.ipv4.tcp_mtu_probing", "1").expect("a setting");
+    let account = watched(&hosts, login_and_output, talk);
+    assert!(share(&account, Cause::MtuBlackHole) > 0.2);
+}
+
+/// With the errors, TCP sends smaller segments at once.
+#[test]
+#[ignore = "needs root"]
+fn a_path_that_says_which_size_it_takes_is_none() {
+    let account = watched(&narrow(), login_and_output, talk);
+    assert_eq!(share(&account, Cause::MtuBlackHole), 0.0);
+}
+
+/// Everything is lost for two seconds, and the router says so.
+#[test]
+#[ignore = "needs root"]
+fn an_outage_is_no_black_hole_and_its_errors_are_reported() {
+    let hosts = routed();
+    let cut = |mut to: TcpStream| {
+        let data = [1; 10_000];
+        let began = Instant::now();
+        let mut is_cut = false;
+        to.set_write_timeout(Some(Duration::from_millis(100))).expect("an option");
+        while began.elapsed() < Duration::from_secs(4) {
+            // There is no room while nothing gets through.
+            let _ = to.write(&data);
+            thread::sleep(Duration::from_millis(20));
+            if !is_cut && began.elapsed() > Duration::from_secs(1) {
+                is_cut = true;
+                hosts.ip(Place::Path, "route add unreachable 10.9.2.2/32").expect("a route");
+            }
+        }
+        hosts.ip(Place::Path, "route del unreachable 10.9.2.2/32").expect("it is there");
+        thread::sleep(Duration::from_secs(2));
+    };
+    let account = watched(&hosts, cut, drain);
+    assert_eq!(share(&account, Cause::MtuBlackHole), 0.0);
+    assert!(share(&account, Cause::Timeout) > 0.3);
+    let evidence = account.evidence(Cause::Timeout);
+    assert!(matches!(evidence[..], [Evidence::SoftError { errno: 113 }]), "{evidence:?}");
+}
