@@ -84,6 +84,9 @@ const BY_TIME: &[(&str, [f64; 3], [f64; 3])] = &[
 /// `sack-shifted-25mbit-35ms-6000ppm` are undetermined: with SACK blocks that cannot be used, TAPO's rules have nothing to go by.
 const STALLS: [f64; 3] = [0.95, 0.95, 0.90];
 
+/// Of the time said with high confidence, the part with a wrong limit: at the sender, and at the receiver.
+const SURE_AND_WRONG: [f64; 2] = [0.04, 0.03];
+
 /// Share of the segments at the receiver with the right label.
 const LABELS_IN_ORDER: f64 = 0.999;
 /// Least share of right labels on paths that reorder, with and without loss.
@@ -157,6 +160,12 @@ fn hold(nth: usize) {
     compare(&mut below, times, at_sender, |row| number(&row["right_at"], "sender"));
     let at_receiver = BY_TIME.iter().map(|(group, _, floors)| (*group, floors[nth]));
     compare(&mut below, times, at_receiver, |row| number(&row["right_at"], "receiver"));
+    for (place, most) in [("sender", SURE_AND_WRONG[0]), ("receiver", SURE_AND_WRONG[1])] {
+        let wrong = number(&score["by_time"]["sure"][place], "wrong");
+        if wrong.is_nan() || wrong > most {
+            below.push(format!("high confidence, {place}: {wrong:.4} of the time wrong, {most} allowed"));
+        }
+    }
     // What both recordings say together is no worse than what the sender's says alone, but for acknowledgments that
     // were held back, of which it has to be sure.
     for row in array(&score, "/limits/groups").iter().filter(|row| row["group"] != "late-receiver") {

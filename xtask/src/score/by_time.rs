@@ -6,7 +6,7 @@ use super::run::{Place, Run, Watched};
 use anyhow::Result;
 use serde::Serialize;
 use slowpath_analyses::report::{FlowReport, Spell};
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::{Cause, Confidence, Limit};
 use slowpath_lab::truth::Connection;
 use slowpath_model::End;
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 #[derive(Default, Serialize)]
 pub struct ByTime {
     pub groups: Vec<Row>,
+    /// What is said with high confidence, by place.
+    pub sure: BTreeMap<Place, Sure>,
     /// Over all runs and places: what held, and what was said, in seconds.
     pub said: Vec<Said>,
     pub runs: Vec<Timed>,
@@ -32,10 +34,23 @@ pub struct Timed {
     pub unsettled_s: f64,
     /// Seconds with the right limit, within the sampling and the way to the tap.
     pub right_s: f64,
+    /// Seconds under a cause that is said with high confidence.
+    pub high_s: f64,
+    /// Of these, seconds with a wrong limit.
+    pub high_wrong_s: f64,
     #[serde(skip)]
     said: BTreeMap<Held, [f64; COLUMNS.len()]>,
     /// What held where the limit was wrong, and what was said: seconds.
     pub wrong: BTreeMap<String, f64>,
+}
+
+/// What is said with high confidence at one place, all runs together.
+#[derive(Serialize)]
+pub struct Sure {
+    /// Share of the time in which what held is known.
+    pub share: f64,
+    /// Of that, the share with a wrong limit.
+    pub wrong: f64,
 }
 
 /// A group: shares of the known time with the right limit, means over the runs.
@@ -92,6 +107,8 @@ impl Timed {
             known_s: 0.0,
             unsettled_s: 0.0,
             right_s: 0.0,
+            high_s: 0.0,
+            high_wrong_s: 0.0,
             said: BTreeMap::new(),
             wrong: BTreeMap::new(),
         }
@@ -133,6 +150,10 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
                 let right = around.into_iter().find(|said| judging.fits(moment.held, *said));
                 let counted = right.unwrap_or(said);
                 timed.add(moment.held, column(counted), seconds);
+                if is_sure(flow, end, said) {
+                    timed.high_s += seconds;
+                    timed.high_wrong_s += if right.is_none() { seconds } else { 0.0 };
+                }
                 match right {
                     Some(_) => timed.right_s += seconds,
                     None => *timed.wrong.entry(format!("{:?} / {said}", moment.held)).or_default() += seconds,
@@ -144,30 +165,49 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Whether that cause is said with high confidence.
+fn is_sure(flow: &FlowReport, end: End, said: Cause) -> bool {
+    let findings = &flow.directions[end.index()].findings;
+    findings.iter().any(|finding| finding.cause == said && finding.confidence == Confidence::High)
+}
+
 /// The connection a flow is, and which of the flow's ends is on the sender's host.
 fn connection<'a>(run: &'a Run, flow: &FlowReport) -> Option<(&'a Connection, End)> {
     let of = |connection: &'a Connection| Some((connection, connection.sender_in(&flow.key)?));
     run.truth.connections.iter().find_map(of)
 }
 
-/// Whether saying this cause is right where that held. `also` are the causes that the lab put there.
+/// Whether saying this cause is right where that held. `also` are the causes that the lab put there: while the kernel repairs
+/// what a fault on the path did, or keeps its window small because of it, that fault is right.
 fn accepts(held: Held, said: Cause, also: &[Cause]) -> bool {
-    let put_there = |cause: Cause| said == cause && also.contains(&cause);
+    let put_there = also.contains(&said) && is_fault_of_path(said);
     let on_path = matches!(said, Cause::BottleneckFull | Cause::StandingQueue);
     match held {
         Held::Connecting => said.limit() == Limit::Connection,
         Held::Application => said.limit() == Limit::Application,
         Held::SendBuffer => said.limit() == Limit::SendBuffer,
         Held::ReceiveWindow => said.limit() == Limit::ReceiveWindow,
-        Held::Loss => said.limit() == Limit::LossRecovery || put_there(Cause::Policer),
-        Held::LossOnFullPath => said.limit() == Limit::LossRecovery || on_path || put_there(Cause::Policer),
-        Held::CongestionWindow => said.limit() == Limit::CongestionWindow || put_there(Cause::Policer),
+        Held::Loss => said.limit() == Limit::LossRecovery || put_there,
+        Held::LossOnFullPath => said.limit() == Limit::LossRecovery || on_path || put_there,
+        Held::CongestionWindow => said.limit() == Limit::CongestionWindow || put_there,
         Held::Path => on_path,
         Held::LateLink => matches!(said, Cause::DelaySpike | Cause::SpuriousTimeout),
         Held::LateReceiver => said == Cause::AcksHeldBack,
         Held::NotRecorded => said == Cause::CaptureGap,
         Held::Unsettled => true,
     }
+}
+
+/// Whether a device on the path does it, by dropping packets.
+const fn is_fault_of_path(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Policer
+            | Cause::PeerGone
+            | Cause::MtuBlackHole
+            | Cause::SuperPacketsDropped
+            | Cause::BeyondUnscaledWindow
+    )
 }
 
 /// The spells of one direction in one recording.
@@ -222,7 +262,18 @@ pub fn sum_up(by_time: &mut ByTime) {
             known: known_s / (known_s + sum(|timed| timed.unsettled_s)).max(f64::MIN_POSITIVE),
         }
     };
+    let sure = |place: Place| {
+        let sum = |of: fn(&Timed) -> f64| -> f64 {
+            by_time.runs.iter().filter(|timed| timed.place == place).map(of).sum()
+        };
+        let high = sum(|timed| timed.high_s);
+        let least = f64::MIN_POSITIVE;
+        let share = high / sum(|timed| timed.known_s).max(least);
+        (place, Sure { share, wrong: sum(|timed| timed.high_wrong_s) / high.max(least) })
+    };
+    let sure = Place::ALL.map(sure).into();
     by_time.groups = groups.into_iter().map(row).collect();
+    by_time.sure = sure;
     let said = said.into_iter().map(|(held, sums)| Said {
         held,
         seconds: sums.iter().sum(),

@@ -125,6 +125,11 @@ fn times(text: &mut String, by_time: &ByTime, verbose: bool) {
             percent(row.known)
         );
     }
+    text.push_str("\nSaid with high confidence, share of that time; of it, wrong:\n");
+    for (place, sure) in &by_time.sure {
+        let _ =
+            writeln!(text, "{:15} {:6.1} {:6.2}", place.title(), percent(sure.share), percent(sure.wrong));
+    }
     let _ = write!(text, "\n{:18} {:>7} |", "held, % said", "s");
     for column in COLUMNS {
         let _ = write!(text, " {column:>7}");
