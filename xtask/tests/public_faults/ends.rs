@@ -99,6 +99,17 @@ fn a_rst_with_ack_when_all_is_acknowledged_cuts_nothing_short() {
     expect_no_reset(&report);
 }
 
+/// A port scanner writes SYNs of its own, and its host knows nothing of them.
+#[test]
+fn a_rst_that_answers_a_syn_ack_ends_no_connection() {
+    let lines = "0.000000 > S 0:0(0) win 1024 <mss 1460> // frame 0 id 57377 ttl 43
+                 0.040100 < S. 0:0(0) ack 1 win 64240 <mss 1460> // frame 0 id 39705 ttl 115
+                 0.040150 > R 1:1(0) win 0 // frame 0 id 0 ttl 64\n";
+    let report = report(&script(lines));
+    assert_eq!(report.closing.reset, None);
+    expect_no_reset(&report);
+}
+
 #[test]
 fn a_rst_with_another_ttl_is_of_a_device() {
     // A device of the same family, nearer; one that starts at 255; one further away than the end itself.

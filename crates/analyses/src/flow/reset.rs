@@ -17,7 +17,8 @@ use std::time::Duration;
 /// A RST passes. Called before it is taken in.
 pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     let closing = &flow.closing;
-    let is_open = flow.opening.syn.is_none() || flow.opening.syn_ack.is_some();
+    // An initiator that resets what answers its SYN, as port scanners do, opens nothing.
+    let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
     let is_explained = closing.reset.as_ref().is_some_and(|reset| reset.cause.is_some());
     if is_explained || closing.fin == [true; 2] || !is_open {
         return;
@@ -94,5 +95,6 @@ fn too_soon(end: &EndState, other: &EndState, at: Instant) -> Option<(Duration, 
     let shortest = end.distance.answering().min().filter(|nanos| *nanos >= thresholds::LEAST_DISTANCE_NS)?;
     let after = at.nanos_since(asked.since);
     let time = |nanos: i64| Duration::from_nanos(nanos.max(0).unsigned_abs());
-    (asked.pause >= time(shortest) && 2 * after < shortest).then(|| (time(after), time(shortest)))
+    (asked.pause >= time(shortest) && after < shortest / thresholds::FAR_SOONER)
+        .then(|| (time(after), time(shortest)))
 }

@@ -193,8 +193,12 @@ pub const ECN_SEGMENTS: u64 = 10;
 /// Routes of one path differ by fewer hops than this.
 pub const ROUTES_DIFFER_BY: u8 = 5;
 
-/// An end that answers in less, in nanoseconds, is too near for anything to be nearer.
-pub const LEAST_DISTANCE_NS: i64 = 1_000_000;
+/// An end that answers in less, in nanoseconds, is too near for anything to be nearer: hosts and wireless links are late by
+/// some milliseconds.
+pub const LEAST_DISTANCE_NS: i64 = 10_000_000;
+
+/// What answers in less than this part of an end's shortest answer is nearer than that end.
+pub const FAR_SOONER: i64 = 4;
 
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
