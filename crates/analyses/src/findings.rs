@@ -159,8 +159,13 @@ impl<'a> Material<'a> {
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
             Cause::BeyondUnscaledWindow => Confidence::Medium,
-            // What never came may have been of any size.
-            Cause::MtuBlackHole => high_if(self.overview.rare().loss.is_some()),
+            // What never came may have been of any size; and an end that is gone loses everything, small or large.
+            Cause::MtuBlackHole => high_if(
+                self.overview
+                    .rare()
+                    .loss
+                    .is_some_and(|loss| loss.delivered_largest > 1 || self.sent.unusual().unheard.is_none()),
+            ),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle => {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))

@@ -104,7 +104,9 @@ impl Flow {
         let [a, b] = &mut self.ends;
         let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
         me.packets += 1;
-        peer.unheard = None;
+        if !segment.flags.has(Flags::RST) {
+            peer.unheard = None;
+        }
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {
             let packets = if segment.len > mss { segment.len.div_ceil(mss) } else { 1 };

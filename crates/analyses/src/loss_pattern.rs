@@ -105,8 +105,9 @@ impl LossPattern {
         if self.delivered_largest == mss && super_packets {
             return Some(Cause::SuperPacketsDropped);
         }
-        // On the wire, a super-packet is as many full segments.
-        if smallest.min(mss) > self.delivered_largest.min(mss) {
+        // On the wire, a super-packet is as many full segments. Every path carries the default MSS.
+        let is_large = smallest.min(mss) >= thresholds::DEFAULT_MSS;
+        if is_large && smallest.min(mss) > self.delivered_largest.min(mss) {
             return Some(Cause::MtuBlackHole);
         }
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
@@ -137,6 +138,7 @@ mod tests {
         assert_eq!(pattern(&[1448; 4], &[100, 600]).rule(1448), Some(Cause::MtuBlackHole));
         assert_eq!(pattern(&[1448, 1448, 500], &[100, 600]).rule(1448), None);
         assert_eq!(pattern(&[1448; 2], &[100, 600]).rule(1448), None, "too few");
+        assert_eq!(pattern(&[191; 9], &[1]).rule(1448), None, "no path is that narrow");
         assert_eq!(pattern(&[2896; 4], &[600]).rule(1448), Some(Cause::MtuBlackHole));
     }
 

@@ -192,3 +192,31 @@ fn silence_after_a_full_segment_is_idleness_only_if_nothing_is_missing() {
         assert_eq!(silence.map(|spell| spell.cause), Some(cause), "{:#?}", report.main().findings);
     }
 }
+
+/// On a loopback device a segment may be larger than the window (an MSS of 65,483): small requests do not use it up.
+#[test]
+fn a_window_smaller_than_a_segment_is_not_used_up_by_small_requests() {
+    let mut lines = "0.000000 > S 0:0(0) win 43690 <mss 65495,sackOK,wscale 7> // frame 0 id 1 ttl 64
+                     0.000025 < S. 0:0(0) ack 1 win 43690 <mss 65495,sackOK,wscale 7> // frame 0 id 0 ttl 64
+                     0.000047 > . 1:1(0) ack 1 win 342 // frame 0 id 2 ttl 64\n"
+        .to_owned();
+    for turn in 0..20 {
+        let (at, request, answer) = (0.01 + 0.05 * f64::from(turn), 1 + 300 * turn, 1 + 600 * turn);
+        lines += &format!(
+            "{at:.6} > P. {request}:{}(300) ack {answer} win 342 // frame 0 id {} ttl 64
+             {:.6} < P. {answer}:{}(600) ack {} win 342 // frame 0 id {} ttl 64\n",
+            request + 300,
+            3 + turn,
+            at + 0.01,
+            answer + 600,
+            request + 300,
+            100 + turn
+        );
+    }
+    let report = report(&script(&lines));
+    assert!(report.directions.iter().all(|direction| {
+        let mut findings = direction.findings.iter();
+        findings.all(|finding| finding.cause.limit() != slowpath_analyses::Limit::ReceiveWindow)
+    }));
+    assert_eq!(report.main().findings[0].cause, Cause::ThinkTime);
+}

@@ -180,6 +180,26 @@ fn an_end_that_falls_silent_amid_a_transfer_is_gone() {
     assert!(evidence.iter().all(|evidence| evidence.slug() != "silent-after-pause"), "{evidence:?}");
 }
 
+/// A request of 191 bytes fits every MTU.
+#[test]
+fn small_requests_that_get_no_answer_are_in_no_black_hole() {
+    let mut lines = captures::handshake();
+    let (mut at, mut wait) = (0.05, 0.24);
+    for n in 0..9 {
+        lines += &format!("{at:.6} > P. 1:192(191) ack 1 win 502 // frame 0 id {} ttl 64\n", 300 + n);
+        at += wait;
+        wait *= 2.0;
+    }
+    let silent = report(&wire::script(&lines));
+    expect_none(&silent, Cause::MtuBlackHole);
+    expect(&silent, Cause::PeerGone, "peer-silent");
+    // What answers at last knows nothing of the connection.
+    lines += &format!("{at:.6} < R 1:1(0) win 0 // frame 0 id 0 ttl 63\n");
+    let reset = report(&wire::script(&lines));
+    expect(&reset, Cause::PeerGone, "peer-silent");
+    assert_eq!(reset.closing.cause(), Some(Cause::ResetUnknown));
+}
+
 #[test]
 fn a_capture_that_ends_soon_shows_no_end_that_is_gone() {
     let passed = captures::after_pause(Answer::Never);

@@ -181,6 +181,9 @@ pub const RULE_CHANCE: f64 = 1e-4;
 /// that it drops.
 pub const RULE_LET_THROUGH: u32 = 3;
 
+/// The MSS that every host and path takes (RFC 9293, section 3.7.1): what is smaller fits every MTU.
+pub const DEFAULT_MSS: u32 = 536;
+
 /// An answer may be late, and the recording may end, but not after so many retransmissions.
 pub const LEAST_TRIES: u32 = 3;
 
