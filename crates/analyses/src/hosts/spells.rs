@@ -16,7 +16,7 @@ pub enum What {
     Over,
     /// The sender's host did not report on this time.
     NotSeen,
-    /// More than [`MOST`] spells had been kept.
+    /// As many spells as are kept had come before.
     NotKept,
 }
 

@@ -339,29 +339,6 @@ fn millis(lasted: Duration) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_is_singular_and_none_is_left_out() {
-        let text =
-            |segments, spurious, share, timeouts| retransmitted(segments, spurious, share, 1, timeouts);
-        assert_eq!(
-            text(1, 0, 0.0007, 0),
-            "1 segment was retransmitted (0.07 % of segments lost), in 1 episode"
-        );
-        assert_eq!(
-            text(46, 5, 0.012, 2),
-            "46 segments were retransmitted, 5 of them spuriously (1.2 % of segments lost), in 1 episode with 2 timeouts"
-        );
-        assert_eq!(
-            evidence(&Evidence::LostBetween { packets: 0 }),
-            "the two captures show no packet lost between them in these times or within an RTT before"
-        );
-    }
-}
-
 /// What an ICMP error says, in words.
 const fn icmp(kind: IcmpKind) -> &'static str {
     match kind {
@@ -394,5 +371,28 @@ fn unacknowledged(of_resetter: Bytes, of_other: Bytes) -> String {
         ),
         (true, false) => format!("{of_resetter} of the end that sent the RST were not acknowledged"),
         _ => format!("{of_other} of the other end were not acknowledged"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_none_is_left_out() {
+        let text =
+            |segments, spurious, share, timeouts| retransmitted(segments, spurious, share, 1, timeouts);
+        assert_eq!(
+            text(1, 0, 0.0007, 0),
+            "1 segment was retransmitted (0.07 % of segments lost), in 1 episode"
+        );
+        assert_eq!(
+            text(46, 5, 0.012, 2),
+            "46 segments were retransmitted, 5 of them spuriously (1.2 % of segments lost), in 1 episode with 2 timeouts"
+        );
+        assert_eq!(
+            evidence(&Evidence::LostBetween { packets: 0 }),
+            "the two captures show no packet lost between them in these times or within an RTT before"
+        );
     }
 }
