@@ -134,7 +134,7 @@ pub(crate) fn closed(facts: &Facts<'_>) -> Vec<Advice> {
         ))
         .with(Fix::look(
             Host::Either,
-            format!("ss -tano state close-wait state fin-wait-2 '( sport = :{port} or dport = :{port} )'", port = facts.report.key.b.port),
+            "ss -tano state close-wait state fin-wait-2",
             "shows connections that one end has closed and the other has not",
         )),
         Advice::new(
