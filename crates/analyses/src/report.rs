@@ -6,7 +6,9 @@ use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
 pub use crate::limits::alternatives::{Alternative, Tally};
 pub use crate::overview::Overview;
-use slowpath_model::{Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, StreamOffset, Vantage};
+use slowpath_model::{
+    Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Segment, StreamOffset, Vantage,
+};
 use std::time::Duration;
 
 /// One flow.
@@ -366,6 +368,18 @@ pub struct SynOptions {
     pub sack_permitted: bool,
     /// Timestamps.
     pub timestamps: bool,
+}
+
+impl SynOptions {
+    /// Those of a SYN or SYN-ACK.
+    pub const fn of(segment: &Segment) -> Self {
+        Self {
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment.timestamps.is_some(),
+        }
+    }
 }
 
 /// How far the window field is shifted.

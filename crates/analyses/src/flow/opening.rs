@@ -91,12 +91,7 @@ impl Flow {
         } else {
             *first = Some(at);
         }
-        self.ends[me].options = Some(SynOptions {
-            mss: segment.mss,
-            window_scale: segment.window_scale,
-            sack_permitted: segment.sack_permitted,
-            timestamps: segment.timestamps.is_some(),
-        });
+        self.ends[me].options = Some(SynOptions::of(segment));
         // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
             let mss = effective_mss(a, b);

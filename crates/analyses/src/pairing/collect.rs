@@ -1,6 +1,7 @@
 //! What one recording saw, kept for comparison with another: a sink with bounded memory.
 
 use super::record::{LONGEST, Record};
+use crate::report::SynOptions;
 use slowpath_model::{End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink};
 
 /// How much to keep.
@@ -44,13 +45,6 @@ impl Stripes {
     }
 }
 
-/// What the two SYNs of a flow said, as far as they were seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SynSeen {
-    pub mss: Option<u16>,
-    pub stamped: bool,
-}
-
 /// One flow as one recording has it.
 #[derive(Clone, Debug)]
 pub(super) struct Tapped {
@@ -58,7 +52,8 @@ pub(super) struct Tapped {
     pub key: FlowKey,
     /// What each end sent, in the order of observation.
     pub ends: [Vec<Record>; 2],
-    pub syns: [Option<SynSeen>; 2],
+    /// The options of each end's SYN, as far as it was seen.
+    pub syns: [Option<SynOptions>; 2],
     pub stripes: Stripes,
 }
 
@@ -79,7 +74,7 @@ impl Tapped {
     pub fn agreed_mss(&self) -> Option<i64> {
         let [Some(a), Some(b)] = self.syns else { return None };
         let mss = i64::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));
-        Some(mss - if a.stamped && b.stamped { 12 } else { 0 }).filter(|mss| *mss > 0)
+        Some(mss - if a.timestamps && b.timestamps { 12 } else { 0 }).filter(|mss| *mss > 0)
     }
 }
 
@@ -115,7 +110,7 @@ impl Collector {
     fn keep(&mut self, index: usize, at: Instant, segment: &Segment) {
         let Some(Some(flow)) = self.flows.get_mut(index) else { return };
         if segment.flags.has(Flags::SYN) {
-            let seen = SynSeen { mss: segment.mss, stamped: segment.timestamps.is_some() };
+            let seen = SynOptions::of(segment);
             flow.syns[segment.from.index()].get_or_insert(seen);
         }
         let record = Record::of(at, segment);

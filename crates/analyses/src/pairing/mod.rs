@@ -32,6 +32,7 @@ use crate::pairing::compare::Compared;
 use crate::pairing::identify::Same;
 use crate::pairing::lane::{Glance, Side, glance};
 use crate::pairing::matching::{Lane, Matching, NONE};
+use crate::pairing::report::Rewritten;
 use slowpath_model::{End, FlowId};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -140,6 +141,17 @@ impl<'a> Half<'a> {
         self.nearer.unwrap_or([0, 1])[end.index()]
     }
 
+    /// Whether the SYN of `end` has other options behind the way than before it.
+    fn rewritten(&self, end: End) -> Option<Rewritten> {
+        let near = self.nearer?[end.index()];
+        let [sent, arrived] = [near, 1 - near].map(|recording| {
+            let end = mirrored(end, self.same.swapped && recording == 1);
+            self.flows[recording].syns[end.index()]
+        });
+        let (sent, arrived) = sent.zip(arrived)?;
+        (sent != arrived).then_some(Rewritten { sent, arrived })
+    }
+
     fn finish(&mut self, taps: [&Tap; 2], clocks: Option<&Alignment>) -> FlowPair {
         let directions = End::BOTH.map(|end| {
             let near = self.near(end);
@@ -163,6 +175,7 @@ impl<'a> Half<'a> {
             swapped: self.same.swapped,
             nearer: self.nearer,
             directions,
+            rewritten: End::BOTH.map(|end| self.rewritten(end)),
             one_in: 1 << self.flows[0].stripes.halvings.max(self.flows[1].stripes.halvings).min(31),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::clock::Alignment;
 use super::identify::Identified;
+use crate::report::SynOptions;
 use slowpath_model::{End, FlowId, Instant};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -68,8 +69,19 @@ pub struct FlowPair {
     pub nearer: Option<[usize; 2]>,
     /// What A sent, and what B sent.
     pub directions: [DirectionPair; 2],
+    /// The options of the SYN of A, and of B, where they are others at the one recording than at the other.
+    pub rewritten: [Option<Rewritten>; 2],
     /// One in how many stretches of the stream was compared: 1 unless there were too many packets to keep.
     pub one_in: u32,
+}
+
+/// The options of a SYN that something between the two recordings changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// As the recording near its sender has them.
+    pub sent: SynOptions,
+    /// As the other one has them.
+    pub arrived: SynOptions,
 }
 
 impl FlowPair {

@@ -158,6 +158,17 @@ pub struct RoundTrips {
     deviation_ns: Option<u64>,
 }
 
+impl SynOptions {
+    pub(super) fn of(options: report::SynOptions) -> Self {
+        Self {
+            mss_bytes: options.mss,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps,
+        }
+    }
+}
+
 impl Measures {
     pub(super) fn of(measures: &report::Measures) -> Self {
         let labels = &measures.labels;
@@ -173,12 +184,7 @@ impl Measures {
             first_data_ns: measures.first_data.map(Instant::nanos),
             last_data_ns: measures.last_data.map(Instant::nanos),
             idle_longest_ns: nanos(measures.idle_longest),
-            options: measures.options.map(|options| SynOptions {
-                mss_bytes: options.mss,
-                window_scale: options.window_scale,
-                sack_permitted: options.sack_permitted,
-                timestamps: options.timestamps,
-            }),
+            options: measures.options.map(SynOptions::of),
             window_scale: WindowScale::of(measures.window_scale),
             mss_seen_bytes: measures.mss_seen,
             labels: Labels {

@@ -1,5 +1,6 @@
 //! What two recordings of the same transfer show together.
 
+use super::measures::SynOptions;
 use crate::diagnosis::Paired;
 use crate::words;
 use schemars::JsonSchema;
@@ -35,8 +36,21 @@ pub struct Pair {
     identified_by: &'static str,
     /// One in how many stretches of the stream was compared.
     one_in: u32,
+    /// SYNs whose options something between the two recordings changed.
+    rewritten: Vec<Rewritten>,
     /// What became of what A sent, then of what B sent.
     directions: Vec<Way>,
+}
+
+/// A SYN whose options are others behind the way than before it.
+#[derive(Serialize, JsonSchema)]
+pub struct Rewritten {
+    /// The end that sent it, `a` or `b`.
+    from: &'static str,
+    /// Its options where it was sent.
+    sent: SynOptions,
+    /// Its options where it arrived.
+    arrived: SynOptions,
 }
 
 /// What became of the packets of one direction between the two places.
@@ -118,6 +132,14 @@ impl Pair {
             flows: pair.flows.map(|id| id.0),
             identified_by: pair.identified.slug(),
             one_in: pair.one_in,
+            rewritten: End::BOTH
+                .into_iter()
+                .filter_map(|from| {
+                    let rewritten = pair.rewritten[pair.named(from, paired.base).index()]?;
+                    let [sent, arrived] = [rewritten.sent, rewritten.arrived].map(SynOptions::of);
+                    Some(Rewritten { from: from.letter(), sent, arrived })
+                })
+                .collect(),
             directions: End::BOTH
                 .into_iter()
                 .map(|from| Way::of(from, words::direction(paired, pair, from)))

@@ -4,9 +4,9 @@ use crate::diagnosis::{Diagnosis, Paired};
 use crate::quantity::{count, counted, duration, duration_nanos};
 use slowpath_analyses::pairing::clock::{Alignment, Stretch};
 use slowpath_analyses::pairing::identify::Identified;
-use slowpath_analyses::pairing::report::{Quantiles, Tally};
+use slowpath_analyses::pairing::report::{Quantiles, Rewritten, Tally};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
-use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::report::{FlowReport, SynOptions};
 use slowpath_model::{End, nanos};
 
 /// The flow in both recordings; `None` where only one was given, or has it.
@@ -33,6 +33,11 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
             pair.identified.confidence().slug()
         ));
     }
+    for end in End::BOTH {
+        let rewritten = pair.rewritten[pair.named(end, paired.base).index()];
+        let name = if end == flow.sender { "sender" } else { "receiver" };
+        sentences.extend(rewritten.map(|rewritten| changed(name, &rewritten)));
+    }
     let forth = direction(paired, pair, flow.sender);
     let back = direction(paired, pair, !flow.sender);
     sentences.push(became(forth, "from the sender"));
@@ -49,6 +54,24 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// What something on the way changed in a SYN's options.
+fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
+    let number = |value: Option<u16>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+    let offered = |is: bool| if is { "offered" } else { "not offered" }.to_owned();
+    let scale = |options: &SynOptions| number(options.window_scale.map(u16::from));
+    let parts: Vec<String> = [
+        ("MSS", number(sent.mss), number(arrived.mss)),
+        ("window scale", scale(sent), scale(arrived)),
+        ("SACK", offered(sent.sack_permitted), offered(arrived.sack_permitted)),
+        ("timestamps", offered(sent.timestamps), offered(arrived.timestamps)),
+    ]
+    .into_iter()
+    .filter(|(_, sent, arrived)| sent != arrived)
+    .map(|(name, sent, arrived)| format!("{name} {sent} became {arrived}"))
+    .collect();
+    format!("A device on the path changed the SYN of the {end}: {}.", parts.join(", "))
 }
 
 /// How the clocks of the two recordings lie; `None` where one was given.
