@@ -381,7 +381,9 @@ impl EndState {
     #[cold]
     fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
         // One that was seen to send segments of just that size does subtract them.
-        let shows = len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss);
+        // Options take 40 bytes at most (RFC 9293, section 3.1): what is longer is a super-packet.
+        let shows =
+            len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss && len <= mss + 40);
         if shows {
             self.mss = Some(len);
         }

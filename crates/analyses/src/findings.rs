@@ -391,7 +391,9 @@ impl<'a> Material<'a> {
             });
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
-        found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
+        if self.overview.queue_shows {
+            found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
+        }
         found.extend(self.retransmitted());
     }
 

@@ -192,10 +192,14 @@ impl Flow {
     /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
     /// initiator.
     fn is_next_to_responder(&self) -> bool {
-        let [initiator, responder] = &self.ends;
-        let far = initiator.distance.answering().min().unwrap_or(0);
-        responder.distance.answering().is_here()
-            && responder.distance.answering().min().is_some_and(|near| near * 5 < far)
+        let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
+        let is_nearer = match (responder.min(), initiator.min()) {
+            // The user says so.
+            (Some(0), Some(0)) => true,
+            (Some(near), Some(far)) => near * 5 < far,
+            _ => false,
+        };
+        responder.is_here() && is_nearer
     }
 
     /// Notes the handshake's last segment. Called before it is taken in.

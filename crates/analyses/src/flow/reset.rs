@@ -25,7 +25,8 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     }
     let (me, other) = (segment.from.index(), (!segment.from).index());
     let has_sent_fin = closing.fin[me];
-    let has_closed = has_sent_fin || closing.rst[me];
+    // Its first RST, with nothing in flight, was the abort.
+    let has_aborted = closing.rst[me];
     let (me, other) = (&flow.ends[me], &flow.ends[other]);
     // A FIN takes a number and is no payload.
     let outstanding = |end: &EndState, fin: bool| {
@@ -33,6 +34,9 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     };
     let unacknowledged =
         [outstanding(me, has_sent_fin), outstanding(other, closing.fin[(!segment.from).index()])];
+    // A host that was still sending knows the connection: its program had closed it, and the FIN waits behind that data.
+    let is_closing = unacknowledged[0] > 0
+        && me.last_data.is_some_and(|last| at.nanos_since(last) < thresholds::STILL_SENDING_NS);
     // What it answers may not be the last segment.
     let answers = segment.ack.is_none() && other.last_acknowledged().is_some_and(|ack| segment.seq <= ack);
     let mut reset = Reset {
@@ -52,12 +56,12 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
     } else if gave_up {
         // The other end is gone, and that is the cause.
         None
-    } else if answers && !has_closed {
-        Some(Cause::ResetUnknown)
-    } else if answers {
+    } else if has_aborted || !answers {
+        (unacknowledged != [0; 2]).then_some(Cause::ResetAborted)
+    } else if has_sent_fin || is_closing {
         (unacknowledged[1] > 0).then_some(Cause::ResetClosed)
     } else {
-        (unacknowledged != [0; 2]).then_some(Cause::ResetAborted)
+        Some(Cause::ResetUnknown)
     };
     flow.closing.reset = Some(Box::new(reset));
 }

@@ -293,7 +293,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         stretch.open_free > stretch.open_clocked.saturating_mul(2)
     };
     let emptied = stretch.dry_clocked + stretch.dry_free > 0 || context.at_sender && stretch.emptied > 0;
-    if by_itself && emptied {
+    if by_itself && (emptied || context.at_sender && equal_bursts(overview, stretches, at, base)) {
         return Cause::SenderIdle;
     }
     if let Some(steady) = overview.rare().steady
@@ -345,7 +345,9 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
             return Cause::BottleneckFull;
         }
         // Fewer than the initial window, and no more each RTT, is all there was.
-        return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
+        return if at < thresholds::STUCK_AFTER {
+            Cause::SlowStart
+        } else if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
             Cause::SenderIdle
         } else if context.queue_shows {
             Cause::EarlyExit
@@ -353,15 +355,41 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
             Cause::Undetermined
         };
     }
-    if paced_at_the_peak(overview, stretch, rate) { Cause::BottleneckFull } else { Cause::AfterLoss }
+    if paced_at_the_peak(overview, stretch, rate) {
+        Cause::BottleneckFull
+    } else if !context.queue_shows && is_at_the_peak(overview, stretch, rate) {
+        // A full path looks just so.
+        Cause::Undetermined
+    } else {
+        Cause::AfterLoss
+    }
+}
+
+/// Whether what leaves by itself leaves in bursts, as much each RTT: a program writes it. A clock of the host sends evenly, and
+/// a congestion window grows or shrinks.
+fn equal_bursts(overview: &Overview, stretches: &[Stretch], at: usize, base: u32) -> bool {
+    let stretch = &stretches[at];
+    let around = &stretches[at.saturating_sub(1)..(at + 2).min(stretches.len())];
+    let alike = |other: &Stretch| {
+        let (more, less) =
+            (other.flight_max.max(stretch.flight_max), other.flight_max.min(stretch.flight_max));
+        less >= more / 4 * 3
+    };
+    at >= thresholds::STUCK_AFTER
+        && overview.rare().steady.is_none()
+        && !pace::is_even(stretch, base)
+        && around.iter().all(alike)
 }
 
 /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
 /// BBR means to.
 fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
-    pace::is_even(stretch, overview.base_rtt.unwrap_or(0))
-        && rate >= thresholds::AT_PEAK * overview.peak_rate
-        && overview.queued > 0
+    is_at_the_peak(overview, stretch, rate) && overview.queued > 0
+}
+
+/// Delivery at the highest rate the flow ever had, evenly.
+fn is_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
+    pace::is_even(stretch, overview.base_rtt.unwrap_or(0)) && rate >= thresholds::AT_PEAK * overview.peak_rate
 }
 
 /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full

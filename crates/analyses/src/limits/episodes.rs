@@ -47,7 +47,7 @@ impl Episode {
             Cause::SpuriousTimeout
         } else if self.needless >= self.resent {
             Cause::Reordering
-        } else if self.repeated {
+        } else if self.repeated && self.needless == 0 {
             Cause::LostRetransmission
         } else if self.tail {
             Cause::TailLoss

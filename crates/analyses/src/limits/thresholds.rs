@@ -190,6 +190,12 @@ pub const LEAST_TRIES: u32 = 3;
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
 pub const PAUSE: Duration = Duration::from_secs(1);
 
+/// An end that sent data less than this before, in nanoseconds, was still sending.
+pub const STILL_SENDING_NS: i64 = 1_000_000_000;
+
+/// A window stuck below the path's rate takes so many round trips to tell: the first few belong to slow start.
+pub const STUCK_AFTER: usize = 3;
+
 /// So many new segments that are not ECN-capable show that the field is cleared on the way.
 pub const ECN_SEGMENTS: u64 = 10;
 

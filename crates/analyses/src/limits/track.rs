@@ -87,6 +87,8 @@ pub struct Track {
     /// What set off the data sent last.
     prompt: Prompt,
     from_afar: FromAfar,
+    /// The last new segment was a full one that a program's write ended with, as far as the push flag says.
+    pushed: bool,
     /// The largest window so far.
     window_most: u32,
     /// The last new segment left nothing to send.
@@ -147,6 +149,7 @@ impl Track {
             reach_before: None,
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
+            pushed: false,
             window_most: 0,
             ended_short: true,
             is_complete: false,
@@ -576,7 +579,7 @@ impl Track {
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
-            self.ended_short = self.emptied_the_queue(segment);
+            self.ended_short = self.emptied_the_queue(segment) || self.ended_a_write(segment);
             self.dry = self.ended_short;
             self.current.emptied += u32::from(self.dry);
         }

@@ -3,7 +3,7 @@
 use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::Prompt;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment};
 
 /// A writer that an ACK lets in needs to be woken and to run: in nanoseconds.
 const WAKE_UP: i64 = 1_500_000;
@@ -15,6 +15,13 @@ impl Track {
     pub(super) const fn emptied_the_queue(&self, segment: &Segment) -> bool {
         // Most are of one MSS, and a division costs as much as all else that is done for a segment here.
         segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
+    }
+
+    /// Whether `segment` and the one before were full segments and each pushed: a program wrote one at a time. Of data that waits
+    /// to be sent, Linux pushes the last segment of a super-packet, of two segments or more (`tcp_min_tso_segs`, 6.18).
+    pub(super) fn ended_a_write(&mut self, segment: &Segment) -> bool {
+        let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH);
+        std::mem::replace(&mut self.pushed, pushes) && pushes
     }
 
     /// Whether the pause since the last data is long enough to count as a wait: not one between two writes.
