@@ -171,7 +171,7 @@ impl<'a> Material<'a> {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
             }
             // From afar it does not show that no ACK set the sender off.
-            Cause::LocalRateLimit if !at_sender => Confidence::Low,
+            Cause::LocalRateLimit | Cause::EarlyExit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
             _ => match cause.limit() {
                 Limit::ReceiveWindow => self.window_confidence(),

@@ -293,11 +293,11 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         stretch.open_free > stretch.open_clocked.saturating_mul(2)
     };
     let emptied = stretch.dry_clocked + stretch.dry_free > 0 || context.at_sender && stretch.emptied > 0;
-    if by_itself && (emptied || context.at_sender && equal_bursts(overview, stretches, at, base)) {
+    if by_itself && (emptied || context.at_sender && equal_bursts(context, overview, stretches, at)) {
         return Cause::SenderIdle;
     }
     if let Some(steady) = overview.rare().steady
-        && pace::is_even(stretch, base)
+        && pace::leaves_evenly(context, stretch, base)
         && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
         && (!context.at_sender || by_itself)
     {
@@ -318,6 +318,10 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     // From afar it does not show what set off a segment, but that each time all was sent.
     if !context.at_sender && (pace::often_emptied(stretch) || overview.unclocked && stretch.emptied > 0) {
         return Cause::SenderIdle;
+    }
+    // Bursts that no ACK set off: a program's, as likely as not.
+    if !context.at_sender && overview.unclocked && equal_bursts(context, overview, stretches, at) {
+        return Cause::Undetermined;
     }
     // A stack that keeps one segment in flight is held by each ACK, and by its delay.
     if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
@@ -367,8 +371,8 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
 
 /// Whether what leaves by itself leaves in bursts, as much each RTT: a program writes it. A clock of the host sends evenly, and
 /// a congestion window grows or shrinks.
-fn equal_bursts(overview: &Overview, stretches: &[Stretch], at: usize, base: u32) -> bool {
-    let stretch = &stretches[at];
+fn equal_bursts(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> bool {
+    let (stretch, base) = (&stretches[at], overview.base_rtt.unwrap_or(0));
     let around = &stretches[at.saturating_sub(1)..(at + 2).min(stretches.len())];
     let alike = |other: &Stretch| {
         let (more, less) =
@@ -377,7 +381,7 @@ fn equal_bursts(overview: &Overview, stretches: &[Stretch], at: usize, base: u32
     };
     at >= thresholds::STUCK_AFTER
         && overview.rare().steady.is_none()
-        && !pace::is_even(stretch, base)
+        && !pace::leaves_evenly(context, stretch, base)
         && around.iter().all(alike)
 }
 

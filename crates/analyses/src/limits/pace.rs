@@ -63,6 +63,12 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
+/// Whether data left evenly as well, as far as the tap shows that: in no bursts with gaps between them.
+pub fn leaves_evenly(context: &Context, stretch: &Stretch, base: u32) -> bool {
+    let evenly_sent = !context.at_sender || stretch.send_gap_max < base / thresholds::EVEN_GAP_PART;
+    evenly_sent && is_even(stretch, base)
+}
+
 /// Whether every segment was short, and not by much, again and again. Far from the sender that may be a path with a smaller
 /// MTU, of which the ICMP error did not pass the tap, as well as an application that writes so much at a time.
 pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
@@ -77,14 +83,17 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
 /// queue shows, which `queued` has the time of.
 pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
-    if queued * thresholds::STEADY_QUEUED_PART > sending || !context.queue_shows {
+    // Nothing is lost at a rate that the sending host chose, but much at a policer whose rate the sender has learnt.
+    let repairing: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Recovery)).sum();
+    let most = thresholds::STEADY_QUEUED_PART;
+    if queued * most > sending || repairing * most > sending || !context.queue_shows {
         return None;
     }
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
         let by_itself = !context.at_sender || by_itself(context, stretch);
         let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RESENT);
-        open && by_itself && is_even(stretch, base) && undisturbed
+        open && by_itself && leaves_evenly(context, stretch, base) && undisturbed
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
     let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();

@@ -131,6 +131,8 @@ pub struct Stretch {
     pub peak_max: u32,
     /// The longest time between two deliveries, in microseconds.
     pub gap_max: u32,
+    /// The longest time between two new data segments, in microseconds.
+    pub send_gap_max: u32,
     /// What happened.
     pub marks: Marks,
 }
@@ -160,6 +162,7 @@ impl Stretch {
             bursts_after_payload: 0,
             peak_max: 0,
             gap_max: 0,
+            send_gap_max: 0,
             marks: Marks(0),
         }
     }
@@ -233,6 +236,7 @@ impl Stretch {
         self.bursts_after_payload += next.bursts_after_payload;
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);
+        self.send_gap_max = self.send_gap_max.max(next.send_gap_max);
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;
     }

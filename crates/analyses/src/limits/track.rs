@@ -560,8 +560,10 @@ impl Track {
                 }
                 let sent_after = &mut self.current.sent_after[self.prompt as usize];
                 *sent_after = sent_after.saturating_add(segment.len);
+                let gap = micros(at.nanos_since(self.sent));
                 let waited_for = &mut self.current.waited_for[self.prompt as usize];
-                *waited_for = waited_for.saturating_add(micros(at.nanos_since(self.sent)));
+                *waited_for = waited_for.saturating_add(gap);
+                self.current.send_gap_max = self.current.send_gap_max.max(gap);
                 self.asked = false;
                 self.spoken = None;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
