@@ -20,6 +20,8 @@ pub struct Overview {
     pub queue_shows: bool,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
+    /// Hardly any time went into the repair of losses.
+    pub seldom_repaired: bool,
     /// There is a silence, far from the sender, in which what was sent may have been lost.
     pub unproven: bool,
     /// Never was more than one segment in flight.

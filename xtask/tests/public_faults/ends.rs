@@ -81,6 +81,25 @@ fn a_request_that_crosses_a_fin_comes_after_the_close() {
     assert!(finding.evidence.contains(&lost), "{finding:#?}");
 }
 
+/// Its program has closed the connection, and the FIN waits behind data that is still in flight.
+#[test]
+fn an_end_that_was_still_sending_knows_the_connection() {
+    let mut lines = captures::handshake();
+    for n in 0..10 {
+        lines += &format!(
+            "{:.6} > . {}:{}(1460) ack 1 win 502 // frame 0 id {} ttl 64\n",
+            0.05 + 0.0002 * f64::from(n),
+            1 + 1460 * n,
+            1461 + 1460 * n,
+            103 + n
+        );
+    }
+    lines += "0.091000 < P. 1:101(100) ack 7301 win 509 // frame 0 id 50 ttl 63
+              0.091030 > R 1:1(0) win 0 // frame 0 id 0 ttl 64\n";
+    let report = report(&script(&lines));
+    expect_reset(&report, Cause::ResetClosed, End::A);
+}
+
 #[test]
 fn a_rst_with_ack_amid_data_is_an_abort() {
     let report = report(&captures::reset_aborted());

@@ -220,3 +220,16 @@ fn a_window_smaller_than_a_segment_is_not_used_up_by_small_requests() {
     }));
     assert_eq!(report.main().findings[0].cause, Cause::ThinkTime);
 }
+
+/// The first packet is a super-packet of two segments: options explain no more than 40 bytes.
+#[test]
+fn a_super_packet_is_no_full_segment_of_an_end_that_keeps_no_room_for_options() {
+    let lines = "0.000000 > S 0:0(0) win 64240 <mss 536,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 1 ttl 64
+                 0.040000 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 9000 ecr 7000,wscale 7> // frame 0 id 0 ttl 63
+                 0.040050 > . 1:1(0) ack 1 win 502 <TS val 7040 ecr 9000> // frame 0 id 2 ttl 64
+                 0.040100 > P. 1:1049(1048) ack 1 win 502 <TS val 7040 ecr 9000> // frame 0 id 3 ttl 64
+                 0.040120 > P. 1049:1573(524) ack 1 win 502 <TS val 7040 ecr 9000> // frame 0 id 5 ttl 64
+                 0.080200 < . 1:1(0) ack 1573 win 509 <TS val 9040 ecr 7040> // frame 0 id 9 ttl 63\n";
+    let measures = report(&script(lines)).main().measures.clone();
+    assert_eq!((measures.mss_seen, measures.super_packets), (524, 1));
+}

@@ -247,6 +247,17 @@ fn data_that_leaves_by_a_clock_of_its_host_is_held_there() {
 }
 
 #[test]
+fn full_segments_that_a_program_writes_one_by_one_are_not_held_by_its_host() {
+    for one_way in DELAYS {
+        let pace = 1_200_000;
+        let taps = transfer(Setup { amount: 8_000_000, pace, pushes: true, one_way, ..Setup::default() });
+        expect_mainly(&taps.a, Cause::SenderIdle);
+        expect_none(&report(&taps.a), Cause::LocalRateLimit);
+        expect_none(&report(&taps.b), Cause::LocalRateLimit);
+    }
+}
+
+#[test]
 fn data_that_leaves_when_acks_come_is_not_held_by_its_host() {
     for one_way in DELAYS {
         let narrow = captures::narrow(one_way);

@@ -60,6 +60,8 @@ pub struct Setup<'a> {
     pub credit: Option<u32>,
     /// The time from one segment of A to the next at least, in nanoseconds: a shaper on A's host.
     pub pace: i64,
+    /// Whether A's program writes one segment at a time, so that each carries a push flag.
+    pub pushes: bool,
     /// Whether B delays ACKs while its window does not open any further, as Linux does (`__tcp_ack_snd_check`, 6.18).
     pub delays_unread: bool,
     /// What is added to SACK blocks on their way to A.
@@ -87,6 +89,7 @@ impl Default for Setup<'_> {
             send_buffer: u32::MAX,
             credit: None,
             pace: 0,
+            pushes: false,
             delays_unread: false,
             sack_shift: 0,
             ecn: false,
@@ -477,7 +480,7 @@ impl Run<'_> {
             let Some((start, end)) = self.sender.lost(most).or_else(|| self.new_data(most)) else { break };
             let last = end == self.sender.allowed;
             let mut segment = self.segment_of_a(
-                if last { Flags::PSH.with(Flags::ACK) } else { Flags::ACK },
+                if last || self.setup.pushes { Flags::PSH.with(Flags::ACK) } else { Flags::ACK },
                 start,
                 end - start,
             );

@@ -111,6 +111,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
+    let time = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let repairing = time(&|stretch| stretch.under(Hold::Recovery));
+    overview.seldom_repaired = repairing * thresholds::SELDOM_PART < time(&Stretch::lasted);
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
@@ -361,7 +364,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     }
     if paced_at_the_peak(overview, stretch, rate) {
         Cause::BottleneckFull
-    } else if !context.queue_shows && is_at_the_peak(overview, stretch, rate) {
+    } else if !context.queue_shows && overview.seldom_repaired && is_at_the_peak(overview, stretch, rate) {
         // A full path looks just so.
         Cause::Undetermined
     } else {

@@ -196,6 +196,9 @@ pub const STILL_SENDING_NS: i64 = 1_000_000_000;
 /// A window stuck below the path's rate takes so many round trips to tell: the first few belong to slow start.
 pub const STUCK_AFTER: usize = 3;
 
+/// Losses repaired in less than this part of the time may be those of a full queue.
+pub const SELDOM_PART: i64 = 20;
+
 /// So many new segments that are not ECN-capable show that the field is cleared on the way.
 pub const ECN_SEGMENTS: u64 = 10;
 

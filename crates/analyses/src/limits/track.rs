@@ -581,7 +581,7 @@ impl Track {
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
-            self.ended_short = self.emptied_the_queue(segment) || self.ended_a_write(segment);
+            self.ended_short = self.emptied_the_queue(segment) || self.ended_a_write(segment, placed);
             self.dry = self.ended_short;
             self.current.emptied += u32::from(self.dry);
         }

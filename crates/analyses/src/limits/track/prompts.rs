@@ -2,6 +2,7 @@
 
 use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::Prompt;
+use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Flags, Instant, Segment};
 
@@ -19,8 +20,9 @@ impl Track {
 
     /// Whether `segment` and the one before were full segments and each pushed: a program wrote one at a time. Of data that waits
     /// to be sent, Linux pushes the last segment of a super-packet, of two segments or more (`tcp_min_tso_segs`, 6.18).
-    pub(super) fn ended_a_write(&mut self, segment: &Segment) -> bool {
-        let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH);
+    pub(super) fn ended_a_write(&mut self, segment: &Segment, placed: &Placed) -> bool {
+        // Behind a hole, the segment before it may be the one that was not pushed.
+        let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH) && !placed.left_hole;
         std::mem::replace(&mut self.pushed, pushes) && pushes
     }
 
