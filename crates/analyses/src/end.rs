@@ -49,6 +49,8 @@ pub struct EndState {
     /// Made when something of it is counted first.
     pub unusual: Option<Box<Unusual>>,
     pub mss_seen: u32,
+    /// New segments of just that size without a push flag: see [`Self::full_size`].
+    largest_unpushed: u8,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
@@ -310,7 +312,7 @@ impl EndState {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
-            self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
+            self.note_size(segment.len.min(65_535), segment.flags.has(Flags::PSH), placed.label);
         }
         let mss = self.full_size();
         if self.track.is_none() {
@@ -372,8 +374,32 @@ impl EndState {
 
     /// Payload of a full segment, as far as known.
     pub fn full_size(&self) -> u32 {
-        // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
-        self.mss.unwrap_or(self.mss_seen.max(536))
+        match self.mss {
+            Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
+            Some(mss) => mss,
+            // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
+            None => self.mss_seen.max(536),
+        }
+    }
+
+    /// Notes the size of a segment that is no super-packet.
+    #[inline]
+    fn note_size(&mut self, len: u32, pushed: bool, label: Label) {
+        if len > self.mss_seen {
+            (self.mss_seen, self.largest_unpushed) = (len, 0);
+        }
+        if len == self.mss_seen && !pushed && label == Label::New {
+            self.largest_unpushed = self.largest_unpushed.saturating_add(1);
+        }
+    }
+
+    /// Whether this end's full segments are shorter than `mss`: it keeps room for more options than it sends, or its path
+    /// has a smaller MTU. It sent nothing longer, and again and again had more to send behind a segment of just that size:
+    /// the last of a queue has a push flag (RFC 9293, section 3.9.1).
+    fn sends_no_fuller(&self, mss: u32) -> bool {
+        self.mss_seen < mss
+            && self.largest_unpushed >= thresholds::LEAST_UNPUSHED
+            && f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss)
     }
 
     /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps

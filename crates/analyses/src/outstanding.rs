@@ -59,6 +59,11 @@ pub struct Outstanding {
     probed: bool,
     /// Made when data is acknowledged first that did not pass.
     unseen: Option<Box<Unseen>>,
+    /// Where the last frame ended that passed a second time; at first, where the first data begins. The copies of a tap that
+    /// captures each frame twice follow each other, as the frames do.
+    repeated_to: StreamOffset,
+    /// That frame was a copy.
+    copied: bool,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -160,6 +165,8 @@ impl Outstanding {
             self.started = true;
             self.una = start;
             self.nxt = start;
+            // The copy of a SYN is recognised as a frame.
+            self.repeated_to = if segment.flags.has(Flags::SYN) { end } else { start };
             let (noticed, tsval, id) = (at, record.tsval, record.id);
             self.before_first = Some(Hole { start, end: start, noticed, tsval, id });
         }
@@ -245,10 +252,16 @@ impl Outstanding {
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
         // What is retransmitted may follow closely on what was sent last: a timer ran out.
         let first_time = !self.mending && before.is_none_or(|before| before.again == 0);
-        let soon = if first_time { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
+        let in_turn = std::mem::replace(&mut self.repeated_to, new.end) == new.start;
+        let soon =
+            if first_time && in_turn { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
+        // A timer sends all once more that is outstanding, in a burst, and with it what was sent just now.
+        let of_a_burst = in_turn && self.mending && !self.copied;
         let alike = times.alike.is_some_and(|apart| apart < soon);
         let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
-        if alike || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)) {
+        self.copied = !of_a_burst
+            && (alike || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)));
+        if self.copied {
             return Placed {
                 label: Label::Duplicate,
                 unique: 0,
