@@ -1,5 +1,6 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
+mod size;
 mod window;
 pub use window::WindowStats;
 
@@ -254,7 +255,12 @@ impl EndState {
         };
         // A sender learns of a loss after an RTT, and its timers are longer.
         let soon = self.rto.srtt_nanos().map_or(0, |srtt| (srtt / 2).min(SAME_FRAME_WITHIN));
-        let times = Times { nearest: self.distance.sending().min(), soon, alike: self.copies.alike() };
+        let times = Times {
+            nearest: self.distance.sending().min(),
+            soon,
+            alike: self.copies.alike(),
+            twice: self.is_captured_twice(),
+        };
         let placed = self.outstanding.data(at, segment, missing, &self.order, times);
         if placed.label == Label::Retransmission
             && placed.unique == 0
@@ -370,48 +376,6 @@ impl EndState {
     /// What this end acknowledged with its last segment.
     pub fn last_acknowledged(&self) -> Option<StreamOffset> {
         self.last_ack.map(|(ack, _)| ack)
-    }
-
-    /// Payload of a full segment, as far as known.
-    pub fn full_size(&self) -> u32 {
-        match self.mss {
-            Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
-            Some(mss) => mss,
-            // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
-            None => self.mss_seen.max(536),
-        }
-    }
-
-    /// Notes the size of a segment that is no super-packet.
-    #[inline]
-    fn note_size(&mut self, len: u32, pushed: bool, label: Label) {
-        if len > self.mss_seen {
-            (self.mss_seen, self.largest_unpushed) = (len, 0);
-        }
-        if len == self.mss_seen && !pushed && label == Label::New {
-            self.largest_unpushed = self.largest_unpushed.saturating_add(1);
-        }
-    }
-
-    /// Whether this end's full segments are shorter than `mss`: it keeps room for more options than it sends, or its path
-    /// has a smaller MTU. It sent nothing longer, and again and again had more to send behind a segment of just that size:
-    /// the last of a queue has a push flag (RFC 9293, section 3.9.1).
-    fn sends_no_fuller(&self, mss: u32) -> bool {
-        self.mss_seen < mss
-            && self.largest_unpushed >= thresholds::LEAST_UNPUSHED
-            && f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss)
-    }
-
-    /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
-    /// from the MSS; that is then its full segment.
-    #[cold]
-    fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
-        // One that was seen to send segments of just that size does subtract them.
-        let shows = len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss);
-        if shows {
-            self.mss = Some(len);
-        }
-        shows
     }
 
     /// Whether this end may count its IP identifications for each connection, as Linux does: it starts its TTL at 64. Windows

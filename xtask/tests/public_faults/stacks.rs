@@ -39,16 +39,16 @@ fn segments_that_all_end_a_write_may_be_short() {
     expect_mainly(&with_larger_mss(taps.b), Cause::Undetermined);
 }
 
-/// A segment each 10 ms over 40 ms. Seven milliseconds after one of them, a timer that no ACK restarts sends all once more that
-/// is outstanding. No segment has an identification or a timestamp.
-fn sent_again_soon() -> String {
+/// A segment each 10 ms over 40 ms. Seven milliseconds after one of so many, a timer that no ACK restarts sends all once more
+/// that is outstanding. No segment has an identification or a timestamp.
+fn sent_again_soon(one_of: i32) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     let segment = |n: i32| format!("> . {}:{}(1460) ack 1 win 502 // id 0", 1 + 1460 * n, 1461 + 1460 * n);
     for n in 0..40 {
         let at = f64::from(n).mul_add(0.01, 0.05);
         lines.push((at, segment(n)));
         lines.push((at + 0.0405, format!("< . 1:1(0) ack {} win 509 // id 0", 1461 + 1460 * n)));
-        if n % 12 == 11 {
+        if n % one_of == one_of - 1 {
             for again in n - 3..=n {
                 lines.push((f64::from(again - n).mul_add(1e-5, at + 0.007), segment(again)));
             }
@@ -63,11 +63,14 @@ fn sent_again_soon() -> String {
 
 #[test]
 fn all_that_is_sent_again_soon_and_without_identification_is_no_copy() {
-    let found = labels(&script(&sent_again_soon()));
-    assert_eq!(count(&found, End::A, Label::New), 40, "{found:?}");
-    assert_eq!(count(&found, End::A, Label::Duplicate), 0, "{found:?}");
-    let again = count(&found, End::A, Label::Retransmission) + count(&found, End::A, Label::Spurious);
-    assert_eq!(again, 12, "{found:?}");
+    // Of 4, each burst begins where the one before ended.
+    for one_of in [12, 4] {
+        let found = labels(&script(&sent_again_soon(one_of)));
+        assert_eq!(count(&found, End::A, Label::New), 40, "{found:?}");
+        assert_eq!(count(&found, End::A, Label::Duplicate), 0, "{found:?}");
+        let again = count(&found, End::A, Label::Retransmission) + count(&found, End::A, Label::Spurious);
+        assert_eq!(again, 40 / one_of as usize * 4, "{found:?}");
+    }
 }
 
 /// 100 full segments, one at a time, each sent as soon as the ACK of the one before comes, `delay` seconds after the RTT of
@@ -115,4 +118,30 @@ fn data_acknowledged_before_it_comes_again_repairs_no_loss() {
     }
     passed.sort_by_key(|(at, _)| *at);
     expect_none(&report(&passed), Cause::FastRecovery);
+}
+
+/// A segment is lost of ten, the receiver SACKs what comes behind it, and then only says that its window is larger, or that
+/// it is not.
+fn sacked_then(window: u32) -> Vec<Passed> {
+    let mut lines = handshake();
+    for n in 0..10 {
+        let at = f64::from(n).mul_add(0.000_1, 0.05);
+        writeln!(lines, "{at:.6} > . {}:{}(1460) ack 1 win 502", 1 + 1460 * n, 1461 + 1460 * n)
+            .expect("text");
+    }
+    for n in 1..10 {
+        let at = f64::from(n).mul_add(0.000_1, 0.0905);
+        writeln!(lines, "{at:.6} < . 1:1(0) ack 1 win 400 <sack 1461:{}>", 1461 + 1460 * n).expect("text");
+    }
+    lines += "0.091500 > . 1:1461(1460) ack 1 win 502\n";
+    writeln!(lines, "0.091600 < . 1:1(0) ack 1 win {window}").expect("text");
+    lines += "0.132000 < . 1:1(0) ack 14601 win 509";
+    script(&lines)
+}
+
+#[test]
+fn an_update_of_the_window_without_sack_blocks_takes_nothing_back() {
+    expect_none(&report(&sacked_then(509)), Cause::SackReneging);
+    let taken_back = report(&sacked_then(400));
+    assert!(taken_back.main().findings.iter().any(|finding| finding.cause == Cause::SackReneging));
 }

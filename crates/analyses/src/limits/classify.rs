@@ -324,11 +324,7 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     }
     // A stack that keeps one segment in flight is held by each ACK, and by its delay. Without a delay it is its buffer.
     if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
-        return if overview.one_at_once {
-            Cause::SendBufferFull
-        } else {
-            Cause::NagleDelayedAck
-        };
+        return if overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
     }
     if stretch.marks.has(Marks::AFTER_ECN) {
         return if paced_at_the_peak(overview, stretch, rate) {
