@@ -1,5 +1,6 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
+mod size;
 mod window;
 pub use window::WindowStats;
 
@@ -49,6 +50,8 @@ pub struct EndState {
     /// Made when something of it is counted first.
     pub unusual: Option<Box<Unusual>>,
     pub mss_seen: u32,
+    /// New segments of just that size without a push flag: see [`Self::full_size`].
+    largest_unpushed: u8,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
@@ -252,7 +255,12 @@ impl EndState {
         };
         // A sender learns of a loss after an RTT, and its timers are longer.
         let soon = self.rto.srtt_nanos().map_or(0, |srtt| (srtt / 2).min(SAME_FRAME_WITHIN));
-        let times = Times { nearest: self.distance.sending().min(), soon, alike: self.copies.alike() };
+        let times = Times {
+            nearest: self.distance.sending().min(),
+            soon,
+            alike: self.copies.alike(),
+            twice: self.is_captured_twice(),
+        };
         let placed = self.outstanding.data(at, segment, missing, &self.order, times);
         if placed.label == Label::Retransmission
             && placed.unique == 0
@@ -310,7 +318,7 @@ impl EndState {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
-            self.mss_seen = self.mss_seen.max(segment.len.min(65_535));
+            self.note_size(segment.len.min(65_535), segment.flags.has(Flags::PSH), placed.label);
         }
         let mss = self.full_size();
         if self.track.is_none() {
@@ -368,26 +376,6 @@ impl EndState {
     /// What this end acknowledged with its last segment.
     pub fn last_acknowledged(&self) -> Option<StreamOffset> {
         self.last_ack.map(|(ack, _)| ack)
-    }
-
-    /// Payload of a full segment, as far as known.
-    pub fn full_size(&self) -> u32 {
-        // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
-        self.mss.unwrap_or(self.mss_seen.max(536))
-    }
-
-    /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
-    /// from the MSS; that is then its full segment.
-    #[cold]
-    fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
-        // One that was seen to send segments of just that size does subtract them.
-        // Options take 40 bytes at most (RFC 9293, section 3.1): what is longer is a super-packet.
-        let shows =
-            len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss && len <= mss + 40);
-        if shows {
-            self.mss = Some(len);
-        }
-        shows
     }
 
     /// Whether this end may count its IP identifications for each connection, as Linux does: it starts its TTL at 64. Windows

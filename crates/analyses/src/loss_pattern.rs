@@ -112,7 +112,9 @@ impl LossPattern {
         }
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
         let beyond_share = (f64::from(self.lost) + f64::from(self.delivered_beyond)) / all;
-        let mostly = self.lost >= self.delivered_beyond / thresholds::RULE_LET_THROUGH;
+        // The ACKs that a firewall has seen are ahead of the sender's by another such window at most.
+        let most = self.lost.min(self.delivered_within) * thresholds::RULE_LET_THROUGH;
+        let mostly = self.delivered_beyond <= most + thresholds::RULE_LET_THROUGH;
         let unlikely = f64::from(self.lost) * beyond_share.ln() < thresholds::RULE_CHANCE.ln();
         // Where nothing at all got through beyond it, a few are enough.
         let nothing =
@@ -155,6 +157,15 @@ mod tests {
         pattern.delivered(1448, true);
         assert_eq!(pattern.rule(1448), Some(Cause::BeyondUnscaledWindow));
         pattern.lost(1448, false);
+        assert_eq!(pattern.rule(1448), None);
+    }
+
+    #[test]
+    fn a_queue_that_overflows_beyond_a_narrow_bare_window_is_no_firewall() {
+        // A scale of 10 leaves a field of a segment or two: only the first data was ever within it.
+        let mut pattern = pattern(&[], &[1448; 20]);
+        (0..3000).for_each(|_| pattern.lost(1448, true));
+        (0..2000).for_each(|_| pattern.delivered(1448, true));
         assert_eq!(pattern.rule(1448), None);
     }
 }

@@ -59,6 +59,13 @@ pub struct Outstanding {
     probed: bool,
     /// Made when data is acknowledged first that did not pass.
     unseen: Option<Box<Unseen>>,
+    /// Where the last frame ended that passed a second time; at first, where the first data begins. The copies of a tap that
+    /// captures each frame twice follow each other, as the frames do.
+    repeated_to: StreamOffset,
+    /// That frame was a copy, or there was none.
+    copied: bool,
+    /// The window field of the last ACK with SACK blocks, or that came while data was SACKed.
+    last_window: u16,
     /// What is sent now reaches beyond the window field as it is, without scaling.
     beyond: bool,
     pattern: LossPattern,
@@ -160,6 +167,9 @@ impl Outstanding {
             self.started = true;
             self.una = start;
             self.nxt = start;
+            // The copy of a SYN is recognised as a frame.
+            self.copied = true;
+            self.repeated_to = if segment.flags.has(Flags::SYN) { end } else { start };
             let (noticed, tsval, id) = (at, record.tsval, record.id);
             self.before_first = Some(Hole { start, end: start, noticed, tsval, id });
         }
@@ -245,10 +255,21 @@ impl Outstanding {
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
         // What is retransmitted may follow closely on what was sent last: a timer ran out.
         let first_time = !self.mending && before.is_none_or(|before| before.again == 0);
-        let soon = if first_time { times.soon } else { times.soon.min(SAME_RETRANSMISSION_WITHIN) };
+        let in_turn = std::mem::replace(&mut self.repeated_to, new.end) == new.start;
+        let follows_a_copy = in_turn && self.copied || times.twice;
+        let soon = if first_time && follows_a_copy {
+            times.soon
+        } else {
+            times.soon.min(SAME_RETRANSMISSION_WITHIN)
+        };
+        // A timer sends all once more that is outstanding, in a burst, and with it what was sent just now.
+        let of_a_burst = in_turn && self.mending && !self.copied;
         let alike = times.alike.is_some_and(|apart| apart < soon);
         let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
-        if alike || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)) {
+        self.copied = !of_a_burst
+            && (alike
+                || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)));
+        if self.copied {
             return Placed {
                 label: Label::Duplicate,
                 unique: 0,
@@ -419,11 +440,18 @@ impl Outstanding {
         let blocks = segment.sack.as_slice();
         if ack > self.una {
             self.advance(at, ack, segment, &mut result);
-        } else if ack == self.una && blocks.is_empty() && self.has_sacked() && segment.len == 0 {
-            // RFC 2018, section 3: while data is held above the ACK, every ACK says so.
+        } else if ack == self.una
+            && blocks.is_empty()
+            && self.has_sacked()
+            && segment.len == 0
+            && segment.window <= self.last_window
+        {
+            // RFC 2018, section 3: while data is held above the ACK, every ACK says so. Some stacks do not in an update of
+            // the window.
             result.reneged = true;
             self.sacked.clear();
         }
+        self.last_window = segment.window;
         if !blocks.is_empty() {
             self.sack(at, ack, segment, &mut result);
         }

@@ -26,6 +26,8 @@ pub struct Overview {
     pub unproven: bool,
     /// Never was more than one segment in flight.
     pub one_segment: bool,
+    /// And each was a full one, whose ACK was not delayed.
+    pub one_at_once: bool,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
     pub waits: WaitEnds,
     /// What happened in the time of each cause.

@@ -44,7 +44,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
             }
         }
     }
-    if let Some(policed) = policer::rate(stretches, &overview) {
+    // A full queue that does not show drops as a policer does.
+    if let Some(policed) = policer::rate(stretches, &overview).filter(|_| context.queue_shows) {
         overview.rare_mut().policed = Some(policed);
         for cause in &mut causes {
             // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
@@ -116,6 +117,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.seldom_repaired = repairing * thresholds::SELDOM_PART < time(&Stretch::lasted);
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
+    overview.one_at_once =
+        overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     let steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
     if steady.is_some() {
@@ -326,9 +329,9 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
     if !context.at_sender && overview.unclocked && equal_bursts(context, overview, stretches, at) {
         return Cause::Undetermined;
     }
-    // A stack that keeps one segment in flight is held by each ACK, and by its delay.
+    // A stack that keeps one segment in flight is held by each ACK, and by its delay. Without a delay it is its buffer.
     if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
-        return Cause::NagleDelayedAck;
+        return if overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
     }
     if stretch.marks.has(Marks::AFTER_ECN) {
         return if paced_at_the_peak(overview, stretch, rate) {
@@ -351,11 +354,14 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         if paced_at_the_peak(overview, stretch, rate) {
             return Cause::BottleneckFull;
         }
-        // Fewer than the initial window, and no more each RTT, is all there was.
-        return if at < thresholds::STUCK_AFTER {
+        // Fewer than the initial window, and no more each RTT, is all there was, or all that the sender's buffer holds: then
+        // each ACK lets out what it made room for.
+        return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
+            let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
+            let is_full = context.at_sender && by_ack && stretch.emptied == 0 && refilled(stretches, at);
+            if is_full { Cause::SendBufferFull } else { Cause::SenderIdle }
+        } else if at < thresholds::STUCK_AFTER {
             Cause::SlowStart
-        } else if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
-            Cause::SenderIdle
         } else if context.queue_shows {
             Cause::EarlyExit
         } else {
@@ -388,6 +394,27 @@ fn equal_bursts(context: &Context, overview: &Overview, stretches: &[Stretch], a
         && around.iter().all(alike)
 }
 
+/// Whether full segments, one at a time, took no longer than an RTT of `base` microseconds and a delay that is none of ACKs.
+fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
+    let open: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
+    let delivered: i64 = stretches.iter().map(|stretch| stretch.delivered).sum();
+    let each = open as f64 * f64::from(context.mss) / delivered.max(1) as f64;
+    let full = stretches.iter().any(|stretch| stretch.flight_max == context.mss && stretch.emptied == 0);
+    full && each < (f64::from(base) + f64::from(thresholds::DELAYED_ACKS_US)) * 1e3
+}
+
+/// Whether as much was in flight in the stretches next to that at `at`, so that what ACKs let out was always as much.
+fn refilled(stretches: &[Stretch], at: usize) -> bool {
+    let flight = stretches[at].flight_max;
+    let next = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| stretches.get(at));
+    let (mut near, mut alike) = (0, 0);
+    for stretch in next {
+        near += 1;
+        alike += u32::from(stretch.flight_max == flight);
+    }
+    near > 0 && alike > 0
+}
+
 /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
 /// BBR means to.
 fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
@@ -408,16 +435,17 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
         let at_rate =
             stretch.rate().is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * overview.peak_rate);
         match (*cause, on_path) {
-            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
-                *cause = path
-            }
+            (
+                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss,
+                Some(path),
+            ) if at_rate => *cause = path,
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
                 if stretch.rate().is_some_and(|rate| paced_at_the_peak(overview, stretch, rate)) =>
             {
                 *cause = Cause::BottleneckFull;
             }
             (now, _) if full(now) => on_path = Some(now),
-            (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
+            (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
             _ => on_path = None,
         }
     }

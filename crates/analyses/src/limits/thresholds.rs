@@ -106,6 +106,9 @@ pub const OFTEN_EMPTIED: u32 = 5;
 /// without ICMP begins at 0.7 (RFC 4821, section 7.2: 1024 bytes).
 pub const NEARLY_FULL: f64 = 0.65;
 
+/// So many segments of the largest size seen, each without a push flag, show that this size is a full segment's.
+pub const LEAST_UNPUSHED: u8 = 8;
+
 /// A sender with a clock of its own keeps rate and flight within this part of their median. A stretch begins and ends with a
 /// segment, of which an RTT has some tens.
 pub const STEADY_SPREAD: f64 = 0.1;

@@ -32,6 +32,8 @@ pub struct Times {
     pub soon: i64,
     /// How long before this segment one with the same header passed, in nanoseconds.
     pub alike: Option<i64>,
+    /// The capture has most of the end's data more than once.
+    pub twice: bool,
 }
 
 /// Whether the segment that filled `hole` was sent before the one that showed the hole.

@@ -6,7 +6,7 @@ use slowpath_model::{End, Event, EventKind, Flags, SackBlock};
 
 const NONE_MISSING: Missing = Missing { packets: 0, mss: 1000, timer_ran_out: false, only_data: false };
 
-const NEAR: Times = Times { nearest: Some(10_000_000), soon: 0, alike: None };
+const NEAR: Times = Times { nearest: Some(10_000_000), soon: 0, alike: None, twice: false };
 
 /// Plays lines of one direction's data (`>`) and its ACKs (`<`); returns the labels, corrections as `-1`.
 fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
@@ -151,7 +151,7 @@ proptest! {
             if sends {
                 let seq = outstanding.nxt().plus(jump);
                 let segment = Segment::new(End::A, Flags::ACK, seq, len);
-                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, soon: 0, alike: None });
+                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, soon: 0, alike: None, twice: false });
                 if short.is_next(seq) {
                     prop_assert_eq!(short.next(at, &segment), placed);
                     prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));

@@ -1,0 +1,51 @@
+//! How long a full segment of an end is.
+
+use super::EndState;
+use crate::label::Label;
+use crate::limits::thresholds;
+
+impl EndState {
+    /// Payload of a full segment, as far as known.
+    pub fn full_size(&self) -> u32 {
+        match self.mss {
+            Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
+            Some(mss) => mss,
+            // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
+            None => self.mss_seen.max(536),
+        }
+    }
+
+    /// Notes the size of a segment that is no super-packet.
+    #[inline]
+    pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label) {
+        if len > self.mss_seen {
+            (self.mss_seen, self.largest_unpushed) = (len, 0);
+        }
+        if len == self.mss_seen && !pushed && label == Label::New {
+            self.largest_unpushed = self.largest_unpushed.saturating_add(1);
+        }
+    }
+
+    /// Whether this end's full segments are shorter than `mss`: it keeps room for more options than it sends, or its path
+    /// has a smaller MTU. It sent nothing longer, and again and again had more to send behind a segment of just that size:
+    /// the last of a queue has a push flag (RFC 9293, section 3.9.1).
+    fn sends_no_fuller(&self, mss: u32) -> bool {
+        self.mss_seen < mss
+            && self.largest_unpushed >= thresholds::LEAST_UNPUSHED
+            && f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss)
+    }
+
+    /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
+    /// from the MSS; that is then its full segment.
+    #[cold]
+    pub(super) fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
+        // One that was seen to send segments of just that size does subtract them. Options take 40 bytes at most (RFC 9293,
+        // section 3.1): what is longer is a super-packet.
+        let shows =
+            len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss && len <= mss + 40);
+        if shows {
+            self.mss = Some(len);
+        }
+        shows
+    }
+}
