@@ -23,6 +23,8 @@ impl Track {
     pub(super) fn ended_a_write(&mut self, segment: &Segment, placed: &Placed) -> bool {
         // Behind a hole, the segment before it may be the one that was not pushed.
         let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH) && !placed.left_hole;
+        // With nothing in flight, it may have waited for the ACK of all.
+        let pushes = pushes && self.known.una < segment.seq;
         std::mem::replace(&mut self.pushed, pushes) && pushes
     }
 
