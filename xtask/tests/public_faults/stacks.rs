@@ -102,24 +102,6 @@ fn a_few_segments_that_acks_replace_one_by_one_are_a_buffer_of_a_few() {
     }
 }
 
-#[test]
-fn data_acknowledged_before_it_comes_again_repairs_no_loss() {
-    // Everything arrives, and the receiver's tap sees each segment of A's first 40 twice, the second time for nothing.
-    let taps = transfer(Setup { amount: 40 * MSS, ..Setup::default() });
-    let again: Vec<Passed> = taps.b.iter().filter(|(_, segment)| segment.len > 0).copied().collect();
-    let mut passed = taps.b;
-    for (at, mut segment) in again {
-        segment.ip.id = segment.ip.id.map(|id| id + 5000);
-        segment.timestamps = segment.timestamps.map(|mut stamps| {
-            stamps.val += 300;
-            stamps
-        });
-        passed.push((at.plus_nanos(300 * MS), segment));
-    }
-    passed.sort_by_key(|(at, _)| *at);
-    expect_none(&report(&passed), Cause::FastRecovery);
-}
-
 /// A segment is lost of ten, the receiver SACKs what comes behind it, and then only says that its window is larger, or that
 /// it is not.
 fn sacked_then(window: u32) -> Vec<Passed> {
