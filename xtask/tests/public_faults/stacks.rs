@@ -39,8 +39,8 @@ fn segments_that_all_end_a_write_may_be_short() {
     expect_mainly(&with_larger_mss(taps.b), Cause::Undetermined);
 }
 
-/// A segment each 10 ms over 40 ms. Seven milliseconds after one of so many, a timer that no ACK restarts sends all once more
-/// that is outstanding. No segment has an identification or a timestamp.
+/// A segment each 10 ms over 40 ms. Seven milliseconds after one of so many, a timer that is too short sends the last two once more
+/// in a row. No segment has an identification or a timestamp.
 fn sent_again_soon(one_of: i32) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     let segment = |n: i32| format!("> . {}:{}(1460) ack 1 win 502 // id 0", 1 + 1460 * n, 1461 + 1460 * n);
@@ -49,7 +49,7 @@ fn sent_again_soon(one_of: i32) -> String {
         lines.push((at, segment(n)));
         lines.push((at + 0.0405, format!("< . 1:1(0) ack {} win 509 // id 0", 1461 + 1460 * n)));
         if n % one_of == one_of - 1 {
-            for again in n - 3..=n {
+            for again in n - 1..=n {
                 lines.push((f64::from(again - n).mul_add(1e-5, at + 0.007), segment(again)));
             }
         }
@@ -62,14 +62,13 @@ fn sent_again_soon(one_of: i32) -> String {
 }
 
 #[test]
-fn all_that_is_sent_again_soon_and_without_identification_is_no_copy() {
-    // Of 4, each burst begins where the one before ended.
-    for one_of in [12, 4] {
+fn what_is_sent_again_soon_and_without_identification_is_no_copy() {
+    for one_of in [12, 5] {
         let found = labels(&script(&sent_again_soon(one_of)));
         assert_eq!(count(&found, End::A, Label::New), 40, "{found:?}");
         assert_eq!(count(&found, End::A, Label::Duplicate), 0, "{found:?}");
         let again = count(&found, End::A, Label::Retransmission) + count(&found, End::A, Label::Spurious);
-        assert_eq!(again, 40 / one_of as usize * 4, "{found:?}");
+        assert_eq!(again, 40 / one_of as usize * 2, "{found:?}");
     }
 }
 
@@ -100,24 +99,6 @@ fn a_few_segments_that_acks_replace_one_by_one_are_a_buffer_of_a_few() {
         let taps = transfer(Setup { amount: 600_000, send_buffer: 4 * MSS, one_way, ..Setup::default() });
         expect_mainly(&taps.a, Cause::SendBufferFull);
     }
-}
-
-#[test]
-fn data_acknowledged_before_it_comes_again_repairs_no_loss() {
-    // Everything arrives, and the receiver's tap sees each segment of A's first 40 twice, the second time for nothing.
-    let taps = transfer(Setup { amount: 40 * MSS, ..Setup::default() });
-    let again: Vec<Passed> = taps.b.iter().filter(|(_, segment)| segment.len > 0).copied().collect();
-    let mut passed = taps.b;
-    for (at, mut segment) in again {
-        segment.ip.id = segment.ip.id.map(|id| id + 5000);
-        segment.timestamps = segment.timestamps.map(|mut stamps| {
-            stamps.val += 300;
-            stamps
-        });
-        passed.push((at.plus_nanos(300 * MS), segment));
-    }
-    passed.sort_by_key(|(at, _)| *at);
-    expect_none(&report(&passed), Cause::FastRecovery);
 }
 
 /// A segment is lost of ten, the receiver SACKs what comes behind it, and then only says that its window is larger, or that

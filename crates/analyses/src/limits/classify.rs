@@ -435,17 +435,16 @@ fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &
         let at_rate =
             stretch.rate().is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * overview.peak_rate);
         match (*cause, on_path) {
-            (
-                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss,
-                Some(path),
-            ) if at_rate => *cause = path,
+            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
+                *cause = path
+            }
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
                 if stretch.rate().is_some_and(|rate| paced_at_the_peak(overview, stretch, rate)) =>
             {
                 *cause = Cause::BottleneckFull;
             }
             (now, _) if full(now) => on_path = Some(now),
-            (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
+            (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
             _ => on_path = None,
         }
     }

@@ -1,7 +1,6 @@
 //! Episodes of loss recovery: from the first retransmission until all that was outstanding then has arrived.
 
 use crate::cause::Cause;
-use crate::label::Label;
 use crate::outstanding::Placed;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
@@ -16,8 +15,6 @@ pub struct Episode {
     pub resent: u32,
     /// Of these, how many for nothing.
     pub needless: u32,
-    /// Of these, how many had been acknowledged before they passed.
-    pub after_ack: u32,
     /// The retransmission timer ran out.
     pub timeout: bool,
     /// Something was sent a third time.
@@ -36,25 +33,19 @@ impl Episode {
         self.to.nanos_since(self.from)
     }
 
-    /// Whether nothing was retransmitted that was lost. What had been acknowledged may have been retransmitted along with
-    /// something that was.
-    const fn was_needless(&self) -> bool {
-        self.needless >= self.resent || self.after_ack >= self.resent
-    }
-
     /// What made it necessary.
     pub const fn cause(&self) -> Cause {
         if self.taken_back {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && (self.needless * 2 >= self.resent || self.was_needless()) {
+        } else if self.timeout && self.needless * 2 >= self.resent {
             // Real losses beside them may have been repaired in the same episode.
             Cause::SpuriousTimeout
-        } else if self.was_needless() && self.tail {
+        } else if self.needless >= self.resent && self.tail {
             // Nothing was above it to overtake it: a probe timer was too early (RFC 8985, section 7).
             Cause::SpuriousTimeout
-        } else if self.was_needless() {
+        } else if self.needless >= self.resent {
             Cause::Reordering
         } else if self.repeated && self.needless == 0 {
             Cause::LostRetransmission
@@ -127,7 +118,6 @@ impl Episodes {
                 to: at,
                 resent: 0,
                 needless: 0,
-                after_ack: 0,
                 timeout: false,
                 repeated: false,
                 tail: placed.tail,
@@ -138,7 +128,6 @@ impl Episodes {
         });
         episode.to = at;
         episode.resent += 1;
-        episode.after_ack += u32::from(placed.label == Label::Spurious);
         episode.timeout |= timeout;
         episode.repeated |= placed.repeated;
         *point = (*point).max(segment.end());
