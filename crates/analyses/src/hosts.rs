@@ -5,11 +5,13 @@ mod receiving;
 mod sending;
 mod sizes;
 mod spells;
+mod why;
 mod windows;
 
 pub use receiving::Receiving;
-pub use sending::{Sending, Why, shows_queue};
+pub use sending::{Sending, shows_queue};
 pub use spells::{Spell, What};
+pub use why::Why;
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;

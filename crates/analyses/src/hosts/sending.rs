@@ -5,24 +5,12 @@
 
 use super::output::Output;
 use super::spells::{Spell, Spells};
+use super::why::Why;
 use super::windows::Windows;
 use crate::evidence::Evidence;
 use slowpath_model::{Bytes, Hold, Instant, SocketSample};
 use std::mem::take;
 use std::time::Duration;
-
-/// What held a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// What its state says.
-    Hold(Hold),
-    /// Its congestion window, or the repair of losses, while packets waited on the path: it gave what it has.
-    FullPath,
-    /// Its congestion window, and no answer came when one was due.
-    Silence,
-    /// The queue of its own device, which made packets wait.
-    OwnQueue,
-}
 
 /// Of the time of a hold: all of it, and what of it was a full path, silence, and the queue of the own device.
 type Parts = [Duration; 4];

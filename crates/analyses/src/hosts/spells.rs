@@ -1,6 +1,6 @@
 //! What held a sender, one thing after the other: for each flow a list of spells that leaves no time out.
 
-use super::sending::Why;
+use super::why::Why;
 use slowpath_model::{Hold, Instant};
 use std::time::Duration;
 
