@@ -12,7 +12,7 @@ fn mirrored(passed: &[Passed], later: i64) -> Vec<Passed> {
     let both = passed.iter().flat_map(|&(at, mut segment)| {
         segment.ip.id = segment.ip.id.map(|_| 0);
         let mut copy = segment;
-        copy.ip.ttl -= 1;
+        copy.ip.ttl = copy.ip.ttl.saturating_sub(1);
         [(at, segment), (at.plus_nanos(later * 1000), copy)]
     });
     let mut both: Vec<Passed> = both.collect();

@@ -114,7 +114,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     let time = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
     let repairing = time(&|stretch| stretch.under(Hold::Recovery));
-    overview.seldom_repaired = repairing * thresholds::SELDOM_PART < time(&Stretch::lasted);
+    overview.seldom_repaired = repairing < time(&Stretch::lasted) / thresholds::SELDOM_PART;
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.one_at_once =

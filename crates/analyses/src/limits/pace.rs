@@ -85,8 +85,8 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) 
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
     // Nothing is lost at a rate that the sending host chose, but much at a policer whose rate the sender has learnt.
     let repairing: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Recovery)).sum();
-    let most = thresholds::STEADY_QUEUED_PART;
-    if queued * most > sending || repairing * most > sending || !context.queue_shows {
+    let most = sending / thresholds::STEADY_QUEUED_PART;
+    if queued > most || repairing > most || !context.queue_shows {
         return None;
     }
     let is_clocked = |stretch: &&Stretch| {
