@@ -8,8 +8,10 @@
 static __always_inline struct Qdisc *queue_of(struct sock *sk, struct net_device *dev)
 {
 	u16 number = sk->__sk_common.skc_tx_queue_mapping;
-	const void *queue = dev->_tx;
+	const void *queue = 0;
 
+	/* As a number: Linux 6.1 adds nothing that varies to a pointer that it knows the type of. */
+	bpf_core_read(&queue, sizeof(queue), &dev->_tx);
 	if (number >= dev->num_tx_queues)
 		number = 0;
 	if (!queue)
