@@ -30,10 +30,15 @@ static __always_inline void fill_queue(struct output *to, const struct Qdisc *qu
 
 	if (ops)
 		bpf_probe_read_kernel(to->qdisc, NAME_BYTES, (const void *)ops + bpf_core_field_offset(struct Qdisc_ops, id));
-	/* Behind the struct lies what is the discipline's own (qdisc_priv). */
-	if (bpf_core_type_exists(struct tbf_sched_data) && is_tbf(to->qdisc))
-		to->rate = READ_AT((const void *)queue + bpf_core_type_size(struct Qdisc), tbf_sched_data,
-				   rate.rate_bytes_ps);
+	/*
+	 * Behind the struct lies what is the discipline's own (qdisc_priv). It is copied: where tbf is a module, so is its
+	 * type, and bpf_rdonly_cast takes none of these.
+	 */
+	if (bpf_core_type_exists(struct tbf_sched_data) && is_tbf(to->qdisc)) {
+		const struct tbf_sched_data *tbf = (const void *)queue + bpf_core_type_size(struct Qdisc);
+
+		bpf_core_read(&to->rate, sizeof(to->rate), &tbf->rate.rate_bytes_ps);
+	}
 	if (READ_AT(queue, Qdisc, flags) & TCQ_F_CPUSTATS)
 		return;
 	to->has_queue = 1;
