@@ -1,7 +1,7 @@
 //! Opening the connection, and an end that is gone.
 
 use crate::facts::{Facts, time, times};
-use crate::fix::{NET_ADMIN, NET_RAW, counters, switch, sysctl, way_to};
+use crate::fix::{NET_ADMIN, NET_RAW, counters, firewall, hops, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::End;
@@ -157,11 +157,7 @@ pub(crate) fn unreachable(facts: &Facts<'_>) -> Vec<Advice> {
             facts.report.key.b.port
         ))
         .with(way_to(facts.host(End::A), facts.report.key.b.address))
-        .with(Fix::look(
-            facts.host(End::A),
-            format!("traceroute -n -T -p {} {}", facts.report.key.b.port, facts.report.key.b.address),
-            "shows how far a SYN gets",
-        ))
+        .with(hops(facts.host(End::A), &facts.report.key.b, "shows how far a SYN gets"))
         .with(firewall(Host::Path)),
     ]
 }
@@ -175,11 +171,7 @@ pub(crate) fn no_answer(facts: &Facts<'_>) -> Vec<Advice> {
              a way that loses it. Capture on the server: if the SYN arrives, look for what drops it or its answer \
              there; if not, look on the way."
         ))
-        .with(Fix::look(
-            facts.host(End::A),
-            format!("traceroute -n -T -p {} {}", to.port, to.address),
-            "shows how far a SYN gets",
-        ))
+        .with(hops(facts.host(End::A), &to, "shows how far a SYN gets"))
         .with(
             Fix::look(
                 facts.host(End::B),
@@ -201,16 +193,6 @@ pub(crate) fn no_answer(facts: &Facts<'_>) -> Vec<Advice> {
         ))
         .caution("A path that loses many packets then fails to open connections more often."),
     ]
-}
-
-/// What shows a host's firewall.
-pub(crate) fn firewall(host: Host) -> Fix {
-    Fix::look(
-        host,
-        "nft list ruleset; iptables -L -n -v",
-        "shows the host's firewall, with the packets that each rule dropped",
-    )
-    .needs(NET_ADMIN)
 }
 
 pub(crate) fn old_connection(facts: &Facts<'_>) -> Vec<Advice> {

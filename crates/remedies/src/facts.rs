@@ -24,6 +24,11 @@ impl<'a> Facts<'a> {
         self.finding.evidence.iter().find_map(choose)
     }
 
+    /// Whether some evidence is of that kind.
+    pub(crate) fn shows(&self, is_that: impl Fn(&Evidence) -> bool) -> bool {
+        self.finding.evidence.iter().any(is_that)
+    }
+
     /// What the end that the finding is about sent.
     pub(crate) const fn sent(&self) -> &'a Measures {
         &self.report.directions[self.finding.from.index()].measures

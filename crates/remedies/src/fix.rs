@@ -165,6 +165,21 @@ pub(crate) fn way_to(host: Host, peer: IpAddr) -> Fix {
     )
 }
 
+/// Shows how far a SYN gets towards `peer`, by the routers that answer; `shows` is what that says.
+pub(crate) fn hops(host: Host, peer: &Endpoint, shows: &str) -> Fix {
+    Fix::look(host, format!("traceroute -n -T -p {} {}", peer.port, peer.address), shows)
+}
+
+/// Shows a host's firewall.
+pub(crate) fn firewall(host: Host) -> Fix {
+    Fix::look(
+        host,
+        "nft list ruleset; iptables -L -n -v",
+        "shows the host's firewall, with the packets that each rule dropped",
+    )
+    .needs(NET_ADMIN)
+}
+
 /// A route to this peer alone with an attribute, which new connections to it take; undone by deleting the
 /// route.
 pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) -> [Fix; 2] {

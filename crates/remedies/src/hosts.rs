@@ -38,7 +38,10 @@ pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>)
         cause if cause.limit() == Limit::SendingHost => advise_on_host(cause)?,
         _ => return None,
     };
-    Some(device.map_or_else(|| advice.clone(), |device| advice.clone().on_device(device)))
+    Some(match device {
+        Some(device) => advice.on_device(device),
+        None => advice,
+    })
 }
 
 /// Runs a process before all others.

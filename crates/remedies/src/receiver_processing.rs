@@ -1,8 +1,8 @@
 //! The receiver had the data and was late to answer.
 
-use crate::connection::{firewall, wrong_checksum};
+use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time, times};
-use crate::fix::{NET_ADMIN, counters, sysctl};
+use crate::fix::{NET_ADMIN, counters, firewall, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
@@ -13,29 +13,23 @@ pub(crate) fn not_accepted(facts: &Facts<'_>) -> Vec<Advice> {
         Evidence::NotAccepted { packets } => Some(packets),
         _ => None,
     });
-    let is_damaged = facts.evidence(|evidence| match evidence {
-        Evidence::DamagedOnArrival { .. } => Some(()),
-        _ => None,
-    });
-    let is_stale = facts.evidence(|evidence| match evidence {
-        Evidence::StaleTimestamps {} => Some(()),
-        _ => None,
-    });
     let arrived = format!(
         "{} reached the receiving host, and its TCP did not accept them.",
         counted(packets.unwrap_or(1), "segment")
     );
     let sender = facts.finding.from;
-    match (is_damaged, is_stale) {
-        (Some(()), _) => vec![
+    if facts.shows(|evidence| matches!(evidence, Evidence::DamagedOnArrival { .. })) {
+        vec![
             wrong_checksum(facts, sender, &arrived),
             dropped_behind_the_tap("If the counter does not grow, look further."),
-        ],
-        (_, Some(())) => vec![older_timestamps(&arrived), dropped_behind_the_tap("Otherwise look further.")],
-        _ => vec![
+        ]
+    } else if facts.shows(|evidence| matches!(evidence, Evidence::StaleTimestamps {})) {
+        vec![older_timestamps(&arrived), dropped_behind_the_tap("Otherwise look further.")]
+    } else {
+        vec![
             dropped_behind_the_tap(&arrived),
             wrong_checksum(facts, sender, "If TcpInCsumErrors grows, the checksum is wrong."),
-        ],
+        ]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::connection::{forgetting_device, keep_alive, keepalive_time};
 use crate::facts::{Facts, time};
-use crate::fix::{NET_ADMIN, NET_RAW, counters};
+use crate::fix::{NET_ADMIN, NET_RAW, counters, hops, sysctl};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::End;
@@ -81,7 +81,7 @@ fn liberal(facts: &Facts<'_>) -> Advice {
         "Where connection tracking calls good packets invalid, as with lost or late packets and large windows, have it \
          take them all the same: it then translates them, and resets nothing.",
     )
-    .with_all(crate::fix::sysctl(
+    .with_all(sysctl(
         Host::Path,
         "net.netfilter.nf_conntrack_tcp_be_liberal",
         "1",
@@ -190,9 +190,9 @@ pub(crate) fn on_path(facts: &Facts<'_>) -> Vec<Advice> {
             )
             .needs(NET_RAW),
         )
-        .with(Fix::look(
+        .with(hops(
             Host::Either,
-            format!("traceroute -n -T -p {port} {}", facts.report.key.b.address),
+            &facts.report.key.b,
             "shows the hops: the difference of the TTLs says how far away the device is",
         )),
     ];
