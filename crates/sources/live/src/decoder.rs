@@ -238,12 +238,11 @@ impl Decoder {
                 tell(EventKind::Held { end, by, lasted: Duration::from_nanos(now - before) });
             }
         }
-        let is_told = is_last || sample.is_closing();
-        if let Some((by, lasted)) = is_told.then(|| account.pending(before)).flatten() {
-            let kind = EventKind::Held { end, by, lasted };
-            sink.accept(socket.flow, &Event { at, kind });
-        }
         let mut tell = |kind| sink.accept(socket.flow, &Event { at, kind });
+        let is_over = is_last || sample.is_closing();
+        if let Some((by, lasted)) = is_over.then(|| account.pending(before)).flatten() {
+            tell(EventKind::Held { end, by, lasted });
+        }
         for _ in 0..flow.timeouts.wrapping_sub(before.flow.timeouts).min(MOST_TIMEOUTS) {
             tell(EventKind::Marked { end, mark: Mark::Timeout });
         }
@@ -292,7 +291,7 @@ fn keep_device(
     now: &Account,
     before: &Account,
 ) {
-    let is_new = now.output.names() != before.output.names();
+    let is_new = !now.output.leaves_as(&before.output);
     if is_new && now.output.ifindex != 0 && (devices.len() < MOST_DEVICES || devices.contains_key(&of)) {
         let [name, qdisc] = now.output.names();
         devices.insert(of, Device { name, qdisc: (!qdisc.is_empty()).then_some(qdisc) });

@@ -320,6 +320,11 @@ impl Output {
         (self.has_queue != 0).then_some([self.backlog, self.overlimits])
     }
 
+    /// Whether packets leave by a device of the same name, with the same queueing discipline.
+    pub(crate) fn leaves_as(&self, other: &Self) -> bool {
+        (self.device, self.qdisc) == (other.device, other.qdisc)
+    }
+
     /// The name of the device, and of its queueing discipline; empty if that is not known.
     pub fn names(&self) -> [String; 2] {
         [self.device, self.qdisc].map(|name| {

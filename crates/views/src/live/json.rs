@@ -59,7 +59,7 @@ struct FlowResult<'a> {
     rate_bit_per_s: Option<u64>,
     /// What bound the sender, the longest first; empty if it is on another host.
     bounds: Vec<BoundResult>,
-    /// The same over time: from when the flow was first seen until it ended, or the watch did.
+    /// What held the sender, in the order of time: from when the flow was first seen until it ended, or the watch did.
     spells: Vec<SpellResult>,
 }
 
@@ -177,10 +177,12 @@ impl CountedResult {
 impl<'a> Document<'a> {
     /// The document of what was seen.
     pub fn of(watched: &'a Watched) -> Self {
+        let began = watched.accounts.iter().filter_map(|account| account.told).map(|[first, _]| first).min();
+        let began = began.unwrap_or(Instant::START);
         Self {
             schema: "slowpath/live/1",
             seconds: watched.lasted.as_secs_f64(),
-            flows: watched.accounts.iter().map(|account| FlowResult::of(watched, account)).collect(),
+            flows: watched.accounts.iter().map(|account| FlowResult::of(watched, began, account)).collect(),
             flows_not_kept: watched.not_kept,
             drops: DropResult::all(&watched.drops.host),
             softirqs: watched.softirqs.spreads().next().as_ref().map(WaitTimes::of),
@@ -202,10 +204,9 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> FlowResult<'a> {
-    fn of(watched: &'a Watched, account: &'a Account) -> Self {
-        let began = account.told.map(|[first, _]| first);
-        let all = watched.accounts.iter().filter_map(|account| account.told);
-        let first = all.map(|[first, _]| first).min().unwrap_or(Instant::START);
+    /// `began` is when the first of all flows was first seen.
+    fn of(watched: &'a Watched, began: Instant, account: &'a Account) -> Self {
+        let first_seen = account.told.map(|[first, _]| first);
         let end = |end: End| EndResult {
             endpoint: account.key.endpoint(end).to_string(),
             process: watched
@@ -214,7 +215,7 @@ impl<'a> FlowResult<'a> {
                 .map(|process| ProcessResult { pid: process.pid, name: &process.name }),
             host: account.ends[end.index()]
                 .as_deref()
-                .map(|own| HostResult::of(began, own, watched, (account.id, end))),
+                .map(|own| HostResult::of(first_seen, own, watched, (account.id, end))),
         };
         Self {
             flow: account.id.0,
@@ -222,7 +223,7 @@ impl<'a> FlowResult<'a> {
             b: end(End::B),
             sender: account.sender().letter(),
             bytes: account.carried().get(),
-            first_seen_ns: began.map_or(0, |began| nanos(began.since(first).unwrap_or_default())),
+            first_seen_ns: first_seen.and_then(|seen| seen.since(began)).map_or(0, nanos),
             seconds: account.lasted().as_secs_f64(),
             rate_bit_per_s: Rate::of(account.carried(), account.lasted()).map(Rate::get),
             bounds: BoundResult::all(watched, account),

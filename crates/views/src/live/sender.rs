@@ -30,12 +30,15 @@ pub struct BoundResult {
 impl BoundResult {
     pub fn all(watched: &Watched, account: &Account) -> Vec<Self> {
         let bounds = account.bounds().into_iter();
-        let result = bounds.map(|bound| Self {
-            cause: bound.cause.to_string(),
-            seconds: bound.lasted.as_secs_f64(),
-            share: bound.share,
-            evidence: account.evidence(bound.cause).iter().map(Evidence::of).collect(),
-            advice: advice(watched, account, &bound).map(Advice::of),
+        let result = bounds.map(|bound| {
+            let evidence = account.evidence(bound.cause);
+            Self {
+                cause: bound.cause.to_string(),
+                seconds: bound.lasted.as_secs_f64(),
+                share: bound.share,
+                evidence: evidence.iter().map(Evidence::of).collect(),
+                advice: advice(&bound, &evidence, device(watched, account)).map(Advice::of),
+            }
         });
         result.collect()
     }
@@ -46,14 +49,17 @@ fn device<'a>(watched: &'a Watched, account: &Account) -> Option<&'a Device> {
     watched.devices.get(&(account.id, account.sender()))
 }
 
-fn advice(watched: &Watched, account: &Account, bound: &Bound) -> Option<slowpath_remedies::Advice> {
-    let device = device(watched, account).map(|device| device.name.as_str());
-    advise_sending(bound.cause, &account.evidence(bound.cause), device)
+fn advice(
+    bound: &Bound,
+    evidence: &[analyses::Evidence],
+    device: Option<&Device>,
+) -> Option<slowpath_remedies::Advice> {
+    advise_sending(bound.cause, evidence, device.map(|device| device.name.as_str()))
 }
 
 /// A line for each that is worth it, with what shows it.
 pub fn print(watched: &Watched, account: &Account, least: f64, out: &mut impl Write) -> io::Result<()> {
-    let bounds = account.bounds();
+    let (bounds, device) = (account.bounds(), device(watched, account));
     let worth = || bounds.iter().filter(|bound| bound.share >= least);
     for bound in worth() {
         writeln!(out, "{:>10}  {}: {}", share(bound.share), bound.cause, bound.cause.title())?;
@@ -62,10 +68,10 @@ pub fn print(watched: &Watched, account: &Account, least: f64, out: &mut impl Wr
             writeln!(out, "            {}", words::sentence(&words::evidence(fact)))?;
         }
         let is_queued = evidence.iter().any(|fact| matches!(fact, analyses::Evidence::OwnQueue { .. }));
-        if let Some(Device { name, qdisc: Some(qdisc) }) = device(watched, account).filter(|_| is_queued) {
+        if let Some(Device { name, qdisc: Some(qdisc) }) = device.filter(|_| is_queued) {
             writeln!(out, "            The device is {name}, its queueing discipline {qdisc}.")?;
         }
-        let Some(advice) = advice(watched, account, bound) else { continue };
+        let Some(advice) = advice(bound, &evidence, device) else { continue };
         writeln!(out, "            {}", advice.text)?;
         for fix in &advice.fixes {
             writeln!(out, "              {}", fix.command)?;

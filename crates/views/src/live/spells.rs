@@ -13,9 +13,9 @@ pub struct SpellResult {
     from_ns: u64,
     /// Until when.
     to_ns: u64,
-    /// `held`: something held the sender. `after-last-data`: everything was acknowledged, and nothing more was
-    /// written before the connection ended or the watch did, so nothing was held back. `not-seen`: the sender's host did not report on this time. `not-kept`: there were more spells
-    /// than are kept of a flow.
+    /// `held`: something held the sender. `after-last-data`: everything was acknowledged, and nothing more was written before
+    /// the connection ended or the watch did, so nothing was held back. `not-seen`: the sender's host did not report on this
+    /// time. `not-kept`: there were more spells than are kept of a flow.
     state: &'static str,
     /// The limit, as `slowpath causes` has it; `null` if the state is not `held`.
     limit: Option<&'static str>,
