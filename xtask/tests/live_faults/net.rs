@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 pub const SENDING: Duration = Duration::from_secs(3);
+
 /// `sender eth0 - left path right - eth0 receiver`: two wires, and a router between them.
 pub fn routed() -> Namespaces {
     let hosts = Namespaces::create().expect("root may make namespaces");

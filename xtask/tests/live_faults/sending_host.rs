@@ -44,7 +44,7 @@ fn a_pacing_rate_of_the_application_is_reported_with_its_number() {
     assert!(is_it, "{evidence:?}");
 }
 
-/// The same shapers, and nothing of theirs: on the path, behind a higher limit, or on a device that has less to send.
+/// Shapers on the path, with a higher rate than the path, and on a device that has less to send; and a higher pacing limit.
 #[test]
 #[ignore = "needs root"]
 fn a_shaper_elsewhere_and_limits_that_nothing_reaches_are_not_the_sending_hosts() {

@@ -257,15 +257,7 @@ pub fn reset_closed() -> Vec<Passed> {
 /// The client ends in the middle of an answer; seen at the client.
 pub fn reset_aborted() -> Vec<Passed> {
     let mut lines = handshake() + "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64\n";
-    for n in 0..10 {
-        lines += &format!(
-            "{:.6} < . {}:{}(1460) ack 301 win 509 // frame 0 id {} ttl 63\n",
-            0.095 + 0.0002 * f64::from(n),
-            1 + 1460 * n,
-            1461 + 1460 * n,
-            50 + n
-        );
-    }
+    lines += &burst(0.095, "<", "ack 301 win 509", 50, 63);
     lines += "0.096900 > . 301:301(0) ack 7301 win 502 // frame 0 id 104 ttl 64
               0.098000 > R. 301:301(0) ack 7301 win 502 // frame 0 id 105 ttl 64\n";
     script(&lines)
@@ -402,6 +394,35 @@ pub fn handshake() -> String {
      0.040100 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 63
      0.040150 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 64\n"
         .to_owned()
+}
+
+/// Ten full segments in 2 ms, from that time on: which way, what they say, and the first one's identification.
+pub fn burst(begin: f64, arrow: &str, says: &str, id: u32, ttl: u8) -> String {
+    let line = |n: u32| {
+        let (at, start) = (begin + 0.0002 * f64::from(n), 1 + 1460 * n);
+        format!(
+            "{at:.6} {arrow} . {start}:{}(1460) {says} // frame 0 id {} ttl {ttl}\n",
+            start + 1460,
+            id + n
+        )
+    };
+    (0..10).map(line).collect()
+}
+
+/// So many segments of that size, the next one after the ACK of the one before: when the first is sent, the time from one to
+/// the next, and to the ACK, in seconds; and the window fields of both ends.
+pub fn one_at_a_time(count: u32, size: u32, [begin, every, answer]: [f64; 3], windows: [u16; 2]) -> String {
+    let [win, win_back] = windows;
+    let line = |n: u32| {
+        let (at, start) = (f64::from(n).mul_add(every, begin), 1 + size * n);
+        let end = start + size;
+        format!(
+            "{at:.6} > P. {start}:{end}({size}) ack 1 win {win}
+             {:.6} < . 1:1(0) ack {end} win {win_back}\n",
+            at + answer
+        )
+    };
+    (0..count).map(line).collect()
 }
 
 /// An upload in grants of 65,535 bytes.

@@ -85,15 +85,7 @@ fn a_request_that_crosses_a_fin_comes_after_the_close() {
 #[test]
 fn an_end_that_was_still_sending_knows_the_connection() {
     let mut lines = captures::handshake();
-    for n in 0..10 {
-        lines += &format!(
-            "{:.6} > . {}:{}(1460) ack 1 win 502 // frame 0 id {} ttl 64\n",
-            0.05 + 0.0002 * f64::from(n),
-            1 + 1460 * n,
-            1461 + 1460 * n,
-            103 + n
-        );
-    }
+    lines += &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
     lines += "0.091000 < P. 1:101(100) ack 7301 win 509 // frame 0 id 50 ttl 63
               0.091030 > R 1:1(0) win 0 // frame 0 id 0 ttl 64\n";
     let report = report(&script(&lines));

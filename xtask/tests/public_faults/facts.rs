@@ -1,6 +1,6 @@
 //! Facts that every verdict rests on, on written packets.
 
-use crate::captures::{handshake, silent};
+use crate::captures::{handshake, one_at_a_time, silent};
 use crate::expect;
 use crate::transfer::{MSS, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
@@ -53,16 +53,7 @@ fn a_window_that_probes_with_a_byte_find_closed_is_the_readers() {
 #[test]
 fn an_ack_that_covers_a_retransmission_gives_no_rtt() {
     let mut lines = handshake();
-    for n in 0..10 {
-        let (at, start) = (f64::from(n).mul_add(0.1, 0.1), 1 + n * 1000);
-        lines += &format!(
-            "{at:.6} > P. {start}:{}(1000) ack 1 win 502
-             {:.6} < . 1:1(0) ack {} win 509\n",
-            start + 1000,
-            at + 0.040,
-            start + 1000
-        );
-    }
+    lines += &one_at_a_time(10, 1000, [0.1, 0.1, 0.04], [502, 509]);
     // One ACK comes 1 ms after the retransmission, the other 300 ms after the first of two segments.
     lines += "1.200000 > P. 10001:11001(1000) ack 1 win 502
               1.440000 > P. 10001:11001(1000) ack 1 win 502

@@ -1,6 +1,6 @@
 //! Labels of data segments in captures that others made: copies, counters that come round, gaps of the capture.
 
-use crate::captures::{at_random, handshake, losing};
+use crate::captures::{at_random, handshake, losing, one_at_a_time};
 use crate::transfer::{MSS, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
 use slowpath_analyses::Label;
@@ -21,25 +21,14 @@ fn mirrored(passed: &[Passed], later: i64) -> Vec<Passed> {
 }
 
 /// 20 segments of 1460 bytes, each acknowledged after 40 ms.
-fn one_at_a_time() -> Vec<Passed> {
-    let mut lines = handshake();
-    for n in 0..20 {
-        let (at, start) = (f64::from(n).mul_add(0.05, 0.05), 1 + 1460 * n);
-        lines += &format!(
-            "{at:.6} > P. {start}:{}(1460) ack 1 win 502
-             {:.6} < . 1:1(0) ack {} win 509\n",
-            start + 1460,
-            at + 0.04,
-            start + 1460
-        );
-    }
-    script(&lines)
+fn twenty_segments() -> Vec<Passed> {
+    script(&(handshake() + &one_at_a_time(20, 1460, [0.05, 0.05, 0.04], [502, 509])))
 }
 
 #[test]
 fn frames_of_a_mirror_port_are_copies_without_any_identification() {
     for later in [40, 3_000] {
-        let passed = mirrored(&one_at_a_time(), later);
+        let passed = mirrored(&twenty_segments(), later);
         let found = labels(&passed);
         for (label, times) in
             [(Label::New, 20), (Label::Duplicate, 20), (Label::Retransmission, 0), (Label::Spurious, 0)]
@@ -238,16 +227,7 @@ fn a_fin_added_to_data_that_passed_before_is_no_unique_byte() {
 /// 200 requests and answers of a connection whose beginning was not captured: the field says 229, and is scaled.
 #[test]
 fn a_window_of_unknown_scale_is_not_filled() {
-    let mut lines = String::new();
-    for n in 0..200 {
-        let (at, start) = (f64::from(n).mul_add(0.05, 0.05), 1 + 86 * n);
-        lines += &format!(
-            "{at:.6} > P. {start}:{}(86) ack 1 win 229\n{:.6} < . 1:1(0) ack {} win 229\n",
-            start + 86,
-            at + 0.04,
-            start + 86
-        );
-    }
+    let lines = one_at_a_time(200, 86, [0.05, 0.05, 0.04], [229, 229]);
     assert_eq!(report(&script(&lines)).main().measures.window_full, 0);
 }
 
@@ -258,15 +238,7 @@ fn a_window_of_one_segment_is_not_filled_by_a_request() {
          0.000010 < S. 0:0(0) ack 1 win 65464 <mss 65476,sackOK,wscale 7>
          0.000020 > . 1:1(0) ack 1 win 512\n"
         .to_owned();
-    for n in 0..50 {
-        let (at, start) = (f64::from(n).mul_add(0.01, 0.05), 1 + 144 * n);
-        lines += &format!(
-            "{at:.6} > P. {start}:{}(144) ack 1 win 512\n{:.6} < . 1:1(0) ack {} win 511\n",
-            start + 144,
-            at + 0.00001,
-            start + 144
-        );
-    }
+    lines += &one_at_a_time(50, 144, [0.05, 0.01, 0.00001], [512, 511]);
     assert_eq!(report(&script(&lines)).main().measures.window_full, 0);
     let full = "1.000000 > P. 7201:72609(65408) ack 1 win 512\n";
     assert_eq!(report(&script(&(lines + full))).main().measures.window_full, 1);
