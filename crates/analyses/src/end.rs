@@ -9,10 +9,11 @@ use crate::label::{Judged, Label};
 use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
 use crate::limits::thresholds;
-use crate::limits::track::Track;
+use crate::limits::track::{Track, least_sent};
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed, SAME_FRAME_WITHIN, Times};
+use crate::overview::NotAccepted;
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
@@ -32,7 +33,7 @@ pub struct EndState {
     /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
     /// Made when something of it is counted first.
-    pub refused: Option<Box<Refused>>,
+    pub not_accepted: Option<Box<NotAccepted>>,
     /// It has sent data that the other end has not reacted to at all so far.
     pub unheard: Option<Trying>,
     pub bytes: u64,
@@ -91,22 +92,6 @@ pub struct EndState {
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
-}
-
-/// Retransmissions of what the other end was known to miss, and that had passed the tap before.
-/// Next to the other end, it had arrived there and was not accepted.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Refused {
-    /// All of them.
-    pub segments: u32,
-    /// The other end took back what it had selectively acknowledged (RFC 2018, section 8).
-    pub reneged: bool,
-    /// Retransmissions with a wrong TCP checksum.
-    pub damaged: u32,
-    /// With an older timestamp than what passed before: PAWS (RFC 7323, section 5).
-    pub stale: u32,
-    /// Beyond the window.
-    pub outside: u32,
 }
 
 /// An end has sent something and has heard nothing since.
@@ -244,8 +229,7 @@ impl EndState {
             return Judged { label: Some(probe), spurious: 0 };
         }
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
-        let passed_by = missing;
-        let missing = Missing {
+        let unseen = Missing {
             packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
@@ -261,27 +245,28 @@ impl EndState {
             alike: self.copies.alike(),
             twice: self.is_captured_twice(),
         };
-        let placed = self.outstanding.data(at, segment, missing, &self.order, times);
+        let placed = self.outstanding.data(at, segment, unseen, &self.order, times);
         if placed.label == Label::Retransmission
             && placed.unique == 0
             && self.outstanding.is_missing(segment.seq)
         {
-            self.note_refused(segment, peer);
+            self.note_not_accepted(segment, peer);
         }
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.needless) };
         }
-        self.count_data_segment(at, segment, &placed, passed_by, peer, begin)
+        self.count_data_segment(at, segment, &placed, missing, peer, begin)
     }
 
     /// This end sends once more what passed before, and what `peer` is known to miss.
-    fn note_refused(&mut self, segment: &Segment, peer: &EndState) {
+    fn note_not_accepted(&mut self, segment: &Segment, peer: &EndState) {
         let edge = self.outstanding.una() + peer.window.current;
-        let refused = self.refused.get_or_insert_default();
-        refused.segments += 1;
-        refused.damaged += u32::from(segment.checksum == Checksum::Wrong);
-        refused.stale += u32::from(segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val)));
-        refused.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
+        let is_stale = segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val));
+        let not_accepted = self.not_accepted.get_or_insert_default();
+        not_accepted.segments += 1;
+        not_accepted.damaged += u32::from(segment.checksum == Checksum::Wrong);
+        not_accepted.stale += u32::from(is_stale);
+        not_accepted.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
     }
 
     /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
@@ -354,8 +339,7 @@ impl EndState {
             let edge = self.outstanding.una() + peer.window.current;
             // Of a window whose scale is not known, nobody knows what fills it.
             let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
-            // RFC 9293, section 3.8.6.2.1: what a sender would still send of the window.
-            let least = mss.min(peer.window.max / 2).max(1);
+            let least = least_sent(mss, peer.window.max);
             self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
         }
         judged
@@ -554,7 +538,7 @@ impl EndState {
         }
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
-            self.refused.get_or_insert_default().reneged = true;
+            self.not_accepted.get_or_insert_default().reneged = true;
             track.reneged();
         }
         let mut marks = Marks::default();

@@ -151,9 +151,9 @@ impl<'a> Material<'a> {
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
             // That it was dropped behind the tap is certain, and why is not.
-            Cause::NotAccepted => high_if(
-                self.overview.rare().not_accepted.is_some_and(|refused| refused.damaged + refused.stale > 0),
-            ),
+            Cause::NotAccepted => {
+                high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))
+            }
             Cause::EcnCleared => Confidence::High,
             // One such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
@@ -371,12 +371,12 @@ impl<'a> Material<'a> {
     }
 
     fn not_accepted(&self, found: &mut Vec<Evidence>) {
-        let Some(refused) = self.overview.rare().not_accepted else { return };
-        found.push(Evidence::NotAccepted { packets: refused.segments.into() });
-        if refused.damaged > 0 {
-            found.push(Evidence::DamagedOnArrival { segments: refused.damaged.into() });
+        let Some(seen) = self.overview.rare().not_accepted else { return };
+        found.push(Evidence::NotAccepted { packets: seen.segments.into() });
+        if seen.damaged > 0 {
+            found.push(Evidence::DamagedOnArrival { segments: seen.damaged.into() });
         }
-        if refused.stale > 0 {
+        if seen.stale > 0 {
             found.push(Evidence::StaleTimestamps {});
         }
         found.extend(self.retransmitted());

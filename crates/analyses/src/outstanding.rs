@@ -222,12 +222,12 @@ impl Outstanding {
         self.open_below_first(new.start);
         if let Some((filled, hole)) = self.fill(new.start, new.end) {
             self.nxt = self.nxt.max(new.end);
-            let overtaken = apart::was_overtaken(&new, &hole, segment, order, times.nearest);
+            let is_reordered = apart::is_reordered(&new, &hole, segment, order, times.nearest);
             let place = self.records.partition_point(|record| record.start < new.start);
-            let again = u8::from(!overtaken);
+            let again = u8::from(!is_reordered);
             self.records.insert(place, Record { again, ..new });
-            let label = if overtaken { Label::OutOfOrder } else { Label::Retransmission };
-            if !overtaken {
+            let label = if is_reordered { Label::OutOfOrder } else { Label::Retransmission };
+            if !is_reordered {
                 self.remember(&new, segment, None);
                 // Before the first retransmission nothing but the top of the data can be missing.
                 if !self.mending && missing.only_data {

@@ -65,15 +65,20 @@ pub struct Rare {
     pub captured_late: CapturedLate,
 }
 
-/// Data that reached the receiving host, and that its TCP did not accept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Retransmissions of what the other end was known to miss, and that had passed the tap before. Next to the other end, it had
+/// arrived there and its TCP did not accept it.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NotAccepted {
-    /// Segments that came again, not acknowledged.
+    /// All of them.
     pub segments: u32,
-    /// Retransmissions with a wrong TCP checksum.
+    /// Those with a wrong TCP checksum.
     pub damaged: u32,
-    /// Retransmissions with an older timestamp than what passed before.
+    /// Those with an older timestamp than what passed before: PAWS (RFC 7323, section 5).
     pub stale: u32,
+    /// Those beyond the window.
+    pub outside: u32,
+    /// The other end took back what it had selectively acknowledged (RFC 2018, section 8).
+    pub reneged: bool,
 }
 
 impl Rare {

@@ -111,7 +111,7 @@ pub struct Opening {
     pub syn_ack: Option<Instant>,
     /// When the handshake's last ACK passed.
     pub established: Option<Instant>,
-    /// SYNs and SYN-ACKs sent again.
+    /// SYNs and SYN-ACKs retransmitted.
     pub retransmitted: u32,
     /// SYNs of A that came before any SYN-ACK.
     pub unanswered: u32,
@@ -121,13 +121,13 @@ pub struct Opening {
     pub unanswered_wrong_checksum: u32,
     /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
     pub challenges: u32,
-    /// From SYN to the last ACK, where no SYN was sent again: one round trip.
+    /// From SYN to the last ACK, where no SYN was retransmitted: one RTT.
     pub round_trip: Option<Duration>,
     /// What became of A's wish to use ECN; `None` if it had none, or the opening was not seen.
     pub ecn: Option<EcnAnswer>,
     /// B answered the SYN with a RST.
     pub refused: bool,
-    /// SYN-ACKs that B sent again though the handshake's last ACK had passed long before.
+    /// SYN-ACKs that B retransmitted though the handshake's last ACK had passed long before.
     pub unaccepted: u32,
     /// Data segments of A that had passed before the last of them.
     pub unaccepted_data: u32,
@@ -168,7 +168,7 @@ pub struct Closing {
 impl Closing {
     /// The cause of the reset, where it cut the connection short.
     pub fn cause(&self) -> Option<Cause> {
-        // Whoever sent it, the connection was gone from that RST on.
+        // An end or a device on the path: the connection was gone from that RST on.
         let unknown = self.stray.map(|_| Cause::ResetUnknown);
         unknown.or_else(|| self.reset.as_ref()?.cause)
     }

@@ -1,7 +1,7 @@
 //! From a watched flow to its report.
 
 use crate::cause::{Cause, Limit};
-use crate::end::{EndState, Refused, Trying, WindowStats};
+use crate::end::{EndState, WindowStats};
 use crate::flow::{Flow, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
@@ -109,8 +109,7 @@ fn gone(flow: &Flow) -> Option<Instant> {
     // Where only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
-        let unheard = end.unheard.map(Trying::unheard);
-        let unheard = unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
+        let unheard = end.unheard().filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
         let lasted = flow.last.nanos_since(unheard.since);
         (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
     })
@@ -127,13 +126,15 @@ fn untranslated(receiver: &EndState) -> Option<Cause> {
 /// What arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept it. Only
 /// where that is the reason for nearly all retransmissions, and the window had room for them.
 fn not_accepted(end: &EndState) -> Option<NotAccepted> {
-    let Refused { segments, reneged, damaged, stale, outside } = **end.refused.as_ref()?;
+    let seen = **end.not_accepted.as_ref()?;
     // A late ACK has data retransmitted as well, which turns out later.
-    let segments = segments.min(end.outstanding.loss_pattern().lost);
+    let segments = seen.segments.min(end.outstanding.loss_pattern().lost);
     let retransmitted = end.labels.retransmission + end.labels.spurious;
-    let mostly = u64::from(segments) * 5 >= retransmitted * 4;
-    (segments >= thresholds::RULE_LOSSES && mostly && outside * 2 < segments && !reneged)
-        .then_some(NotAccepted { segments, damaged, stale })
+    let (part, of) = thresholds::NOT_ACCEPTED_PART;
+    let mostly = u64::from(segments) * of >= retransmitted * part;
+    let is_rule =
+        segments >= thresholds::RULE_LOSSES && mostly && seen.outside * 2 < segments && !seen.reneged;
+    is_rule.then_some(NotAccepted { segments, ..seen })
 }
 
 /// Why what an end sent never came to the tap, though the end itself goes on.
@@ -261,7 +262,7 @@ fn unusual(end: &EndState) -> Option<Box<Unusual>> {
     if end.sent_unseen > 0 || end.unheard.is_some() {
         let unusual = unusual.get_or_insert_default();
         unusual.sent_unseen = Bytes::new(end.sent_unseen.into());
-        unusual.unheard = end.unheard.map(Trying::unheard);
+        unusual.unheard = end.unheard();
     }
     unusual
 }

@@ -26,6 +26,8 @@ pub(super) struct Output {
 /// What a sample says of the queue of the sender's own device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Queue {
+    /// How often it held packets back to keep to its rate since the last sample.
+    held_back: u32,
     /// Packets waited in it, or were held back to keep to its rate since the last sample.
     pub holds_back: bool,
     /// Of what waits anywhere beyond the shortest round trip, half or more of this flow's waits there.
@@ -39,22 +41,15 @@ impl Output {
         let held_back =
             sample.qdisc_overlimits.zip(before).map_or(0, |(now, before)| now.wrapping_sub(before));
         let holds_back = sample.qdisc_backlog.is_some_and(|bytes| bytes > 0) || held_back > 0;
-        Queue { holds_back, has_most: holds_back && has_most(sample) }
+        Queue { held_back, holds_back, has_most: holds_back && has_most(sample) }
     }
 
-    /// It held the sender until this sample; `before` is what the queue had counted at the one before.
-    pub(super) fn queued(&mut self, sample: &SocketSample, before: Option<u32>) {
+    /// It held the sender until this sample.
+    pub(super) fn queued(&mut self, sample: &SocketSample, queue: Queue) {
         self.is_queued = true;
         self.backlog = self.backlog.max(sample.qdisc_backlog.unwrap_or(0));
-        let held_back =
-            sample.qdisc_overlimits.zip(before).map_or(0, |(now, before)| now.wrapping_sub(before));
-        self.overlimits = self.overlimits.saturating_add(held_back.into());
+        self.overlimits = self.overlimits.saturating_add(queue.held_back.into());
         self.rate = sample.qdisc_rate.or(self.rate);
-    }
-
-    /// What the queue has counted.
-    pub(super) const fn counted(&self) -> Option<u32> {
-        self.last
     }
 
     /// The pacing rate held the sender until this sample.

@@ -12,7 +12,7 @@ use slowpath_model::{Bytes, Hold, Instant, SocketSample};
 use std::mem::take;
 use std::time::Duration;
 
-/// Of the time of a hold: all of it, and what of it was a full path, silence, and the queue of the own device.
+/// The time of a hold, and the parts of it that were a full path, silence, and the queue of the sender's own device.
 type Parts = [Duration; 4];
 
 /// Adds up what held a sender.
@@ -74,7 +74,6 @@ impl Sending {
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let silence = self.silence();
         let (is_full, was_full) = (shows_queue(sample), self.last.is_some_and(|last| last.is_full));
-        let counted = self.output.counted();
         let queue = self.output.look(sample);
         self.look.clear();
         let (mut by_window, mut idle, mut all) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -97,7 +96,7 @@ impl Sending {
                 _ => Why::Hold(hold),
             };
             match why {
-                Why::OwnQueue => self.output.queued(sample, counted),
+                Why::OwnQueue => self.output.queued(sample, queue),
                 Why::Hold(Hold::Paced) => self.output.paced(sample),
                 _ => {}
             }

@@ -54,8 +54,8 @@ impl Spells {
         if ended < began {
             self.push(What::NotSeen, ended, began);
         }
-        // The kernel may add to the time while the source reads it, and has told more than there was until then: that
-        // much less is told the next time.
+        // The kernel may add to the time while the source reads it, and then reports more than there was until then, and as
+        // much less the next time.
         let mut from = began.max(ended);
         let mut add = |(why, lasted): &(Why, Duration)| {
             let to = from + *lasted;

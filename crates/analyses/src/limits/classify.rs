@@ -120,7 +120,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
-    let steady = base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued));
+    let steady =
+        base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued.max(repairing)));
     if steady.is_some() {
         overview.rare_mut().steady = steady;
     }
@@ -386,7 +387,8 @@ fn equal_bursts(context: &Context, overview: &Overview, stretches: &[Stretch], a
     let alike = |other: &Stretch| {
         let (more, less) =
             (other.flight_max.max(stretch.flight_max), other.flight_max.min(stretch.flight_max));
-        less >= more / 4 * 3
+        let (part, of) = thresholds::EQUAL_BURSTS_PART;
+        less >= more / of * part
     };
     at >= thresholds::STUCK_AFTER
         && overview.rare().steady.is_none()
@@ -403,16 +405,11 @@ fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
     full && each < (f64::from(base) + f64::from(thresholds::DELAYED_ACKS_US)) * 1e3
 }
 
-/// Whether as much was in flight in the stretches next to that at `at`, so that what ACKs let out was always as much.
+/// Whether as much was in flight in a stretch next to that at `at`, so that what ACKs let out was as much.
 fn refilled(stretches: &[Stretch], at: usize) -> bool {
     let flight = stretches[at].flight_max;
-    let next = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| stretches.get(at));
-    let (mut near, mut alike) = (0, 0);
-    for stretch in next {
-        near += 1;
-        alike += u32::from(stretch.flight_max == flight);
-    }
-    near > 0 && alike > 0
+    let mut next = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| stretches.get(at));
+    next.any(|stretch| stretch.flight_max == flight)
 }
 
 /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as

@@ -80,13 +80,10 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
 
 /// How a sender with a clock of its own sends, where it has one: nearly all that it sends with more to send goes
 /// out evenly, at one rate, with the same amount in flight. No congestion control does that for long. On a full path a
-/// queue shows, which `queued` has the time of.
-pub fn steady(context: &Context, stretches: &[Stretch], base: u32, queued: i64) -> Option<Steady> {
+/// queue shows, and at a policer whose rate the sender has learnt much is lost: `disturbed` is the longer of the two times.
+pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i64) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
-    // Nothing is lost at a rate that the sending host chose, but much at a policer whose rate the sender has learnt.
-    let repairing: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Recovery)).sum();
-    let most = sending / thresholds::STEADY_QUEUED_PART;
-    if queued > most || repairing > most || !context.queue_shows {
+    if disturbed > sending / thresholds::STEADY_QUEUED_PART || !context.queue_shows {
         return None;
     }
     let is_clocked = |stretch: &&Stretch| {

@@ -171,8 +171,16 @@ pub const SEND_BUFFER_REACH: usize = 2;
 /// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
 pub const SAME_SCALE: u32 = 8;
 
+/// Bursts are equal if the smaller has three quarters of the larger at least: a congestion window that is halved, or grows as
+/// in slow start, differs by more.
+pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
+
 /// So many losses have to follow a rule before it is one.
 pub const RULE_LOSSES: u32 = 3;
+
+/// That a host did not accept what arrived explains the retransmissions if it is the reason for four of five: what is lost on
+/// the path besides is the rest.
+pub const NOT_ACCEPTED_PART: (u64, u64) = (4, 5);
 
 /// No more than this part of the losses may be none: what was retransmitted had arrived.
 pub const RULE_NEEDLESS: u32 = 4;

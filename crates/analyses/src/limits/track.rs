@@ -194,10 +194,7 @@ impl Track {
             return if closed { Hold::Window } else { Hold::Recovery };
         }
         let room = self.known.edge.map(|edge| edge.distance_from(self.nxt));
-        // RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a full segment, or half of the largest window
-        // (`tcp_bound_to_half_wnd`, 6.18): on a loopback device a segment may be larger than that.
-        let full = self.mss.min(self.window_most / 2);
-        if room.is_some_and(|room| room < i64::from(full.max(1))) {
+        if room.is_some_and(|room| room < i64::from(least_sent(self.mss, self.window_most))) {
             Hold::Window
         } else if self.known.una >= self.nxt {
             Hold::Idle
@@ -655,6 +652,12 @@ impl Track {
             from_afar: self.from_afar,
         }
     }
+}
+
+/// The least of a window that a sender with more to send still uses: a full segment, or half of the largest window, which a
+/// segment on a loopback device may exceed (RFC 9293, section 3.8.6.2.1; `tcp_bound_to_half_wnd`, 6.18).
+pub fn least_sent(mss: u32, window_most: u32) -> u32 {
+    mss.min(window_most / 2).max(1)
 }
 
 /// A round trip in microseconds; more than 18 minutes count as that.

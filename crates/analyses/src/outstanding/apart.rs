@@ -8,7 +8,8 @@ use slowpath_model::{Instant, Segment};
 /// How much later a copy of a frame may come, in nanoseconds: less than any retransmission timer.
 pub const SAME_FRAME_WITHIN: i64 = 50_000_000;
 
-/// The same for a frame of a retransmission without identification: less than from one retransmission to the next.
+/// How much later a copy of a retransmission may come that has no identification, in nanoseconds: less than from one
+/// retransmission to the next.
 pub const SAME_RETRANSMISSION_WITHIN: i64 = 1_000_000;
 
 /// How far apart segments may pass whose order a counter tells that other connections share, in nanoseconds. A host that
@@ -37,7 +38,7 @@ pub struct Times {
 }
 
 /// Whether the segment that filled `hole` was sent before the one that showed the hole.
-pub fn was_overtaken(
+pub fn is_reordered(
     new: &Record,
     hole: &Hole,
     segment: &Segment,

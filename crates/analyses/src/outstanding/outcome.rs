@@ -22,7 +22,7 @@ pub struct Placed {
     pub label: Label,
     /// Bytes of it not seen before.
     pub unique: u32,
-    /// It was sent again before.
+    /// It was retransmitted before.
     pub repeated: bool,
     /// Nothing was outstanding above it.
     pub tail: bool,

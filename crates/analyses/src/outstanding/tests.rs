@@ -151,7 +151,7 @@ proptest! {
             if sends {
                 let seq = outstanding.nxt().plus(jump);
                 let segment = Segment::new(End::A, Flags::ACK, seq, len);
-                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, soon: 0, alike: None, twice: false });
+                let placed = outstanding.data(at, &segment, NONE_MISSING, &order, Times { nearest: None, ..NEAR });
                 if short.is_next(seq) {
                     prop_assert_eq!(short.next(at, &segment), placed);
                     prop_assert_eq!(format!("{short:?}"), format!("{outstanding:?}"));

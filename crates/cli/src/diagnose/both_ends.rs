@@ -27,17 +27,14 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         console::warn("--vantage is left aside: where each of two recordings was made follows from both");
     }
     let options = Options::default();
-    let mut collectors = [(); 2].map(|()| Collector::new(CollectorOptions::default()));
-    let mut flows = [const { Vec::new() }; 2];
-    let [one, two] = &mut collectors;
-    let seen = [
-        observe(args, files[0], options, Some(one), console, |flow| flows[0].push(explained(flow)))?,
-        observe(args, files[1], options, Some(two), console, |flow| flows[1].push(explained(flow)))?,
-    ];
-    let [seen_one, seen_two] = seen;
-    let [flows_one, flows_two] = flows;
-    let [one, two] = collectors;
-    let mut both = [(seen_one, flows_one, one), (seen_two, flows_two, two)];
+    let read = |file| -> anyhow::Result<_> {
+        let mut collector = Collector::new(CollectorOptions::default());
+        let mut flows = Vec::new();
+        let keep = |flow| flows.push(explained(flow));
+        let seen = observe(args, file, options, Some(&mut collector), console, keep)?;
+        Ok((seen, flows, collector))
+    };
+    let mut both = [read(files[0])?, read(files[1])?];
     // Times are given by the clock of the first. Whichever is named first, the result is the same.
     if both.iter().all(|(seen, ..)| seen.read.flows > 0) {
         both.sort_by_key(|(seen, ..)| (seen.read.epoch_ns, seen.read.flows));
@@ -47,8 +44,8 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let pairing = pair(&one.finish(epoch_one), &two.finish(epoch_two))?;
     let base = nearer_to_sender(&pairing, &flows_one);
     let recordings = [&seen_one, &seen_two].map(|seen| seen.read.recording.clone()).into();
-    let [one, two] = [flows_one, flows_two];
-    let (reported, others) = if base == 0 { (one, two) } else { (two, one) };
+    let (seen, reported, others) =
+        if base == 0 { (seen_one, flows_one, flows_two) } else { (seen_two, flows_two, flows_one) };
     let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
     let mut ranker = ranker(args);
     for flow in reported {
@@ -57,7 +54,6 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         ranker.add(verdict::merge(flow, other, &pairing, base));
     }
     let ranking = ranker.finish();
-    let seen = if base == 0 { seen_one } else { seen_two };
     let paired = Some(Paired { base, pairing });
     conclude(args, console, Found { seen, options, ranking, recordings, paired })
 }

@@ -16,12 +16,12 @@ fn both(capture: &str, more: &[&str]) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-const OVERTAKEN: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
+const REORDERED: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
 
 #[test]
 fn a_group_says_what_both_recordings_say() {
     for top in ["0", "1"] {
-        let text = both(OVERTAKEN, &["--top", top]);
+        let text = both(REORDERED, &["--top", top]);
         assert!(!text.contains("fast recovery"), "nothing was lost, so nothing was repaired: {text}");
     }
 }
@@ -38,7 +38,7 @@ fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
 #[test]
 fn either_recording_may_be_named_first() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped");
-    for capture in ["parallel-10mbit-30ms-4streams", OVERTAKEN] {
+    for capture in ["parallel-10mbit-30ms-4streams", REORDERED] {
         let [sender, receiver] = ["sender", "receiver"]
             .map(|end| shipped.join(capture).join(end).with_extension("pcap.zst").display().to_string());
         for form in [&[][..], &["--json"]] {

@@ -77,7 +77,7 @@ pub struct Opening {
     syn_ack_ns: Option<i64>,
     /// When the handshake's last ACK passed.
     established_ns: Option<i64>,
-    /// SYNs and SYN-ACKs sent again.
+    /// SYNs and SYN-ACKs retransmitted.
     retransmitted: u32,
     /// SYNs of A that came before any SYN-ACK.
     unanswered: u32,
@@ -87,13 +87,13 @@ pub struct Opening {
     unanswered_wrong_checksum: u32,
     /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
     challenges: u32,
-    /// From SYN to the last ACK, where no SYN was sent again.
+    /// From SYN to the last ACK, where no SYN was retransmitted.
     round_trip_ns: Option<u64>,
     /// Whether B `accepted` A's wish to use ECN or `declined` it; `null` if A had none, or the opening was not recorded.
     ecn: Option<&'static str>,
     /// B answered the SYN with a RST.
     refused: bool,
-    /// SYN-ACKs that B sent again though the handshake was over.
+    /// SYN-ACKs that B retransmitted though the handshake was over.
     unaccepted: u32,
     /// When B first sent anything else after these.
     accepted_ns: Option<i64>,
