@@ -328,7 +328,7 @@ impl EndState {
         if placed.left_hole && near.is_here() {
             track.mark(Marks::GAP);
         }
-        track.on_data_segment(at, segment, placed, near, &self.rto);
+        track.on_data_segment(at, segment, placed, near, &self.rto, || self.outstanding.oldest_sent());
         // Timestamps say it better.
         if segment.timestamps.is_none()
             && let Some(reaction) = track.take_reaction()

@@ -130,6 +130,11 @@ impl Outstanding {
         at == self.una || !self.sacked.contains(at) && self.sacked.end().is_some_and(|end| at < end)
     }
 
+    /// When the oldest unacknowledged segment last passed.
+    pub fn oldest_sent(&self) -> Option<Instant> {
+        self.records.front().map(|record| record.at)
+    }
+
     /// How often the oldest unacknowledged segment was sent again.
     pub fn oldest_again(&self) -> u8 {
         self.records.front().map_or(0, |record| record.again)

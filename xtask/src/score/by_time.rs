@@ -42,6 +42,20 @@ pub struct Timed {
     said: BTreeMap<Held, [f64; COLUMNS.len()]>,
     /// What held where the limit was wrong, and what was said: seconds.
     pub wrong: BTreeMap<String, f64>,
+    /// When it was wrong.
+    #[serde(skip)]
+    pub stretches: Vec<Wrong>,
+}
+
+/// A stretch of time with one wrong limit. Times are seconds since the recording's start.
+#[derive(Debug)]
+pub struct Wrong {
+    pub from_s: f64,
+    pub to_s: f64,
+    pub held: Held,
+    pub said: Cause,
+    /// Said with high confidence.
+    pub is_high: bool,
 }
 
 /// What is said with high confidence at one place, all runs together.
@@ -111,6 +125,21 @@ impl Timed {
             high_wrong_s: 0.0,
             said: BTreeMap::new(),
             wrong: BTreeMap::new(),
+            stretches: Vec::new(),
+        }
+    }
+
+    /// That was wrong; a stretch that another one of the kind reaches grows.
+    fn add_wrong(&mut self, wrong: Wrong) {
+        let seconds = wrong.to_s - wrong.from_s;
+        *self.wrong.entry(format!("{:?} / {}", wrong.held, wrong.said)).or_default() += seconds;
+        match self.stretches.last_mut() {
+            Some(last)
+                if (last.held, last.said) == (wrong.held, wrong.said) && wrong.from_s - last.to_s < 1e-6 =>
+            {
+                last.to_s = wrong.to_s;
+            }
+            _ => self.stretches.push(wrong),
         }
     }
 
@@ -150,13 +179,17 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
                 let right = around.into_iter().find(|said| judging.fits(moment.held, *said));
                 let counted = right.unwrap_or(said);
                 timed.add(moment.held, column(counted), seconds);
-                if is_sure(flow, end, said) {
+                let is_high = is_sure(flow, end, said);
+                if is_high {
                     timed.high_s += seconds;
                     timed.high_wrong_s += if right.is_none() { seconds } else { 0.0 };
                 }
-                match right {
-                    Some(_) => timed.right_s += seconds,
-                    None => *timed.wrong.entry(format!("{:?} / {said}", moment.held)).or_default() += seconds,
+                if right.is_some() {
+                    timed.right_s += seconds;
+                } else {
+                    let [from_s, to_s] =
+                        [moment.from_ns, moment.to_ns].map(|at| spells.clock(at) as f64 / 1e9);
+                    timed.add_wrong(Wrong { from_s, to_s, held: moment.held, said, is_high });
                 }
             }
         }

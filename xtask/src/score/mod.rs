@@ -34,6 +34,9 @@ pub struct Score {
     /// Print every run, not only those with something wrong
     #[arg(long)]
     verbose: bool,
+    /// Print when a verdict was wrong, and what held then
+    #[arg(long, conflicts_with = "json")]
+    wrong: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -121,6 +124,8 @@ impl Score {
         };
         if self.json {
             println!("{}", serde_json::to_string_pretty(&measured)?);
+        } else if self.wrong {
+            print!("{}", print::wrong(&measured.by_time));
         } else {
             print!("{}", print::text(&measured, self.verbose));
         }

@@ -1,7 +1,7 @@
 //! The score as text.
 
 use super::Measured;
-use super::by_time::ByTime;
+use super::by_time::{ByTime, Wrong};
 use super::limits::{Limits, Verdict};
 use super::right::COLUMNS;
 use super::run::Place;
@@ -27,6 +27,22 @@ pub fn text(measured: &Measured, verbose: bool) -> String {
         matrix(&mut text, &live.limits);
         verdicts(&mut text, &live.limits, verbose);
         times(&mut text, &live.by_time, verbose);
+    }
+    text
+}
+
+/// When a verdict was wrong, and what held then, for people.
+pub fn wrong(by_time: &ByTime) -> String {
+    let mut text = String::from(
+        "From, to (s since the recording's start), what held, what was said; *: with high confidence.\n",
+    );
+    for timed in by_time.runs.iter().filter(|timed| !timed.stretches.is_empty()) {
+        let _ = writeln!(text, "\n{} at the {}", timed.run, timed.place.title());
+        for Wrong { from_s, to_s, held, said, is_high } in &timed.stretches {
+            let held = format!("{held:?}");
+            let mark = if *is_high { "*" } else { "" };
+            let _ = writeln!(text, "{from_s:10.3} {to_s:10.3} {held:17} {said}{mark}");
+        }
     }
     text
 }

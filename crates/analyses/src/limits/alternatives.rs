@@ -1,6 +1,6 @@
 //! What else could have held the sender in the time of a cause, and the fact that excludes it.
 
-use super::stretch::{Hold, Prompt, Stretch};
+use super::stretch::{Hold, Part, Prompt, Stretch};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
@@ -57,21 +57,21 @@ impl Tally {
     ];
 
     /// Sums up the stretches of each cause that has alternatives; `queueing` tells whether a queue stood in one.
-    pub(crate) fn of(
-        stretches: &[Stretch],
-        causes: &[Cause],
+    pub(crate) fn of<'a>(
+        parts: impl Iterator<Item = (&'a Stretch, &'a Part)>,
         queueing: impl Fn(&Stretch) -> bool,
     ) -> Vec<Self> {
         let mut sums: Vec<Sums> = Vec::new();
-        for (stretch, cause) in stretches.iter().zip(causes) {
-            if !Self::has_alternatives(*cause) {
+        for (stretch, part) in parts {
+            let cause = part.cause;
+            if !Self::has_alternatives(cause) {
                 continue;
             }
-            let at = sums.iter().position(|sums| sums.cause == *cause).unwrap_or_else(|| {
-                sums.push(Sums::of(*cause));
+            let at = sums.iter().position(|sums| sums.cause == cause).unwrap_or_else(|| {
+                sums.push(Sums::of(cause));
                 sums.len() - 1
             });
-            sums[at].add(stretch, queueing(stretch));
+            sums[at].add(stretch, part, queueing(stretch));
         }
         sums.iter().map(Sums::tally).collect()
     }
@@ -148,13 +148,20 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, stretch: &Stretch, is_queueing: bool) {
-        self.lasted += stretch.lasted();
-        for (sum, held) in self.held.iter_mut().zip(stretch.held) {
-            *sum += held;
+    fn add(&mut self, stretch: &Stretch, part: &Part, is_queueing: bool) {
+        self.lasted += part.lasted();
+        if part.repairs {
+            self.held[Hold::Recovery as usize] += part.lasted();
+        } else {
+            // Of a stretch with a repair, this is a share of the rest.
+            let rest = stretch.lasted() - stretch.under(Hold::Recovery);
+            let share = part.lasted() as f64 / rest.max(1) as f64;
+            for hold in Hold::ALL.into_iter().filter(|hold| *hold != Hold::Recovery) {
+                self.held[hold as usize] += (stretch.under(hold) as f64 * share) as i64;
+            }
         }
         if is_queueing {
-            self.queued += stretch.lasted();
+            self.queued += part.lasted();
         }
         for (sum, sent) in self.sent_after.iter_mut().zip(stretch.sent_after) {
             *sum += u64::from(sent);

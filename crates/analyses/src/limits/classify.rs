@@ -5,7 +5,7 @@ use super::context::Context;
 use super::episodes::{Episode, Episodes};
 use super::pace;
 use super::policer;
-use super::stretch::{Hold, Marks, Prompt, Stretch};
+use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
@@ -27,36 +27,36 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let mut causes: Vec<Cause> = Vec::with_capacity(stretches.len());
+    let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
-        let before = causes.last().copied();
-        causes.push(cause(context, &overview, stretches, at, finished.episodes, before));
+        add_parts(context, &overview, stretches, at, finished.episodes, &mut parts);
     }
-    repaired_on_a_full_path(stretches, &overview, &mut causes);
-    between_full_send_buffers(&mut causes);
+    repaired_on_a_full_path(stretches, &overview, &mut parts);
+    between_full_send_buffers(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is beyond the bare window field as well.
     let life = context.last.nanos_since(context.first);
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
     if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
-        for cause in &mut causes {
-            if is_of_loss(*cause) {
-                *cause = rule;
+        for part in &mut parts {
+            if is_of_loss(part.cause) {
+                part.cause = rule;
             }
         }
     }
     // A full queue that does not show drops as a policer does.
     if let Some(policed) = policer::rate(stretches, &overview).filter(|_| context.queue_shows) {
         overview.rare_mut().policed = Some(policed);
-        for cause in &mut causes {
+        for Part { cause, .. } in &mut parts {
             // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
             if is_of_loss(*cause) && *cause != Cause::TailLoss || *cause == Cause::LocalRateLimit {
                 *cause = Cause::Policer;
             }
         }
     }
-    overview.tallies = Tally::of(stretches, &causes, |stretch| queueing(&overview, stretch));
-    for (stretch, cause) in stretches.iter().zip(&causes) {
-        spells.add(stretch.from.max(begin), stretch.to, *cause);
+    let of = parts.iter().map(|part| (&stretches[part.stretch], part));
+    overview.tallies = Tally::of(of, |stretch| queueing(&overview, stretch));
+    for part in &parts {
+        spells.add(part.from.max(begin), part.to, part.cause);
     }
     spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
     (spells.done, overview)
@@ -135,11 +135,54 @@ fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
         && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
 }
 
+/// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
+fn add_parts(
+    context: &Context,
+    overview: &Overview,
+    stretches: &[Stretch],
+    at: usize,
+    episodes: &Episodes,
+    parts: &mut Vec<Part>,
+) {
+    let stretch = &stretches[at];
+    let before = parts.last().map(|part| part.cause);
+    let cause = |held| cause(context, overview, stretches, at, held, episodes, before);
+    let whole = Part {
+        stretch: at,
+        from: stretch.from,
+        to: stretch.to,
+        cause: cause(stretch.held),
+        repairs: stretch.held_most() == Hold::Recovery,
+    };
+    let mut rest = stretch.held;
+    rest[Hold::Recovery as usize] = 0;
+    let is_mixed = stretch.under(Hold::Recovery) > 0 && rest.iter().any(|time| *time > 0);
+    if !is_mixed || stretch.marks.has(Marks::MISSED) || stretch.held_most() == Hold::Window {
+        parts.push(whole);
+        return;
+    }
+    let rest = cause(rest);
+    let mut from = stretch.from;
+    let mut add = |to: Instant, cause: Cause, repairs: bool| {
+        if to > from {
+            parts.push(Part { stretch: at, from, to, cause, repairs });
+            from = to;
+        }
+    };
+    for (began, ended, episode) in episodes.between(stretch.from, stretch.to) {
+        add(began, rest, false);
+        add(ended, episode.cause(), true);
+    }
+    add(stretch.to, rest, false);
+}
+
+/// Why the stretch at `at` was held as it was, for these times.
 fn cause(
     context: &Context,
     overview: &Overview,
     stretches: &[Stretch],
     at: usize,
+    mut held: [i64; Hold::COUNT],
     episodes: &Episodes,
     before: Option<Cause>,
 ) -> Cause {
@@ -147,13 +190,12 @@ fn cause(
     if !context.answered {
         return Cause::OneDirection;
     }
-    let mut held = stretch.held;
     // A window that is used up now and then holds back what Linux saves up for a larger segment in between
     // (tcp_tso_should_defer, 6.18).
     if held[Hold::Window as usize] >= stretch.lasted() / 10 {
         held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
     }
-    let most = Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open);
+    let most = most(&held);
     match most {
         // The sender did send meanwhile; what and when, the capture does not hold.
         _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
@@ -425,20 +467,21 @@ fn is_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
 
 /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
 /// rate no time is lost to them.
-fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, causes: &mut [Cause]) {
+fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
     let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
     let mut on_path = None;
-    for (stretch, cause) in stretches.iter().zip(causes) {
+    for part in parts {
+        let stretch = &stretches[part.stretch];
         let at_rate =
             stretch.rate().is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * overview.peak_rate);
-        match (*cause, on_path) {
+        match (part.cause, on_path) {
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
-                *cause = path
+                part.cause = path
             }
             (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
                 if stretch.rate().is_some_and(|rate| paced_at_the_peak(overview, stretch, rate)) =>
             {
-                *cause = Cause::BottleneckFull;
+                part.cause = Cause::BottleneckFull;
             }
             (now, _) if full(now) => on_path = Some(now),
             (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
@@ -457,14 +500,18 @@ const fn is_of_loss(cause: Cause) -> bool {
 
 /// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then
 /// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
-fn between_full_send_buffers(causes: &mut [Cause]) {
+fn between_full_send_buffers(stretches: usize, parts: &mut [Part]) {
     const REACH: usize = thresholds::SEND_BUFFER_REACH;
-    if !causes.contains(&Cause::SendBufferFull) {
+    let mut full = vec![false; stretches];
+    for part in parts.iter() {
+        full[part.stretch] |= part.cause == Cause::SendBufferFull;
+    }
+    let any = |some: &[bool]| some.contains(&true);
+    if !any(&full) {
         return;
     }
-    let full: Vec<bool> = causes.iter().map(|cause| *cause == Cause::SendBufferFull).collect();
-    let any = |some: &[bool]| some.contains(&true);
-    for (at, cause) in causes.iter_mut().enumerate() {
+    for Part { stretch: at, cause, .. } in parts {
+        let at = *at;
         if cause.limit() == Limit::CongestionWindow {
             let before = any(&full[at.saturating_sub(REACH)..at]);
             let after = any(&full[at..(at + REACH + 1).min(full.len())]) || at + REACH >= full.len();

@@ -67,6 +67,8 @@ pub struct Episodes {
     open: Option<(Episode, StreamOffset)>,
     count: u32,
     timeouts: u32,
+    /// Neighbours were joined, so that an episode may hold time in which nothing was repaired.
+    joined: bool,
 }
 
 /// Episodes kept; of more, neighbours are joined.
@@ -97,6 +99,19 @@ impl Episodes {
     pub fn around(&self, at: Instant) -> Option<&Episode> {
         let next = self.done.partition_point(|episode| episode.to <= at);
         self.done.get(next).or(self.open.as_ref().map(|(episode, _)| episode))
+    }
+
+    /// The episodes between two instants, each with the time that it takes of it; none where neighbours were joined, since
+    /// then it is not known when one of them ended.
+    pub fn between(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, &Episode)> {
+        let next = self.done.partition_point(|episode| episode.to <= from);
+        let done = self.done[next..].iter().map(|episode| (episode, episode.to));
+        // The present one goes on.
+        let all = done.chain(self.open.as_ref().map(|(episode, _)| (episode, to)));
+        let are_exact = !self.joined;
+        all.take_while(move |(episode, _)| are_exact && episode.from < to)
+            .map(move |(episode, end)| (episode.from.max(from), end.min(to), episode))
+            .filter(|(from, to, _)| from < to)
     }
 
     /// `segment` was sent again at `at`; the sender was silent since `silent_since`; `nxt` is the highest offset
@@ -186,5 +201,6 @@ impl Episodes {
             Episode { from: first.from, to: last.to, ..longer }
         });
         self.done = joined.collect();
+        self.joined = true;
     }
 }

@@ -1,5 +1,6 @@
 //! The time of one direction, cut into stretches of about a round trip, each with what happened in it.
 
+use crate::cause::Cause;
 use slowpath_model::Instant;
 
 /// What held the sender back between two events.
@@ -182,6 +183,11 @@ impl Stretch {
         self.held[hold as usize]
     }
 
+    /// The [`Hold`] with the most time.
+    pub fn held_most(&self) -> Hold {
+        most(&self.held)
+    }
+
     /// Adds time under `hold`, up to `to`.
     pub const fn extend(&mut self, to: Instant, hold: Hold) {
         self.held[hold as usize] += to.nanos_since(self.to);
@@ -242,9 +248,36 @@ impl Stretch {
     }
 }
 
+/// The [`Hold`] with the most time; the last of several.
+pub fn most(held: &[i64; Hold::COUNT]) -> Hold {
+    Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open)
+}
+
 fn part(of: [u32; Prompt::COUNT], prompt: Prompt) -> f64 {
     let all: f64 = of.into_iter().map(f64::from).sum();
     if all > 0.0 { f64::from(of[prompt as usize]) / all } else { 0.0 }
+}
+
+/// Time with one cause: a stretch, or a part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its stretch, by number.
+    pub stretch: usize,
+    /// Its start.
+    pub from: Instant,
+    /// Its end.
+    pub to: Instant,
+    /// Its cause.
+    pub cause: Cause,
+    /// Losses were repaired in it.
+    pub repairs: bool,
+}
+
+impl Part {
+    /// How long it is, in nanoseconds.
+    pub const fn lasted(&self) -> i64 {
+        self.to.nanos_since(self.from)
+    }
 }
 
 /// The stretches of one direction, in order, contiguous; at most [`Log::MOST`] of them.

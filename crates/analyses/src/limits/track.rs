@@ -344,12 +344,19 @@ impl Track {
         self.reacted.take()
     }
 
-    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way.
+    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way. What is answered
+    /// at `at`, or still is not, was sent at `asked`, where that is known.
     #[inline]
-    fn overdue(&mut self, at: Instant, rto: &LinuxRto) {
-        if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
-            self.account_overdue(at, rto);
+    fn overdue(&mut self, at: Instant, asked: Option<Instant>, rto: &LinuxRto) {
+        if self.is_silent(at) {
+            self.account_overdue(at, asked, rto);
         }
+    }
+
+    /// Whether nothing has happened for so long that an answer may be overdue.
+    #[inline]
+    fn is_silent(&self, at: Instant) -> bool {
+        at.nanos_since(self.last) > 2 * LATE_BY_ITSELF
     }
 
     /// The receiver answered. `near` is how far the sender is from the tap.
@@ -405,7 +412,10 @@ impl Track {
     #[inline(always)]
     fn learn(&mut self, at: Instant, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
-        self.overdue(at, rto);
+        // Far from the sender it does not show how long an answer was under way to it.
+        let is_whole = at == answer.at && !answer.alone;
+        let asked = answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip));
+        self.overdue(at, asked, rto);
         let hold = self.hold();
         // The wait that ends here was for this payload.
         if answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry) {
@@ -503,7 +513,7 @@ impl Track {
         self.episodes.taken_back();
     }
 
-    /// The sender sent data.
+    /// The sender sent data; `oldest` gives when the oldest outstanding was sent.
     #[inline(always)]
     pub fn on_data_segment(
         &mut self,
@@ -512,6 +522,7 @@ impl Track {
         placed: &Placed,
         near: &Distance,
         rto: &LinuxRto,
+        oldest: impl Fn() -> Option<Instant>,
     ) {
         if !self.pending.is_empty() {
             if segment.timestamps.is_none() {
@@ -523,7 +534,8 @@ impl Track {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, rto),
             Label::New | Label::OutOfOrder => {
-                self.overdue(at, rto);
+                let oldest = if self.is_silent(at) && near.is_here() { oldest() } else { None };
+                self.overdue(at, oldest, rto);
                 let hold = self.hold();
                 let jumps = placed.left_hole
                     && at.nanos_since(self.last) >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);

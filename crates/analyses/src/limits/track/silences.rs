@@ -10,15 +10,18 @@ const DELAYED_ACK: i64 = 500_000_000;
 
 impl Track {
     #[inline(never)]
-    pub(super) fn account_overdue(&mut self, at: Instant, rto: &LinuxRto) {
+    pub(super) fn account_overdue(&mut self, at: Instant, asked: Option<Instant>, rto: &LinuxRto) {
         let Some(srtt) = rto.srtt_nanos() else { return };
-        let since = self.last.max(self.sent).max(self.learnt);
-        let expected = since.plus_nanos(srtt.max(LATE_BY_ITSELF));
+        let long = srtt.max(LATE_BY_ITSELF);
+        let asked = asked.map_or(self.last.max(self.sent).max(self.learnt), |asked| {
+            asked.max(self.learnt.plus_nanos(-srtt))
+        });
+        let expected = asked.plus_nanos(long).max(self.last);
         let hold = self.hold();
         let expects = match hold {
             // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
             Hold::Dry | Hold::Open if self.flight <= i64::from(self.mss) => {
-                at.nanos_since(since) > DELAYED_ACK + srtt
+                at.nanos_since(self.sent.max(self.learnt)) > DELAYED_ACK + srtt
             }
             Hold::Dry | Hold::Open => true,
             // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
@@ -26,7 +29,7 @@ impl Track {
             Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
-        if expects && at.nanos_since(since) > 2 * srtt.max(LATE_BY_ITSELF) {
+        if expects && at.nanos_since(asked) > 2 * long && at.nanos_since(self.learnt) > 2 * long {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }
