@@ -361,7 +361,8 @@ fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize
         }
         return Cause::BottleneckFull;
     }
-    if pace::by_payload(stretch) {
+    // A burst that payload set off, and that an ACK went on with, was one of the congestion window.
+    if pace::by_payload(stretch) && !stretches.get(at + 1).is_some_and(pace::waited_for_acks) {
         return turns(context, stretch);
     }
     // From afar it does not show what set off a segment, but that each time all was sent.

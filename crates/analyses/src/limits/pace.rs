@@ -53,6 +53,11 @@ pub fn by_payload(stretch: &Stretch) -> bool {
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
 
+/// Whether ACKs ended most of the time until new data was sent.
+pub fn waited_for_acks(stretch: &Stretch) -> bool {
+    stretch.part_waited_for(Prompt::Ack) > 0.5
+}
+
 /// Whether the sender's queue ran empty again and again: its application wrote what went out, each time.
 pub fn often_emptied(stretch: &Stretch) -> bool {
     stretch.emptied >= thresholds::OFTEN_EMPTIED
