@@ -29,7 +29,7 @@ impl Track {
             Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
-        if expects && at.nanos_since(asked) > 2 * long && at.nanos_since(self.learnt) > 2 * long {
+        if expects && at.nanos_since(asked) > 2 * long && at.nanos_since(self.learnt) > long {
             self.account(expected, hold, rto);
             self.account(at, Hold::Delayed, rto);
         }
