@@ -13,7 +13,7 @@ use crate::limits::track::{Track, least_sent};
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed, SAME_FRAME_WITHIN, Times};
-use crate::overview::NotAccepted;
+use crate::overview::{NotAccepted, ScaleChanged};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
@@ -69,7 +69,7 @@ pub struct EndState {
     pub mss_allowed: u32,
     pub scale: ScaleKnown,
     /// Its first window after its SYN was far smaller than the one in the SYN.
-    pub scale_changed: bool,
+    pub scale_changed: Option<ScaleChanged>,
     pub window: WindowStats,
 
     /// From this end's data at the tap to its ACK.
@@ -619,8 +619,9 @@ impl EndState {
     #[cold]
     fn compare_scale(&mut self, segment: &Segment, window: u32) {
         if !segment.flags.has(Flags::SYN) && window > 0 {
-            self.scale_changed =
-                self.options.is_some() && self.window.current / thresholds::SAME_SCALE > window;
+            let opened = self.window.current;
+            let is_changed = self.options.is_some() && opened / thresholds::SAME_SCALE > window;
+            self.scale_changed = is_changed.then_some(ScaleChanged::FirstWindow { opened, next: window });
         }
     }
 

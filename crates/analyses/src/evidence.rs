@@ -97,6 +97,18 @@ evidence! {
     }
     /// The two SYNs did not both carry the window scale option.
     ScalingNotOffered = "scaling-not-offered" {}
+    /// The sender goes by another window scale than the receiver sent: a device on the path changed it.
+    ScaledOtherwise = "scaled-otherwise" {
+        segments: u64 = "Segments that end where the window ends with that scale.",
+        sender: u64 = "The scale that the sender goes by.",
+        receiver: u64 = "The scale that the receiver sent.",
+    }
+    /// The window of a SYN is not scaled, and the next is much smaller: a device on the path changed the scale.
+    FirstWindow = "first-window" {
+        opened: Bytes = "The window of the SYN.",
+        next: Bytes = "The next window, with the scale that the sender was shown.",
+        scale: u64 = "That scale.",
+    }
     /// The receiver's window closed to zero.
     WindowClosed = "window-closed" {
         times: u64 = "How often.",

@@ -4,6 +4,7 @@ use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::thresholds;
+use crate::overview::ScaleChanged;
 use crate::report::{
     Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell,
 };
@@ -346,7 +347,7 @@ impl<'a> Material<'a> {
                 let largest = Bytes::new(taken.largest.max(0).unsigned_abs());
                 found.push(Evidence::EdgeMovedBack { times: taken.times, largest });
             }
-            Cause::NoWindowScaling => found.push(Evidence::ScalingNotOffered {}),
+            Cause::NoWindowScaling | Cause::WindowScaleTooSmall => found.extend(self.scale(cause)),
             Cause::SlowReader | Cause::ReaderStopped if window.zero_count > 0 => {
                 found.push(Evidence::WindowClosed { times: window.zero_count, total: window.zero_time });
             }
@@ -358,6 +359,24 @@ impl<'a> Material<'a> {
         }
         if let ScaleKnown::AtLeast(shift) = self.answered.window_scale {
             found.push(Evidence::ScaleInferred { shift: shift.into() });
+        }
+    }
+
+    /// What is wrong with the window scale.
+    fn scale(&self, cause: Cause) -> Option<Evidence> {
+        let shown = self.answered.window_scale.shift();
+        match self.overview.rare().scale_changed {
+            Some(ScaleChanged::Filled(found)) => Some(Evidence::ScaledOtherwise {
+                segments: found.segments.into(),
+                sender: shown.saturating_sub(found.less).into(),
+                receiver: shown.into(),
+            }),
+            Some(ScaleChanged::FirstWindow { opened, next }) => Some(Evidence::FirstWindow {
+                opened: Bytes::new(opened.into()),
+                next: Bytes::new(next.into()),
+                scale: shown.into(),
+            }),
+            None => (cause == Cause::NoWindowScaling).then_some(Evidence::ScalingNotOffered {}),
         }
     }
 

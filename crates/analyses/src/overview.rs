@@ -1,6 +1,7 @@
 //! What the whole of a direction tells about each part of it.
 
 use crate::limits::alternatives::Tally;
+use crate::limits::other_scale::ScaledOtherwise;
 use crate::loss_pattern::LossPattern;
 
 /// What the stretches of one direction say together.
@@ -61,6 +62,8 @@ pub struct Rare {
     pub not_accepted: Option<NotAccepted>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
+    /// What shows that the ends go by different window scales, where they do.
+    pub scale_changed: Option<ScaleChanged>,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
 }
@@ -88,8 +91,23 @@ impl Rare {
         loss: None,
         not_accepted: None,
         taken_back: TakenBack { times: 0, largest: 0 },
+        scale_changed: None,
         captured_late: CapturedLate::NONE,
     };
+}
+
+/// A device on the path changed the window scale in a SYN.
+#[derive(Clone, Copy, Debug)]
+pub enum ScaleChanged {
+    /// The window after that of the SYN, which is not scaled (RFC 7323, section 2.2), is much smaller with the scale shown.
+    FirstWindow {
+        /// The window of the SYN, in bytes.
+        opened: u32,
+        /// The next one.
+        next: u32,
+    },
+    /// The sender fills windows of another scale.
+    Filled(ScaledOtherwise),
 }
 
 /// Data that is in the capture after its own acknowledgment: stamped too late, or written in the wrong place.

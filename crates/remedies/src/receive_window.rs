@@ -182,6 +182,9 @@ fn fixed_buffer(facts: &Facts<'_>) -> Advice {
 }
 
 pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
+    if is_changed(facts) {
+        return changed_scale(facts);
+    }
     let largest = Bytes::new(arithmetic::LARGEST_FIELD);
     let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(" {bound}."));
     let without: Vec<Host> =
@@ -240,7 +243,40 @@ pub(crate) fn no_scaling(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
+/// Whether a device on the path changed the scale.
+fn is_changed(facts: &Facts<'_>) -> bool {
+    facts
+        .shows(|evidence| matches!(evidence, Evidence::FirstWindow { .. } | Evidence::ScaledOtherwise { .. }))
+}
+
+fn changed_scale(facts: &Facts<'_>) -> Vec<Advice> {
+    let largest = Bytes::new(arithmetic::LARGEST_FIELD);
+    let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(": {bound}"));
+    let find = "A device on the path changed or removed the window scale in a SYN, so that the sender takes the receiver's window \
+                to be a small part of what it is. Find that device (capture at both ends: diagnose shows which options of \
+                the SYNs differ) and have it leave the option alone.";
+    let until = format!(
+        "Until then, connections without window scaling are faster, since both ends then go by the same window, of 65,535 \
+         bytes at most{bound}."
+    );
+    vec![
+        Advice::new(find.to_owned()),
+        Advice::new(until)
+            .with(switch(
+                Host::Sender,
+                "net.ipv4.tcp_window_scaling",
+                "0",
+                "1",
+                "turns window scaling off on new connections",
+            ))
+            .caution("This limits all other connections of the host as well."),
+    ]
+}
+
 pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
+    if is_changed(facts) {
+        return changed_scale(facts);
+    }
     let shift = facts.answered().window_scale.shift();
     let largest = arithmetic::largest_window(shift);
     let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(" {bound}."));

@@ -12,6 +12,7 @@ mod stacks;
 #[path = "../contradictions/statements.rs"]
 mod statements;
 mod transfer;
+mod window_scale;
 mod wire;
 
 use captures::{Answer, at_random, losing};
@@ -58,6 +59,7 @@ fn expect_mainly(passed: &[Passed], cause: Cause) {
 fn reports_of_written_captures_are_free_of_contradictions() {
     let taps = [
         captures::credit(ONE_WAY),
+        window_scale::after_the_first_flight(&[1018; 20], 509),
         captures::shrinking(),
         captures::closing(),
         captures::marked(ONE_WAY),

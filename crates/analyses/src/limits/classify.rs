@@ -9,6 +9,7 @@ use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
+use crate::overview::ScaleChanged;
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 
@@ -19,6 +20,12 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     (overview.near_known, overview.queue_shows) = (context.near_known, context.queue_shows);
     if finished.taken_back.times > 0 {
         overview.rare_mut().taken_back = finished.taken_back;
+    }
+    let scale = if let ScaleKnown::Agreed(scale) = context.scale { scale } else { 0 };
+    if let Some(found) = finished.scaled_otherwise.filter(|found| found.less <= scale) {
+        overview.rare_mut().scale_changed = Some(ScaleChanged::Filled(found));
+    } else if context.scale_changed.is_some() {
+        overview.rare_mut().scale_changed = context.scale_changed;
     }
     overview.unclocked = finished.from_afar.shows_no_clock();
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
@@ -200,6 +207,12 @@ fn cause(
         // The sender did send meanwhile; what and when, the capture does not hold.
         _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
         Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
+        Hold::Idle | Hold::Dry | Hold::Open
+            if matches!(overview.rare().scale_changed,
+                Some(ScaleChanged::Filled(found)) if stretch.from >= found.since) =>
+        {
+            changed_scale(context, overview)
+        }
         Hold::Dry | Hold::Delayed | Hold::Open if unread(context, stretches, at) => Cause::SlowReader,
         // What reached a sender whose distance is not known, and when, cannot be told.
         Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
@@ -223,6 +236,15 @@ fn cause(
     }
 }
 
+/// What the window scale is to the sender that a device on the path changed.
+fn changed_scale(context: &Context, overview: &Overview) -> Cause {
+    let is_none = match overview.rare().scale_changed {
+        Some(ScaleChanged::Filled(found)) => context.scale == ScaleKnown::Agreed(found.less),
+        _ => context.scaling == Some(false),
+    };
+    if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
+}
+
 /// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
 /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
 fn unread(context: &Context, stretches: &[Stretch], at: usize) -> bool {
@@ -239,12 +261,8 @@ fn unread(context: &Context, stretches: &[Stretch], at: usize) -> bool {
 fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
     let stretch = &stretches[at];
     let zero = stretch.marks.has(Marks::ZERO_WINDOW);
-    if context.scale_changed && !zero {
-        return if context.scaling == Some(false) {
-            Cause::NoWindowScaling
-        } else {
-            Cause::WindowScaleTooSmall
-        };
+    if overview.rare().scale_changed.is_some() && !zero {
+        return changed_scale(context, overview);
     }
     if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
         return Cause::WindowTakenBack;

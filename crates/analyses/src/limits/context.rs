@@ -1,6 +1,7 @@
 //! What is known of a flow as a whole when its time is divided among causes.
 
 use crate::cause::Cause;
+use crate::overview::ScaleChanged;
 use crate::report::ScaleKnown;
 use slowpath_model::Instant;
 
@@ -33,5 +34,5 @@ pub struct Context {
     pub near_known: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.
-    pub scale_changed: bool,
+    pub scale_changed: Option<ScaleChanged>,
 }

@@ -175,6 +175,12 @@ pub const SAME_SCALE: u32 = 8;
 /// in slow start, differs by more.
 pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
 
+/// So many segments have to end at the same part of the window before the sender scales it by another factor.
+pub const OTHER_SCALE_SEGMENTS: u32 = 4;
+
+/// And this part of the short ones: the last of a write may end elsewhere.
+pub const OTHER_SCALE_PART: (u32, u32) = (4, 5);
+
 /// So many losses have to follow a rule before it is one.
 pub const RULE_LOSSES: u32 = 3;
 

@@ -5,11 +5,15 @@
 //! (by echoing their timestamp) or must have them (its distance has passed). At the sender the queue is empty and
 //! costs nothing; one mechanism serves every vantage.
 
+mod finished;
 mod prompts;
 mod silences;
 
+pub use finished::Finished;
+
 use super::answer::Answer;
 use super::episodes::Episodes;
+use super::other_scale::OtherScale;
 use super::pace::FromAfar;
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
@@ -87,6 +91,7 @@ pub struct Track {
     /// What set off the data sent last.
     prompt: Prompt,
     from_afar: FromAfar,
+    other_scale: OtherScale,
     /// The last new segment was a full one that a program's write ended with, as far as the push flag says.
     pushed: bool,
     /// The largest window so far.
@@ -149,6 +154,7 @@ impl Track {
             reach_before: None,
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
+            other_scale: OtherScale::default(),
             pushed: false,
             window_most: 0,
             ended_short: true,
@@ -590,7 +596,11 @@ impl Track {
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
-            self.ended_short = self.emptied_the_queue(segment) || self.ended_a_write(segment, placed);
+            let is_short = self.emptied_the_queue(segment);
+            if is_short && !near.is_here() {
+                self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
+            }
+            self.ended_short = is_short || self.ended_a_write(segment, placed);
             self.dry = self.ended_short;
             self.current.emptied += u32::from(self.dry);
         }
@@ -662,6 +672,7 @@ impl Track {
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             from_afar: self.from_afar,
+            scaled_otherwise: self.other_scale.found(self.flight_max),
         }
     }
 }
@@ -675,23 +686,4 @@ pub fn least_sent(mss: u32, window_most: u32) -> u32 {
 /// A round trip in microseconds; more than 18 minutes count as that.
 pub fn micros(nanos: i64) -> u32 {
     (nanos / 1000).clamp(0, i64::from(u32::MAX / 4)) as u32
-}
-
-/// A direction's time when it is over.
-#[derive(Clone, Copy, Debug)]
-pub struct Finished<'a> {
-    /// Its stretches.
-    pub log: &'a Log,
-    /// Its losses.
-    pub episodes: &'a Episodes,
-    /// The most that was in flight, as the sender knew it.
-    pub flight_max: Bytes,
-    /// Bytes in flight times nanoseconds.
-    pub flight_area: f64,
-    /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
-    pub in_flight_until: Option<Instant>,
-    /// What the receiver took back of its window.
-    pub taken_back: TakenBack,
-    /// What a tap far from the sender shows of whether ACKs set it off.
-    pub from_afar: FromAfar,
 }

@@ -54,6 +54,15 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("over an RTT of {} such a window allows at most {rate}", duration(rtt))
         }
         Evidence::ScalingNotOffered {} => "the two SYNs did not both offer window scaling".to_owned(),
+        Evidence::FirstWindow { opened, next, scale } => format!(
+            "the receiver opened with a window of {opened}, and its next is {next} with the scale of {scale} that the sender \
+             was shown: a device on the path changed the scale"
+        ),
+        Evidence::ScaledOtherwise { segments, sender, receiver } => format!(
+            "{} end where the window ends with a scale of {sender}; the receiver sent {receiver}, so a device on the path \
+             changed it",
+            counted(segments, "segment")
+        ),
         Evidence::WindowClosed { times: n, total } => {
             let total =
                 if total.is_zero() { String::new() } else { format!(", for {} in all", duration(total)) };

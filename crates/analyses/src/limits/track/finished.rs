@@ -1,0 +1,29 @@
+//! What is left of a direction's time when it is over.
+
+use crate::limits::episodes::Episodes;
+use crate::limits::other_scale::ScaledOtherwise;
+use crate::limits::pace::FromAfar;
+use crate::limits::stretch::Log;
+use crate::overview::TakenBack;
+use slowpath_model::{Bytes, Instant};
+
+/// A direction's time when it is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its stretches.
+    pub log: &'a Log,
+    /// Its losses.
+    pub episodes: &'a Episodes,
+    /// The most that was in flight, as the sender knew it.
+    pub flight_max: Bytes,
+    /// Bytes in flight times nanoseconds.
+    pub flight_area: f64,
+    /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
+    pub in_flight_until: Option<Instant>,
+    /// What the receiver took back of its window.
+    pub taken_back: TakenBack,
+    /// What a tap far from the sender shows of whether ACKs set it off.
+    pub from_afar: FromAfar,
+    /// What a sender far from the tap makes of the window.
+    pub scaled_otherwise: Option<ScaledOtherwise>,
+}
