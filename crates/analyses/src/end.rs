@@ -322,6 +322,9 @@ impl EndState {
             let is_dated = segment.timestamps.is_some();
             track.is_complete(missing == 0 && is_dated && self.order.counts_nothing_else());
         }
+        if placed.label != Label::New {
+            track.date_silence(silence - late);
+        }
         if late > LATE_ARRIVAL {
             track.was_under_way(at, late.min(silence), &self.rto);
         }

@@ -59,7 +59,6 @@ fn expect_mainly(passed: &[Passed], cause: Cause) {
 fn reports_of_written_captures_are_free_of_contradictions() {
     let taps = [
         captures::credit(ONE_WAY),
-        window_scale::after_the_first_flight(&[1018; 20], 509),
         captures::shrinking(),
         captures::closing(),
         captures::marked(ONE_WAY),
@@ -74,6 +73,7 @@ fn reports_of_written_captures_are_free_of_contradictions() {
         captures::ecn_cleared(ONE_WAY),
     ];
     let scripts = [
+        window_scale::after_the_first_flight(&[1018; 20], 509),
         captures::old_connection(),
         captures::fast_open(1),
         captures::fast_open(2),

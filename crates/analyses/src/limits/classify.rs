@@ -163,7 +163,8 @@ fn add_parts(
     };
     let mut rest = stretch.held;
     rest[Hold::Recovery as usize] = 0;
-    let is_mixed = stretch.under(Hold::Recovery) > 0 && rest.iter().any(|time| *time > 0);
+    let is_mixed =
+        rest.iter().any(|time| *time > 0) && episodes.between(stretch.from, stretch.to).next().is_some();
     if !is_mixed || stretch.marks.has(Marks::MISSED) || stretch.held_most() == Hold::Window {
         parts.push(whole);
         return;
@@ -227,7 +228,11 @@ fn cause(
         // The timer may run out meanwhile; then the wait was for that.
         Hold::Delayed => match stretches.get(at + 1) {
             Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
-                episodes.around(next.middle()).map_or(Cause::DelaySpike, |episode| episode.cause())
+                let cause = episodes.around(next.middle()).map(Episode::cause);
+                // ACKs set off the other repairs.
+                cause
+                    .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
+                    .unwrap_or(Cause::DelaySpike)
             }
             _ => Cause::DelaySpike,
         },

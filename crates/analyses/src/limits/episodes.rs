@@ -1,6 +1,7 @@
 //! Episodes of loss recovery: from the first retransmission until all that was outstanding then has arrived.
 
 use crate::cause::Cause;
+use crate::label::Label;
 use crate::outstanding::Placed;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
@@ -114,12 +115,11 @@ impl Episodes {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// `segment` was sent again at `at`; the sender was silent since `silent_since`; `nxt` is the highest offset
-    /// sent.
+    /// `segment` was sent again at `at`; that it would be, the sender knew since `since`; `nxt` is the highest offset sent.
     pub fn resent(
         &mut self,
         at: Instant,
-        silent_since: Instant,
+        since: Instant,
         segment: &Segment,
         placed: &Placed,
         timeout: bool,
@@ -128,8 +128,9 @@ impl Episodes {
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
+            let ended = self.done.last().map(|episode| episode.to);
             let episode = Episode {
-                from: silent_since,
+                from: ended.map_or(since, |ended| since.max(ended)),
                 to: at,
                 resent: 0,
                 needless: 0,
@@ -143,6 +144,8 @@ impl Episodes {
         });
         episode.to = at;
         episode.resent += 1;
+        // It had arrived already.
+        episode.needless += u32::from(placed.label == Label::Spurious);
         episode.timeout |= timeout;
         episode.repeated |= placed.repeated;
         *point = (*point).max(segment.end());

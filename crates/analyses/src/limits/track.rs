@@ -92,6 +92,10 @@ pub struct Track {
     prompt: Prompt,
     from_afar: FromAfar,
     other_scale: OtherScale,
+    /// See [`Self::date_silence`].
+    dated_silence: i64,
+    /// Since when the sender knows of a hole, by SACK.
+    missing_since: Option<Instant>,
     /// The last new segment was a full one that a program's write ended with, as far as the push flag says.
     pushed: bool,
     /// The largest window so far.
@@ -155,6 +159,8 @@ impl Track {
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
             other_scale: OtherScale::default(),
+            dated_silence: 0,
+            missing_since: None,
             pushed: false,
             window_most: 0,
             ended_short: true,
@@ -456,6 +462,7 @@ impl Track {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
+        self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
             edge,
@@ -538,7 +545,7 @@ impl Track {
         }
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
-            Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, rto),
+            Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, near, rto),
             Label::New | Label::OutOfOrder => {
                 let oldest = if self.is_silent(at) && near.is_here() { oldest() } else { None };
                 self.overdue(at, oldest, rto);
@@ -608,10 +615,13 @@ impl Track {
 
     /// Something was sent again: the wait before it was for the loss.
     #[inline(never)]
-    fn resent(&mut self, at: Instant, segment: &Segment, placed: &Placed, rto: &LinuxRto) {
+    fn resent(&mut self, at: Instant, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
         let silent_since = self.sent.max(self.learnt);
+        // Far from the sender, this may not be the first time that it was retransmitted: the others were lost.
+        let since = if near.is_here() { None } else { self.missing_since };
         let silent = at.nanos_since(silent_since);
-        let timeout = silent >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
+        // A queue may take the silence away on the way to the tap, and the timestamps still show it.
+        let timeout = silent.max(self.dated_silence) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
         let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
         self.account(at, hold, rto);
         self.current.marks.set(Marks::RESENT);
@@ -620,7 +630,8 @@ impl Track {
         if self.known.taken_back > 0 {
             self.episodes.taken_back();
         }
-        self.episodes.resent(at, silent_since, segment, placed, timeout, self.nxt);
+        let since = since.map_or(silent_since, |since| since.min(silent_since));
+        self.episodes.resent(at, since, segment, placed, timeout, self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be needless.

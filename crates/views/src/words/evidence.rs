@@ -273,7 +273,9 @@ pub fn evidence(evidence: &Evidence) -> String {
 
 fn retransmitted(segments: u64, spurious: u64, lost_share: f64, recoveries: u64, timeouts: u64) -> String {
     let mut text = format!("{} retransmitted", counted_were(segments, "segment"));
-    if spurious > 0 {
+    if spurious > 0 && spurious == segments {
+        text += " spuriously";
+    } else if spurious > 0 {
         text += &format!(", {spurious} of them spuriously");
     }
     if lost_share > 0.0 {

@@ -49,6 +49,11 @@ impl Track {
         }
     }
 
+    /// Says how long the sender sent nothing before this segment, by its timestamps, in nanoseconds.
+    pub const fn date_silence(&mut self, lasted: i64) {
+        self.dated_silence = lasted;
+    }
+
     /// Says whether all that the sender sent since its last segment at the tap is known to have passed it, and this segment to
     /// have just been sent.
     pub const fn is_complete(&mut self, is_complete: bool) {
