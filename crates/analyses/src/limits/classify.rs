@@ -165,7 +165,8 @@ fn add_parts(
     rest[Hold::Recovery as usize] = 0;
     let is_mixed =
         rest.iter().any(|time| *time > 0) && episodes.between(stretch.from, stretch.to).next().is_some();
-    if !is_mixed || stretch.marks.has(Marks::MISSED) || stretch.held_most() == Hold::Window {
+    let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
+    if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
         parts.push(whole);
         return;
     }

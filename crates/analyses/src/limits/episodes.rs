@@ -161,8 +161,9 @@ impl Episodes {
 
     #[inline(never)]
     fn close(&mut self, at: Instant, una: StreamOffset) {
+        // A sender that learns that all its retransmissions were needless undoes the recovery (`tcp_may_undo`, 6.18).
         if let Some((episode, point)) = &mut self.open
-            && una >= *point
+            && (una >= *point || episode.needless >= episode.resent)
         {
             episode.to = at;
             let episode = *episode;
