@@ -34,11 +34,12 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
+    let classifier = Classifier { context, overview: &overview, stretches, episodes: finished.episodes };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
-        add_parts(context, &overview, stretches, at, finished.episodes, &mut parts);
+        classifier.add_parts(at, &mut parts);
     }
-    repaired_on_a_full_path(stretches, &overview, &mut parts);
+    classifier.repaired_on_a_full_path(&mut parts);
     between_full_send_buffers(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is beyond the bare window field as well.
     let life = context.last.nanos_since(context.first);
@@ -135,334 +136,6 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview
 }
 
-/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
-fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
-    let Some(base) = overview.base_rtt else { return false };
-    stretch.rtt_min != u32::MAX
-        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
-}
-
-/// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
-fn add_parts(
-    context: &Context,
-    overview: &Overview,
-    stretches: &[Stretch],
-    at: usize,
-    episodes: &Episodes,
-    parts: &mut Vec<Part>,
-) {
-    let stretch = &stretches[at];
-    let before = parts.last().map(|part| part.cause);
-    let cause = |held| cause(context, overview, stretches, at, held, episodes, before);
-    let whole = Part {
-        stretch: at,
-        from: stretch.from,
-        to: stretch.to,
-        cause: cause(stretch.held),
-        repairs: stretch.held_most() == Hold::Recovery,
-    };
-    let mut rest = stretch.held;
-    rest[Hold::Recovery as usize] = 0;
-    let is_mixed =
-        rest.iter().any(|time| *time > 0) && episodes.between(stretch.from, stretch.to).next().is_some();
-    let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
-    if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
-        parts.push(whole);
-        return;
-    }
-    let rest = cause(rest);
-    let mut from = stretch.from;
-    let mut add = |to: Instant, cause: Cause, repairs: bool| {
-        if to > from {
-            parts.push(Part { stretch: at, from, to, cause, repairs });
-            from = to;
-        }
-    };
-    for (began, ended, episode) in episodes.between(stretch.from, stretch.to) {
-        add(began, rest, false);
-        add(ended, episode.cause(), true);
-    }
-    add(stretch.to, rest, false);
-}
-
-/// Why the stretch at `at` was held as it was, for these times.
-fn cause(
-    context: &Context,
-    overview: &Overview,
-    stretches: &[Stretch],
-    at: usize,
-    mut held: [i64; Hold::COUNT],
-    episodes: &Episodes,
-    before: Option<Cause>,
-) -> Cause {
-    let stretch = &stretches[at];
-    if !context.answered {
-        return Cause::OneDirection;
-    }
-    // A window that is used up now and then holds back what Linux saves up for a larger segment in between
-    // (tcp_tso_should_defer, 6.18).
-    if held[Hold::Window as usize] >= stretch.lasted() / 10 {
-        held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
-    }
-    let most = most(&held);
-    match most {
-        // The sender did send meanwhile; what and when, the capture does not hold.
-        _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
-        Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
-        Hold::Idle | Hold::Dry | Hold::Open
-            if matches!(overview.rare().scale_changed,
-                Some(ScaleChanged::Filled(found)) if stretch.from >= found.since) =>
-        {
-            changed_scale(context, overview)
-        }
-        Hold::Dry | Hold::Delayed | Hold::Open if unread(context, stretches, at) => Cause::SlowReader,
-        // What reached a sender whose distance is not known, and when, cannot be told.
-        Hold::Idle | Hold::Dry | Hold::Open if !context.near_known => Cause::Undetermined,
-        Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => Cause::AcksHeldBack,
-        Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => turns(context, stretch),
-        Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
-        Hold::Idle => Cause::SenderIdle,
-        Hold::Window => window(context, overview, stretches, at),
-        Hold::Recovery => {
-            episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
-        }
-        // The timer may run out meanwhile; then the wait was for that.
-        Hold::Delayed => match stretches.get(at + 1) {
-            Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
-                let cause = episodes.around(next.middle()).map(Episode::cause);
-                // ACKs set off the other repairs.
-                cause
-                    .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
-                    .unwrap_or(Cause::DelaySpike)
-            }
-            _ => Cause::DelaySpike,
-        },
-        Hold::Dry => dry(context, overview, stretch, before),
-        Hold::Open => open(context, overview, stretches, at),
-    }
-}
-
-/// What the window scale is to the sender that a device on the path changed.
-fn changed_scale(context: &Context, overview: &Overview) -> Cause {
-    let is_none = match overview.rare().scale_changed {
-        Some(ScaleChanged::Filled(found)) => context.scale == ScaleKnown::Agreed(found.less),
-        _ => context.scaling == Some(false),
-    };
-    if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
-}
-
-/// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
-/// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
-fn unread(context: &Context, stretches: &[Stretch], at: usize) -> bool {
-    let no_more = |stretch: &Stretch| {
-        !stretch.marks.has(Marks::READ)
-            && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(context.mss)
-            && stretch.gap_max > thresholds::DELAYED_ACKS_US
-    };
-    // Until that ACK comes, it is waited for.
-    let next = (stretches[at].delivered == 0).then(|| stretches.get(at + 1)).flatten();
-    no_more(next.unwrap_or(&stretches[at]))
-}
-
-fn window(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
-    let stretch = &stretches[at];
-    let zero = stretch.marks.has(Marks::ZERO_WINDOW);
-    if overview.rare().scale_changed.is_some() && !zero {
-        return changed_scale(context, overview);
-    }
-    if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
-        return Cause::WindowTakenBack;
-    }
-    let closed = stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
-    if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
-        return Cause::ReaderStopped;
-    }
-    let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
-    let before = largest(&stretches[..at]);
-    let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
-    let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
-    let outgrown = stretch.window_max < part(largest(&stretches[at..]), thresholds::SHRUNK);
-    // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
-    // first burst's own queue looks the same.)
-    let held = !outgrown
-        && queueing(overview, stretch)
-        && stretch.rate().is_some_and(|rate| rate < thresholds::BELOW_PEAK * overview.peak_rate);
-    let young = before < part(stretch.window_max, thresholds::YOUNG);
-    let earliest = if young { at + 1 } else { at.saturating_sub(2) };
-    let around = stretches.get(earliest..(at + 3).min(stretches.len())).unwrap_or_default();
-    let closing = around
-        .iter()
-        .any(|s| s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING));
-    if zero || shrunk || held || closing {
-        return Cause::SlowReader;
-    }
-    if context.scaling == Some(false)
-        && stretch.window_max > thresholds::LARGE_UNSCALED
-        && stretch.marks.has(Marks::FIELD_FULL)
-    {
-        return Cause::NoWindowScaling;
-    }
-    if stretch.marks.has(Marks::FIELD_FULL) && matches!(context.scale, ScaleKnown::Agreed(_)) {
-        return Cause::WindowScaleTooSmall;
-    }
-    if outgrown {
-        return Cause::AutotuningLag;
-    }
-    Cause::ReceiveBufferTooSmall
-}
-
-/// The queue was empty behind what was sent last.
-fn dry(context: &Context, overview: &Overview, stretch: &Stretch, before: Option<Cause>) -> Cause {
-    let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
-    let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
-    if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
-        return turns(context, stretch);
-    }
-    if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
-        return Cause::NagleDelayedAck;
-    }
-    if pace::never_full(context, stretch) {
-        return Cause::Undetermined;
-    }
-    if waits == 0 {
-        return match before {
-            Some(
-                cause @ (Cause::SendBufferFull
-                | Cause::ThinkTime
-                | Cause::NagleDelayedAck
-                | Cause::ProtocolWindow),
-            ) => cause,
-            _ => Cause::SenderIdle,
-        };
-    }
-    // What a full buffer holds is the same each time.
-    let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
-    let own = overview.unclocked || !context.at_sender && pace::often_emptied(stretch);
-    if clocked && !own && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * context.mss {
-        return Cause::SendBufferFull;
-    }
-    if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
-}
-
-/// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
-fn turns(context: &Context, stretch: &Stretch) -> Cause {
-    let turns = stretch.prompted.max(stretch.bursts_after_payload);
-    let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
-    let bulk = sent >= i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * context.mss);
-    let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
-    if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
-}
-
-/// More was there to send, and the receiver's window was open: the congestion window, or the path.
-fn open(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> Cause {
-    let stretch = &stretches[at];
-    // Without a round trip there is nothing to tell a full path from a small window by.
-    let Some(base) = overview.base_rtt else { return Cause::Undetermined };
-    let rate = stretch.rate().unwrap_or(0.0);
-    // No ACK and no window made the sender send when it did. Where its queue ran empty in between, its application did.
-    let by_itself = if context.at_sender {
-        pace::by_itself(context, stretch)
-    } else {
-        stretch.open_free > stretch.open_clocked.saturating_mul(2)
-    };
-    let emptied = stretch.dry_clocked + stretch.dry_free > 0 || context.at_sender && stretch.emptied > 0;
-    if by_itself && (emptied || context.at_sender && equal_bursts(context, overview, stretches, at)) {
-        return Cause::SenderIdle;
-    }
-    if let Some(steady) = overview.rare().steady
-        && pace::leaves_evenly(context, stretch, base)
-        && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
-        && (!context.at_sender || by_itself)
-    {
-        return Cause::LocalRateLimit;
-    }
-    if queueing(overview, stretch) {
-        let queue = stretch.rtt_min - base;
-        if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
-            && queue > thresholds::STANDING_LEAST_US
-        {
-            return Cause::StandingQueue;
-        }
-        return Cause::BottleneckFull;
-    }
-    // A burst that payload set off, and that an ACK went on with, was one of the congestion window.
-    if pace::by_payload(stretch) && !stretches.get(at + 1).is_some_and(pace::waited_for_acks) {
-        return turns(context, stretch);
-    }
-    // From afar it does not show what set off a segment, but that each time all was sent.
-    if !context.at_sender && (pace::often_emptied(stretch) || overview.unclocked && stretch.emptied > 0) {
-        return Cause::SenderIdle;
-    }
-    // Bursts that no ACK set off: a program's, as likely as not.
-    if !context.at_sender && overview.unclocked && equal_bursts(context, overview, stretches, at) {
-        return Cause::Undetermined;
-    }
-    // A stack that keeps one segment in flight is held by each ACK, and by its delay. Without a delay it is its buffer.
-    if overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
-        return if overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
-    }
-    if stretch.marks.has(Marks::AFTER_ECN) {
-        return if paced_at_the_peak(overview, stretch, rate) {
-            Cause::BottleneckFull
-        } else {
-            Cause::EcnMarks
-        };
-    }
-    if stretch.marks.has(Marks::BEFORE_LOSS) {
-        let grows = |earlier: &Stretch, later: &Stretch| {
-            let (more, than) = thresholds::GROWS;
-            later.flight_max / more >= earlier.flight_max / than
-        };
-        let earlier = at.checked_sub(1).map(|at| &stretches[at]);
-        let later = stretches.get(at + 1);
-        let growing = earlier.is_none_or(|s| grows(s, stretch)) || later.is_some_and(|s| grows(stretch, s));
-        if growing {
-            return Cause::SlowStart;
-        }
-        if paced_at_the_peak(overview, stretch, rate) {
-            return Cause::BottleneckFull;
-        }
-        // Fewer than the initial window, and no more each RTT, is all there was, or all that the sender's buffer holds: then
-        // each ACK lets out what it made room for.
-        return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss {
-            let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
-            let is_full = context.at_sender && by_ack && stretch.emptied == 0 && refilled(stretches, at);
-            if is_full { Cause::SendBufferFull } else { Cause::SenderIdle }
-        } else if at < thresholds::STUCK_AFTER {
-            Cause::SlowStart
-        } else if context.queue_shows {
-            Cause::EarlyExit
-        } else {
-            Cause::Undetermined
-        };
-    }
-    if paced_at_the_peak(overview, stretch, rate) {
-        Cause::BottleneckFull
-    } else if !context.queue_shows && overview.seldom_repaired && is_at_the_peak(overview, stretch, rate) {
-        // A full path looks just so.
-        Cause::Undetermined
-    } else {
-        Cause::AfterLoss
-    }
-}
-
-/// Whether what leaves by itself leaves in bursts, as much each RTT: a program writes it. A clock of the host sends evenly, and
-/// a congestion window grows or shrinks.
-fn equal_bursts(context: &Context, overview: &Overview, stretches: &[Stretch], at: usize) -> bool {
-    let (stretch, base) = (&stretches[at], overview.base_rtt.unwrap_or(0));
-    let around = &stretches[at.saturating_sub(1)..(at + 2).min(stretches.len())];
-    let alike = |other: &Stretch| {
-        let (more, less) =
-            (other.flight_max.max(stretch.flight_max), other.flight_max.min(stretch.flight_max));
-        let (part, of) = thresholds::EQUAL_BURSTS_PART;
-        less >= more / of * part
-    };
-    at >= thresholds::STUCK_AFTER
-        && overview.rare().steady.is_none()
-        && !pace::leaves_evenly(context, stretch, base)
-        && around.iter().all(alike)
-}
-
 /// Whether full segments, one at a time, took no longer than an RTT of `base` microseconds and a delay that is none of ACKs.
 fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
     let open: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
@@ -472,45 +145,383 @@ fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
     full && each < (f64::from(base) + f64::from(thresholds::DELAYED_ACKS_US)) * 1e3
 }
 
-/// Whether as much was in flight in a stretch next to that at `at`, so that what ACKs let out was as much.
-fn refilled(stretches: &[Stretch], at: usize) -> bool {
-    let flight = stretches[at].flight_max;
-    let mut next = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| stretches.get(at));
-    next.any(|stretch| stretch.flight_max == flight)
+/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
+fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
+    let Some(base) = overview.base_rtt else { return false };
+    stretch.rtt_min != u32::MAX
+        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
 }
 
-/// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
-/// BBR means to.
-fn paced_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
-    is_at_the_peak(overview, stretch, rate) && overview.queued > 0
+/// What is known of a direction whose time is divided among causes.
+struct Classifier<'a> {
+    context: &'a Context,
+    overview: &'a Overview,
+    stretches: &'a [Stretch],
+    episodes: &'a Episodes,
 }
 
-/// Delivery at the highest rate the flow ever had, evenly.
-fn is_at_the_peak(overview: &Overview, stretch: &Stretch, rate: f64) -> bool {
-    pace::is_even(stretch, overview.base_rtt.unwrap_or(0)) && rate >= thresholds::AT_PEAK * overview.peak_rate
-}
-
-/// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
-/// rate no time is lost to them.
-fn repaired_on_a_full_path(stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
-    let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
-    let mut on_path = None;
-    for part in parts {
-        let stretch = &stretches[part.stretch];
-        let at_rate =
-            stretch.rate().is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * overview.peak_rate);
-        match (part.cause, on_path) {
-            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path)) if at_rate => {
-                part.cause = path
+impl Classifier<'_> {
+    /// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
+    fn add_parts(&self, at: usize, parts: &mut Vec<Part>) {
+        let stretch = &self.stretches[at];
+        let before = parts.last().map(|part| part.cause);
+        let cause = |held| self.cause(at, held, before);
+        let whole = Part {
+            stretch: at,
+            from: stretch.from,
+            to: stretch.to,
+            cause: cause(stretch.held),
+            repairs: stretch.held_most() == Hold::Recovery,
+        };
+        let mut rest = stretch.held;
+        rest[Hold::Recovery as usize] = 0;
+        let is_mixed = rest.iter().any(|time| *time > 0)
+            && self.episodes.between(stretch.from, stretch.to).next().is_some();
+        let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
+        if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
+            parts.push(whole);
+            return;
+        }
+        let rest = cause(rest);
+        let mut from = stretch.from;
+        let mut add = |to: Instant, cause: Cause, repairs: bool| {
+            if to > from {
+                parts.push(Part { stretch: at, from, to, cause, repairs });
+                from = to;
             }
-            (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
-                if stretch.rate().is_some_and(|rate| paced_at_the_peak(overview, stretch, rate)) =>
+        };
+        for (began, ended, episode) in self.episodes.between(stretch.from, stretch.to) {
+            add(began, rest, false);
+            add(ended, episode.cause(), true);
+        }
+        add(stretch.to, rest, false);
+    }
+
+    /// Why the stretch at `at` was held as it was, for these times.
+    fn cause(&self, at: usize, mut held: [i64; Hold::COUNT], before: Option<Cause>) -> Cause {
+        let stretch = &self.stretches[at];
+        if !self.context.answered {
+            return Cause::OneDirection;
+        }
+        // A window that is used up now and then holds back what Linux saves up for a larger segment in between
+        // (tcp_tso_should_defer, 6.18).
+        if held[Hold::Window as usize] >= stretch.lasted() / 10 {
+            held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
+        }
+        let most = most(&held);
+        match most {
+            // The sender did send meanwhile; what and when, the capture does not hold.
+            _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
+            Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
+            Hold::Idle | Hold::Dry | Hold::Open
+                if matches!(self.overview.rare().scale_changed,
+                    Some(ScaleChanged::Filled(found)) if stretch.from >= found.since) =>
             {
-                part.cause = Cause::BottleneckFull;
+                self.changed_scale()
             }
-            (now, _) if full(now) => on_path = Some(now),
-            (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
-            _ => on_path = None,
+            Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
+            // What reached a sender whose distance is not known, and when, cannot be told.
+            Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
+            Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
+                Cause::AcksHeldBack
+            }
+            Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(stretch),
+            Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
+            Hold::Idle => Cause::SenderIdle,
+            Hold::Window => self.window(at),
+            Hold::Recovery => {
+                self.episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
+            }
+            // The timer may run out meanwhile; then the wait was for that.
+            Hold::Delayed => match self.stretches.get(at + 1) {
+                Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
+                    let cause = self.episodes.around(next.middle()).map(Episode::cause);
+                    // ACKs set off the other repairs.
+                    cause
+                        .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
+                        .unwrap_or(Cause::DelaySpike)
+                }
+                _ => Cause::DelaySpike,
+            },
+            Hold::Dry => self.dry(stretch, before),
+            Hold::Open => self.open(at),
+        }
+    }
+
+    /// What the window scale is to the sender that a device on the path changed.
+    fn changed_scale(&self) -> Cause {
+        let is_none = match self.overview.rare().scale_changed {
+            Some(ScaleChanged::Filled(found)) => self.context.scale == ScaleKnown::Agreed(found.less),
+            _ => self.context.scaling == Some(false),
+        };
+        if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
+    }
+
+    /// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
+    /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
+    fn unread(&self, at: usize) -> bool {
+        let no_more = |stretch: &Stretch| {
+            !stretch.marks.has(Marks::READ)
+                && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(self.context.mss)
+                && stretch.gap_max > thresholds::DELAYED_ACKS_US
+        };
+        // Until that ACK comes, it is waited for.
+        let next = (self.stretches[at].delivered == 0).then(|| self.stretches.get(at + 1)).flatten();
+        no_more(next.unwrap_or(&self.stretches[at]))
+    }
+
+    fn window(&self, at: usize) -> Cause {
+        let stretch = &self.stretches[at];
+        let zero = stretch.marks.has(Marks::ZERO_WINDOW);
+        if self.overview.rare().scale_changed.is_some() && !zero {
+            return self.changed_scale();
+        }
+        if stretch.marks.has(Marks::TAKEN_BACK) && !zero {
+            return Cause::WindowTakenBack;
+        }
+        let closed =
+            stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
+        if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
+            return Cause::ReaderStopped;
+        }
+        let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
+        let before = largest(&self.stretches[..at]);
+        let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
+        let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
+        let outgrown = stretch.window_max < part(largest(&self.stretches[at..]), thresholds::SHRUNK);
+        // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
+        // first burst's own queue looks the same.)
+        let held = !outgrown
+            && queueing(self.overview, stretch)
+            && stretch.rate().is_some_and(|rate| rate < thresholds::BELOW_PEAK * self.overview.peak_rate);
+        let young = before < part(stretch.window_max, thresholds::YOUNG);
+        let earliest = if young { at + 1 } else { at.saturating_sub(2) };
+        let around = self.stretches.get(earliest..(at + 3).min(self.stretches.len())).unwrap_or_default();
+        let closing = around.iter().any(|s| {
+            s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
+        });
+        if zero || shrunk || held || closing {
+            return Cause::SlowReader;
+        }
+        if self.context.scaling == Some(false)
+            && stretch.window_max > thresholds::LARGE_UNSCALED
+            && stretch.marks.has(Marks::FIELD_FULL)
+        {
+            return Cause::NoWindowScaling;
+        }
+        if stretch.marks.has(Marks::FIELD_FULL) && matches!(self.context.scale, ScaleKnown::Agreed(_)) {
+            return Cause::WindowScaleTooSmall;
+        }
+        if outgrown {
+            return Cause::AutotuningLag;
+        }
+        Cause::ReceiveBufferTooSmall
+    }
+
+    /// The queue was empty behind what was sent last.
+    fn dry(&self, stretch: &Stretch, before: Option<Cause>) -> Cause {
+        let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
+        let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
+        if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
+            return self.turns(stretch);
+        }
+        if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
+            return Cause::NagleDelayedAck;
+        }
+        if pace::never_full(self.context, stretch) {
+            return Cause::Undetermined;
+        }
+        if waits == 0 {
+            return match before {
+                Some(
+                    cause @ (Cause::SendBufferFull
+                    | Cause::ThinkTime
+                    | Cause::NagleDelayedAck
+                    | Cause::ProtocolWindow),
+                ) => cause,
+                _ => Cause::SenderIdle,
+            };
+        }
+        // What a full buffer holds is the same each time.
+        let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
+        let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
+        if clocked && !own && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
+            return Cause::SendBufferFull;
+        }
+        if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
+    }
+
+    /// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
+    fn turns(&self, stretch: &Stretch) -> Cause {
+        let turns = stretch.prompted.max(stretch.bursts_after_payload);
+        let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
+        let bulk = sent >= i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
+        let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
+        if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
+    }
+
+    /// More was there to send, and the receiver's window was open: the congestion window, or the path.
+    fn open(&self, at: usize) -> Cause {
+        let stretch = &self.stretches[at];
+        // Without a round trip there is nothing to tell a full path from a small window by.
+        let Some(base) = self.overview.base_rtt else { return Cause::Undetermined };
+        let rate = stretch.rate().unwrap_or(0.0);
+        // No ACK and no window made the sender send when it did. Where its queue ran empty in between, its application did.
+        let by_itself = if self.context.at_sender {
+            pace::by_itself(self.context, stretch)
+        } else {
+            stretch.open_free > stretch.open_clocked.saturating_mul(2)
+        };
+        let emptied =
+            stretch.dry_clocked + stretch.dry_free > 0 || self.context.at_sender && stretch.emptied > 0;
+        if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
+            return Cause::SenderIdle;
+        }
+        if let Some(steady) = self.overview.rare().steady
+            && pace::leaves_evenly(self.context, stretch, base)
+            && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
+            && (!self.context.at_sender || by_itself)
+        {
+            return Cause::LocalRateLimit;
+        }
+        if queueing(self.overview, stretch) {
+            let queue = stretch.rtt_min - base;
+            if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
+                && queue > thresholds::STANDING_LEAST_US
+            {
+                return Cause::StandingQueue;
+            }
+            return Cause::BottleneckFull;
+        }
+        // A burst that payload set off, and that an ACK went on with, was one of the congestion window.
+        if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(pace::waited_for_acks) {
+            return self.turns(stretch);
+        }
+        // From afar it does not show what set off a segment, but that each time all was sent.
+        if !self.context.at_sender
+            && (pace::often_emptied(stretch) || self.overview.unclocked && stretch.emptied > 0)
+        {
+            return Cause::SenderIdle;
+        }
+        // Bursts that no ACK set off: a program's, as likely as not.
+        if !self.context.at_sender && self.overview.unclocked && self.equal_bursts(at) {
+            return Cause::Undetermined;
+        }
+        // A stack that keeps one segment in flight is held by each ACK, and by its delay. Without a delay it is its buffer.
+        if self.overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
+            return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
+        }
+        if stretch.marks.has(Marks::AFTER_ECN) {
+            return if self.paced_at_the_peak(stretch, rate) {
+                Cause::BottleneckFull
+            } else {
+                Cause::EcnMarks
+            };
+        }
+        if stretch.marks.has(Marks::BEFORE_LOSS) {
+            let grows = |earlier: &Stretch, later: &Stretch| {
+                let (more, than) = thresholds::GROWS;
+                later.flight_max / more >= earlier.flight_max / than
+            };
+            let earlier = at.checked_sub(1).map(|at| &self.stretches[at]);
+            let later = self.stretches.get(at + 1);
+            let growing =
+                earlier.is_none_or(|s| grows(s, stretch)) || later.is_some_and(|s| grows(stretch, s));
+            if growing {
+                return Cause::SlowStart;
+            }
+            if self.paced_at_the_peak(stretch, rate) {
+                return Cause::BottleneckFull;
+            }
+            // Fewer than the initial window, and no more each RTT, is all there was, or all that the sender's buffer holds: then
+            // each ACK lets out what it made room for.
+            return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * self.context.mss {
+                let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
+                let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && self.refilled(at);
+                if is_full { Cause::SendBufferFull } else { Cause::SenderIdle }
+            } else if at < thresholds::STUCK_AFTER {
+                Cause::SlowStart
+            } else if self.context.queue_shows {
+                Cause::EarlyExit
+            } else {
+                Cause::Undetermined
+            };
+        }
+        if self.paced_at_the_peak(stretch, rate) {
+            Cause::BottleneckFull
+        } else if !self.context.queue_shows
+            && self.overview.seldom_repaired
+            && self.is_at_the_peak(stretch, rate)
+        {
+            // A full path looks just so.
+            Cause::Undetermined
+        } else {
+            Cause::AfterLoss
+        }
+    }
+
+    /// Whether what leaves by itself leaves in bursts, as much each RTT: a program writes it. A clock of the host sends evenly, and
+    /// a congestion window grows or shrinks.
+    fn equal_bursts(&self, at: usize) -> bool {
+        let (stretch, base) = (&self.stretches[at], self.overview.base_rtt.unwrap_or(0));
+        let around = &self.stretches[at.saturating_sub(1)..(at + 2).min(self.stretches.len())];
+        let alike = |other: &Stretch| {
+            let (more, less) =
+                (other.flight_max.max(stretch.flight_max), other.flight_max.min(stretch.flight_max));
+            let (part, of) = thresholds::EQUAL_BURSTS_PART;
+            less >= more / of * part
+        };
+        at >= thresholds::STUCK_AFTER
+            && self.overview.rare().steady.is_none()
+            && !pace::leaves_evenly(self.context, stretch, base)
+            && around.iter().all(alike)
+    }
+
+    /// Whether as much was in flight in a stretch next to that at `at`, so that what ACKs let out was as much.
+    fn refilled(&self, at: usize) -> bool {
+        let flight = self.stretches[at].flight_max;
+        let mut next =
+            [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| self.stretches.get(at));
+        next.any(|stretch| stretch.flight_max == flight)
+    }
+
+    /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
+    /// BBR means to.
+    fn paced_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
+        self.is_at_the_peak(stretch, rate) && self.overview.queued > 0
+    }
+
+    /// Delivery at the highest rate the flow ever had, evenly.
+    fn is_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
+        pace::is_even(stretch, self.overview.base_rtt.unwrap_or(0))
+            && rate >= thresholds::AT_PEAK * self.overview.peak_rate
+    }
+
+    /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
+    /// rate no time is lost to them.
+    fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
+        let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
+        let mut on_path = None;
+        for part in parts {
+            let stretch = &self.stretches[part.stretch];
+            let at_rate = stretch
+                .rate()
+                .is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate);
+            match (part.cause, on_path) {
+                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path))
+                    if at_rate =>
+                {
+                    part.cause = path
+                }
+                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
+                    if stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
+                {
+                    part.cause = Cause::BottleneckFull;
+                }
+                (now, _) if full(now) => on_path = Some(now),
+                (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
+                _ => on_path = None,
+            }
         }
     }
 }
