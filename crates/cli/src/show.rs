@@ -3,10 +3,10 @@
 mod held;
 mod printer;
 
+use crate::Outcome;
 use crate::choice::{Place, flow_id, instant, named};
 use crate::console::{self, Console};
-use crate::recording::Read;
-use crate::{Outcome, diagnose, recording};
+use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use held::Held;
@@ -92,10 +92,10 @@ pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Whole);
     }
     let (read, printer) = if args.label.is_empty() { all(args, console)? } else { labelled(args, console)? };
-    let Read { recording: read, flows, .. } = read;
     if let Some(flow) = args.flow {
-        diagnose::require(flow, printer.met_flow, &read, flows)?;
+        recording::require(flow, printer.met_flow, &read)?;
     }
+    let read = read.recording;
     let shown = printer.finish()?;
     if shown == 0 && read.segments > 0 && args.label.is_empty() {
         console::warn(&format!("{}: nothing passed in that time", read.name));
@@ -112,7 +112,7 @@ fn all<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'
 
 /// Data of the labels asked for, which only an analysis knows.
 fn labelled<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'a>)> {
-    let mut analysis = Analysis::with_labels(diagnose::options(args.vantage, &args.file), Held::new(args));
+    let mut analysis = Analysis::with_labels(recording::options(args.vantage, &args.file), Held::new(args));
     let read = recording::read(&args.file, &mut analysis, console)?;
     let (not_kept, held) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {

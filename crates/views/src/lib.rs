@@ -17,10 +17,16 @@
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`]: the JSON and text of these commands.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
 //! - [`table`]: tables within the width of a terminal.
+//! - [`recording`]: what was read, for people.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
 //!
-//! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
+//! Nothing here reads a clock or does I/O but to the writer it is given.
+//!
+//! # Decisions
+//!
+//! **Every document is made of types of this crate.** What other crates return can change its fields without changing what
+//! programs read. So no other crate derives a schema, except for files that it reads back (`xtask/tests/house/documents.rs`).
 
 pub mod chart;
 mod counts;
@@ -39,6 +45,7 @@ pub mod probe;
 pub mod profile;
 pub mod quantity;
 pub mod rank;
+pub mod recording;
 pub mod run;
 pub mod scenario;
 pub mod sweep;
@@ -49,4 +56,5 @@ pub mod tunings;
 pub mod waits;
 pub mod words;
 
-pub use diagnosis::{Advise, Diagnosis, Paired, Recording, Skipped};
+pub use diagnosis::{Advise, Diagnosis, Paired};
+pub use recording::{Recording, Skipped};

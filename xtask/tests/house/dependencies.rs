@@ -66,13 +66,20 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests hold the handbook's excerpts against the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    // One run measured, many planned and stored: in the simulator, and by the lab on the kernel.
-    allowed(RUNS, &[MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB], &[]),
+    // What a command does between its arguments and its view.
+    allowed(
+        RUNS,
+        &[
+            MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, DRILL, PROBE, PAPERS, COST,
+            PROFILE,
+        ],
+        &[],
+    ),
     allowed(
         VIEWS,
         &[
-            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, LIVE, DOCTOR, PROBE, LAB,
-            RUNS, PAPERS, COST, PROFILE,
+            MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE,
         ],
         &[],
     ),

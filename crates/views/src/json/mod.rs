@@ -6,6 +6,7 @@
 //! what is not known is `null`, never 0. `schema/*.json` in this crate describes each document and is generated
 //! from these structs.
 
+pub(crate) mod account;
 mod catalogue;
 mod event;
 mod finding;
@@ -79,7 +80,7 @@ pub struct FlowList<'a> {
 
 impl<'a> FlowList<'a> {
     /// Of `flows`, in their order.
-    pub fn of(recording: &diagnosis::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
+    pub fn of(recording: &crate::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
         Self {
             schema: "slowpath/flows/1",
             recordings: vec![Recording::of(recording)],
