@@ -21,7 +21,7 @@ pub struct Asked {
     #[arg(long, conflicts_with_all = ["files", "html", "vantage"])]
     pub live: bool,
     /// With --live: for how long, such as 20s; without it, until Ctrl-C
-    #[arg(long = "for", value_name = "TIME", requires = "live", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", requires = "live", value_parser = duration_from_text)]
     lasting: Option<Duration>,
     /// With --live: only connections with this port at either end
     #[arg(long, value_name = "PORT", requires = "live", value_parser = clap::value_parser!(u16).range(1..))]
@@ -74,9 +74,4 @@ pub fn present(mut watched: Watched, choice: &Choice, Shown { top, json }: Shown
     watched.choose(choice.flow, choice.min_bytes);
     console::tell(json, || Document::of(&watched), |out| view::print(&watched, top, out))?;
     Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// As scenarios have it, and without the space.
-fn time(text: &str) -> Result<Duration, String> {
-    duration_from_text(text).map_err(|error| error.to_string())
 }

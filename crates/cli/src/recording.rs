@@ -35,7 +35,7 @@ pub fn analyse<L: Labels>(
 
 fn progress(path: &Path, console: &Console) -> Progress {
     let bar = console.reading(path);
-    Box::new(move |done, total| bar.at(done, total))
+    Box::new(move |done, total| bar.at_bytes(done, total))
 }
 
 /// What the analysis is told: where the recording was made, as the user or the recording itself says.

@@ -60,7 +60,7 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
         &scenario,
         folders,
         interrupt.flag(),
-        |now| bar.at(now.since(Instant::START).unwrap_or_default()),
+        |now| bar.at_time(now.since(Instant::START).unwrap_or_default()),
         |flow| ranker.add(flow),
     )?;
     drop(bar);

@@ -1,6 +1,5 @@
 //! `slowpath show`: events as text.
 
-mod held;
 mod printer;
 
 use crate::Outcome;
@@ -9,8 +8,8 @@ use crate::console::{self, Console};
 use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
-use held::Held;
 use printer::Printer;
+use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
 use std::path::PathBuf;
@@ -112,11 +111,12 @@ fn all<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'
 
 /// Data of the labels asked for, which only an analysis knows.
 fn labelled<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'a>)> {
-    let mut analysis = Analysis::with_labels(recording::options(args.vantage, &args.file), Held::new(args));
+    let mut analysis =
+        Analysis::with_labels(recording::options(args.vantage, &args.file), Settled::new(Printer::new(args)));
     let read = recording::read(&args.file, &mut analysis, console)?;
-    let (not_kept, held) = analysis.finish_each(|_| ());
+    let (not_kept, settled) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {
         console::warn(&format!("{} flows were not labelled, to save memory", not_kept.flows));
     }
-    Ok((read, held.finish()))
+    Ok((read, settled.finish()))
 }

@@ -36,7 +36,7 @@ pub struct CompareTunings {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     streams: u32,
     /// Memory for the buffers of all connections, on each host, such as 64MiB; by default without a limit
-    #[arg(long, value_name = "AMOUNT", value_parser = memory)]
+    #[arg(long, value_name = "AMOUNT")]
     memory: Option<Bytes>,
     /// Data of all connections together; by default, what the path carries in ten seconds
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
@@ -56,10 +56,6 @@ pub fn rtt(text: &str) -> Result<Duration, String> {
     let rtt = duration_from_text(text).map_err(|error| format!("{error}"))?;
     let known = Duration::from_micros(1)..=Duration::from_secs(100);
     if known.contains(&rtt) { Ok(rtt) } else { Err("write an RTT from 1us to 100s".to_owned()) }
-}
-
-fn memory(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|error| format!("{error}"))
 }
 
 fn amount(text: &str) -> Result<Bytes, String> {

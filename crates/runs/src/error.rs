@@ -1,6 +1,7 @@
 //! Why a run was not made, or not stored.
 
 use slowpath_capture::CaptureError;
+use slowpath_drill::ScriptError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
 use slowpath_live::{LiveError, RawError};
@@ -24,6 +25,9 @@ pub enum Error {
     /// A scenario file is not UTF-8.
     #[error("{0}: this is not text (UTF-8)")]
     NotText(String),
+    /// A scenario file that is to be created exists.
+    #[error("{} exists already and is not changed; choose another name", .0.display())]
+    NotChanged(PathBuf),
     /// The scenario has errors.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -57,6 +61,12 @@ pub enum Error {
     /// Packets or captured frames were lost for want of CPU time.
     #[error("the machine was too busy to carry and capture every packet: {0}")]
     TooBusy(String),
+    /// A file is not a script.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// Scripts cannot be run on this machine's kernel.
+    #[error("this kernel cannot be drilled")]
+    Undrillable(#[source] LabError),
     /// This host's connections cannot be watched.
     #[error("{reason}{}", without_privilege(reason))]
     Watch {

@@ -109,7 +109,8 @@ pub fn analyse<L: Labels>(
     let late = analysis.stamped_late();
     let out_of_order = input.out_of_order();
     let in_disorder = out_of_order.is_some() && analysis.is_out_of_order();
-    if !path.is_file() || !(in_disorder || !late.is_empty()) {
+    let is_right = !in_disorder && late.is_empty();
+    if is_right || !path.is_file() {
         return Ok((input, Vec::new(), analysis));
     }
     analysis = fresh();

@@ -14,6 +14,7 @@
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
+//! - [`events`]: events, one a line.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`]: the JSON and text of these commands.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
 //! - [`table`]: tables within the width of a terminal.
@@ -33,6 +34,7 @@ mod counts;
 pub mod diagnosis;
 pub mod doctor;
 pub mod drill;
+pub mod events;
 pub mod explain;
 pub mod flame;
 pub mod json;
