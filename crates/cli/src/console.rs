@@ -3,7 +3,7 @@
 use crate::Outcome;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
+use slowpath_views::json::{self, Serialize};
 use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -201,8 +201,7 @@ pub fn tell<D: Serialize>(
 ) -> anyhow::Result<()> {
     let mut out = stdout();
     if as_json {
-        serde_json::to_writer_pretty(&mut out, &document())?;
-        writeln!(out)?;
+        json::write(&document(), &mut out)?;
     } else {
         in_words(&mut out)?;
     }

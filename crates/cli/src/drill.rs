@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use slowpath_drill::Config;
 use slowpath_kernels::{KernelProfile, registry};
 use slowpath_runs::drill;
-use slowpath_views::drill as view;
+use slowpath_views::{drill as view, json};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -80,8 +80,7 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
         passed += usize::from(report.passed());
         let name = path.display().to_string();
         if args.json {
-            serde_json::to_writer(&mut out, &view::Document::new(&name, &report))?;
-            writeln!(out)?;
+            json::write_line(&view::Document::new(&name, &report), &mut out)?;
         } else {
             view::print(&name, &report, args.verbose, &mut out)?;
         }

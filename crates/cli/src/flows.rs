@@ -57,9 +57,7 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
         let report = analysis.finish();
         let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
         if args.json {
-            let list = json::FlowList::of(&read, flows, report.not_kept.flows);
-            serde_json::to_writer_pretty(&mut out, &list)?;
-            writeln!(out)?;
+            json::write(&json::FlowList::of(&read, flows, report.not_kept.flows), &mut out)?;
         } else {
             terminal::flows_table(&flows, &console.table_look(), &mut out)?;
         }

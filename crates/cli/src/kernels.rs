@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console;
 use clap::Args;
 use slowpath_kernels::registry;
-use slowpath_kernels::table::{Layout, Table};
+use slowpath_views::kernels::{Layout, Table};
 use std::io::Write;
 
 const HELP: &str = "\

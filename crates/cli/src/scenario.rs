@@ -4,10 +4,9 @@ use crate::Outcome;
 use crate::console;
 use clap::{Args, Subcommand, ValueHint};
 use slowpath_runs::file;
-use slowpath_scenario::explain::Explanation;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Estimate, Override};
-use slowpath_views::scenario::Check as Document;
+use slowpath_views::scenario::{Check as Document, Explanation, explain};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -136,8 +135,7 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Partial);
         }
     };
-    let explanation = Explanation::of(&checked);
-    console::tell(args.json, || &explanation, |out| write!(out, "{explanation}"))?;
+    console::tell(args.json, || Explanation::of(&checked), |out| explain(&checked, out))?;
     Ok(Outcome::Whole)
 }
 

@@ -1,10 +1,7 @@
 //! Two measurements of the same experiments beside each other, function by function.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 /// Two measurements.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Comparison {
     /// What each was made on: before, and after.
     pub of: [String; 2],
@@ -15,7 +12,7 @@ pub struct Comparison {
 }
 
 /// An experiment in both.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Compared {
     /// The figure in the paper.
     pub name: &'static str,
@@ -33,7 +30,7 @@ pub struct Compared {
 }
 
 /// A function in both.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Difference {
     /// Its newest name.
     pub name: String,

@@ -1,6 +1,6 @@
 //! `slowpath show`: events, one a line.
 
-use crate::json::EventLine;
+use crate::json::{self, EventLine};
 use slowpath_analyses::Label;
 use slowpath_model::{Event, FlowId, FlowKey};
 use std::io::{self, Write};
@@ -39,8 +39,7 @@ impl Lines {
         out: &mut impl Write,
     ) -> io::Result<()> {
         if self.json {
-            serde_json::to_writer(&mut *out, &EventLine::of(flow, event, label))?;
-            return out.write_all(b"\n");
+            return json::write_line(&EventLine::of(flow, event, label), out);
         }
         if self.with_flow {
             write!(out, "{flow} ")?;

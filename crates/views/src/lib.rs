@@ -15,7 +15,7 @@
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
 //! - [`events`]: events, one a line.
-//! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`]: the JSON and text of these commands.
+//! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
 //! - [`table`]: tables within the width of a terminal.
 //! - [`recording`]: what was read, for people.
@@ -38,9 +38,11 @@ pub mod events;
 pub mod explain;
 pub mod flame;
 pub mod json;
+pub mod kernels;
 pub mod lab;
 pub mod layers;
 pub mod live;
+mod mirror;
 pub mod page;
 pub mod papers;
 pub mod probe;

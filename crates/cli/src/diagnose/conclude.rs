@@ -78,8 +78,7 @@ fn tell(
 ) -> anyhow::Result<()> {
     let mut out = console::stdout();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis))?;
-        writeln!(out)?;
+        json::write(&json::Diagnosis::of(&diagnosis), &mut out)?;
     }
     if let Some((path, pictures)) = pictures {
         diagnosis.ranking = diagnosis.ranking.narrowed(args.top.max(FLOWS_ON_PAGE));

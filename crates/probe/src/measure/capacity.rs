@@ -15,8 +15,6 @@
 use super::channel::{Channel, Passed, Train, nanos_for};
 use super::statistics::{median, mode, quantile, slope_ps};
 use super::{Progress, Setting, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
 const PAIRS: u32 = 60;
@@ -48,8 +46,7 @@ const TOGETHER_PERMILLE: usize = 250;
 const TRAINS_PERMILLE: usize = 750;
 
 /// What the capacity was told by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Pairs and trains, which agree: then trains say it more exactly.
     Both,
@@ -60,7 +57,7 @@ pub enum Method {
 }
 
 /// What pairs and trains said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
     /// link of the path too.

@@ -3,8 +3,6 @@
 
 use super::channel::{Channel, Passed, Train, rate_of};
 use super::{Progress, Setting, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
 /// 130 ms of a tenth too much at 1 Gbit/s.
@@ -17,8 +15,7 @@ const LATE_PERMILLE: u64 = 20;
 pub const MOST_STEPS: u32 = 60;
 
 /// What a step was limited by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakest {
     /// Nothing: what was asked was sent, and came.
     None,
@@ -31,7 +28,7 @@ pub enum Weakest {
 }
 
 /// One rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What was asked, in bit/s of IP packets.
     pub asked: u64,
@@ -60,7 +57,7 @@ impl Step {
 }
 
 /// All rates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ramp {
     /// The steps, from the slowest to the fastest.
     pub steps: Vec<Step>,

@@ -3,8 +3,6 @@
 use super::channel::Channel;
 use super::statistics::median;
 use super::{Progress, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
 pub const ECHOES: u32 = 40;
@@ -13,7 +11,7 @@ pub const ECHOES: u32 = 40;
 const APART_NS: u64 = 7_300_000;
 
 /// What echoes said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Echoes sent.
     pub echoes: u32,

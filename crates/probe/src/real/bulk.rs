@@ -5,8 +5,6 @@ use super::clock::monotonic_ns;
 use crate::measure::Direction;
 use crate::measure::channel::rate_of;
 use crate::protocol::{Bulk, TcpEnd};
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_uapi::TcpInfo;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -21,7 +19,7 @@ const ASK: Duration = Duration::from_millis(100);
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// What a transfer was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Which way its data went.
     pub direction: Direction,

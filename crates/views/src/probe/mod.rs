@@ -1,6 +1,7 @@
 //! `slowpath probe`: what a path gives to packets, as JSON and as text.
 
 mod json;
+mod measured;
 mod text;
 
 pub use json::Document;
