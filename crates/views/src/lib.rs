@@ -27,7 +27,7 @@
 //! # Decisions
 //!
 //! **Every document is made of types of this crate.** What other crates return can change its fields without changing what
-//! programs read. So no other crate derives a schema, except for files that it reads back (`xtask/tests/house/documents.rs`).
+//! programs read. So no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
 
 pub mod chart;
 mod counts;

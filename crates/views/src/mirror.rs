@@ -61,7 +61,7 @@ pub(crate) fn each<A, B: From<A>>(all: Vec<A>) -> Vec<B> {
     all.into_iter().map(B::from).collect()
 }
 
-/// Both of two.
+/// One, if there is one.
 pub(crate) fn one<A, B: From<A>>(one: Option<A>) -> Option<B> {
     one.map(B::from)
 }

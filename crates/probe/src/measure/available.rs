@@ -92,7 +92,7 @@ pub struct Available {
     pub high: u64,
     /// What the upper end is.
     pub bound: Bound,
-    /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
+    /// Rates at which there was enough at times and not at others, in bit/s; `None` if there are none.
     pub grey: Option<[u64; 2]>,
     /// What is lost at a gentle rate already, in thousandths.
     pub lost_anyway_permille: u32,

@@ -59,12 +59,12 @@ pub enum Method {
 /// What pairs and trains said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+    /// What the narrowest link carries, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
     /// link of the path too.
     pub rate: Option<u64>,
     /// What that was told by.
     pub method: Method,
-    /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
+    /// The mode of pairs at or above what trains say, in bit/s; `None` if they have none, or were handed over together.
     pub pairs: Option<u64>,
     /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
     /// capacity.

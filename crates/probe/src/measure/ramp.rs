@@ -32,7 +32,7 @@ pub enum Weakest {
 pub struct Step {
     /// What was asked, in bit/s of IP packets.
     pub asked: u64,
-    /// What was sent, in bit/s; null where that is not known.
+    /// What was sent, in bit/s; `None` where that is not known.
     pub sent: Option<u64>,
     /// What came, in bit/s.
     pub received: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Step {
     pub refused: u32,
     /// Packets that were sent and did not come.
     pub lost: u32,
-    /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+    /// Of these, those that the receiver's socket had no room for; `None` where nobody can tell.
     pub overflowed: Option<u32>,
     /// Packets that came after later ones.
     pub overtaken: u32,
@@ -61,7 +61,7 @@ impl Step {
 pub struct Ramp {
     /// The steps, from the slowest to the fastest.
     pub steps: Vec<Step>,
-    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; null if at none.
+    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; `None` if at none.
     pub loss_begins: Option<u64>,
     /// The most that came, in bit/s.
     pub most_received: Option<u64>,

@@ -17,7 +17,7 @@ pub struct RoundTrip {
     pub echoes: u32,
     /// Of these, those that did not come back.
     pub lost: u32,
-    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. Null if none came back.
+    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. `None` if none came back.
     pub min_ns: Option<u64>,
     /// The one in the middle, in nanoseconds.
     pub median_ns: Option<u64>,

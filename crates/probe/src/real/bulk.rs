@@ -27,7 +27,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// From the receiver's first read to its last, in nanoseconds.
     pub lasted_ns: u64,
-    /// What it read in that time, in bit/s; null in no time.
+    /// What it read in that time, in bit/s; `None` in no time.
     pub rate: Option<u64>,
     /// The sender's smoothed round trip at the end, in nanoseconds.
     pub rtt_ns: u64,
