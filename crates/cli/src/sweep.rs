@@ -44,6 +44,9 @@ Exit codes:
   1  some runs are missing or not valid
   2  nothing could be done: no such file, a scenario with errors, nothing that differs, a folder with other files";
 
+const VARY: &str = "\
+A key and its values, such as path.delay=5ms,50ms, in place of the scenario's [[vary]] and [[try]]; can be repeated";
+
 /// Arguments of `sweep`.
 #[derive(Args)]
 #[command(after_long_help = HELP, group = ArgGroup::new("kernel").args(["lab", "compare"]))]
@@ -53,8 +56,8 @@ pub struct Sweep {
     file: PathBuf,
     #[command(flatten)]
     changes: Changes,
-    /// A key and its values, such as path.delay=5ms,50ms, in place of the scenario's [[vary]] and [[try]]; can be repeated
-    #[arg(long, value_name = "KEY=VALUE,...")]
+    // No doc comment, in which rustdoc would take the tables' names for links.
+    #[arg(long, value_name = "KEY=VALUE,...", help = VARY)]
     vary: Vec<Vary>,
     /// Run on this machine's kernel instead of the simulator
     #[arg(long)]

@@ -3,7 +3,7 @@
 //!
 //! - [`server`]: the far end, and what it refuses.
 //! - [`client`]: the channel.
-//! - [`measured`](mod@measured): all that is wanted, one after the other.
+//! - `measured`: all that is wanted, one after the other.
 //! - [`bulk`]: a transfer by TCP, and what the kernel says of it.
 
 pub mod bulk;
