@@ -364,6 +364,12 @@ impl Cause {
         matches!(self, Self::NotAnswered | Self::NoAnswer | Self::Refused | Self::Unreachable)
     }
 
+    /// Whether time under it could be had back from the transport: not where the application had nothing to send or the path
+    /// gave what it has, and not where nothing is known.
+    pub fn is_loss(self) -> bool {
+        !matches!(self.limit(), Limit::Application | Limit::Unknown) && self != Self::BottleneckFull
+    }
+
     /// Whether `by` can report it.
     pub fn is_reported_by(self, by: ReportedBy) -> bool {
         self.reported_by().contains(&by)

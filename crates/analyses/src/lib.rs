@@ -33,6 +33,7 @@ pub mod picture;
 mod ranges;
 pub mod report;
 mod rtt;
+pub mod settled;
 mod stalls;
 mod summary;
 mod vantage;

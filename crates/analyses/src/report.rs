@@ -46,6 +46,12 @@ impl FlowReport {
     pub fn lasted(&self) -> Duration {
         self.last.since(self.first).unwrap_or_default()
     }
+
+    /// The time of the main direction that the transport could have had back.
+    pub fn time_lost(&self) -> Duration {
+        let lost = self.main().findings.iter().filter(|finding| finding.cause.is_loss());
+        lost.map(|finding| finding.lasted).sum()
+    }
 }
 
 /// Where the tap was, and how that is known.

@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use slowpath_analyses::VantageOverride;
 use slowpath_model::{Bytes, FlowId, Instant};
 
 /// Which flows.
@@ -24,6 +25,16 @@ pub enum Place {
     Receiver,
     /// Somewhere on the path
     Between,
+}
+
+impl Place {
+    pub fn vantage(self) -> VantageOverride {
+        match self {
+            Self::Sender => VantageOverride::Sender,
+            Self::Receiver => VantageOverride::Receiver,
+            Self::Between => VantageOverride::Between,
+        }
+    }
 }
 
 /// One of `all`, each with its name and a shorter one that serves too.

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
+use slowpath_views::json::{self, Serialize};
 use slowpath_views::terminal::Look;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -78,62 +78,50 @@ impl Console {
         Look::new(self.colour, self.width.unwrap_or(usize::MAX / 2))
     }
 
-    /// A bar on standard error for reading `path`, if progress is to be shown.
-    pub fn reading(&self, path: &Path) -> Reading {
-        if !self.progress {
-            return Reading(None);
-        }
+    /// Progress of reading `path`.
+    pub fn reading(&self, path: &Path) -> Bar {
         // The folders would leave a narrow terminal no room for the bar.
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        // Styled before it is first drawn.
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-        Reading(Some(bar.with_style(style("{msg} {bytes} read, {bytes_per_sec}")).with_message(name)))
+        self.bar(None, "{msg} {bytes} read, {bytes_per_sec}", name)
     }
 
     /// Says on standard error what has begun and lasts until Ctrl-C: with progress if that is to be shown, else in one
     /// line, for a script that waits until it has begun.
-    pub fn until_interrupted(&self, what: &str) -> Reading {
+    pub fn until_interrupted(&self, what: &str) -> Bar {
         if !self.progress && self.announces {
             warn(&format!("{what}; Ctrl-C ends it"));
         }
         self.working(what)
     }
 
-    /// Says on standard error what is going on, and for how long already, if progress is to be shown.
-    pub fn working(&self, what: &str) -> Reading {
-        if !self.progress {
-            return Reading(None);
-        }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-        let bar = bar.with_style(style("{spinner} {msg}, {elapsed}")).with_message(what.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Reading(Some(bar))
+    /// What is going on, and for how long already.
+    pub fn working(&self, what: &str) -> Bar {
+        self.bar(None, "{spinner} {msg}, {elapsed}", what.to_owned()).ticking()
     }
-}
 
-impl Console {
     /// Progress through a time that is known.
-    pub fn lasting(&self, what: &str, whole: Duration) -> Lasting {
-        if !self.progress {
-            return Lasting(None);
-        }
-        let millis = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
-        let bar = ProgressBar::with_draw_target(Some(millis), ProgressDrawTarget::stderr_with_hz(8));
-        Lasting(Some(bar.with_style(style("{msg} {wide_bar} {eta} left")).with_message(what.to_owned())))
+    pub fn lasting(&self, what: &str, whole: Duration) -> Bar {
+        self.bar(Some(millis(whole)), "{msg} {wide_bar} {eta} left", what.to_owned())
     }
 
     /// Progress through so many steps of which each takes a while, and some are behind already.
-    pub fn steps(&self, what: &str, count: usize, behind: usize) -> Steps {
-        if !self.progress {
-            return Steps(None);
+    pub fn steps(&self, what: &str, count: usize, behind: usize) -> Bar {
+        let bar =
+            self.bar(Some(count as u64), "{msg} {wide_bar} {pos} of {len}, {eta} left", format!("{what}s"));
+        if let Bar(Some(bar)) = &bar {
+            bar.set_position(behind as u64);
+            // What is behind says nothing of how long a step takes.
+            bar.reset_eta();
         }
-        let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr_with_hz(8));
-        let bar = bar.with_style(style("{msg} {wide_bar} {pos} of {len}, {eta} left"));
-        let bar = bar.with_message(format!("{what}s")).with_position(behind as u64);
-        // What is behind says nothing of how long a step takes.
-        bar.reset_eta();
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Steps(Some(bar))
+        bar.ticking()
+    }
+
+    /// A bar on standard error, styled before it is first drawn; without one if no progress is to be shown.
+    fn bar(&self, length: Option<u64>, template: &str, message: String) -> Bar {
+        Bar(self.progress.then(|| {
+            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(8));
+            bar.with_style(style(template)).with_message(message)
+        }))
     }
 }
 
@@ -141,64 +129,37 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// How many of so many runs are made, on standard error or nowhere. It is wiped away in the end.
-pub struct Steps(Option<ProgressBar>);
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
 
-impl Steps {
-    /// One more.
+/// How far something has come, on standard error or nowhere. It is wiped away in the end.
+pub struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn ticking(self) -> Self {
+        if let Some(bar) = &self.0 {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        self
+    }
+
+    /// One step more.
     pub fn step(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
         }
     }
 
-    /// Something to know at once, progress or not.
-    pub fn say(&self, text: &str) {
-        let say = || {
-            // Where standard error is gone, there is nobody to tell.
-            let _ = writeln!(io::stderr(), "slowpath: {text}");
-        };
-        match &self.0 {
-            Some(bar) => bar.suspend(say),
-            None => say(),
-        }
-    }
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
+    /// So much of the time is over.
+    pub fn at_time(&self, over: Duration) {
         if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
+            bar.set_position(millis(over));
         }
     }
-}
 
-/// How much of a time is over, on standard error or nowhere. It is wiped away in the end.
-pub struct Lasting(Option<ProgressBar>);
-
-impl Lasting {
-    /// So much of it.
-    pub fn at(&self, over: Duration) {
-        if let Some(bar) = &self.0 {
-            bar.set_position(u64::try_from(over.as_millis()).unwrap_or(u64::MAX));
-        }
-    }
-}
-
-impl Drop for Lasting {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// How far something has come, on standard error or nowhere. It is wiped away in the end.
-pub struct Reading(Option<ProgressBar>);
-
-impl Reading {
     /// So many bytes are read, of so many if one knows.
-    pub fn at(&self, done: u64, total: Option<u64>) {
+    pub fn at_bytes(&self, done: u64, total: Option<u64>) {
         let Some(bar) = &self.0 else { return };
         if let (Some(total), None) = (total, bar.length()) {
             bar.set_style(style("{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left"));
@@ -206,9 +167,17 @@ impl Reading {
         }
         bar.set_position(done);
     }
+
+    /// Something to know at once, progress or not.
+    pub fn say(&self, text: &str) {
+        match &self.0 {
+            Some(bar) => bar.suspend(|| warn(text)),
+            None => warn(text),
+        }
+    }
 }
 
-impl Drop for Reading {
+impl Drop for Bar {
     fn drop(&mut self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
@@ -232,8 +201,7 @@ pub fn tell<D: Serialize>(
 ) -> anyhow::Result<()> {
     let mut out = stdout();
     if as_json {
-        serde_json::to_writer_pretty(&mut out, &document())?;
-        writeln!(out)?;
+        json::write(&document(), &mut out)?;
     } else {
         in_words(&mut out)?;
     }

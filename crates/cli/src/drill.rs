@@ -2,14 +2,14 @@
 
 use crate::Outcome;
 use crate::console;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, ValueHint};
-use slowpath_drill::{Config, Modelled, Report, Script, Source};
+use slowpath_drill::Config;
 use slowpath_kernels::{KernelProfile, registry};
-use slowpath_views::drill as view;
-use std::fs;
+use slowpath_runs::drill;
+use slowpath_views::{drill as view, json};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const HELP: &str = "\
 A script gives, at exact times, the packets that arrive from the network (<), the system calls that an application makes, \
@@ -70,21 +70,17 @@ pub struct Drill {
 pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
     let config = config(args)?;
     let kernel = kernel(args)?;
-    let mut scripts = Vec::new();
-    for path in &args.scripts {
-        collect(path, &mut scripts)?;
-    }
+    let scripts = drill::scripts(&args.scripts)?;
     if scripts.is_empty() {
         bail!("there are no scripts (*.pkt) in these folders");
     }
     let (mut out, mut passed) = (console::stdout(), 0);
     for path in &scripts {
-        let report = report(path, &config, &kernel, args.lab)?;
+        let report = drill::run(path, &config, kernel.as_ref())?;
         passed += usize::from(report.passed());
         let name = path.display().to_string();
         if args.json {
-            serde_json::to_writer(&mut out, &view::Document::new(&name, &report))?;
-            writeln!(out)?;
+            json::write_line(&view::Document::new(&name, &report), &mut out)?;
         } else {
             view::print(&name, &report, args.verbose, &mut out)?;
         }
@@ -111,14 +107,16 @@ fn config(args: &Drill) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-fn kernel(args: &Drill) -> anyhow::Result<KernelProfile> {
-    let Some(mut kernel) = registry::named(&args.kernel) else {
-        bail!("there is no kernel {:?} here; there are {}", args.kernel, registry::NAMES.join(", "));
-    };
+/// The kernel to model; `None` for the real one.
+fn kernel(args: &Drill) -> anyhow::Result<Option<KernelProfile>> {
+    if args.lab {
+        return Ok(None);
+    }
+    let mut kernel = registry::find(&args.kernel)?;
     if let Some(hz) = args.hz {
         kernel.tcp.clock.hz = hz;
     }
-    Ok(kernel)
+    Ok(Some(kernel))
 }
 
 /// A tolerance in microseconds, as packetdrill's option has it.
@@ -131,36 +129,6 @@ fn tolerance(text: &str) -> Result<String, String> {
     micros
         .map(|micros| format!("{}", micros.round() as u64))
         .ok_or_else(|| format!("{text:?} is not a duration; write a number and a unit, such as 10ms"))
-}
-
-/// The scripts that a path stands for.
-fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    if !path.is_dir() {
-        scripts.push(path.to_owned());
-        return Ok(());
-    }
-    let entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
-    let mut entries = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "pkt") {
-            collect(&entry, scripts)?;
-        }
-    }
-    Ok(())
-}
-
-fn report(path: &Path, config: &Config, kernel: &KernelProfile, lab: bool) -> anyhow::Result<Report> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).with_context(|| name.clone())?;
-    let script = Script::parse(&Source::new(&name, &text), config)?;
-    let beside = path.parent().unwrap_or(Path::new("."));
-    let read_file = |named: &str| fs::read_to_string(beside.join(named)).ok();
-    if lab {
-        return slowpath_lab::drill::run(&script, &read_file).context("this kernel cannot be drilled");
-    }
-    let mut model = Modelled::new(kernel.clone(), &script.config);
-    Ok(slowpath_drill::run(&script, &mut model, &read_file))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use crate::choice::{Choice, Place};
 use crate::console::{self, Console};
-use crate::recording::Read;
-use crate::{Outcome, diagnose, recording};
+use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
@@ -42,13 +41,12 @@ pub struct Flows {
 }
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
-    let options = diagnose::options(args.vantage, &args.file);
-    let fresh = || Analysis::new(options);
-    let (Read { recording: read, flows, .. }, analysis) =
-        recording::analyse(&args.file, None, console, fresh)?;
+    let options = recording::options(args.vantage, &args.file);
+    let (read, analysis) = recording::analyse(&args.file, None, console, || Analysis::new(options))?;
     if let Some(flow) = args.choice.flow {
-        diagnose::require(flow, analysis.has(flow), &read, flows)?;
+        recording::require(flow, analysis.has(flow), &read)?;
     }
+    let read = read.recording;
     let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: 0 };
     recording::warn_of(&read);
     let outcome = recording::outcome(std::slice::from_ref(&read));
@@ -59,9 +57,7 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
         let report = analysis.finish();
         let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
         if args.json {
-            let list = json::FlowList::of(&read, flows, report.not_kept.flows);
-            serde_json::to_writer_pretty(&mut out, &list)?;
-            writeln!(out)?;
+            json::write(&json::FlowList::of(&read, flows, report.not_kept.flows), &mut out)?;
         } else {
             terminal::flows_table(&flows, &console.table_look(), &mut out)?;
         }

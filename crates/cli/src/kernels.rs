@@ -2,10 +2,9 @@
 
 use crate::Outcome;
 use crate::console;
-use anyhow::bail;
 use clap::Args;
 use slowpath_kernels::registry;
-use slowpath_kernels::table::{Layout, Table};
+use slowpath_views::kernels::{Layout, Table};
 use std::io::Write;
 
 const HELP: &str = "\
@@ -39,13 +38,8 @@ pub struct Kernels {
 }
 
 pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
-    let mut kernels = Vec::new();
-    for name in &args.names {
-        match registry::named(name) {
-            Some(kernel) => kernels.push(kernel),
-            None => bail!("there is no kernel {name:?} here; there are {}", registry::NAMES.join(", ")),
-        }
-    }
+    let named = args.names.iter().map(|name| registry::find(name));
+    let mut kernels = named.collect::<Result<Vec<_>, _>>()?;
     if kernels.is_empty() {
         kernels = registry::all();
     }

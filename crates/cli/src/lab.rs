@@ -190,7 +190,7 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
     drop(working);
     let mut ranking = ranker.finish();
     ranking.full.iter_mut().for_each(FlowReport::explain);
-    let mut recording = recording::of_capture(&live.capture)?;
+    let mut recording = Recording::of_capture(&live.capture);
     if asked.out.is_none() {
         let name = format!("{}, at the sending host", scenario.heading());
         recording = Recording { name, gone: true, ..recording };

@@ -1,16 +1,12 @@
 //! `slowpath papers`: published experiments, reproduced.
 
-mod kept;
-mod measured;
-
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use measured::Asked;
-use slowpath_papers::{Case, Measured, Report, Trace, leith, measure, ubik, weigle, wu};
-use slowpath_runs::parallel;
+use slowpath_runs::papers as runs;
+use slowpath_runs::papers::lavoie::{self, Asked};
 use slowpath_views::papers as view;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,71 +83,17 @@ enum Paper {
     Lavoie,
 }
 
-/// A paper whose experiments are simulated.
-#[derive(Clone, Copy)]
-enum Simulated {
-    Wu,
-    Weigle,
-    Leith,
-    Ubik,
-}
-
 impl Paper {
     /// `None` if its experiments are measured on a real kernel.
-    const fn simulated(self) -> Option<Simulated> {
+    const fn simulated(self) -> Option<slowpath_papers::Paper> {
         match self {
-            Self::Wu => Some(Simulated::Wu),
-            Self::Weigle => Some(Simulated::Weigle),
-            Self::Leith => Some(Simulated::Leith),
-            Self::Ubik => Some(Simulated::Ubik),
+            Self::Wu => Some(slowpath_papers::Paper::Wu),
+            Self::Weigle => Some(slowpath_papers::Paper::Weigle),
+            Self::Leith => Some(slowpath_papers::Paper::Leith),
+            Self::Ubik => Some(slowpath_papers::Paper::Ubik),
             Self::Lavoie => None,
         }
     }
-}
-
-impl Simulated {
-    /// Runs per experiment, unless --seeds is given.
-    const fn seeds(self) -> u64 {
-        match self {
-            Self::Wu | Self::Ubik => 5,
-            Self::Weigle => 3,
-            Self::Leith => 7,
-        }
-    }
-
-    fn cases(self) -> Vec<Case> {
-        match self {
-            Self::Wu => wu::cases(),
-            Self::Weigle => weigle::cases(),
-            Self::Leith => leith::cases(),
-            Self::Ubik => ubik::cases(),
-        }
-    }
-
-    /// How many of the cases, from the first on, are traced in a run for the paper's figures.
-    fn traced(self) -> usize {
-        match self {
-            Self::Wu => wu::TRACED,
-            Self::Leith => leith::TRACED,
-            Self::Weigle | Self::Ubik => 0,
-        }
-    }
-
-    fn report(self, found: &Found) -> Report {
-        match self {
-            Self::Wu => wu::report(&found.runs, &found.traces),
-            Self::Weigle => weigle::report(&found.runs),
-            Self::Leith => leith::report(&found.runs, &found.traces),
-            Self::Ubik => ubik::report(&found.runs),
-        }
-    }
-}
-
-/// Results of the runs of all cases.
-struct Found {
-    runs: Vec<Vec<Measured>>,
-    /// One for each traced case, from its first run.
-    traces: Vec<Trace>,
 }
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
@@ -169,47 +111,27 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
                 !others,
                 "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured; this paper is simulated"
             );
-            paper.report(&find(paper, args.seeds.unwrap_or(paper.seeds()), console)?)
+            let interrupt = Interrupt::listen()?;
+            let found = runs::report(paper, args.seeds.unwrap_or(paper.seeds()), interrupt.flag(), |all| {
+                let bar = console.steps("experiment", all, 0);
+                move || bar.step()
+            });
+            found?.context("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)")?
         }
         None => {
             ensure!(args.seeds.is_none(), "--seeds is for simulated papers; lavoie is measured");
             let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
             let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));
-            measured::report(&Asked { only, seconds, keep, from, compare }, console)?
+            lavoie::report(&Asked { only, seconds, keep, from, compare }, |all| {
+                let bar = console.steps("case", all, 0);
+                move || bar.step()
+            })?
         }
     };
     if let Some(page) = &args.html {
         fs::write(page, view::page(&report))
             .with_context(|| format!("{}: cannot be written", page.display()))?;
     }
-    console::tell(args.json, || &report, |out| view::print(&report, out))?;
+    console::tell(args.json, || view::Document::from(report.clone()), |out| view::print(&report, out))?;
     Ok(Outcome::Whole)
-}
-
-/// Runs every case with every seed, on all CPUs.
-fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found> {
-    let cases = paper.cases();
-    let jobs: Vec<(u64, usize)> =
-        (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
-        Ok(Some(if *seed == 1 && *case < paper.traced() {
-            let (measured, trace) = measure::traced(&cases[*case], *seed)?;
-            (measured, Some(trace))
-        } else {
-            (measure::measure(&cases[*case], *seed)?, None)
-        }))
-    };
-    let interrupt = Interrupt::listen()?;
-    let bar = console.steps("experiment", jobs.len(), 0);
-    let done: Option<Vec<_>> =
-        parallel::each(&jobs, None, interrupt.flag(), &|| bar.step(), work)?.into_iter().collect();
-    let Some(done) = done else {
-        bail!("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)");
-    };
-    let mut found = Found { runs: vec![Vec::new(); cases.len()], traces: Vec::new() };
-    for ((_, case), (measured, trace)) in jobs.iter().zip(done) {
-        found.runs[*case].push(measured);
-        found.traces.extend(trace);
-    }
-    Ok(found)
 }

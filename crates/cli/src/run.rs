@@ -7,8 +7,7 @@ use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{Bytes, Instant};
-use slowpath_runs::simulated::{self, Folders, Run as Simulated};
-use slowpath_scenario::Scenario;
+use slowpath_runs::simulated::{self, Folders};
 use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::{Diagnosis, Recording, json, run as view, terminal};
 use std::io::Write;
@@ -61,13 +60,13 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
         &scenario,
         folders,
         interrupt.flag(),
-        |now| bar.at(now.since(Instant::START).unwrap_or_default()),
+        |now| bar.at_time(now.since(Instant::START).unwrap_or_default()),
         |flow| ranker.add(flow),
     )?;
     drop(bar);
     let mut ranking = ranker.finish();
     ranking.full.iter_mut().for_each(FlowReport::explain);
-    let recordings = vec![describe(args, &scenario, &run)];
+    let recordings = vec![Recording::of_run(args.file.display().to_string(), &scenario, &run)];
     let outcome = recording::outcome(&recordings);
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: run.not_kept, paired: None, advise };
@@ -84,22 +83,4 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
         },
     )?;
     Ok(outcome)
-}
-
-/// The run as the recording of its diagnosis.
-fn describe(args: &Run, scenario: &Scenario, run: &Simulated) -> Recording {
-    let name = &scenario.host(scenario.vantage()).name;
-    let simulation = &run.simulation;
-    let stopped = || format!("Interrupted after {} s of simulated time.", simulation.now());
-    Recording {
-        name: args.file.display().to_string(),
-        format: format!("simulated, seen at {name}"),
-        frames: run.frames,
-        segments: run.frames,
-        span: (run.frames > 0).then(|| (Instant::START, simulation.now())),
-        gone: false,
-        skipped: Vec::new(),
-        damage: (!run.whole).then(stopped),
-        account: serde_json::json!({ "seed": scenario.seed, "host": name, "events": simulation.events() }),
-    }
 }

@@ -2,15 +2,12 @@
 
 use crate::Outcome;
 use crate::console;
-use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueHint};
 use slowpath_runs::file;
-use slowpath_scenario::explain::Explanation;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Estimate, Override};
-use slowpath_views::scenario::Check as Document;
-use std::fs;
-use std::io::{self, ErrorKind, Write};
+use slowpath_views::scenario::{Check as Document, Explanation, explain};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -138,23 +135,13 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Partial);
         }
     };
-    let explanation = Explanation::of(&checked);
-    console::tell(args.json, || &explanation, |out| write!(out, "{explanation}"))?;
+    console::tell(args.json, || Explanation::of(&checked), |out| explain(&checked, out))?;
     Ok(Outcome::Whole)
 }
 
-fn run_new(file: Option<&Path>) -> anyhow::Result<Outcome> {
-    let Some(file) = file else { return console::print(template("my scenario").as_bytes()) };
-    let name = file.file_stem().map_or_else(|| "my scenario".into(), |stem| stem.to_string_lossy());
-    let created = fs::OpenOptions::new().write(true).create_new(true).open(file);
-    let mut created = match created {
-        Ok(created) => created,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!("{} exists already and is not changed; choose another name", file.display())
-        }
-        Err(error) => return Err(error).with_context(|| file.display().to_string()),
-    };
-    created.write_all(template(&name).as_bytes()).with_context(|| file.display().to_string())?;
-    let text = format!("{} written; `slowpath scenario explain {0}` shows its values\n", file.display());
+fn run_new(path: Option<&Path>) -> anyhow::Result<Outcome> {
+    let Some(path) = path else { return console::print(template("my scenario").as_bytes()) };
+    file::create(path)?;
+    let text = format!("{} written; `slowpath scenario explain {0}` shows its values\n", path.display());
     console::print(text.as_bytes())
 }

@@ -1,16 +1,15 @@
 //! `slowpath show`: events as text.
 
-mod held;
 mod printer;
 
+use crate::Outcome;
 use crate::choice::{Place, flow_id, instant, named};
 use crate::console::{self, Console};
-use crate::recording::Read;
-use crate::{Outcome, diagnose, recording};
+use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
-use held::Held;
 use printer::Printer;
+use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
 use std::path::PathBuf;
@@ -92,10 +91,10 @@ pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Whole);
     }
     let (read, printer) = if args.label.is_empty() { all(args, console)? } else { labelled(args, console)? };
-    let Read { recording: read, flows, .. } = read;
     if let Some(flow) = args.flow {
-        diagnose::require(flow, printer.met_flow, &read, flows)?;
+        recording::require(flow, printer.met_flow, &read)?;
     }
+    let read = read.recording;
     let shown = printer.finish()?;
     if shown == 0 && read.segments > 0 && args.label.is_empty() {
         console::warn(&format!("{}: nothing passed in that time", read.name));
@@ -112,11 +111,12 @@ fn all<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'
 
 /// Data of the labels asked for, which only an analysis knows.
 fn labelled<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'a>)> {
-    let mut analysis = Analysis::with_labels(diagnose::options(args.vantage, &args.file), Held::new(args));
+    let mut analysis =
+        Analysis::with_labels(recording::options(args.vantage, &args.file), Settled::new(Printer::new(args)));
     let read = recording::read(&args.file, &mut analysis, console)?;
-    let (not_kept, held) = analysis.finish_each(|_| ());
+    let (not_kept, settled) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {
         console::warn(&format!("{} flows were not labelled, to save memory", not_kept.flows));
     }
-    Ok((read, held.finish()))
+    Ok((read, settled.finish()))
 }

@@ -11,11 +11,10 @@ use clap::{ArgGroup, Args, ValueHint};
 use slowpath_lab::privilege;
 use slowpath_runs::kernel::How;
 use slowpath_runs::sweep::{Folder, Made, NUMBERS, Places, Plan, RATE, Row, identity};
-use slowpath_scenario::{Override, Vary};
+use slowpath_scenario::Vary;
 use slowpath_views::chart;
 use slowpath_views::sweep::{self as view, Axes};
 use std::fs;
-use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +44,9 @@ Exit codes:
   1  some runs are missing or not valid
   2  nothing could be done: no such file, a scenario with errors, nothing that differs, a folder with other files";
 
+const VARY: &str = "\
+A key and its values, such as path.delay=5ms,50ms, in place of the scenario's [[vary]] and [[try]]; can be repeated";
+
 /// Arguments of `sweep`.
 #[derive(Args)]
 #[command(after_long_help = HELP, group = ArgGroup::new("kernel").args(["lab", "compare"]))]
@@ -54,8 +56,8 @@ pub struct Sweep {
     file: PathBuf,
     #[command(flatten)]
     changes: Changes,
-    /// A key and its values, such as path.delay=5ms,50ms, in place of the scenario's [[vary]] and [[try]]; can be repeated
-    #[arg(long, value_name = "KEY=VALUE,...", value_parser = vary)]
+    // No doc comment, in which rustdoc would take the tables' names for links.
+    #[arg(long, value_name = "KEY=VALUE,...", help = VARY)]
     vary: Vec<Vary>,
     /// Run on this machine's kernel instead of the simulator
     #[arg(long)]
@@ -109,25 +111,6 @@ impl Plot {
     }
 }
 
-/// `path.delay=5ms,50ms`: commas inside of quotes and brackets belong to a value.
-fn vary(text: &str) -> Result<Vary, String> {
-    let (key, values) =
-        text.split_once('=').ok_or("write a key, = and values, such as path.delay=5ms,50ms")?;
-    let (mut depth, mut quoted) = (0_u32, false);
-    let values = values.split(|c| {
-        match c {
-            '"' => quoted = !quoted,
-            '[' | '{' if !quoted => depth += 1,
-            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0 && !quoted
-    });
-    let overrides = values.map(|value| format!("{key}={}", value.trim()).parse::<Override>());
-    let values = overrides.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    Ok(Vary { key: key.trim().to_owned(), values })
-}
-
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let places = args.places();
     // While there is one thread only.
@@ -138,7 +121,8 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let plan = Plan::of(&args.file, &changes, &args.vary, args.repeat, places)?;
     let plot = args.plot.choose(&plan, places == Places::Both)?;
     let opened = args.out.as_deref().map(|path| {
-        let identity = identity(&plan, &changes.texts(), args.repeat, args.runs_on());
+        let identity =
+            identity(&plan, &changes.texts(), args.repeat, places.describe(&args.carrier().name()));
         Folder::open(path, &plan, identity)
     });
     let (folder, found) = opened.transpose()?.unzip();
@@ -195,19 +179,6 @@ impl Sweep {
     fn carrier(&self) -> CarrierArgument {
         self.carrier.unwrap_or_default()
     }
-
-    /// Where it runs, as far as that makes its runs differ from those of another sweep.
-    fn runs_on(&self) -> String {
-        let kernel = || {
-            let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-            format!("Linux {} over {}", release.trim(), self.carrier().name())
-        };
-        match self.places() {
-            Places::Simulator => "the simulator".to_owned(),
-            Places::Kernel => kernel(),
-            Places::Both => format!("the simulator and {}", kernel()),
-        }
-    }
 }
 
 fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyhow::Result<()> {
@@ -222,32 +193,7 @@ fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyho
             } else {
                 view::print(rows, &look, out)?;
             }
-            let (done, all) = (rows.iter().flat_map(Row::runs).count(), plan.jobs.len());
-            if done < all {
-                writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
-                if args.out.is_some() {
-                    writeln!(out, "The same command continues with them.")?;
-                }
-            }
-            Ok(())
+            view::missing(rows, plan.jobs.len(), args.out.is_some(), out)
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_between_commas() {
-        let texts = |text: &str| -> Vec<String> {
-            vary(text).unwrap().values.iter().map(|value| value.text().to_owned()).collect()
-        };
-        assert_eq!(texts("path.delay=5ms, 50ms"), ["path.delay=5ms", "path.delay=50ms"]);
-        assert_eq!(
-            texts(r#"a=[{ hogs = 1, cpu = 0 }],"b,c""#),
-            [r#"a=[{ hogs = 1, cpu = 0 }]"#, r#"a="b,c""#]
-        );
-        assert!(vary("path.delay").is_err() && vary("a..b=1").is_err());
-    }
 }

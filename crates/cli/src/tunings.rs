@@ -3,13 +3,12 @@
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
-use slowpath_papers::tunings::{self, Path, Technique};
-use slowpath_runs::parallel;
-use slowpath_scenario::Rejected;
+use slowpath_papers::tunings::{Path, Technique};
+use slowpath_runs::papers::compare_tunings;
 use slowpath_views::tunings as view;
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ pub struct CompareTunings {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     streams: u32,
     /// Memory for the buffers of all connections, on each host, such as 64MiB; by default without a limit
-    #[arg(long, value_name = "AMOUNT", value_parser = memory)]
+    #[arg(long, value_name = "AMOUNT")]
     memory: Option<Bytes>,
     /// Data of all connections together; by default, what the path carries in ten seconds
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
@@ -59,10 +58,6 @@ pub fn rtt(text: &str) -> Result<Duration, String> {
     if known.contains(&rtt) { Ok(rtt) } else { Err("write an RTT from 1us to 100s".to_owned()) }
 }
 
-fn memory(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|error| format!("{error}"))
-}
-
 fn amount(text: &str) -> Result<Bytes, String> {
     let amount: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     if amount == Bytes::ZERO { Err("write an amount of at least 1B".to_owned()) } else { Ok(amount) }
@@ -80,23 +75,15 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
     if let Some(memory) = args.memory.filter(|memory| memory.get() < least) {
         bail!("--memory {memory}: {} connections need at least {}", args.streams, Bytes::new(least));
     }
-    let results = compare(&path, console)?;
+    let bar = console.steps("technique", Technique::ALL.len(), 0);
+    let interrupt = Interrupt::listen()?;
+    let results = compare_tunings(&path, interrupt.flag(), &|| bar.step())?
+        .context("interrupted: the techniques are compared together; a smaller --amount takes less time")?;
+    drop(bar);
     console::tell(
         args.json,
         || view::Document::new(&path, &results),
         |out| view::print(&path, &results, &console.look(), out),
     )?;
     Ok(Outcome::Whole)
-}
-
-/// Runs every technique, on all CPUs.
-fn compare(path: &Path, console: &Console) -> anyhow::Result<Vec<view::Result>> {
-    let bar = console.steps("technique", Technique::ALL.len(), 0);
-    let interrupt = Interrupt::listen()?;
-    let work = |technique: &Technique| Ok::<_, Rejected>(Some(tunings::measure(*technique, path)?));
-    let outcomes = parallel::each(&Technique::ALL, None, interrupt.flag(), &|| bar.step(), work)?;
-    let Some(outcomes) = outcomes.into_iter().collect::<Option<Vec<_>>>() else {
-        bail!("interrupted: the techniques are compared together; a smaller --amount takes less time");
-    };
-    Ok(Technique::ALL.into_iter().zip(outcomes).collect())
 }

@@ -3,14 +3,12 @@
 //! What is `None`, or missing from a map, could not be seen; [`Host::unseen`] says why. Nothing here is a default
 //! that stands for "not known".
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
 /// A host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     /// The kernel's release: `6.18.0`.
     pub release: Option<String>,
@@ -37,7 +35,7 @@ pub struct Host {
 }
 
 /// Something that could not be seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
     /// What it is.
     pub what: String,
@@ -48,7 +46,7 @@ pub struct Unseen {
 }
 
 /// The way to a destination, as the kernel's routing has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// The destination; `None` where it is the default route.
     pub to: Option<IpAddr>,
@@ -65,7 +63,7 @@ pub struct Route {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -106,7 +104,7 @@ pub struct Interface {
 }
 
 /// An offload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
     /// Whether it is on.
     pub on: bool,
@@ -115,7 +113,7 @@ pub struct Offload {
 }
 
 /// A ring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
     /// Slots it has.
     pub slots: u32,
@@ -124,7 +122,7 @@ pub struct Ring {
 }
 
 /// An interrupt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupt {
     /// Its number.
     pub number: u32,
@@ -133,7 +131,7 @@ pub struct Interrupt {
 }
 
 /// `struct rtnl_link_stats64`, as far as it is judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "include/uapi/linux/if_link.h has them by these names")]
 pub struct Statistics {
     pub rx_packets: u64,
@@ -149,7 +147,7 @@ pub struct Statistics {
 }
 
 /// A queueing discipline.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// `fq_codel`.
     pub kind: String,
@@ -176,7 +174,7 @@ pub struct Queue {
 }
 
 /// What a former connection left to the next ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Of which destination.
     pub to: Option<IpAddr>,
@@ -187,7 +185,7 @@ pub struct Metrics {
 }
 
 /// A row of /proc/net/softnet_stat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Softnet {
     /// Packets.
     pub processed: u64,
@@ -198,7 +196,7 @@ pub struct Softnet {
 }
 
 /// How a CPU's clock is governed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// The CPU.
     pub cpu: u32,

@@ -7,7 +7,6 @@
 //! - [`receive`], [`transmit`], [`profile`] (scheduling and locks), `tcp`, [`mod@sysctls`]: the declarations.
 //! - [`registry`]: the kernels there are, by name.
 //! - [`choice`]: the choices one by one; how a kernel of one's own is made.
-//! - [`table`]: kernels side by side.
 //! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
 
 #[macro_use]
@@ -22,7 +21,6 @@ pub mod receive;
 pub mod registry;
 pub mod schedule;
 pub mod sysctls;
-pub mod table;
 mod tcp;
 pub mod transmit;
 

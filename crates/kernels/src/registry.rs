@@ -119,6 +119,23 @@ pub fn named(name: &str) -> Option<KernelProfile> {
     found.map(Release::profile)
 }
 
+/// No kernel has that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no kernel {name:?} here; there are {}", NAMES.join(", "))]
+pub struct UnknownKernel {
+    /// The name.
+    pub name: String,
+}
+
+/// The kernel of that name, as [`named`] finds it.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn find(name: &str) -> Result<KernelProfile, UnknownKernel> {
+    named(name).ok_or_else(|| UnknownKernel { name: name.to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

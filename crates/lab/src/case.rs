@@ -7,7 +7,6 @@ use crate::path::PathConfig;
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::recording::{Omission, Recording};
 use crate::workload::{SocketOptions, Workload};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Rate;
 use std::time::Duration;
@@ -105,7 +104,7 @@ pub enum Family {
 }
 
 /// What carries packets from one host to the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
     /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.

@@ -5,11 +5,10 @@
 //! as it would have on a host of its own. All of the machine's other sessions together are one more competitor.
 
 use crate::error::LabError;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A scheduling class (sched(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// `SCHED_OTHER`.

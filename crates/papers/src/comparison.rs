@@ -1,10 +1,7 @@
 //! Two measurements of the same experiments beside each other, function by function.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 /// Two measurements.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Comparison {
     /// What each was made on: before, and after.
     pub of: [String; 2],
@@ -15,7 +12,7 @@ pub struct Comparison {
 }
 
 /// An experiment in both.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Compared {
     /// The figure in the paper.
     pub name: &'static str,
@@ -23,7 +20,7 @@ pub struct Compared {
     pub about: &'static str,
     /// Samples before, and after.
     pub samples: [u64; 2],
-    /// Microseconds of CPU for a request before, and after; null where they are not known.
+    /// Microseconds of CPU for a request before, and after; `None` where they are not known.
     pub us_a_request: [Option<f64>; 2],
     /// How many functions are in the top ten of both.
     pub in_both_top_tens: usize,
@@ -33,15 +30,15 @@ pub struct Compared {
 }
 
 /// A function in both.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Difference {
     /// Its newest name.
     pub name: String,
-    /// Its places among the dearest before, and after, from 1 on; null where it cost nothing.
+    /// Its places among the dearest before, and after, from 1 on; `None` where it cost nothing.
     pub places: [Option<usize>; 2],
     /// What it cost itself before, and after, in per cent of the CPU.
     pub shares: [Option<f64>; 2],
-    /// What it cost before, and after, in microseconds of CPU for a request; null where these are not known.
+    /// What it cost before, and after, in microseconds of CPU for a request; `None` where these are not known.
     pub us_a_request: [Option<f64>; 2],
     /// How likely chance makes such a difference of shares, 0 to 1, by itself.
     pub by_chance: Option<f64>,

@@ -1,10 +1,7 @@
 //! A figure of a paper, made of what was measured here.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 /// A figure, or a part of one: series over one pair of axes.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Figure {
     /// Its name in the paper, with the part: `Plate 1(a)`.
     pub name: &'static str,
@@ -23,7 +20,7 @@ pub struct Figure {
 }
 
 /// What is along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// What it is: `throughput`.
     pub title: &'static str,
@@ -46,8 +43,7 @@ impl Axis {
 }
 
 /// How a series is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// As straight lines from point to point, each of which was measured by itself.
     Line,
@@ -60,14 +56,13 @@ pub enum Drawn {
 }
 
 /// One series of a figure: columns of the same length, in the order of `x`.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Series {
     /// What the legend says.
     pub name: String,
     /// How it is drawn.
     pub drawn: Drawn,
     /// The letter of a series of marks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub letter: Option<char>,
     /// Whether these are the paper's own numbers.
     pub published: bool,
@@ -76,10 +71,8 @@ pub struct Series {
     /// Where they lie upwards: the median, where there were several runs.
     pub y: Vec<f64>,
     /// The least of several runs; empty if there was one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub least: Vec<f64>,
     /// The most of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub most: Vec<f64>,
     /// How many values the points stand for: more than there are points where a [`Course`] thinned them out.
     pub of: u64,

@@ -1,12 +1,10 @@
 //! What works below a high-level function, as data: a figure of who calls whom.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_cost::subgraph::{Edge, Node, Subgraph};
 use slowpath_cost::{Function, Functions};
 
 /// A graph of who calls whom.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Graph {
     /// Its name in the paper.
     pub name: &'static str,
@@ -29,7 +27,7 @@ pub struct Graph {
 }
 
 /// A function below the root.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
     /// The paper's name for what it does, or its own.
     pub name: String,
@@ -44,7 +42,7 @@ pub struct Worker {
 }
 
 /// A function that had another called, for the root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The caller, by its place among the nodes.
     pub from: usize,

@@ -27,7 +27,7 @@ mod tables;
 pub use beside::{Side, compared_cases, put_beside};
 pub use measured::{Excluded, Measured, Owner};
 
-use crate::report::{Report, SCHEMA};
+use crate::report::Report;
 use slowpath_cost::{Profile, Share};
 use std::fmt;
 
@@ -192,7 +192,6 @@ impl Runs {
 pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(Case) -> String) -> Report {
     let measured = Runs::of(runs);
     Report {
-        schema: SCHEMA,
         paper: "lavoie",
         title: "LaVoie, Nahum and Flynn, Profiling TCP: An In-depth Analysis of Processing Costs",
         seeds: 0,

@@ -1,6 +1,6 @@
 //! Published experiments made again: what a paper says beside what comes out here.
 //!
-//! A paper is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
+//! A [`Paper`] is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
 //! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
@@ -13,8 +13,8 @@
 //!
 //! # Decisions
 //!
-//! **An experiment is a scenario with some keys set**, in the form that `--set` takes. The crate is pure; the command
-//! line runs the cases on all CPUs. Figures are numbers in the report, bounded however long the run is, and the views
+//! **An experiment is a scenario with some keys set**, in the form that `--set` takes. The crate is pure; `runs` makes
+//! the runs on all CPUs. Figures are numbers in the report, bounded however long the run is, and the views
 //! draw them: the JSON and the page have the same values.
 //!
 //! **One factor of one cost table is fitted, to one marked cell.** A test fails when that cell is no longer
@@ -45,6 +45,59 @@ pub use report::{Cell, Claim, Judged, Report, Table};
 pub use trace::Trace;
 
 use slowpath_scenario::{Rejected, Scenario};
+
+/// A paper whose experiments are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// See [`wu`].
+    Wu,
+    /// See [`weigle`].
+    Weigle,
+    /// See [`leith`].
+    Leith,
+    /// See [`ubik`].
+    Ubik,
+}
+
+impl Paper {
+    /// Runs per experiment, each with another seed, that its report needs.
+    pub const fn seeds(self) -> u64 {
+        match self {
+            Self::Wu | Self::Ubik => 5,
+            Self::Weigle => 3,
+            Self::Leith => 7,
+        }
+    }
+
+    /// Its experiments.
+    pub fn cases(self) -> Vec<Case> {
+        match self {
+            Self::Wu => wu::cases(),
+            Self::Weigle => weigle::cases(),
+            Self::Leith => leith::cases(),
+            Self::Ubik => ubik::cases(),
+        }
+    }
+
+    /// How many of the experiments, from the first on, are traced in a run for the paper's figures.
+    pub const fn traced(self) -> usize {
+        match self {
+            Self::Wu => wu::TRACED,
+            Self::Leith => leith::TRACED,
+            Self::Weigle | Self::Ubik => 0,
+        }
+    }
+
+    /// Compares the runs of each experiment, and the traces of those that were traced, with the paper.
+    pub fn report(self, runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
+        match self {
+            Self::Wu => wu::report(runs, traces),
+            Self::Weigle => weigle::report(runs),
+            Self::Leith => leith::report(runs, traces),
+            Self::Ubik => ubik::report(runs),
+        }
+    }
+}
 
 /// One of a paper's experiments: a scenario, and what of it is set otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,17 +4,10 @@ use crate::comparison::Comparison;
 use crate::figure::Figure;
 use crate::graph::Graph;
 use crate::measure::Measured;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// The version of a report's layout.
-pub(crate) const SCHEMA: &str = "slowpath/paper/1";
 
 /// All of a paper's tables, figures and claims.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Report {
-    /// Version of this layout.
-    pub schema: &'static str,
     /// The paper, in short.
     pub paper: &'static str,
     /// Its authors, year and title.
@@ -22,17 +15,14 @@ pub struct Report {
     /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     pub seeds: u64,
     /// Of one that was measured: on what, with what, and what was in the way of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measured_on: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
     /// Its figures.
     pub figures: Vec<Figure>,
     /// Its graphs of who calls whom.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<Graph>,
     /// Of one that was measured twice: both beside each other.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,
@@ -41,7 +31,7 @@ pub struct Report {
 }
 
 /// A table.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// Its name in the paper.
     pub name: &'static str,
@@ -52,8 +42,7 @@ pub struct Table {
 }
 
 /// How far a cell may be from the paper's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
     /// By a quarter of it.
     Share,
@@ -66,7 +55,7 @@ pub enum Judged {
 }
 
 /// A cell of a table.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// The table's row.
     pub row: String,
@@ -88,7 +77,6 @@ impl Report {
     /// One of a paper whose experiments were simulated, with nothing in it yet.
     pub(crate) fn simulated(paper: &'static str, title: &'static str, runs: &[Vec<Measured>]) -> Self {
         Self {
-            schema: SCHEMA,
             paper,
             title,
             seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
@@ -144,7 +132,7 @@ impl Cell {
 }
 
 /// Something that a paper says.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct Claim {
     /// Where it says so.
     pub place: &'static str,

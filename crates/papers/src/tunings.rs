@@ -9,8 +9,6 @@
 //! kernel with only these choices changed.
 
 use crate::Case;
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_model::{Bytes, EventKind, Instant, Rate};
 use slowpath_scenario::{Rejected, Scenario};
 use slowpath_simulator::{Observer, Occurrence, Sight, Simulation, Wants};
@@ -62,8 +60,7 @@ impl Path {
 }
 
 /// A technique of weigle's section II, none, and today's kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Technique {
     /// Buffers stay as they are.
     None,
@@ -86,7 +83,7 @@ pub enum Technique {
 }
 
 /// What table I says of a technique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Whether the kernel does it, the program, or both have to be changed.
     pub level: &'static str,
@@ -207,7 +204,7 @@ impl Technique {
 }
 
 /// What came of a technique.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Data that was read, in bytes.
     pub bytes: u64,

@@ -220,7 +220,7 @@ fn too_few_samples_tell_nothing() {
 #[test]
 fn tables_and_figures_are_of_what_was_run() {
     let report = report(&of_sizes(true));
-    assert_eq!((report.schema, report.paper, report.seeds), ("slowpath/paper/1", "lavoie", 0));
+    assert_eq!((report.paper, report.seeds), ("lavoie", 0));
     assert_eq!(report.measured_on[0], "by hand");
     let names: Vec<_> = report.tables.iter().map(|table| table.name).collect();
     assert!(names.contains(&"Figure 8") && !names.contains(&"Figure 11"), "{names:?}");

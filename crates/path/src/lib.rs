@@ -48,7 +48,6 @@ use link::{Link, LinkConfig, QueueLimit};
 use loss::{Loss, LossConfig};
 use middlebox::{Action, Answer, Changes, MiddleboxConfig, Middleboxes};
 use policer::{Policer, PolicerConfig};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Ecn, Flags, Instant, StreamOffset};
 use std::collections::BTreeMap;
@@ -124,7 +123,7 @@ impl StreamPart {
 }
 
 /// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossReason {
     /// The queue before the link was full.
@@ -242,7 +241,7 @@ fn is_none_of(n: &u64) -> bool {
 }
 
 /// How many packets went which way: `offered + duplicated + made == scheduled + dropped`, always.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Packets shown to the path.
     pub offered_packets: u64,

@@ -1,13 +1,14 @@
 //! Why a run was not made, or not stored.
 
 use slowpath_capture::CaptureError;
+use slowpath_drill::ScriptError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
 use slowpath_live::{LiveError, RawError};
-use slowpath_recording::Damage;
-use slowpath_recording::WriteError;
+use slowpath_recording::{Damage, ReadError, WriteError};
 use slowpath_scenario::Rejected;
 use std::io;
+use std::num::TryFromIntError;
 use std::path::PathBuf;
 
 /// Why a run was not made, or not stored.
@@ -24,6 +25,9 @@ pub enum Error {
     /// A scenario file is not UTF-8.
     #[error("{0}: this is not text (UTF-8)")]
     NotText(String),
+    /// A scenario file that is to be created exists.
+    #[error("{} exists already and is not changed; choose another name", .0.display())]
+    NotChanged(PathBuf),
     /// The scenario has errors.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -33,9 +37,12 @@ pub enum Error {
     /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The capture of a run in the lab cannot be read.
+    /// A capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The kernel events of a run in the lab cannot be opened.
     #[error(transparent)]
     Live(#[from] LiveError),
@@ -54,6 +61,48 @@ pub enum Error {
     /// Packets or captured frames were lost for want of CPU time.
     #[error("the machine was too busy to carry and capture every packet: {0}")]
     TooBusy(String),
+    /// A file is not a script.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// Scripts cannot be run on this machine's kernel.
+    #[error("this kernel cannot be drilled")]
+    Undrillable(#[source] LabError),
+    /// This host's connections cannot be watched.
+    #[error("{reason}{}", without_privilege(reason))]
+    Watch {
+        /// Why.
+        reason: LiveError,
+    },
+    /// What was watched before cannot be decoded.
+    #[error("{}", path.display())]
+    Replay {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: RawError,
+    },
+    /// There is no such process.
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    /// There is no such control group.
+    #[error("{}: is no control group; they are below /sys/fs/cgroup", .0.display())]
+    NoControlGroup(PathBuf),
+    /// There is no such network namespace.
+    #[error("{}: no such network namespace; `ip netns` lists them", path.display())]
+    NoNamespace {
+        /// Its file.
+        path: PathBuf,
+        /// What the kernel reported.
+        source: io::Error,
+    },
+    /// A file is no network namespace: its number is too large.
+    #[error("{}: is no network namespace", path.display())]
+    OtherThanNamespace {
+        /// The file.
+        path: PathBuf,
+        /// How large.
+        source: TryFromIntError,
+    },
     /// Every run of the sweep would be the same.
     #[error("{0}: nothing differs from run to run; write --vary KEY=VALUE,VALUE, or [[vary]] in the file")]
     NothingDiffers(String),
@@ -115,5 +164,14 @@ impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
+    }
+}
+
+/// Who has no privilege is told what does without.
+fn without_privilege(error: &LiveError) -> &'static str {
+    if matches!(error, LiveError::NotAllowed { .. }) {
+        "; --own needs none of these, and sees less"
+    } else {
+        ""
     }
 }

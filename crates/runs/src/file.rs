@@ -1,9 +1,10 @@
 //! A scenario file, with the changes that the command line asks for.
 
 use crate::Error;
+use slowpath_scenario::template::template;
 use slowpath_scenario::{Checked, Override, Rejected, Scenario};
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// What replaces values of a scenario file.
@@ -39,6 +40,22 @@ pub fn text(file: &Path) -> Result<String, Error> {
     };
     read.map_err(Error::file(file))?;
     String::from_utf8(bytes).map_err(|_| Error::NotText(name.into_owned()))
+}
+
+/// Creates a commented scenario file to start from.
+///
+/// # Errors
+///
+/// If the file exists, or cannot be written.
+pub fn create(file: &Path) -> Result<(), Error> {
+    let name = file.file_stem().map_or_else(|| "my scenario".into(), |stem| stem.to_string_lossy());
+    let mut created = match OpenOptions::new().write(true).create_new(true).open(file) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(Error::NotChanged(file.to_owned()));
+        }
+        created => created.map_err(Error::file(file))?,
+    };
+    created.write_all(template(&name).as_bytes()).map_err(Error::file(file))
 }
 
 /// Reads and checks a scenario file.

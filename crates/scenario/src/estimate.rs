@@ -5,7 +5,6 @@ use crate::host::LoadKind;
 use crate::id::HostId;
 use crate::path::Path;
 use crate::scenario::Scenario;
-use serde::Serialize;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::PathConfig;
 use slowpath_path::link::QueueLimit;
@@ -13,7 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a run needs at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Packets with data, and those of others on the path.
     pub packets: u64,

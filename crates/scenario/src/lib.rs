@@ -1,8 +1,8 @@
 //! Scenario files: hosts, paths and flows, checked before anything runs.
 //!
 //! [`check`] turns a file's text into a [`Scenario`] in which nothing is left to decide, or says everything that is wrong
-//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults, the
-//! explanation of a run and the reference page all come from there.
+//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults and
+//! the reference page all come from there, and what a view explains of a run.
 //!
 //! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.
@@ -10,11 +10,10 @@
 //! - [`costs`], [`machines`]: what the kernel's work costs, by machine.
 //! - [`mod@file`], [`schema`], [`read`]: from text to a scenario.
 //! - [`estimate`]: what a run will need.
-//! - [`explain`], [`reference`](mod@reference), [`template`]: what people read.
+//! - [`reference`](mod@reference), [`template`]: what people read.
 
 pub mod costs;
 pub mod estimate;
-pub mod explain;
 pub mod file;
 pub mod flow;
 pub mod host;

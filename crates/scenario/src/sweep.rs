@@ -1,6 +1,7 @@
 //! The runs that are made of one scenario, each with other values.
 
 use crate::file::Override;
+use std::str::FromStr;
 
 /// What differs from run to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,29 @@ pub struct Vary {
     pub key: String,
     /// For each value what puts it there.
     pub values: Vec<Override>,
+}
+
+impl FromStr for Vary {
+    type Err = String;
+
+    /// `path.delay=5ms,50ms`: commas inside of quotes and brackets belong to a value.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, values) =
+            text.split_once('=').ok_or("write a key, = and values, such as path.delay=5ms,50ms")?;
+        let (mut depth, mut quoted) = (0_u32, false);
+        let values = values.split(|c| {
+            match c {
+                '"' => quoted = !quoted,
+                '[' | '{' if !quoted => depth += 1,
+                ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0 && !quoted
+        });
+        let overrides = values.map(|value| format!("{key}={}", value.trim()).parse::<Override>());
+        let values = overrides.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        Ok(Self { key: key.trim().to_owned(), values })
+    }
 }
 
 /// A run with some other values.
@@ -73,6 +97,20 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_between_commas() {
+        let vary = |text: &str| text.parse::<Vary>();
+        let texts = |text: &str| -> Vec<String> {
+            vary(text).unwrap().values.iter().map(|value| value.text().to_owned()).collect()
+        };
+        assert_eq!(texts("path.delay=5ms, 50ms"), ["path.delay=5ms", "path.delay=50ms"]);
+        assert_eq!(
+            texts(r#"a=[{ hogs = 1, cpu = 0 }],"b,c""#),
+            [r#"a=[{ hogs = 1, cpu = 0 }]"#, r#"a="b,c""#]
+        );
+        assert!(vary("path.delay").is_err() && vary("a..b=1").is_err());
+    }
 
     #[test]
     fn a_grid_has_every_value_with_every_other() {

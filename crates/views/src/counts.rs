@@ -1,35 +1,13 @@
 //! What the parts of a simulated host and of a path counted, for JSON.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::mirror::mirrored;
 use slowpath_path as path;
 use slowpath_simulator::report;
 use std::collections::BTreeMap;
 
-/// Declares counters for JSON that are those of the report of the same name, field by field. A field that the report has and
-/// the declaration has not does not compile.
-macro_rules! counters {
-    ($($(#[$docs:meta])* $Name:ident { $($(#[$field_docs:meta])* $field:ident: u64,)* })*) => {
-        $(
-            $(#[$docs])*
-            #[derive(Serialize, JsonSchema)]
-            pub(crate) struct $Name {
-                $($(#[$field_docs])* $field: u64,)*
-            }
-
-            impl From<report::$Name> for $Name {
-                fn from(of: report::$Name) -> Self {
-                    let report::$Name { $($field),* } = of;
-                    Self { $($field),* }
-                }
-            }
-        )*
-    };
-}
-
-counters! {
+mirrored! {
     /// What a NIC's receive ring counted.
-    ReceiveCounts {
+    struct ReceiveCounts of report::ReceiveCounts {
         /// Packets that arrived from the wire.
         arrived: u64,
         /// Packets for which no descriptor was free (`rx_missed_errors`).
@@ -43,7 +21,7 @@ counters! {
     }
 
     /// What receive processing in the soft interrupt counted.
-    SoftirqCounts {
+    struct SoftirqCounts of report::SoftirqCounts {
         /// Packets that the driver passed on.
         received: u64,
         /// Received packets that found the CPU backlog full, or throttled.
@@ -63,7 +41,7 @@ counters! {
     }
 
     /// What a host's sockets counted.
-    SocketCounts {
+    struct SocketCounts of report::SocketCounts {
         /// Packets and merged packets that IP passed on.
         arrived: u64,
         /// Packets that TCP processed.
@@ -85,7 +63,7 @@ counters! {
     }
 
     /// What the transmit queue and the NIC's ring counted.
-    TransmitCounts {
+    struct TransmitCounts of report::TransmitCounts {
         /// Packets and super-packets that the stack handed down.
         handed: u64,
         /// Packets that found the queue full.
@@ -103,7 +81,7 @@ counters! {
     }
 
     /// What happened to the datagrams of a flow.
-    DatagramCounts {
+    struct DatagramCounts of report::DatagramCounts {
         /// Datagrams that the sender's process handed to its socket.
         sent: u64,
         /// Sent datagrams that found the sender's transmit queue full.
@@ -115,64 +93,72 @@ counters! {
         /// Datagrams that the receiver's process read.
         read: u64,
     }
-}
 
-/// How many packets went which way on one direction of a path: `offered + duplicated + made == scheduled + dropped`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct PathTotals {
-    /// Packets that came to the path.
-    offered_packets: u64,
-    /// Their IP bytes.
-    offered_bytes: u64,
-    /// Copies that the path made.
-    duplicated_packets: u64,
-    /// RSTs that middleboxes sent behind packets; absent if there were none.
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    made_packets: u64,
-    /// Packets that middleboxes changed; absent if there were none.
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    changed_packets: u64,
-    /// Packets that were delivered or are in flight, copies included.
-    scheduled_packets: u64,
-    /// Packets dropped, by reason; a reason that is absent dropped none.
-    dropped_packets: BTreeMap<path::LossReason, u64>,
-    /// Packets of cross traffic that came to the link; absent if there were none.
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    cross_packets: u64,
-    /// Packets of cross traffic that found the queue full; absent if there were none.
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    cross_dropped_packets: u64,
-    /// Packets delayed by reordering.
-    held_back_packets: u64,
-    /// Most packets in the queue, the one in service included.
-    longest_queue_packets: u64,
-    /// Most bytes in the queue, the packet in service included.
-    longest_queue_bytes: u64,
+    /// How many packets went which way on one direction of a path: `offered + duplicated + made == scheduled + dropped`.
+    struct PathTotals of path::Totals {
+        /// Packets that came to the path.
+        offered_packets: u64,
+        /// Their IP bytes.
+        offered_bytes: u64,
+        /// Copies that the path made.
+        duplicated_packets: u64,
+        /// RSTs that middleboxes sent behind packets; absent if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schemars(default)]
+        made_packets: u64,
+        /// Packets that middleboxes changed; absent if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schemars(default)]
+        changed_packets: u64,
+        /// Packets that were delivered or are in flight, copies included.
+        scheduled_packets: u64,
+        /// Packets dropped, by reason; a reason that is absent dropped none.
+        dropped_packets: BTreeMap<LossReason, u64> => by_reason,
+        /// Packets of cross traffic that came to the link; absent if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schemars(default)]
+        cross_packets: u64,
+        /// Packets of cross traffic that found the queue full; absent if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schemars(default)]
+        cross_dropped_packets: u64,
+        /// Packets delayed by reordering.
+        held_back_packets: u64,
+        /// Most packets in the queue, the one in service included.
+        longest_queue_packets: u64,
+        /// Most bytes in the queue, the packet in service included.
+        longest_queue_bytes: u64,
+    }
+
+    /// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
+    enum LossReason of path::LossReason {
+        /// The queue before the link was full.
+        Queue,
+        /// Independent random loss.
+        Random,
+        /// The bursty loss process was in its bad state.
+        Burst,
+        /// A script asked for it.
+        Scripted,
+        /// The policer had no tokens left.
+        Policed,
+        /// It was longer than a link's MTU.
+        Mtu,
+        /// It was in a super-packet that a middlebox could not forward.
+        SuperPacket,
+        /// It was a SYN with data.
+        SynData,
+        /// Its data ended beyond the window that a firewall unaware of scaling knew of.
+        BeyondWindow,
+        /// A middlebox had forgotten its connection.
+        Forgotten,
+    }
 }
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<&path::Totals> for PathTotals {
-    fn from(of: &path::Totals) -> Self {
-        Self {
-            offered_packets: of.offered_packets,
-            offered_bytes: of.offered_bytes,
-            duplicated_packets: of.duplicated_packets,
-            made_packets: of.made_packets,
-            changed_packets: of.changed_packets,
-            scheduled_packets: of.scheduled_packets,
-            dropped_packets: of.dropped_packets.clone(),
-            cross_packets: of.cross_packets,
-            cross_dropped_packets: of.cross_dropped_packets,
-            held_back_packets: of.held_back_packets,
-            longest_queue_packets: of.longest_queue_packets,
-            longest_queue_bytes: of.longest_queue_bytes,
-        }
-    }
+fn by_reason(all: BTreeMap<path::LossReason, u64>) -> BTreeMap<LossReason, u64> {
+    all.into_iter().map(|(reason, packets)| (reason.into(), packets)).collect()
 }

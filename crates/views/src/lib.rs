@@ -14,31 +14,42 @@
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
 //! - [`layers`]: who calls whom, in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
-//! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`]: the JSON and text of these commands.
+//! - [`events`]: events, one a line.
+//! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
 //! - [`table`]: tables within the width of a terminal.
+//! - [`recording`]: what was read, for people.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
 //!
-//! Nothing here names a source of events, reads a clock or does I/O but to the writer it is given.
+//! Nothing here reads a clock or does I/O but to the writer it is given.
+//!
+//! # Decisions
+//!
+//! **Every document is made of types of this crate.** What other crates return can change its fields without changing what
+//! programs read. So no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
 
 pub mod chart;
 mod counts;
 pub mod diagnosis;
 pub mod doctor;
 pub mod drill;
+pub mod events;
 pub mod explain;
 pub mod flame;
 pub mod json;
+pub mod kernels;
 pub mod lab;
 pub mod layers;
 pub mod live;
+mod mirror;
 pub mod page;
 pub mod papers;
 pub mod probe;
 pub mod profile;
 pub mod quantity;
 pub mod rank;
+pub mod recording;
 pub mod run;
 pub mod scenario;
 pub mod sweep;
@@ -49,4 +60,5 @@ pub mod tunings;
 pub mod waits;
 pub mod words;
 
-pub use diagnosis::{Advise, Diagnosis, Paired, Recording, Skipped};
+pub use diagnosis::{Advise, Diagnosis, Paired};
+pub use recording::{Recording, Skipped};

@@ -111,7 +111,7 @@ impl Groups {
         });
         group.flows += 1;
         group.bytes += flow.main().measures.unique_bytes;
-        group.lost += time_lost(flow);
+        group.lost += flow.time_lost();
         if group.examples.len() < 3 {
             group.examples.push(flow.id);
         }
@@ -152,7 +152,7 @@ impl Ranker {
             self.left_out += 1;
             return;
         }
-        let rank = (Reverse(time_lost(&flow)), Reverse(flow.main().measures.unique_bytes), flow.id);
+        let rank = (Reverse(flow.time_lost()), Reverse(flow.main().measures.unique_bytes), flow.id);
         self.candidates.push((rank, Box::new(flow)));
         // Twice as many as wanted, so that they are seldom sorted.
         if self.candidates.len() > self.selection.top.saturating_mul(2).saturating_add(64) {
@@ -177,17 +177,6 @@ impl Ranker {
             left_out: self.left_out,
         }
     }
-}
-
-/// Whether time under this cause could be had back from the transport: not where the application had nothing to
-/// send or the path gave what it has, and not where nothing is known.
-pub fn is_loss(cause: Cause) -> bool {
-    !matches!(cause.limit(), Limit::Application | Limit::Unknown) && cause != Cause::BottleneckFull
-}
-
-/// The time of a flow's main direction that could be had back.
-pub fn time_lost(flow: &FlowReport) -> Duration {
-    flow.main().findings.iter().filter(|finding| is_loss(finding.cause)).map(|finding| finding.lasted).sum()
 }
 
 /// What the headline of a flow names: a reset that no program asked for, or else what took most time.

@@ -4,5 +4,6 @@
 mod dependencies;
 mod documents;
 mod files;
+mod json;
 mod purity;
 mod repository;

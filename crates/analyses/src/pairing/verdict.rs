@@ -11,7 +11,32 @@ use crate::evidence::Evidence;
 use crate::findings;
 use crate::report::{DirectionReport, FlowReport, Spell};
 use slowpath_model::{End, Instant};
+use std::collections::HashMap;
+use std::mem;
 use std::time::Duration;
+
+/// The flows of the recording that sees most of what the sender of the slowest flow in both does, each improved by the other
+/// recording; and which recording that is. `flows` are the explained reports of both recordings.
+pub fn merge_all(pairing: &Pairing, flows: [Vec<FlowReport>; 2]) -> (usize, Vec<FlowReport>) {
+    let base = nearer_to_sender(pairing, &flows[0]);
+    let [mut of_base, mut others] = flows;
+    if base == 1 {
+        mem::swap(&mut of_base, &mut others);
+    }
+    let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
+    let improved = of_base.into_iter().map(|flow| {
+        let other = pairing.of(base, flow.id).and_then(|pair| others.get(&pair.flows[1 - base]).copied());
+        merge(flow, other, pairing, base)
+    });
+    (base, improved.collect())
+}
+
+/// `flows` are those of the first recording.
+fn nearer_to_sender(pairing: &Pairing, flows: &[FlowReport]) -> usize {
+    let in_both = flows.iter().filter_map(|flow| Some((flow, pairing.of(0, flow.id)?)));
+    let slowest = in_both.max_by_key(|(flow, _)| flow.time_lost());
+    slowest.and_then(|(flow, pair)| pair.beside(flow.sender)).unwrap_or(0)
+}
 
 /// Improves `report`, which is of recording `base` (0 or 1), by the other recording and its own report of the same
 /// connection, where there is one.

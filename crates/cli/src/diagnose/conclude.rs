@@ -9,7 +9,6 @@ use anyhow::Context;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, Options};
-use slowpath_model::FlowId;
 use slowpath_views::rank::Ranking;
 use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
 use std::io::Write;
@@ -30,7 +29,7 @@ pub struct Found {
 pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Result<Outcome> {
     let Found { seen, options, ranking, recordings, paired } = found;
     if let Some(flow) = args.choice.flow {
-        require(flow, ranking.taken() > 0, &seen.read.recording, seen.read.flows)?;
+        recording::require(flow, ranking.taken() > 0, &seen.read)?;
     }
     let outcome = recording::outcome(&recordings);
     let file = &args.files[paired.as_ref().map_or(0, |paired| paired.base)];
@@ -79,8 +78,7 @@ fn tell(
 ) -> anyhow::Result<()> {
     let mut out = console::stdout();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &json::Diagnosis::of(&diagnosis))?;
-        writeln!(out)?;
+        json::write(&json::Diagnosis::of(&diagnosis), &mut out)?;
     }
     if let Some((path, pictures)) = pictures {
         diagnosis.ranking = diagnosis.ranking.narrowed(args.top.max(FLOWS_ON_PAGE));
@@ -96,18 +94,4 @@ fn tell(
     }
     out.flush()?;
     Ok(())
-}
-
-/// Refuses a flow number that the recording does not have, or that was not kept.
-pub fn require(flow: FlowId, there: bool, read: &Recording, flows: u64) -> anyhow::Result<()> {
-    if there {
-        return Ok(());
-    }
-    let hint = match flows {
-        0 => slowpath_views::words::without_tcp(read).to_owned(),
-        1 => "its only flow is 1".to_owned(),
-        n if u64::from(flow.0) <= n => "it came after too many others to be kept".to_owned(),
-        n => format!("its flows are 1 to {n}"),
-    };
-    anyhow::bail!("{}: there is no flow {flow}; {hint}", read.name)
 }

@@ -4,17 +4,16 @@ mod both_ends;
 mod conclude;
 mod observe;
 
-pub use conclude::require;
-pub use observe::options;
-
 use crate::Outcome;
 use crate::choice::{Choice, Place};
 use crate::console::Console;
-use crate::live;
+use crate::live::{self, Shown};
+use crate::recording::options;
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
 use slowpath_analyses::report::FlowReport;
+use slowpath_runs::watch;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -67,12 +66,12 @@ pub struct Diagnose {
 const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
+    let shown = Shown { top: args.top, json: args.json };
     if args.live.live {
-        let only = (args.choice.flow, args.choice.min_bytes);
-        return live::run(&args.live, only, (args.top, args.json), console);
+        return live::run(&args.live, &args.choice, shown, console);
     }
     if let [one] = args.files.as_slice()
-        && let Ok(Some(raw)) = slowpath_live::open_raw(one)
+        && let Some(watched) = watch::replay(one)?
     {
         let needs_packets = args.html.is_some() || args.vantage.is_some();
         anyhow::ensure!(
@@ -80,8 +79,7 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             "{}: has no packets: --html and --vantage do not go with it",
             one.display()
         );
-        let only = (args.choice.flow, args.choice.min_bytes);
-        return live::replay(one, raw, only, (args.top, args.json));
+        return live::present(watched, &args.choice, shown);
     }
     if let Some(page) = &args.html {
         refuse_input(page, &args.files)?;

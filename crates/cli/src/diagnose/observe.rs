@@ -1,14 +1,13 @@
 //! One recording, read and analysed.
 
 use super::Diagnose;
-use crate::choice::Place;
 use crate::console::Console;
 use crate::diagnose::FLOWS_ON_PAGE;
 use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_analyses::{Analysis, Options};
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
@@ -54,14 +53,4 @@ pub fn ranker(args: &Diagnose) -> Ranker {
         (false, None) => args.top,
     };
     Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top })
-}
-
-/// What the analysis is told: where the recording was made, as the user or the recording itself says.
-pub fn options(vantage: Option<Place>, file: &Path) -> Options {
-    let vantage = vantage.map(|place| match place {
-        Place::Sender => VantageOverride::Sender,
-        Place::Receiver => VantageOverride::Receiver,
-        Place::Between => VantageOverride::Between,
-    });
-    Options { vantage: vantage.or_else(|| recording::vantage(file)), ..Options::default() }
 }

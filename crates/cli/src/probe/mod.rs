@@ -7,15 +7,14 @@ use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
 use crate::tunings::rate;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
+use slowpath_model::Rate;
 use slowpath_model::units::duration_from_text;
-use slowpath_model::{Rate, nanos};
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{Client, Error, PORT};
-use slowpath_probe::simulated::{Ends, Simulated};
+use slowpath_probe::real::{self, Error, Measured, PORT};
 use slowpath_views::probe as view;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -185,78 +184,28 @@ fn addresses(name: &str, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
 fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.has_come();
-    let mut last = None;
-    for to in addresses(target, args.port.unwrap_or(PORT))? {
-        match Client::connect(to, &stop) {
-            Ok((mut client, connected)) => {
-                let mut found = Found::new(args.wanted(), connected.packet_bytes);
-                found.far_end = Some(connected.to);
-                let result = found.fill(&mut client, &mut shown(console));
-                let result = result.and_then(|()| transfers(args, &mut client, &mut found, console));
-                let Err(error) = result else {
-                    // Everything has been measured, even if closing the session fails.
-                    let _ = client.close();
-                    return Ok(found);
-                };
-                let Some(found) = found.or_nothing() else {
-                    return Err(anyhow::Error::from(error).context("nothing was measured"));
-                };
-                if !matches!(error, Error::Stopped) {
-                    warn(&format!("{error}; measured before that:"));
-                }
-                return Ok(found);
-            }
-            Err(error @ Error::NoServer { .. }) => last = Some(error),
-            Err(error) => return Err(error.into()),
-        }
+    let transfers = args.wants(What::Tcp).then(|| args.tcp.unwrap_or(TRANSFER));
+    let addresses = addresses(target, args.port.unwrap_or(PORT))?;
+    let measured = real::measure(&addresses, args.wanted(), transfers, &stop, &mut shown(console));
+    let Measured { found, ended_by } = measured
+        .map_err(|error| error.map_or_else(|| anyhow!("{target} has no address"), anyhow::Error::from))?;
+    let Some(error) = ended_by else { return Ok(found) };
+    let Some(found) = found.or_nothing() else {
+        return Err(anyhow::Error::from(error).context("nothing was measured"));
+    };
+    if !matches!(error, Error::Stopped) {
+        warn(&format!("{error}; measured before that:"));
     }
-    Err(last.map_or_else(|| anyhow::anyhow!("{target} has no address"), anyhow::Error::from))
+    Ok(found)
 }
 
-/// A TCP transfer each way, the measured direction first.
-fn transfers(
-    args: &Probe,
-    client: &mut Client<'_>,
-    found: &mut Found,
-    console: &Console,
-) -> Result<(), Error> {
-    if !args.wants(What::Tcp) {
-        return Ok(());
-    }
-    let _working = console.working("TCP transfers");
-    for direction in [Direction::There, Direction::Back] {
-        found.transfers.push(client.transfer(direction, args.tcp.unwrap_or(TRANSFER))?);
-    }
-    Ok(())
-}
-
-/// The path of a scenario's first flow, from its sender on.
 fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Found> {
     if args.tcp.is_some() || args.measure == [What::Tcp] {
         bail!("to simulate a TCP transfer on this path, use `slowpath run {}`", file.display());
     }
     let scenario = args.changes.load(file)?;
-    let flow = &scenario.flows[0];
-    let path = scenario.path(flow.path);
-    let ends = [flow.sender_host(), flow.receiver_host()];
-    let [there, back] = ends.map(|end| path.direction(end));
-    let (there, back) = there.zip(back).context("a flow's path ends at its hosts")?;
-    let mut draws = scenario.draws();
-    let mut seeds = [draws.bits(), draws.bits()];
-    if path.ends[0] != ends[0] {
-        seeds.swap(0, 1);
-    }
-    let nics = ends.map(|end| &scenario.host(end).nic);
-    let mut channel = Simulated::new(
-        there,
-        back,
-        seeds,
-        Ends {
-            card_bit_per_s: nics.map(|nic| nic.rate.get()),
-            joined_within_ns: nanos(nics[usize::from(!args.reverse)].interrupt_delay),
-        },
-    );
-    let packet_bytes = u32::try_from(nics[0].mtu.min(nics[1].mtu).get()).unwrap_or(u32::MAX);
+    let (mut channel, packet_bytes) =
+        slowpath_runs::probe::channel(&scenario, args.reverse).context("a flow's path ends at its hosts")?;
     let mut found = Found::new(args.wanted(), packet_bytes);
     let Ok(()) = found.fill(&mut channel, &mut shown(console));
     Ok(found)
@@ -268,15 +217,6 @@ fn shown(console: &Console) -> impl FnMut(Progress) {
     move |progress| {
         // The previous step is cleared first.
         drop(shown.take());
-        shown = Some(console.working(&says(progress)));
-    }
-}
-
-fn says(progress: Progress) -> String {
-    match progress {
-        Progress::Echoes => "echoes".to_owned(),
-        Progress::Trains => "trains of packets".to_owned(),
-        Progress::Available(rate) => format!("available: trying {}", Rate::bits_per_second(rate)),
-        Progress::Ramp(rate) => format!("UDP at {}", Rate::bits_per_second(rate)),
+        shown = Some(console.working(&view::progress(progress)));
     }
 }

@@ -3,11 +3,9 @@
 use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console, warn};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, ValueHint};
-use slowpath_cost::Work;
 use slowpath_cost::each::costs;
-use slowpath_profile::Loaded;
 use slowpath_views::profile::costs as view;
 use std::path::PathBuf;
 
@@ -70,7 +68,8 @@ pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
         })?,
     };
     let (calls, event) = loaded.whole_calls()?;
-    let found = costs(calls, event, &work, nanos(&loaded, &work, args.cpu_mhz)?);
+    let hertz = args.cpu_mhz.map(|megahertz| f64::from(megahertz) * 1e6).or(work.cpu_hz);
+    let found = costs(calls, event, &work, loaded.nanos_of_weight(hertz)?);
     if work.is_whole_host == Some(false) {
         warn(
             "only a part of the host was profiled: costs lack the work of the other processes; record with --system",
@@ -83,18 +82,4 @@ pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
     let document = view::document(&loaded, &work, found.share, &found.each);
     console::tell(args.json, || &document, |out| view::print(&loaded, &work, &document, out))?;
     Ok(load::outcome(&loaded))
-}
-
-/// The ns that one of a profile's weight takes.
-fn nanos(loaded: &Loaded, work: &Work, cpu_mhz: Option<u32>) -> anyhow::Result<f64> {
-    let unit = loaded.event().map_or("samples", |event| event.unit);
-    match unit {
-        "ns" => Ok(1.0),
-        "cycles" => {
-            let hertz = cpu_mhz.map(|megahertz| f64::from(megahertz) * 1e6).or(work.cpu_hz);
-            let hertz = hertz.context("the work file lacks the CPU's frequency; give --cpu-mhz")?;
-            Ok(1e9 / hertz)
-        }
-        unit => bail!("{}: its unit is {unit}, which is not time; record cycles or cpu-clock", loaded.name()),
-    }
 }

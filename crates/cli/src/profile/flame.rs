@@ -6,9 +6,7 @@ use crate::console::Console;
 use crate::diagnose::refuse_input;
 use anyhow::Context;
 use clap::{Args, ValueHint};
-use slowpath_views::flame;
-use slowpath_views::profile::{flame::boxes, percent};
-use slowpath_views::quantity::counted;
+use slowpath_views::profile::flame;
 use std::fs;
 use std::path::PathBuf;
 use std::slice;
@@ -41,19 +39,8 @@ pub struct Flame {
 pub fn run(args: &Flame, console: &Console) -> anyhow::Result<Outcome> {
     refuse_input(&args.out, slice::from_ref(&args.source.file))?;
     let mut loaded = load::open(&args.source, console)?;
-    let (named, of): (Vec<&str>, Vec<_>) = loaded.named(&args.of)?.into_iter().unzip();
-    let (profile, event) = loaded.whole_stacks()?;
-    let tree = profile.tree(event, &of.concat());
-    let about = if named.is_empty() { String::new() } else { format!(", of {}", named.join(", ")) };
-    let whole = loaded.weight() as f64;
-    let part = percent(tree[0].weight as f64 / whole);
-    let picture = flame::Flame {
-        title: format!("{}{about}", args.source.file.display()),
-        remarks: vec![format!("{}, of which {part} are here", counted(loaded.samples(), "sample"))],
-        boxes: boxes(&loaded, &tree),
-        is_icicle: args.icicle,
-    };
-    fs::write(&args.out, flame::svg(&picture))
-        .with_context(|| format!("{}: cannot be written", args.out.display()))?;
+    let title = args.source.file.display().to_string();
+    let picture = flame::picture(&mut loaded, &title, &args.of, args.icicle)?;
+    fs::write(&args.out, picture).with_context(|| format!("{}: cannot be written", args.out.display()))?;
     Ok(load::outcome(&loaded))
 }

@@ -35,9 +35,7 @@ pub fn outcome(loaded: &Loaded) -> Outcome {
     if let Some(stop) = loaded.stopped() {
         warn(&format!("{}: {stop}; only what precedes it was read", loaded.name()));
     }
-    let is_partial =
-        loaded.stopped().is_some() || loaded.lost().unreadable > 0 || !loaded.missing().is_empty();
-    if is_partial { Outcome::Partial } else { Outcome::Whole }
+    if loaded.is_partial() { Outcome::Partial } else { Outcome::Whole }
 }
 
 /// The work file next to a profile, if there is one.

@@ -6,13 +6,12 @@ use crate::interrupt::Interrupt;
 use anyhow::bail;
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::units::duration_from_text;
-use slowpath_profile::{Contents, Options, Recorded, Recorder, Recording, Unwinding, What, work};
-use slowpath_views::profile::record::{self as view, Counted};
+use slowpath_profile::record::Counted;
+use slowpath_profile::{Recorded, Recorder, Recording, Unwinding, What, work};
+use slowpath_views::profile::record as view;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -104,7 +103,10 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
             None
         }
     };
-    let counted = counted_in(&recorded.out);
+    let counted = recorded.count().unwrap_or_else(|error| {
+        warn(&format!("{:#}", anyhow::Error::from(error)));
+        None
+    });
     let is_early = is_early || recorded.cut_short;
     let document = view::document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
     if args.json {
@@ -151,7 +153,7 @@ fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, c
             return true;
         }
         if let Some(bar) = &bar {
-            bar.at(recording.lasts());
+            bar.at_time(recording.lasts());
         }
         thread::sleep(CHECK_EVERY.min(recorder.longest.saturating_sub(recording.lasts())));
     }
@@ -159,50 +161,12 @@ fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, c
     interrupt.has_come() || is_timed && recording.lasts() < recorder.longest
 }
 
-/// How many samples a profile has; if it cannot be read, warns with the reason.
-fn counted_in(file: &Path) -> Option<Counted> {
-    match slowpath_profile::open(file, &Options::default()) {
-        Ok(input) => match input.contents {
-            Contents::Stacks(profile) => Some(Counted {
-                samples: profile.entries.iter().map(|entry| entry.samples).sum(),
-                lost: profile.lost.samples,
-            }),
-            Contents::Calls(_) => None,
-        },
-        Err(error) => {
-            warn(&format!("{:#}", anyhow::Error::from(error)));
-            None
-        }
-    }
-}
-
 /// Warns if the command failed; returns the exit code.
 fn outcome(recorded: &Recorded, counted: Option<&Counted>, is_early: bool) -> Outcome {
-    let failed = recorded.command.filter(|status| !status.success() && !is_early);
-    if let Some(status) = failed {
-        warn(&format!("the command failed: {}", how(status)));
+    let failed = recorded.failure().filter(|_| !is_early);
+    if let Some(how) = &failed {
+        warn(&format!("the command failed: {how}"));
     }
     let is_whole = failed.is_none() && !is_early && counted.is_some_and(|counted| counted.lost == 0);
     if is_whole { Outcome::Whole } else { Outcome::Partial }
-}
-
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("ended by signal {signal}"),
-        (None, None) => status.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::how;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
-
-    #[test]
-    fn how_a_command_ended_is_a_code_or_a_signal() {
-        assert_eq!(how(ExitStatus::from_raw(7 << 8)), "exit code 7");
-        assert_eq!(how(ExitStatus::from_raw(11)), "ended by signal 11");
-    }
 }

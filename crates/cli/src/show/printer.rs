@@ -3,62 +3,50 @@
 use super::Show;
 use crate::console;
 use slowpath_analyses::Label;
+use slowpath_analyses::settled::Labelled;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
-use slowpath_views::json;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use slowpath_views::events::Lines;
+use std::collections::HashMap;
+use std::io::{self, Write};
 
 pub struct Printer<'a> {
     args: &'a Show,
-    out: BufWriter<StdoutLock<'static>>,
+    lines: Lines,
+    out: console::Out,
     shown: u64,
     /// The flow asked for is there.
     pub met_flow: bool,
+    /// The flows of which nothing was shown yet, where only labelled events are.
+    keys: HashMap<FlowId, FlowKey>,
 }
 
 impl<'a> Printer<'a> {
     pub fn new(args: &'a Show) -> Self {
-        Self { args, out: console::stdout(), shown: 0, met_flow: false }
+        let label_width = args.label.iter().map(|label| label.slug().len()).max().unwrap_or(0);
+        let lines = Lines { json: args.json, with_flow: args.flow.is_none(), label_width };
+        Self { args, lines, out: console::stdout(), shown: 0, met_flow: false, keys: HashMap::new() }
     }
 
-    /// Whether events of `flow` are asked for.
-    pub fn takes_flow(&self, flow: FlowId) -> bool {
+    fn takes_flow(&self, flow: FlowId) -> bool {
         self.args.flow.is_none_or(|id| id == flow)
     }
 
-    /// Whether an event is, by its flow and its time.
-    pub fn takes(&self, flow: FlowId, event: &Event) -> bool {
+    /// Whether an event is asked for, by its flow and its time.
+    fn takes(&self, flow: FlowId, event: &Event) -> bool {
         let early = self.args.from.is_some_and(|from| event.at < from);
         let late = self.args.to.is_some_and(|to| event.at > to);
         !early && !late && self.takes_flow(flow)
     }
 
-    /// Says between which ends a flow is.
-    pub fn head(&mut self, flow: FlowId, key: &FlowKey) {
-        if !self.args.json {
-            let written = writeln!(self.out, "# flow {flow}: {key}");
-            self.end_unless(written);
-        }
-    }
-
-    pub fn print(&mut self, flow: FlowId, event: &Event, label: Option<Label>) {
-        self.shown += 1;
-        let written = self.write(flow, event, label);
+    fn head(&mut self, flow: FlowId, key: &FlowKey) {
+        let written = self.lines.head(flow, key, &mut self.out);
         self.end_unless(written);
     }
 
-    fn write(&mut self, flow: FlowId, event: &Event, label: Option<Label>) -> io::Result<()> {
-        if self.args.json {
-            serde_json::to_writer(&mut self.out, &json::EventLine::of(flow, event, label))?;
-            return self.out.write_all(b"\n");
-        }
-        if self.args.flow.is_none() {
-            write!(self.out, "{flow} ")?;
-        }
-        if let Some(label) = label {
-            let widest = self.args.label.iter().map(|label| label.slug().len()).max().unwrap_or(0);
-            write!(self.out, "{:widest$} ", label.slug())?;
-        }
-        writeln!(self.out, "{event}")
+    fn print(&mut self, flow: FlowId, event: &Event, label: Option<Label>) {
+        self.shown += 1;
+        let written = self.lines.event(flow, event, label, &mut self.out);
+        self.end_unless(written);
     }
 
     /// Ends the process where nothing more is to be shown, since a source cannot be stopped half-way and the rest
@@ -99,4 +87,24 @@ impl Sink for Printer<'_> {
     }
 
     fn close(&mut self, _: FlowId, _: FlowEnd) {}
+}
+
+impl Labelled for Printer<'_> {
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        if self.takes_flow(flow) {
+            self.met_flow = true;
+            self.keys.insert(flow, *key);
+        }
+    }
+
+    fn wants(&self, flow: FlowId, event: &Event, label: Label) -> bool {
+        self.args.label.contains(&label) && self.takes(flow, event)
+    }
+
+    fn take(&mut self, flow: FlowId, event: &Event, label: Label) {
+        if let Some(key) = self.keys.remove(&flow) {
+            self.head(flow, &key);
+        }
+        self.print(flow, event, Some(label));
+    }
 }

@@ -13,8 +13,6 @@ use super::channel::{Channel, Passed, Train};
 use super::statistics::median;
 use super::trend::{self, Trend};
 use super::{Progress, Setting, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Streams of a fleet (PAM 2002, section 3; N = 12).
 const STREAMS: u32 = 12;
@@ -45,8 +43,7 @@ const GENTLE: u64 = 10;
 const LATE_PERMILLE: u64 = 30;
 
 /// What the upper end of the range is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Above it, streams made their delays grow: the path's.
     Path,
@@ -59,8 +56,7 @@ pub enum Bound {
 }
 
 /// What a fleet said of its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is more.
     Below,
@@ -73,7 +69,7 @@ pub enum Verdict {
 }
 
 /// Streams of one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fleet {
     /// The rate that its sender reached, in the middle, in bit/s.
     pub rate: u64,
@@ -88,7 +84,7 @@ pub struct Fleet {
 }
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
     /// So much is available, in bit/s.
     pub low: u64,
@@ -96,7 +92,7 @@ pub struct Available {
     pub high: u64,
     /// What the upper end is.
     pub bound: Bound,
-    /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
+    /// Rates at which there was enough at times and not at others, in bit/s; `None` if there are none.
     pub grey: Option<[u64; 2]>,
     /// What is lost at a gentle rate already, in thousandths.
     pub lost_anyway_permille: u32,

@@ -15,8 +15,6 @@
 use super::channel::{Channel, Passed, Train, nanos_for};
 use super::statistics::{median, mode, quantile, slope_ps};
 use super::{Progress, Setting, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
 const PAIRS: u32 = 60;
@@ -48,8 +46,7 @@ const TOGETHER_PERMILLE: usize = 250;
 const TRAINS_PERMILLE: usize = 750;
 
 /// What the capacity was told by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Pairs and trains, which agree: then trains say it more exactly.
     Both,
@@ -60,14 +57,14 @@ pub enum Method {
 }
 
 /// What pairs and trains said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+    /// What the narrowest link carries, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
     /// link of the path too.
     pub rate: Option<u64>,
     /// What that was told by.
     pub method: Method,
-    /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
+    /// The mode of pairs at or above what trains say, in bit/s; `None` if they have none, or were handed over together.
     pub pairs: Option<u64>,
     /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
     /// capacity.

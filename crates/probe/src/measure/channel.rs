@@ -1,11 +1,7 @@
 //! What is asked of a path.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 /// Which way a train goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From here to the far end.
     There,

@@ -32,6 +32,8 @@ pub enum Progress {
     Available(u64),
     /// A step of the ramp at this rate, in bit/s.
     Ramp(u64),
+    /// Transfers by TCP.
+    Transfers,
 }
 
 /// Who is told of it.

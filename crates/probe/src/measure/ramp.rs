@@ -3,8 +3,6 @@
 
 use super::channel::{Channel, Passed, Train, rate_of};
 use super::{Progress, Setting, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
 /// 130 ms of a tenth too much at 1 Gbit/s.
@@ -17,8 +15,7 @@ const LATE_PERMILLE: u64 = 20;
 pub const MOST_STEPS: u32 = 60;
 
 /// What a step was limited by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakest {
     /// Nothing: what was asked was sent, and came.
     None,
@@ -31,11 +28,11 @@ pub enum Weakest {
 }
 
 /// One rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What was asked, in bit/s of IP packets.
     pub asked: u64,
-    /// What was sent, in bit/s; null where that is not known.
+    /// What was sent, in bit/s; `None` where that is not known.
     pub sent: Option<u64>,
     /// What came, in bit/s.
     pub received: Option<u64>,
@@ -45,7 +42,7 @@ pub struct Step {
     pub refused: u32,
     /// Packets that were sent and did not come.
     pub lost: u32,
-    /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+    /// Of these, those that the receiver's socket had no room for; `None` where nobody can tell.
     pub overflowed: Option<u32>,
     /// Packets that came after later ones.
     pub overtaken: u32,
@@ -60,11 +57,11 @@ impl Step {
 }
 
 /// All rates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ramp {
     /// The steps, from the slowest to the fastest.
     pub steps: Vec<Step>,
-    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; null if at none.
+    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; `None` if at none.
     pub loss_begins: Option<u64>,
     /// The most that came, in bit/s.
     pub most_received: Option<u64>,

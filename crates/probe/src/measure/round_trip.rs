@@ -3,8 +3,6 @@
 use super::channel::Channel;
 use super::statistics::median;
 use super::{Progress, Told};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
 pub const ECHOES: u32 = 40;
@@ -13,13 +11,13 @@ pub const ECHOES: u32 = 40;
 const APART_NS: u64 = 7_300_000;
 
 /// What echoes said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Echoes sent.
     pub echoes: u32,
     /// Of these, those that did not come back.
     pub lost: u32,
-    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. Null if none came back.
+    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. `None` if none came back.
     pub min_ns: Option<u64>,
     /// The one in the middle, in nanoseconds.
     pub median_ns: Option<u64>,

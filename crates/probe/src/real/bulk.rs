@@ -5,8 +5,6 @@ use super::clock::monotonic_ns;
 use crate::measure::Direction;
 use crate::measure::channel::rate_of;
 use crate::protocol::{Bulk, TcpEnd};
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_uapi::TcpInfo;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -21,7 +19,7 @@ const ASK: Duration = Duration::from_millis(100);
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// What a transfer was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Which way its data went.
     pub direction: Direction,
@@ -29,7 +27,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// From the receiver's first read to its last, in nanoseconds.
     pub lasted_ns: u64,
-    /// What it read in that time, in bit/s; null in no time.
+    /// What it read in that time, in bit/s; `None` in no time.
     pub rate: Option<u64>,
     /// The sender's smoothed round trip at the end, in nanoseconds.
     pub rtt_ns: u64,

@@ -3,12 +3,14 @@
 //!
 //! - [`server`]: the far end, and what it refuses.
 //! - [`client`]: the channel.
+//! - `measured`: all that is wanted, one after the other.
 //! - [`bulk`]: a transfer by TCP, and what the kernel says of it.
 
 pub mod bulk;
 pub mod client;
 mod clock;
 mod control;
+mod measured;
 mod pace;
 pub mod server;
 mod session;
@@ -16,6 +18,7 @@ mod sessions;
 mod udp;
 
 pub use client::{Client, Connected};
+pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
 pub use sessions::Caps;
 

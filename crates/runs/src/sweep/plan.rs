@@ -3,6 +3,7 @@
 use super::keys::Key;
 use crate::Error;
 use crate::file::{self, Changes};
+use slowpath_lab::run::kernel_release;
 use slowpath_scenario::sweep::MOST_CASES;
 use slowpath_scenario::{Case, Override, Scenario, Sweep, Vary};
 use std::path::Path;
@@ -52,6 +53,19 @@ pub enum Places {
     Kernel,
     /// In both.
     Both,
+}
+
+impl Places {
+    /// Where runs are made, as far as that makes them differ from those of another sweep. `carrier` is the name of what carries
+    /// the packets on the kernel.
+    pub fn describe(self, carrier: &str) -> String {
+        let kernel = || format!("Linux {} over {carrier}", kernel_release());
+        match self {
+            Self::Simulator => "the simulator".to_owned(),
+            Self::Kernel => kernel(),
+            Self::Both => format!("the simulator and {}", kernel()),
+        }
+    }
 }
 
 impl Plan {

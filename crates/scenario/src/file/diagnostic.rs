@@ -1,7 +1,6 @@
 //! Errors with line, caret and mend.
 
 use crate::file::source::{Place, Sources};
-use serde::Serialize;
 use std::fmt;
 
 /// One thing that is wrong with a scenario.
@@ -23,7 +22,7 @@ pub struct Rejected {
 }
 
 /// One thing that is wrong, for programs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding<'r> {
     /// The file, or `--set`.
     pub file: &'r str,
@@ -34,7 +33,6 @@ pub struct Finding<'r> {
     /// What is wrong.
     pub message: &'r str,
     /// What to do about it.
-    #[serde(skip_serializing_if = "str::is_empty")]
     pub mend: &'r str,
 }
 

@@ -5,7 +5,6 @@ use crate::file::{Diagnostic, Entry, Node, Place, Table, Value};
 use crate::schema::key::{Describe, Fallback, Key, Section, Sub};
 use crate::schema::nearest::nearest;
 use crate::schema::quantity::{Quantity, Wrong};
-use serde::Serialize;
 use std::cell::RefCell;
 
 /// What reading a file collects.
@@ -39,7 +38,7 @@ impl Context {
 }
 
 /// A value that holds in a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its whole key, such as `path.forward.delay`.
     pub key: String,
@@ -50,13 +49,11 @@ pub struct Setting {
     /// What it says.
     pub meaning: String,
     /// For a default: why it is this, or what its absence means.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
 /// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The file.
     File,

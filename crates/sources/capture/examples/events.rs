@@ -23,6 +23,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut lines = Lines(std::io::BufWriter::new(std::io::stdout().lock()));
     let summary = Capture::open(file)?.run(&mut lines)?;
     lines.0.flush()?;
-    eprintln!("{}", serde_json::to_string_pretty(&summary)?);
+    eprintln!("{summary:#?}");
     Ok(())
 }

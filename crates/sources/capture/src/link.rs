@@ -6,13 +6,12 @@
 
 use crate::layer::{Header, Layer, Skip, Step, Walk};
 use crate::protocol::Protocol;
-use serde::Serialize;
 use slowpath_wire::bytes::Order::{Big, Little};
 use slowpath_wire::bytes::{be16, be32};
 
 /// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
 /// files have a `DLT_` value instead).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u16);
 
 impl LinkType {

@@ -1,11 +1,8 @@
 //! What can be odd about a frame or a block.
 
-use serde::Serialize;
-
 /// Something odd about a frame or a block. Some keep a frame from becoming an event ([`Oddity::skips`]), the
 /// others are only noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Oddity {
@@ -83,6 +80,32 @@ impl Oddity {
     /// Whether it keeps a frame from becoming an event.
     pub const fn skips(self) -> bool {
         (self as u8) < Self::FirstFragment as u8
+    }
+
+    /// Its name, for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotIp => "not-ip",
+            Self::NotTcp => "not-tcp",
+            Self::LaterFragment => "later-fragment",
+            Self::TruncatedHeader => "truncated-header",
+            Self::MalformedHeader => "malformed-header",
+            Self::UnsupportedLink => "unsupported-link",
+            Self::TooDeep => "too-deep",
+            Self::UnknownInterface => "unknown-interface",
+            Self::MalformedBlock => "malformed-block",
+            Self::NotAPacket => "not-a-packet",
+            Self::TooManyFlows => "too-many-flows",
+            Self::FirstFragment => "first-fragment",
+            Self::OptionsCut => "options-cut",
+            Self::MalformedOptions => "malformed-options",
+            Self::LengthFromFrame => "length-from-frame",
+            Self::LengthBeyondFrame => "length-beyond-frame",
+            Self::CapturedBeyondWire => "captured-beyond-wire",
+            Self::LargeRecord => "large-record",
+            Self::UnknownBlock => "unknown-block",
+            Self::TooManyInterfaces => "too-many-interfaces",
+        }
     }
 
     /// In words, to follow a number of frames: "12 frames: the snapshot length cut a header off".

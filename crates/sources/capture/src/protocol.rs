@@ -3,7 +3,6 @@
 //! Reading list: IANA's "Assigned Internet Protocol Numbers", "IEEE 802 Numbers" and "PPP DLL Protocol Numbers".
 
 use crate::link::LinkType;
-use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The innermost protocol of a frame that was recognised, and is not read further.
@@ -117,12 +116,6 @@ impl fmt::Display for Protocol {
             (Self::Link(LinkType(number)), _) => write!(f, "link type {number}"),
             _ => Ok(()),
         }
-    }
-}
-
-impl Serialize for Protocol {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

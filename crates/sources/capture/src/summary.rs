@@ -3,12 +3,10 @@
 use crate::link::LinkType;
 use crate::oddity::Oddity;
 use crate::protocol::Protocol;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// libpcap's, timestamps in microseconds.
     Pcap,
@@ -21,8 +19,7 @@ pub enum Format {
 }
 
 /// The packing around the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// None.
     None,
@@ -46,7 +43,7 @@ impl Compression {
 }
 
 /// One network interface that frames were captured on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, where the format keeps it.
     pub name: Option<String>,
@@ -63,7 +60,7 @@ pub struct Interface {
 }
 
 /// How often one [`Oddity`] was met, and where first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
     /// What.
     pub oddity: Oddity,
@@ -76,7 +73,7 @@ pub struct Note {
 }
 
 /// Where and why reading ended before the capture did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// The offset of what could not be read, in bytes of the unpacked capture.
     pub offset: u64,
@@ -85,7 +82,7 @@ pub struct Stop {
 }
 
 /// Frames stamped earlier than the frame before them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepsBack {
     /// How many.
     pub count: u64,
@@ -96,7 +93,7 @@ pub struct StepsBack {
 /// What was read, what was not, and what was odd about it.
 ///
 /// What is not judged here: checksums (they are facts of segments) and frames captured twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The name it was opened under.
     pub name: String,

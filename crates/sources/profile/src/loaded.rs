@@ -126,6 +126,24 @@ impl Loaded {
         }
     }
 
+    /// The nanoseconds that one of its weight takes, on CPUs of so many cycles a second where it counts cycles.
+    ///
+    /// # Errors
+    ///
+    /// If its weights are not time, or cycles of an unknown length.
+    pub fn nanos_of_weight(&self, hertz: Option<f64>) -> Result<f64, LoadError> {
+        match self.event().map_or("samples", |event| event.unit) {
+            "ns" => Ok(1.0),
+            "cycles" => hertz.map(|hertz| 1e9 / hertz).ok_or(LoadError::NoFrequency),
+            unit => Err(LoadError::NotTime { file: self.name().to_owned(), unit }),
+        }
+    }
+
+    /// Whether a part of it could not be read, or something that was named is not in it.
+    pub fn is_partial(&self) -> bool {
+        self.stopped().is_some() || self.lost().unreadable > 0 || !self.missing.is_empty()
+    }
+
     /// What was odd about it.
     pub fn notes(&self) -> &[Note] {
         &self.input.notes
@@ -263,6 +281,17 @@ pub enum LoadError {
     /// None of the functions named is in it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Missing(Vec<Missing>),
+    /// Its weights are cycles, and how long one takes is not known.
+    #[error("the work file lacks the CPU's frequency; give --cpu-mhz")]
+    NoFrequency,
+    /// Its weights are neither time nor cycles.
+    #[error("{file}: its unit is {unit}, which is not time; record cycles or cpu-clock")]
+    NotTime {
+        /// The file.
+        file: String,
+        /// The unit of its weights.
+        unit: &'static str,
+    },
     /// Nothing of TCP is in it.
     #[error("{file}: nothing of TCP is in this profile; name functions with --to")]
     NoTcp {

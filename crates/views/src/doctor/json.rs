@@ -1,14 +1,15 @@
 //! The JSON of `slowpath doctor`.
 
+use super::host::Host;
 use crate::json::Fix;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_doctor::{self as doctor, Aim, Host, Origin, Role, bound};
+use slowpath_doctor::{self as doctor, Aim, Origin, Role, bound};
 use slowpath_model::nanos;
 
 /// What was found on this host (schema slowpath/doctor/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'a> {
+pub struct Document {
     /// Version of this layout.
     schema: &'static str,
     /// The intended transfer.
@@ -18,7 +19,7 @@ pub struct Document<'a> {
     /// The checks that failed, the lowest limit first.
     findings: Vec<Finding>,
     /// What was read, under the kernel's names, and what could not be read.
-    host: &'a Host,
+    host: Host,
 }
 
 /// The intended transfer.
@@ -63,9 +64,9 @@ struct Finding {
     source: &'static str,
 }
 
-impl<'a> Document<'a> {
+impl Document {
     /// What is printed of a host that was held against a goal.
-    pub fn new(host: &'a Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
+    pub fn new(host: &doctor::Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
         let goal = &aim.goal;
         let goal = Goal {
             rate: goal.rate.get(),
@@ -82,7 +83,7 @@ impl<'a> Document<'a> {
         };
         let limit = bound(findings).map(|(rate, _)| rate.get());
         let findings = findings.iter().map(Finding::new).collect();
-        Self { schema: "slowpath/doctor/1", goal, limit, findings, host }
+        Self { schema: "slowpath/doctor/1", goal, limit, findings, host: host.clone().into() }
     }
 }
 

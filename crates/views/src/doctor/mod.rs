@@ -1,5 +1,6 @@
 //! `slowpath doctor`: which settings of a host would limit a transfer, as JSON and as text.
 
+mod host;
 mod json;
 mod text;
 

@@ -40,7 +40,7 @@ impl Causes {
             cause: cause.to_string(),
             limit: cause.limit().slug(),
             title: cause.title(),
-            is_loss: crate::rank::is_loss(*cause),
+            is_loss: cause.is_loss(),
             page: cause.page(),
             reported_by: cause.reported_by().iter().map(|by| by.slug()).collect(),
             text: text(*cause),

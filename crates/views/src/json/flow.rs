@@ -4,7 +4,7 @@ use super::finding::{Finding, Spell, Stall};
 use super::measures::Measures;
 use super::pairing::Pair;
 use crate::diagnosis::{Advise, Diagnosis};
-use crate::rank::{main_finding, time_lost};
+use crate::rank::main_finding;
 use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -166,7 +166,7 @@ impl Flow {
             sender: flow.sender.letter(),
             verdict: words::verdict(flow),
             main_cause: main_finding(flow).map(|finding| finding.cause.to_string()),
-            lost_ns: nanos(time_lost(flow)),
+            lost_ns: nanos(flow.time_lost()),
             directions: flow
                 .directions
                 .iter()

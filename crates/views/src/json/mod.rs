@@ -6,6 +6,7 @@
 //! what is not known is `null`, never 0. `schema/*.json` in this crate describes each document and is generated
 //! from these structs.
 
+pub(crate) mod account;
 mod catalogue;
 mod event;
 mod finding;
@@ -24,8 +25,31 @@ pub use recording::{Recording, Skipped};
 
 use crate::diagnosis;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 use slowpath_analyses::report::FlowReport;
+use std::io::{self, Write};
+
+pub use serde::Serialize;
+
+/// Writes a document, indented.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    writeln!(out)
+}
+
+/// Writes a document on one line.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, document)?;
+    writeln!(out)
+}
 
 /// What `slowpath diagnose --json` prints.
 #[derive(Serialize, JsonSchema)]
@@ -79,7 +103,7 @@ pub struct FlowList<'a> {
 
 impl<'a> FlowList<'a> {
     /// Of `flows`, in their order.
-    pub fn of(recording: &diagnosis::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
+    pub fn of(recording: &crate::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
         Self {
             schema: "slowpath/flows/1",
             recordings: vec![Recording::of(recording)],
@@ -118,8 +142,8 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("profile-costs-1", schemars::schema_for!(crate::profile::costs::Document<'static>)),
         ("profile-comparison-1", schemars::schema_for!(crate::profile::compare::Document<'static>)),
         ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),
-        ("paper-1", schemars::schema_for!(slowpath_papers::Report)),
-        ("doctor-1", schemars::schema_for!(crate::doctor::Document<'static>)),
+        ("paper-1", schemars::schema_for!(crate::papers::Document)),
+        ("doctor-1", schemars::schema_for!(crate::doctor::Document)),
         ("drill-1", schemars::schema_for!(crate::drill::Document<'static>)),
         ("lab-check-1", schemars::schema_for!(crate::lab::Check<'static>)),
         ("lab-compare-1", schemars::schema_for!(crate::lab::Comparison<'static>)),

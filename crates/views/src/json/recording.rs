@@ -1,6 +1,6 @@
 //! What was read.
 
-use crate::diagnosis;
+use crate::recording;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,8 +41,8 @@ pub struct Skipped {
 }
 
 impl Recording {
-    pub(super) fn of(recording: &diagnosis::Recording) -> Self {
-        let skipped = |skipped: &diagnosis::Skipped| Skipped {
+    pub(super) fn of(recording: &recording::Recording) -> Self {
+        let skipped = |skipped: &recording::Skipped| Skipped {
             count: skipped.count,
             unit: skipped.unit.to_owned(),
             what: skipped.what.clone(),

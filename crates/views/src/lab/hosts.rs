@@ -1,12 +1,13 @@
 //! The hosts of a run on the kernel: CPU time of loads and processes, and the kernel's counters.
 
+use crate::mirror::mirrored;
 use crate::quantity::{count, duration};
 use crate::terminal::Look;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_lab::host::Host;
 use slowpath_lab::load::{LoadKind, LoadRecord};
-use slowpath_lab::task::{Class, Scheduling, TaskRecord};
+use slowpath_lab::task::{self, Scheduling, TaskRecord};
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::end::EndRecord;
 use slowpath_runs::kernel::flow_of;
@@ -26,6 +27,18 @@ pub struct HostResult<'a> {
     processes: Vec<Processes<'a>>,
     /// The increase of its kernel's counters, by their names in nstat(8).
     counters: &'a BTreeMap<String, u64>,
+}
+
+mirrored! {
+    /// A scheduling class (sched(7)).
+    enum Class of task::Class {
+        /// `SCHED_OTHER`.
+        Other,
+        /// `SCHED_IDLE`.
+        Idle,
+        /// `SCHED_FIFO`, at the least priority: below all of the lab's own threads.
+        Fifo,
+    }
 }
 
 /// A load.
@@ -154,7 +167,7 @@ impl LoadResult {
             LoadKind::Make { jobs, .. } => ("make", jobs),
         };
         let Scheduling { class, nice, cpus } = record.load.scheduling.clone();
-        Self { kind, tasks, nice, class, cpus, ran_s: record.ran_ns as f64 / 1e9 }
+        Self { kind, tasks, nice, class: class.into(), cpus, ran_s: record.ran_ns as f64 / 1e9 }
     }
 }
 
@@ -181,7 +194,7 @@ fn processes<'a>(scenario: &'a Scenario, truth: &Truth, role: Host) -> Vec<Proce
                 ran_s: 0.0,
                 waited_s: 0.0,
                 nice,
-                class,
+                class: class.into(),
                 cpus,
                 softirq_cpu: None,
             };

@@ -5,11 +5,12 @@ use super::programs::ProgramResult;
 use super::text::{lasted, named};
 use crate::counts::PathTotals;
 use crate::json;
+use crate::mirror::mirrored;
 use crate::transfers::FlowResult;
 use crate::waits::WaitResult;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_lab::case::Carrier;
+use slowpath_lab::case;
 use slowpath_lab::relay::Cost;
 use slowpath_lab::truth::OneWay;
 use slowpath_runs::kernel::{Live, ways};
@@ -56,6 +57,18 @@ pub struct Document<'a> {
     diagnosis: json::Diagnosis<'a>,
 }
 
+mirrored! {
+    /// What carries packets from one host to the other.
+    enum Carrier of case::Carrier {
+        /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
+            Veth,
+        /// The relay, by TAP devices: a packet came when it was read.
+        Tap,
+        /// The kernel, by [`crate::netem`]: hosts are without offloads.
+        Netem,
+    }
+}
+
 /// One direction of the path.
 #[derive(Serialize, JsonSchema)]
 struct Way {
@@ -83,10 +96,10 @@ struct Way {
 }
 
 impl Way {
-    fn new(way: &OneWay, carrier: Carrier) -> Self {
-        let late = (carrier != Carrier::Netem).then_some(way.report.lateness);
+    fn new(way: &OneWay, carrier: case::Carrier) -> Self {
+        let late = (carrier != case::Carrier::Netem).then_some(way.report.lateness);
         Self {
-            totals: (&way.report.totals).into(),
+            totals: way.report.totals.clone().into(),
             late_p50_ns: late.map(|late| late.p50_ns),
             late_p99_ns: late.map(|late| late.p99_ns),
             late_p99_9_ns: late.and_then(|late| late.p99_9_ns),
@@ -123,7 +136,7 @@ impl<'a> Document<'a> {
             waits: live.waiting.waited().filter_map(|waited| WaitResult::new(&waited, scenario)).collect(),
             unwatched: live.unwatched.as_deref(),
             lost,
-            carrier,
+            carrier: carrier.into(),
             path: ways(&live.truth).map(|(_, way)| Way::new(way, carrier)).into(),
             path_cores: live.truth.path.cost.map(Cost::cores),
             diagnosis,

@@ -1,6 +1,5 @@
 //! What `slowpath diagnose --live --json` prints.
 
-use super::Watched;
 use super::drops::DropResult;
 use super::receiver::ReceiverResult;
 use super::sender::BoundResult;
@@ -11,6 +10,7 @@ use serde::Serialize;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Counted, Device};
 use slowpath_model::{Bytes, End, FlowId, Hold, Instant, Rate, SocketSample, nanos};
+use slowpath_runs::watch::Watched;
 use std::collections::BTreeMap;
 
 /// What this host's connections did while they were watched.

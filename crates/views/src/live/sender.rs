@@ -1,6 +1,5 @@
 //! What bound a sender, what shows that, and what its own host can do about it.
 
-use super::Watched;
 use crate::json::{Advice, Evidence};
 use crate::quantity::share;
 use crate::words;
@@ -10,6 +9,7 @@ use slowpath_analyses as analyses;
 use slowpath_analyses::hosts::{Account, Bound};
 use slowpath_live::Device;
 use slowpath_remedies::advise_sending;
+use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
 
 /// What bound a sender.

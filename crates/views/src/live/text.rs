@@ -1,12 +1,13 @@
 //! What the host's connections did, as text.
 
-use super::{Watched, drops, receiver, sender};
+use super::{drops, receiver, sender};
 use crate::quantity::{count, counted, duration};
 use crate::table::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};
 use slowpath_model::{End, Rate};
+use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
 use std::time::Duration;
 

@@ -3,10 +3,10 @@
 use super::picture::PictureData;
 use super::queueing::QueueingData;
 use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
-use crate::diagnosis::{Diagnosis, Recording};
+use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
-use crate::rank::time_lost;
+use crate::recording::Recording;
 use crate::words;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
@@ -103,7 +103,7 @@ fn flow_data(
         ending: words::ending(flow),
         first_ns: flow.first.nanos(),
         last_ns: flow.last.nanos(),
-        lost_ns: slowpath_model::nanos(time_lost(flow)),
+        lost_ns: slowpath_model::nanos(flow.time_lost()),
         spells: spells(flow, most_marks),
         findings: flow.main().findings.iter().map(|finding| finding_data(diagnosis, finding, flow)).collect(),
         repetition: words::repetition(flow),

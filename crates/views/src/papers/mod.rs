@@ -2,8 +2,10 @@
 
 mod compared;
 mod graphs;
+mod json;
 mod page;
 
+pub use json::Report as Document;
 pub use page::page;
 
 use crate::quantity::{count, counted};

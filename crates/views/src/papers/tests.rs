@@ -13,7 +13,6 @@ fn report() -> Report {
     let mut odd = Series::of_runs("2.6 <changed> & \"quoted\"", ours(32.0));
     odd.y[2] = f64::NAN;
     Report {
-        schema: "slowpath/paper/1",
         paper: "none",
         title: "None 2007, A <paper>",
         seeds: 3,

@@ -1,10 +1,10 @@
 //! The JSON of `slowpath probe`.
 
+use super::measured::{Available, Capacity, Direction, Ramp, RoundTrip, Transfer};
+use crate::mirror::{each, one};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_probe::findings::Found;
-use slowpath_probe::measure::{Available, Capacity, Direction, Ramp, RoundTrip};
-use slowpath_probe::real::bulk::Transfer;
 
 /// What a path gave (schema slowpath/probe/1).
 #[derive(Debug, Serialize, JsonSchema)]
@@ -22,15 +22,15 @@ pub struct Document<'a> {
     /// The highest rate that the far end serves, in bit/s.
     cap: Option<u64>,
     /// The round trip; null if it was not measured.
-    round_trip: Option<&'a RoundTrip>,
+    round_trip: Option<RoundTrip>,
     /// What the narrowest link carries.
-    capacity: Option<&'a Capacity>,
+    capacity: Option<Capacity>,
     /// What others leave of it.
-    available: Option<&'a Available>,
+    available: Option<Available>,
     /// UDP at one rate after the other.
-    ramp: Option<&'a Ramp>,
+    ramp: Option<Ramp>,
     /// Transfers by TCP.
-    transfers: &'a [Transfer],
+    transfers: Vec<Transfer>,
     /// What a transfer can hope for: the middle of what is available, up to the capacity, or else the capacity, in bit/s.
     rate: Option<u64>,
     /// That rate times the shortest round trip, in bytes: what a transfer's window has to hold.
@@ -41,19 +41,19 @@ pub struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// What is printed of what was found.
-    pub fn new(target: &'a str, found: &'a Found) -> Self {
+    pub fn new(target: &'a str, found: &Found) -> Self {
         Self {
             schema: "slowpath/probe/1",
             target,
             far_end: found.far_end.map(|address| address.to_string()),
-            direction: found.wanted.direction,
+            direction: found.wanted.direction.into(),
             packet_bytes: found.packet_bytes,
             cap: found.limits.map(|limits| limits.rate_bit_per_s),
-            round_trip: found.round_trip.as_ref(),
-            capacity: found.capacity.as_ref(),
-            available: found.available.as_ref(),
-            ramp: found.ramp.as_ref(),
-            transfers: &found.transfers,
+            round_trip: one(found.round_trip.clone()),
+            capacity: one(found.capacity.clone()),
+            available: one(found.available.clone()),
+            ramp: one(found.ramp.clone()),
+            transfers: each(found.transfers.clone()),
             rate: found.rate().map(slowpath_model::Rate::get),
             window: found.window().map(slowpath_model::Bytes::get),
             complete: found.is_whole(),

@@ -1,7 +1,22 @@
 //! `slowpath probe`: what a path gives to packets, as JSON and as text.
 
 mod json;
+mod measured;
 mod text;
 
 pub use json::Document;
 pub use text::print;
+
+use slowpath_model::Rate;
+use slowpath_probe::measure::Progress;
+
+/// What is going on.
+pub fn progress(progress: Progress) -> String {
+    match progress {
+        Progress::Echoes => "echoes".to_owned(),
+        Progress::Trains => "trains of packets".to_owned(),
+        Progress::Available(rate) => format!("available: trying {}", Rate::bits_per_second(rate)),
+        Progress::Ramp(rate) => format!("UDP at {}", Rate::bits_per_second(rate)),
+        Progress::Transfers => "TCP transfers".to_owned(),
+    }
+}

@@ -1,13 +1,38 @@
 //! `slowpath profile flame`: a profile's stacks as boxes.
 
 use super::{percent, spelt_in};
-use crate::flame::{Box, Kind};
+use crate::flame::{self, Box, Flame, Kind};
+use crate::quantity::counted;
 use slowpath_cost::tree::Node;
 use slowpath_cost::{Function, Image};
-use slowpath_profile::Loaded;
+use slowpath_profile::{LoadError, Loaded};
+
+/// The stacks below the functions named, or all stacks, as an SVG picture of this title.
+///
+/// # Errors
+///
+/// If the profile has no stacks, or none of these functions.
+pub fn picture(
+    loaded: &mut Loaded,
+    title: &str,
+    of: &[String],
+    is_icicle: bool,
+) -> Result<String, LoadError> {
+    let (named, of): (Vec<&str>, Vec<_>) = loaded.named(of)?.into_iter().unzip();
+    let (profile, event) = loaded.whole_stacks()?;
+    let tree = profile.tree(event, &of.concat());
+    let about = if named.is_empty() { String::new() } else { format!(", of {}", named.join(", ")) };
+    let part = percent(tree[0].weight as f64 / loaded.weight() as f64);
+    Ok(flame::svg(&Flame {
+        title: format!("{title}{about}"),
+        remarks: vec![format!("{}, of which {part} are here", counted(loaded.samples(), "sample"))],
+        boxes: boxes(loaded, &tree),
+        is_icicle,
+    }))
+}
 
 /// The tree's nodes side by side, by their names, so that two pictures of the same load can be laid upon each other.
-pub fn boxes<'a>(loaded: &'a Loaded, tree: &[Node]) -> Vec<Box<'a>> {
+fn boxes<'a>(loaded: &'a Loaded, tree: &[Node]) -> Vec<Box<'a>> {
     let (functions, all) = (loaded.functions(), (tree[0].weight as f64).max(1.0));
     let name = |function: Option<Function>| function.map_or("all", |function| functions.name(function));
     let mut boxes = Vec::new();

@@ -7,6 +7,7 @@ use slowpath_cost::Work;
 use slowpath_model::Bytes;
 use slowpath_model::units::duration_text;
 use slowpath_profile::Recorded;
+use slowpath_profile::record::Counted;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -42,14 +43,6 @@ pub struct Document<'a> {
     signal: Option<i32>,
     /// What is missing in it, and what mends it.
     notes: &'a [String],
-}
-
-/// What its file has.
-pub struct Counted {
-    /// Samples.
-    pub samples: u64,
-    /// Samples that were lost.
-    pub lost: u64,
 }
 
 /// The document of a recording.

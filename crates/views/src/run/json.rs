@@ -125,7 +125,7 @@ fn paths<'a>(scenario: &'a Scenario, simulation: &Simulation) -> Vec<PathResult<
         from: &scenario.host(from).name,
         delivered: wire.delivered(),
         most_in_flight: wire.most_in_flight(),
-        totals: wire.totals().into(),
+        totals: wire.totals().clone().into(),
     });
     one.collect()
 }

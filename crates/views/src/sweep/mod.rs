@@ -7,4 +7,4 @@ mod text;
 
 pub use json::Document;
 pub use plot::{Axes, AxesError};
-pub use text::{comparison, heading, place, print};
+pub use text::{comparison, heading, missing, place, print};

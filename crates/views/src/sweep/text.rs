@@ -18,6 +18,20 @@ pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::R
     writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
 }
 
+/// Says how many of `all` runs were not made, if any; if they are stored, the sweep can be continued.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Write) -> io::Result<()> {
+    let done = rows.iter().flat_map(Row::runs).count();
+    if done == all {
+        return Ok(());
+    }
+    writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
+    if are_stored { writeln!(out, "The same command continues with them.") } else { Ok(()) }
+}
+
 /// Where the runs were made, in words.
 pub fn place(rows: &[Row<'_>]) -> String {
     let release = rows.iter().flat_map(|row| &row.kernel).find_map(|run| run.release.as_deref());

@@ -5,7 +5,7 @@ use super::palette::colour;
 use super::{bar, header};
 use crate::diagnosis::Diagnosis;
 use crate::quantity::{counted, duration, from_argument, share};
-use crate::rank::{is_loss, main_finding};
+use crate::rank::main_finding;
 use crate::words;
 use anstyle::{AnsiColor, Style};
 use slowpath_analyses::Cause;
@@ -135,7 +135,7 @@ fn advice(
     let Some(main) = main_finding(flow) else { return Ok(()) };
     let others = flow.main().findings.iter().filter(|finding| finding.cause != main.cause);
     let worth = others
-        .filter(|finding| finding.spells == 0 || finding.share >= WORTH_A_LOOK && is_loss(finding.cause));
+        .filter(|finding| finding.spells == 0 || finding.share >= WORTH_A_LOOK && finding.cause.is_loss());
     for (place, finding) in [main].into_iter().chain(worth).take(MOST_ADVISED).enumerate() {
         let before = advised.get(&finding.cause).copied();
         let mut advices = (diagnosis.advise)(finding, flow);
@@ -143,7 +143,7 @@ fn advice(
         advices.truncate(if place == 0 { advices.len() } else { 1 });
         if place == 0 {
             writeln!(out)?;
-            let title = if is_loss(finding.cause) { "What would help" } else { "What to do" };
+            let title = if finding.cause.is_loss() { "What would help" } else { "What to do" };
             writeln!(out, "{}", look.strong(title))?;
         }
         if advices.is_empty() {

@@ -1,8 +1,9 @@
 //! What was read, before what was found.
 
 use super::look::Look;
-use crate::diagnosis::{Diagnosis, Recording};
+use crate::diagnosis::Diagnosis;
 use crate::quantity::{count, counted};
+use crate::recording::Recording;
 use crate::words;
 use anstyle::{AnsiColor, Style};
 use std::io;

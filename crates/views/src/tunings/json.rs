@@ -1,9 +1,10 @@
 //! The JSON of `slowpath compare-tunings`.
 
+use crate::mirror::mirrored;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::{Bytes, nanos};
-use slowpath_papers::tunings::{self, Path, Technique};
+use slowpath_papers::tunings::{self, Path};
 
 /// The results of all techniques (schema slowpath/tunings/1).
 #[derive(Serialize, JsonSchema)]
@@ -24,6 +25,30 @@ pub struct Document {
     amount: u64,
     /// The techniques, in the order of weigle's table I.
     techniques: Vec<Compared>,
+}
+
+mirrored! {
+    /// A technique of weigle's section II, none, and today's kernel.
+    enum Technique of tunings::Technique {
+        /// Buffers stay as they are.
+        None,
+        /// A person measures the path and sets both buffers.
+        Manual,
+        /// PSC: the receiver offers all it can, the sender's buffer follows its congestion window.
+        Psc,
+        /// Linux 2.4: by the memory that arrives.
+        Linux24,
+        /// Dynamic Right-Sizing.
+        Drs,
+        /// A daemon measures, a database remembers, the program sets.
+        Enable,
+        /// The program measures before it transfers.
+        AutoNcFtp,
+        /// The program measures while it transfers.
+        DrsFtp,
+        /// Linux 6.18.
+        Today,
+    }
 }
 
 /// A technique.
@@ -85,7 +110,7 @@ impl Document {
     /// Of the techniques' results on a path.
     pub fn new(path: &Path, results: &[super::Result]) -> Self {
         let compared = |(technique, outcome): &super::Result| Compared {
-            technique: *technique,
+            technique: (*technique).into(),
             name: technique.name(),
             does: technique.does(),
             kind: technique.kind().map(Kind::from),

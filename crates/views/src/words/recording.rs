@@ -1,8 +1,10 @@
 //! What was read.
 
-use crate::diagnosis::{Diagnosis, Recording, Skipped};
+use crate::diagnosis::Diagnosis;
 use crate::quantity::{count, counted, duration};
+use crate::recording::{Recording, Skipped};
 use slowpath_analyses::report::FlowReport;
+use slowpath_model::FlowId;
 
 /// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
 pub fn recording_facts(recording: &Recording) -> String {
@@ -19,6 +21,30 @@ pub fn recording_facts(recording: &Recording) -> String {
 /// What is to be said of a recording without a segment of TCP; what else was in it is among what was skipped.
 pub fn without_tcp(recording: &Recording) -> &'static str {
     if recording.frames == 0 { "there are no packets in it" } else { "nothing in it could be read as TCP" }
+}
+
+/// What is wrong with a recording, line by line, for a command whose output has no place for it.
+pub fn warnings(recording: &Recording) -> Vec<String> {
+    let name = &recording.name;
+    let empty = (recording.segments == 0)
+        .then(|| format!("{name}: {}; was the right interface recorded?", without_tcp(recording)));
+    let damage = recording.damage.iter().map(|damage| format!("{name}: {damage}"));
+    let matters = recording.skipped.iter().filter(|skipped| skipped.matters);
+    let unused = matters.map(|skipped| {
+        format!("{name}: not used: {}: {}", counted(skipped.count, skipped.unit), skipped.what)
+    });
+    empty.into_iter().chain(damage).chain(unused).collect()
+}
+
+/// Why a recording has no flow of this number, of the `flows` in it; or why it was not kept.
+pub fn no_such_flow(recording: &Recording, flow: FlowId, flows: u64) -> String {
+    let hint = match flows {
+        0 => without_tcp(recording).to_owned(),
+        1 => "its only flow is 1".to_owned(),
+        n if u64::from(flow.0) <= n => "it came after too many others to be kept".to_owned(),
+        n => format!("its flows are 1 to {n}"),
+    };
+    format!("{}: there is no flow {flow}; {hint}", recording.name)
 }
 
 /// What is wrong with a recording, and what was left aside without harm.

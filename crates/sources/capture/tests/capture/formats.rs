@@ -204,8 +204,7 @@ fn other_blocks_are_passed_over() {
     let unknown = summary.notes.iter().find(|note| note.oddity == Oddity::UnknownInterface).unwrap();
     assert_eq!(unknown.first_frame, 2);
     assert_eq!(&file[unknown.first_offset as usize..][..4], [6, 0, 0, 0]);
-    let json = serde_json::to_string(&summary).unwrap();
-    assert!(json.contains("\"unknown-interface\""), "{json}");
+    assert_eq!(unknown.oddity.name(), "unknown-interface");
 }
 
 /// Everything that was whole before the cut arrives, and the summary says where the reading ended.

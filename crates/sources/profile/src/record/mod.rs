@@ -37,12 +37,14 @@ pub use event::{Chosen, Why};
 pub use perf::program;
 
 use crate::work::{self, Begun};
+use crate::{Contents, Options, ProfileError};
 use command::{Held, Running};
 use perf::Perf;
 use slowpath_cost::Work;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -127,6 +129,43 @@ pub struct Recorded {
     pub work: Work,
     /// What is missing in it, and what mends it.
     pub warnings: Vec<String>,
+}
+
+/// What a recording has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Samples.
+    pub samples: u64,
+    /// Samples that were lost.
+    pub lost: u64,
+}
+
+impl Recorded {
+    /// Reads the file, and counts its samples; `None` if it has no stacks.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn count(&self) -> Result<Option<Counted>, ProfileError> {
+        let Contents::Stacks(profile) = crate::open(&self.out, &Options::default())?.contents else {
+            return Ok(None);
+        };
+        let samples = profile.entries.iter().map(|entry| entry.samples).sum();
+        Ok(Some(Counted { samples, lost: profile.lost.samples }))
+    }
+
+    /// How the command failed, such as `exit code 7`; `None` if it did not, or there is none.
+    pub fn failure(&self) -> Option<String> {
+        self.command.filter(|status| !status.success()).map(how)
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
 }
 
 impl Recorder {
@@ -258,5 +297,16 @@ impl Recording {
             work,
             warnings: self.warnings,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_command_ended_is_a_code_or_a_signal() {
+        assert_eq!(how(ExitStatus::from_raw(7 << 8)), "exit code 7");
+        assert_eq!(how(ExitStatus::from_raw(11)), "ended by signal 11");
     }
 }

@@ -6,13 +6,11 @@
 use super::schedule::TaskId;
 use super::socket::SleepsFor;
 use crate::wire::Frame;
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_tcp::choices::BufferMemory;
 use std::collections::VecDeque;
 
 /// What happened to the datagrams of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramCounts {
     /// Those that the sender's process handed to its socket.
     pub sent: u64,

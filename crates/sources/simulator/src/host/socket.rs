@@ -2,8 +2,6 @@
 
 use crate::agenda::Slot;
 use crate::host::schedule::TaskId;
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_model::{Bytes, CaState, End, Instant, Mark, SocketSample, StreamOffset};
 use slowpath_tcp::socket::{ReadFlags, Unreachable};
 use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
@@ -118,7 +116,7 @@ impl Arrivals {
 }
 
 /// What happened to a socket: `arrived == processed + backlog_dropped + waiting`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounts {
     /// Packets and merged packets that IP handed up.
     pub arrived: u64,

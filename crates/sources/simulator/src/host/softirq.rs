@@ -8,8 +8,6 @@ use super::handling::Handling;
 use super::schedule::TaskId;
 use super::socket::SocketId;
 use crate::wire::Frame;
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 
@@ -71,7 +69,7 @@ pub struct Spins {
 }
 
 /// What happened in softirq context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoftirqCounts {
     /// Packets that the driver passed on.
     pub received: u64,

@@ -1,8 +1,6 @@
 //! The receive ring: descriptors that arriving packets fill, and when their interrupt is raised.
 
 use crate::wire::{Frame, Wire};
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_model::Instant;
 use slowpath_scenario::Nic;
 use std::collections::VecDeque;
@@ -27,7 +25,7 @@ pub struct ReceiveRing {
 }
 
 /// What happened at the ring: `arrived == dropped + taken + waiting`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCounts {
     /// Packets that came off the wire.
     pub arrived: u64,

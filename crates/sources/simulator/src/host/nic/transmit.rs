@@ -3,8 +3,6 @@
 use crate::host::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::{self, Frame};
-use schemars::JsonSchema;
-use serde::Serialize;
 use slowpath_kernels::TransmitPath;
 use slowpath_model::{Bytes, Instant, Rate};
 use slowpath_scenario::Nic;
@@ -45,7 +43,7 @@ pub struct Descriptor {
 }
 
 /// What happened on the way out: `handed == dropped + sent + queued`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransmitCounts {
     /// Packets and super-packets that the stack handed down.
     pub handed: u64,

@@ -1,7 +1,7 @@
-//! The folder that `papers lavoie --keep` writes: per case its perf.data and its counters, and once the kernel's symbols, which
+//! The folder in which the cases of a paper are kept: per case its perf.data and its counters, and once the kernel's symbols, which
 //! another kernel does not have.
 
-use anyhow::{Context, bail, ensure};
+use super::Error;
 use serde::{Deserialize, Serialize};
 use slowpath_cost::Profile;
 use slowpath_lab::web::Ran;
@@ -38,7 +38,9 @@ struct Beside {
 }
 
 const SCHEMA: &str = "slowpath/web-run/1";
-/// A copy of `/proc/kallsyms`.
+/// The kernel's symbols.
+const KALLSYMS: &str = "/proc/kallsyms";
+/// A copy of them.
 const SYMBOLS: &str = "kallsyms";
 
 /// A case's name in a folder.
@@ -60,11 +62,10 @@ fn has(folder: &Path, case: Case) -> bool {
 }
 
 /// Those of the cases that a folder has.
-pub fn read_all(cases: &[Case], folder: &Path) -> anyhow::Result<Vec<Done>> {
+pub fn read_all(cases: &[Case], folder: &Path) -> Result<Vec<Done>, Error> {
     let there = cases.iter().filter(|case| has(folder, **case));
-    let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<anyhow::Result<_>>()?;
-    ensure!(!done.is_empty(), "{}: has none of these cases; --keep writes such a folder", folder.display());
-    Ok(done)
+    let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<Result<_, Error>>()?;
+    if done.is_empty() { Err(Error::NoneKept(folder.to_owned())) } else { Ok(done) }
 }
 
 /// Those of the cases that can be compared.
@@ -72,7 +73,7 @@ pub fn read_all(cases: &[Case], folder: &Path) -> anyhow::Result<Vec<Done>> {
 /// # Errors
 ///
 /// If one folder has some that the other has not, or neither has any.
-pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> anyhow::Result<Vec<Case>> {
+pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> Result<Vec<Case>, Error> {
     let wanted: Vec<Case> = compared_cases().into_iter().filter(|case| cases.contains(case)).collect();
     let missing = |folder: &Path, other: &Path| {
         let cases = wanted.iter().filter(|case| !has(folder, **case) && has(other, **case));
@@ -82,22 +83,24 @@ pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> anyhow::Result<Ve
     };
     let missing: Vec<String> =
         [missing(before, after), missing(after, before)].into_iter().flatten().collect();
-    ensure!(missing.is_empty(), "{}; the same cases are compared", missing.join("; "));
+    if !missing.is_empty() {
+        return Err(Error::NotInBoth(missing.join("; ")));
+    }
     let both: Vec<Case> = wanted.into_iter().filter(|case| has(after, *case)).collect();
     if both.is_empty() {
         let names = compared_cases().map(|case| case.to_string()).join(", ");
-        bail!(
-            "{} and {}: have none of the cases that are compared: {names}",
-            before.display(),
-            after.display()
-        );
+        return Err(Error::NoneCompared { folders: [before.to_owned(), after.to_owned()], names });
     }
     Ok(both)
 }
 
 impl Done {
     /// Writes what was counted beside the profile.
-    pub fn keep(&self, folder: &Path) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn keep(&self, folder: &Path) -> Result<(), Error> {
         let beside = Beside {
             schema: SCHEMA.to_owned(),
             release: self.release.clone(),
@@ -106,16 +109,18 @@ impl Done {
             seconds: self.seconds,
             ran: self.ran.clone(),
         };
-        let (path, text) = (folder.join(beside_of(self.case)), serde_json::to_vec_pretty(&beside)?);
-        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+        let path = folder.join(beside_of(self.case));
+        let text = serde_json::to_vec_pretty(&beside).map_err(|source| Error::json(&path, source))?;
+        fs::write(&path, text).map_err(Error::file(&path, "cannot be written"))
     }
 
-    fn kept(case: Case, folder: &Path) -> anyhow::Result<Self> {
+    fn kept(case: Case, folder: &Path) -> Result<Self, Error> {
         let path = folder.join(beside_of(case));
-        let shown = path.display();
-        let text = fs::read(&path).with_context(|| format!("{shown}: cannot be read"))?;
-        let beside: Beside = serde_json::from_slice(&text).with_context(|| format!("{shown}"))?;
-        ensure!(beside.schema == SCHEMA, "{shown}: is of schema {}, not {SCHEMA}", beside.schema);
+        let text = fs::read(&path).map_err(Error::file(&path, "cannot be read"))?;
+        let beside: Beside = serde_json::from_slice(&text).map_err(|source| Error::json(&path, source))?;
+        if beside.schema != SCHEMA {
+            return Err(Error::OtherSchema { path, found: beside.schema, known: SCHEMA });
+        }
         let Beside { release, machine, event, seconds, ran, .. } = beside;
         let symbols = folder.join(SYMBOLS);
         let profile = read(&folder.join(file_of(case)), symbols.exists().then_some(symbols.as_path()))?;
@@ -124,10 +129,10 @@ impl Done {
 }
 
 /// Keeps the kernel's symbols.
-pub fn keep_symbols(folder: &Path) -> anyhow::Result<()> {
+pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
     let path = folder.join(SYMBOLS);
-    let text = fs::read("/proc/kallsyms").context("/proc/kallsyms: cannot be read")?;
-    fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+    let text = fs::read(KALLSYMS).map_err(Error::file(KALLSYMS, "cannot be read"))?;
+    fs::write(&path, text).map_err(Error::file(&path, "cannot be written"))
 }
 
 /// A profile whose kernel functions have names, from these symbols or from this host's.
@@ -135,18 +140,18 @@ pub fn keep_symbols(folder: &Path) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// If it cannot be read, or if what runs here is another kernel and its symbols were not kept: without names there is nothing to say.
-pub fn read(file: &Path, symbols: Option<&Path>) -> anyhow::Result<Profile> {
+pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     let kallsyms = symbols.map(Path::to_owned);
     let input = slowpath_profile::open(file, &Options { kallsyms, ..Options::default() })?;
     let nameless = |oddity: Oddity| {
         matches!(oddity, Oddity::KernelSymbolsHidden | Oddity::OtherKernel | Oddity::NoKernelSymbols)
     };
     if let Some(note) = input.notes.iter().find(|note| nameless(note.oddity)) {
-        bail!("{}: {note}", file.display());
+        return Err(Error::NoNames { path: file.to_owned(), note: note.to_string() });
     }
     match input.contents {
         Contents::Stacks(profile) => Ok(profile),
-        Contents::Calls(_) => bail!("{}: has no stacks", file.display()),
+        Contents::Calls(_) => Err(Error::NoStacks(file.to_owned())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scenario read as if it were a recording: it runs as far as it is read.
 
-use slowpath_runs::file::{self, Changes};
+use crate::Error;
+use crate::file::{self, Changes};
 use slowpath_simulator::pcapng::Pcapng;
 use slowpath_simulator::{Progress, Simulation};
 use std::io::{self, Read};
@@ -21,7 +22,7 @@ pub struct Simulated {
 
 impl Simulated {
     /// Of the scenario in a file, as it stands there.
-    pub fn of(path: &Path) -> anyhow::Result<Self> {
+    pub fn of(path: &Path) -> Result<Self, Error> {
         let scenario = file::load(path, &Changes::default())?;
         let host = scenario.vantage();
         let encoder = Pcapng::new(host, &scenario.host(host).name);

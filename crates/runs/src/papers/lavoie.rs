@@ -1,8 +1,7 @@
-//! `papers lavoie`: loads and profiles a web server on this host, case by case.
+//! LaVoie, Nahum and Flynn 2006: loads and profiles a web server on this host, case by case.
 
+use super::Error;
 use super::kept::{self, Done, file_of, read};
-use crate::console::Console;
-use anyhow::{Context, bail, ensure};
 use slowpath_lab::scratch::Scratch;
 use slowpath_lab::web::{self, Bench, Times, tools};
 use slowpath_lab::{privilege, signals};
@@ -35,8 +34,13 @@ pub struct Asked<'a> {
     pub compare: Option<&'a Path>,
 }
 
-/// Runs the cases one after the other, or reads kept ones.
-pub fn report(asked: &Asked<'_>, console: &Console) -> anyhow::Result<Report> {
+/// Runs the cases one after the other, or reads kept ones. `begin` is told how many are run, and what it returns is called
+/// after each.
+///
+/// # Errors
+///
+/// If no case has the words asked for, a program or root is missing, a run fails, or kept cases cannot be read or compared.
+pub fn report<D: FnMut()>(asked: &Asked<'_>, begin: impl FnOnce(usize) -> D) -> Result<Report, Error> {
     let cases = chosen(asked.only)?;
     let comparable = match (asked.compare, asked.from) {
         (Some(before), Some(after)) => kept::in_both(&cases, before, after)?,
@@ -44,7 +48,7 @@ pub fn report(asked: &Asked<'_>, console: &Console) -> anyhow::Result<Report> {
     };
     let done = match asked.from {
         Some(folder) => kept::read_all(&cases, folder)?,
-        None => run_all(cases, asked, console)?,
+        None => run_all(cases, asked, begin)?,
     };
     let runs: Vec<Run<'_>> = done.iter().map(as_run).collect();
     let seconds = done.first().map_or(asked.seconds, |done| done.seconds);
@@ -68,29 +72,34 @@ fn side<'a>(done: &'a [Done], runs: &'a [Run<'a>]) -> Side<'a> {
     }
 }
 
-fn run_all(cases: Vec<Case>, asked: &Asked<'_>, console: &Console) -> anyhow::Result<Vec<Done>> {
+fn run_all<D: FnMut()>(
+    cases: Vec<Case>,
+    asked: &Asked<'_>,
+    begin: impl FnOnce(usize) -> D,
+) -> Result<Vec<Done>, Error> {
     all_is_there()?;
-    if let Some(folder) = asked.keep {
-        ensure!(!folder.exists(), "{}: exists; --keep needs the name of a new folder", folder.display());
+    if let Some(folder) = asked.keep.filter(|folder| folder.exists()) {
+        return Err(Error::Exists(folder.to_owned()));
     }
     signals::remove_namespaces_when_ended()?;
     let scratch = Scratch::create()?;
     let bench = Bench::build(&FILES_KIB)?;
     if let Some(folder) = asked.keep {
-        fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+        fs::create_dir_all(folder).map_err(Error::file(folder, "cannot be made"))?;
     }
     let times = Times { warm_up: WARM_UP, observed: Duration::from_secs(asked.seconds) };
-    let bar = console.steps("case", cases.len(), 0);
+    let mut done_one = begin(cases.len());
     let mut done = Vec::new();
     for case in cases {
         let file =
             asked.keep.map_or_else(|| scratch.file(&file_of(case)), |folder| folder.join(file_of(case)));
-        let last = run(&bench, case, times, &file).with_context(|| format!("{case}"))?;
+        let last = run(&bench, case, times, &file)
+            .map_err(|source| Error::Case { name: case.to_string(), source: Box::new(source) })?;
         if let Some(folder) = asked.keep {
             last.keep(folder)?;
         }
         done.push(last);
-        bar.step();
+        done_one();
     }
     if let Some(folder) = asked.keep {
         // At the end, because the runs load modules.
@@ -100,49 +109,28 @@ fn run_all(cases: Vec<Case>, asked: &Asked<'_>, console: &Console) -> anyhow::Re
 }
 
 /// Reports everything that is missing, before anything is created.
-fn all_is_there() -> anyhow::Result<()> {
+fn all_is_there() -> Result<(), Error> {
     let missing = tools::missing();
     if !missing.is_empty() {
-        let named = missing.iter().map(|one| {
-            if one.command == one.package {
-                one.command.to_owned()
-            } else {
-                format!("{} (in {})", one.command, one.package)
-            }
-        });
-        let packages: Vec<_> = missing.iter().map(|one| one.package).collect();
-        bail!(
-            "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}` (Debian starts \
-             nginx after the installation; stop it with `systemctl disable --now nginx`)",
-            named.collect::<Vec<_>>().join(", "),
-            packages.join(" ")
-        );
+        return Err(Error::NoPrograms(missing));
     }
-    ensure!(
-        privilege::is_root(),
-        "lavoie needs root: it creates network namespaces, steers packets to CPUs, and samples a CPU"
-    );
-    Ok(())
+    if privilege::is_root() { Ok(()) } else { Err(Error::NotRoot) }
 }
 
-fn chosen(only: &[String]) -> anyhow::Result<Vec<Case>> {
+fn chosen(only: &[String]) -> Result<Vec<Case>, Error> {
     let has = |case: &Case, words: &str| {
         let name = case.to_string();
         words.split_whitespace().all(|word| name.split(' ').any(|part| part.eq_ignore_ascii_case(word)))
     };
     let all = lavoie::cases();
-    for words in only {
-        ensure!(
-            all.iter().any(|case| has(case, words)),
-            "no case has all the words {words:?}; the name of a case is like {:?}",
-            all[0].to_string()
-        );
+    if let Some(words) = only.iter().find(|words| !all.iter().any(|case| has(case, words))) {
+        return Err(Error::NoSuchCase { words: words.clone(), like: all[0].to_string() });
     }
     let wanted = |case: &Case| only.is_empty() || only.iter().any(|words| has(case, words));
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-fn run(bench: &Bench, case: Case, times: Times, file: &Path) -> anyhow::Result<Done> {
+fn run(bench: &Bench, case: Case, times: Times, file: &Path) -> Result<Done, Error> {
     let Case { file_kib, requests, sendfile, tso } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
@@ -153,8 +141,8 @@ fn run(bench: &Bench, case: Case, times: Times, file: &Path) -> anyhow::Result<D
     let (ran, recorded) = bench.run(
         web_case,
         times,
-        |cpu| anyhow::Ok(recorder(cpu).start()?),
-        |recording| anyhow::Ok(recording.stop()?),
+        |cpu| Ok::<_, Error>(recorder(cpu).start()?),
+        |recording| Ok(recording.stop()?),
     )?;
     let (event, release) = (recorded.event.to_string(), slowpath_lab::run::kernel_release());
     let (profile, seconds) = (read(file, None)?, times.observed.as_secs());

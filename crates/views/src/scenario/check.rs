@@ -1,10 +1,11 @@
-//! `slowpath scenario check` as JSON.
+//! `slowpath scenario check`: the errors of scenario files, as JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_scenario::{Checked, Estimate, Rejected};
 
 /// The errors of scenario files (schema slowpath/scenario-check/1).
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Check<'a> {
     /// `slowpath/scenario-check/1`.
     schema: &'static str,
@@ -13,7 +14,7 @@ pub struct Check<'a> {
 }
 
 /// A scenario file.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct File<'a> {
     /// Its name.
     file: &'a str,
@@ -25,8 +26,8 @@ struct File<'a> {
 }
 
 /// What a run needs at most.
-#[derive(Serialize)]
-struct Needs {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Needs {
     /// Packets with data, and those of cross traffic.
     packets: u64,
     /// Events of the simulator.
@@ -36,7 +37,7 @@ struct Needs {
 }
 
 /// An error of a scenario file.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Diagnostic<'a> {
     /// The file, or `--set`.
     file: &'a str,
@@ -49,6 +50,12 @@ struct Diagnostic<'a> {
     /// How to fix it; absent if the message says it.
     #[serde(skip_serializing_if = "str::is_empty")]
     mend: &'a str,
+}
+
+impl From<Estimate> for Needs {
+    fn from(Estimate { packets, events, memory_bytes }: Estimate) -> Self {
+        Self { packets, events, memory_bytes }
+    }
 }
 
 impl<'a> Check<'a> {
@@ -69,7 +76,6 @@ impl<'a> File<'a> {
             mend: finding.mend,
         });
         let estimate = checked.as_ref().ok().map(|checked| Estimate::of(&checked.scenario));
-        let needs = |Estimate { packets, events, memory_bytes }| Needs { packets, events, memory_bytes };
-        Self { file, estimate: estimate.map(needs), errors: errors.collect() }
+        Self { file, estimate: estimate.map(Needs::from), errors: errors.collect() }
     }
 }

@@ -1,13 +1,12 @@
-//! Kernels side by side: a row for each choice, a column for each kernel.
+//! `slowpath kernels`: a row for each choice, a column for each kernel.
 
-use crate::choice::choices;
-use crate::profile::KernelProfile;
-use crate::sysctls::sysctls;
+use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_kernels::{KernelProfile, choices, sysctls};
 use std::fmt::{self, Display};
 
 /// Kernels side by side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Table {
     /// Version of this layout.
     pub schema: &'static str,
@@ -20,7 +19,7 @@ pub struct Table {
 }
 
 /// One choice or sysctl of all kernels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// Its name.
     pub name: &'static str,
@@ -127,7 +126,7 @@ fn line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry;
+    use slowpath_kernels::registry;
 
     #[test]
     fn kernels_stand_side_by_side() {

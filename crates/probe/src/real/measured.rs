@@ -1,0 +1,65 @@
+//! All that is wanted of a path to a host, one after the other.
+
+use super::{Client, Error, Stop};
+use crate::findings::{Found, Wanted};
+use crate::measure::{Direction, Progress};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What was measured, and why that is not everything.
+pub struct Measured {
+    /// What was measured; perhaps nothing ([`Found::or_nothing`]).
+    pub found: Found,
+    /// Why measuring ended early; `None` if it came to its end.
+    pub ended_by: Option<Error>,
+}
+
+/// Measures the path to the first of these addresses that answers; a TCP transfer of this duration each way comes last, the
+/// measured direction first. `told` of each step.
+///
+/// # Errors
+///
+/// If no address answers (the last one's reason; `None` if there is no address), or the far end will not.
+pub fn measure(
+    addresses: &[SocketAddr],
+    wanted: Wanted,
+    transfers: Option<Duration>,
+    stop: Stop<'_>,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Measured, Option<Error>> {
+    let mut last = None;
+    for to in addresses {
+        let (mut client, connected) = match Client::connect(*to, stop) {
+            Ok(connected) => connected,
+            Err(error @ Error::NoServer { .. }) => {
+                last = Some(error);
+                continue;
+            }
+            Err(error) => return Err(Some(error)),
+        };
+        let mut found = Found::new(wanted, connected.packet_bytes);
+        found.far_end = Some(connected.to);
+        let filled = found.fill(&mut client, told);
+        let ended_by = filled.and_then(|()| transfer(&mut client, &mut found, transfers, told)).err();
+        if ended_by.is_none() {
+            // Everything has been measured, even if closing the session fails.
+            let _ = client.close();
+        }
+        return Ok(Measured { found, ended_by });
+    }
+    Err(last)
+}
+
+fn transfer(
+    client: &mut Client<'_>,
+    found: &mut Found,
+    duration: Option<Duration>,
+    told: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    let Some(duration) = duration else { return Ok(()) };
+    told(Progress::Transfers);
+    for direction in [Direction::There, Direction::Back] {
+        found.transfers.push(client.transfer(direction, duration)?);
+    }
+    Ok(())
+}

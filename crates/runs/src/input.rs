@@ -1,0 +1,131 @@
+//! What a path names, read into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
+//! read.
+
+mod simulated;
+
+use crate::Error;
+use simulated::Simulated;
+use slowpath_analyses::in_order::InOrder;
+use slowpath_analyses::pairing::{Both, Collector};
+use slowpath_analyses::{Analysis, Labels, VantageOverride};
+use slowpath_capture::Capture;
+use slowpath_model::{End, FlowId, Sink};
+use slowpath_recording::Recording;
+use slowpath_recording::about::Side;
+use std::io;
+use std::path::Path;
+
+/// What was read, as its reader summarises it.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A capture, or the capture that a scenario's sending host would make.
+    Capture(slowpath_capture::Summary),
+    /// A recording of events.
+    Recording(slowpath_recording::Summary),
+}
+
+impl Input {
+    /// Its name as given.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Capture(summary) => &summary.name,
+            Self::Recording(summary) => &summary.name,
+        }
+    }
+
+    /// Flows in it.
+    pub fn flows(&self) -> u64 {
+        match self {
+            Self::Capture(summary) => summary.flows,
+            Self::Recording(summary) => summary.flows,
+        }
+    }
+
+    /// The instant that its times are counted from, in nanoseconds since 1970; `None` if it does not know.
+    pub fn epoch_ns(&self) -> Option<i64> {
+        match self {
+            Self::Capture(summary) => summary.epoch_ns,
+            Self::Recording(_) => None,
+        }
+    }
+
+    /// How far the frames are out of the order of their stamps, in nanoseconds: several queues of one interface explain a
+    /// little, and a clock that was set is no order.
+    fn out_of_order(&self) -> Option<i64> {
+        const EXPLAINED: u64 = 20_000;
+        const MOST: u64 = 1_000_000_000;
+        let Self::Capture(summary) = self else { return None };
+        let largest = summary.steps_back.largest_ns;
+        i64::try_from(largest).ok().filter(|_| (EXPLAINED..MOST).contains(&largest))
+    }
+}
+
+/// Segments of one end of a flow that were stamped late by so many nanoseconds.
+pub type StampedLate = (FlowId, End, i64);
+
+/// Is told how many bytes were read, and of how many if that is known.
+pub type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
+
+/// Reads all of `path` into `sink`: a folder as a recording, a scenario by running it, anything else as a capture, `-` from
+/// standard input. Of a scenario one reads what its sending host would capture.
+///
+/// # Errors
+///
+/// If nothing of it can be read.
+pub fn read(path: &Path, sink: &mut impl Sink, mut progress: Progress) -> Result<Input, Error> {
+    if path.is_dir() {
+        let recording = Recording::open(path)?;
+        let summary = recording.run(sink, |done, total| progress(done, Some(total)))?;
+        return Ok(Input::Recording(summary));
+    }
+    let capture = if path.as_os_str() == "-" {
+        Capture::from_reader("-", io::stdin())
+    } else if path.extension().is_some_and(|extension| extension == "toml") {
+        Capture::from_reader(path.display().to_string(), Simulated::of(path)?)
+    } else {
+        Capture::open(path)?
+    };
+    Ok(Input::Capture(capture.on_progress(progress).run(sink)?))
+}
+
+/// Reads all of `path` into an analysis that `fresh` makes, and into `collector`. Where data is in a file after its own
+/// acknowledgment, it is read again, in the order of its stamps, into a fresh analysis. Also returns whose segments were
+/// stamped late and had their times corrected.
+///
+/// # Errors
+///
+/// If nothing of it can be read.
+pub fn analyse<L: Labels>(
+    path: &Path,
+    collector: Option<&mut Collector>,
+    progress: &dyn Fn() -> Progress,
+    fresh: impl Fn() -> Analysis<L>,
+) -> Result<(Input, Vec<StampedLate>, Analysis<L>), Error> {
+    let mut analysis = fresh();
+    let input = match collector {
+        Some(collector) => read(path, &mut Both(&mut analysis, collector), progress())?,
+        None => read(path, &mut analysis, progress())?,
+    };
+    let late = analysis.stamped_late();
+    let out_of_order = input.out_of_order();
+    let in_disorder = out_of_order.is_some() && analysis.is_out_of_order();
+    let is_right = !in_disorder && late.is_empty();
+    if is_right || !path.is_file() {
+        return Ok((input, Vec::new(), analysis));
+    }
+    analysis = fresh();
+    let mut in_order = InOrder::new(&mut analysis, out_of_order.unwrap_or(0)).with_stamped_late(&late);
+    read(path, &mut in_order, progress())?;
+    in_order.finish();
+    Ok((input, late, analysis))
+}
+
+/// Where a recording was made, if it says so; nothing of anything else.
+pub fn vantage(path: &Path) -> Option<VantageOverride> {
+    // What is wrong with it, if anything, is told when it is read.
+    let recording = path.is_dir().then(|| Recording::open(path).ok()).flatten()?;
+    recording.about().side.map(|side| match side {
+        Side::Sender => VantageOverride::Sender,
+        Side::Receiver => VantageOverride::Receiver,
+    })
+}

@@ -1,0 +1,27 @@
+//! The path of a scenario, to be measured as a real one is.
+
+use slowpath_model::nanos;
+use slowpath_probe::simulated::{Ends, Simulated};
+use slowpath_scenario::Scenario;
+
+/// The path of a scenario's first flow, from its sender on, and the length of a packet on it. `is_reversed` if the direction to
+/// its sender is to be measured. `None` if the flow's path does not end at its hosts.
+pub fn channel(scenario: &Scenario, is_reversed: bool) -> Option<(Simulated, u32)> {
+    let flow = &scenario.flows[0];
+    let path = scenario.path(flow.path);
+    let ends = [flow.sender_host(), flow.receiver_host()];
+    let [there, back] = ends.map(|end| path.direction(end));
+    let (there, back) = there.zip(back)?;
+    let mut draws = scenario.draws();
+    let mut seeds = [draws.bits(), draws.bits()];
+    if path.ends[0] != ends[0] {
+        seeds.swap(0, 1);
+    }
+    let nics = ends.map(|end| &scenario.host(end).nic);
+    let ends = Ends {
+        card_bit_per_s: nics.map(|nic| nic.rate.get()),
+        joined_within_ns: nanos(nics[usize::from(!is_reversed)].interrupt_delay),
+    };
+    let packet_bytes = u32::try_from(nics[0].mtu.min(nics[1].mtu).get()).unwrap_or(u32::MAX);
+    Some((Simulated::new(there, back, seeds, ends), packet_bytes))
+}

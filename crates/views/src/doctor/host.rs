@@ -1,0 +1,206 @@
+//! What was seen of a host, as JSON.
+
+use crate::mirror::{each, mirrored, one};
+use slowpath_doctor::host;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+mirrored! {
+    /// A host.
+    struct Host of host::Host {
+        /// The kernel's release: `6.18.0`.
+        release: Option<String>,
+        /// Settings by their dotted names, as `sysctl` prints them.
+        sysctls: BTreeMap<String, String>,
+        /// Bytes of a page, in which `net.ipv4.tcp_mem` counts.
+        page: Option<u64>,
+        /// The way to the destination, or the default one.
+        route: Option<Route> => one,
+        /// The interface of the way, and those beneath it (of a VLAN, of a bond).
+        interfaces: Vec<Interface> => each,
+        /// What the kernel remembers of destinations: `ip tcp_metrics`. `None` where it did not say.
+        metrics: Option<Vec<Metrics>> => some,
+        /// Counters since boot by the names that `nstat` has: `TcpExtTCPTimeouts`.
+        counters: BTreeMap<String, u64>,
+        /// What the CPUs' softirqs did since boot, a row for each CPU.
+        softnet: Vec<Softnet> => each,
+        /// The CPUs' clocks.
+        clocks: Vec<Clock> => each,
+        /// Programs that decide on sockets' settings (`BPF_CGROUP_SOCK_OPS`); `None` without the right to ask.
+        sock_ops: Option<u32>,
+        /// What could not be seen.
+        unseen: Vec<Unseen> => each,
+    }
+
+    /// Something that could not be seen.
+    struct Unseen of host::Unseen {
+        /// What it is.
+        what: String,
+        /// Why not.
+        why: String,
+        /// The capability with which it could be seen.
+        needs: Option<&'static str>,
+    }
+
+    /// The way to a destination, as the kernel's routing has it.
+    struct Route of host::Route {
+        /// The destination; `None` where it is the default route.
+        to: Option<IpAddr>,
+        /// The number of the interface.
+        interface: u32,
+        /// The next hop, where there is one.
+        gateway: Option<IpAddr>,
+        /// Attributes that hold for connections of this route (`RTAX_*`), by the names that `ip route` has.
+        attributes: BTreeMap<String, u32>,
+        /// The attributes that are locked: TCP may not change them.
+        locked: Vec<String>,
+        /// The congestion control that the route names.
+        congestion_control: Option<String>,
+    }
+
+    /// A network interface.
+    struct Interface of host::Interface {
+        /// Its name.
+        name: String,
+        /// Its number.
+        index: u32,
+        /// What kind of virtual device it is: `veth`, `vlan`; `None` for a card.
+        kind: Option<String>,
+        /// Whether it is up and has a carrier.
+        running: Option<bool>,
+        /// Bytes.
+        mtu: Option<u32>,
+        /// `txqueuelen`, in packets.
+        queue_length: Option<u32>,
+        /// The largest super-packet that it is handed, in segments.
+        gso_max_segments: Option<u32>,
+        /// The largest super-packet that it is handed, in bytes (`gso_max_size`).
+        gso_max_bytes: Option<u32>,
+        /// Its link's rate in bit/s; `None` where the driver does not know one.
+        speed: Option<u64>,
+        /// Whether both ends may send at once.
+        full_duplex: Option<bool>,
+        /// What it does in place of the CPU, by the names of `ethtool -k`; empty where it did not say.
+        offloads: BTreeMap<String, Offload> => by_name,
+        /// Slots of the receive ring.
+        receive_ring: Option<Ring> => one,
+        /// Slots of the transmit ring.
+        transmit_ring: Option<Ring> => one,
+        /// Receive queues in use.
+        receive_queues: Option<u32>,
+        /// Queues that share their CPUs' work with others by RPS: how many have a mask.
+        steered_queues: Option<u32>,
+        /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+        interrupts: Vec<Interrupt> => each,
+        /// Counters since the interface was made.
+        statistics: Statistics,
+        /// Its queueing disciplines, the root first; `None` where they could not be asked for.
+        queues: Option<Vec<Queue>> => some,
+    }
+
+    /// An offload.
+    struct Offload of host::Offload {
+        /// Whether it is on.
+        on: bool,
+        /// Whether it can be changed.
+        can_change: bool,
+    }
+
+    /// A ring.
+    struct Ring of host::Ring {
+        /// Slots it has.
+        slots: u32,
+        /// Slots it could have.
+        most: u32,
+    }
+
+    /// An interrupt.
+    struct Interrupt of host::Interrupt {
+        /// Its number.
+        number: u32,
+        /// The CPUs that take it, as the kernel lists them: `0-3`.
+        cpus: String,
+    }
+
+    /// `struct rtnl_link_stats64`, as far as it is judged.
+    struct Statistics of host::Statistics {
+        rx_packets: u64,
+        tx_packets: u64,
+        rx_crc_errors: u64,
+        rx_over_errors: u64,
+        rx_fifo_errors: u64,
+        rx_missed_errors: u64,
+        rx_dropped: u64,
+        tx_dropped: u64,
+        tx_carrier_errors: u64,
+        collisions: u64,
+    }
+
+    /// A queueing discipline.
+    struct Queue of host::Queue {
+        /// `fq_codel`.
+        kind: String,
+        /// `MAJOR:MINOR`.
+        handle: u32,
+        /// What it hangs under; `u32::MAX` for the root (`TC_H_ROOT`).
+        parent: u32,
+        /// Packets that have room; `None` where it says none.
+        limit_packets: Option<u64>,
+        /// Bytes that have room.
+        limit_bytes: Option<u64>,
+        /// The rate at which it sends at most, in bit/s.
+        rate: Option<u64>,
+        /// The rate at which it sends a flow at most, in bit/s.
+        flow_rate: Option<u64>,
+        /// The delay it puts in, in ns.
+        delay_ns: Option<u64>,
+        /// The part of packets it loses on purpose, of 2^32.
+        loss: Option<u32>,
+        /// Packets it let through.
+        packets: u64,
+        /// Packets it dropped.
+        drops: u64,
+    }
+
+    /// What a former connection left to the next ones.
+    struct Metrics of host::Metrics {
+        /// Of which destination.
+        to: Option<IpAddr>,
+        /// `ssthresh`, in packets.
+        ssthresh: Option<u32>,
+        /// The smoothed round trip, in µs.
+        rtt_us: Option<u32>,
+    }
+
+    /// A row of /proc/net/softnet_stat.
+    struct Softnet of host::Softnet {
+        /// Packets.
+        processed: u64,
+        /// Packets for which `net.core.netdev_max_backlog` had no room.
+        dropped: u64,
+        /// Rounds that ended with work left.
+        squeezed: u64,
+    }
+
+    /// How a CPU's clock is governed.
+    struct Clock of host::Clock {
+        /// The CPU.
+        cpu: u32,
+        /// `performance`.
+        governor: String,
+        /// `intel_pstate`.
+        driver: String,
+        /// The most that it may be set to, in kHz.
+        allowed_khz: Option<u64>,
+        /// The most that the CPU can do, in kHz.
+        most_khz: Option<u64>,
+    }
+}
+
+fn some<A, B: From<A>>(all: Option<Vec<A>>) -> Option<Vec<B>> {
+    all.map(each)
+}
+
+fn by_name<A, B: From<A>>(all: BTreeMap<String, A>) -> BTreeMap<String, B> {
+    all.into_iter().map(|(name, one)| (name, one.into())).collect()
+}

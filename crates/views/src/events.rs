@@ -1,0 +1,52 @@
+//! `slowpath show`: events, one a line.
+
+use crate::json::{self, EventLine};
+use slowpath_analyses::Label;
+use slowpath_model::{Event, FlowId, FlowKey};
+use std::io::{self, Write};
+
+/// How events are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines {
+    /// As JSON objects.
+    pub json: bool,
+    /// With the number of the flow first, in text.
+    pub with_flow: bool,
+    /// The width of the labels' column, in text.
+    pub label_width: usize,
+}
+
+impl Lines {
+    /// Says between which ends a flow is; JSON has that with every event.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn head(self, flow: FlowId, key: &FlowKey, out: &mut impl Write) -> io::Result<()> {
+        if self.json { Ok(()) } else { writeln!(out, "# flow {flow}: {key}") }
+    }
+
+    /// Writes an event.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn event(
+        self,
+        flow: FlowId,
+        event: &Event,
+        label: Option<Label>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        if self.json {
+            return json::write_line(&EventLine::of(flow, event, label), out);
+        }
+        if self.with_flow {
+            write!(out, "{flow} ")?;
+        }
+        if let Some(label) = label {
+            write!(out, "{:width$} ", label.slug(), width = self.label_width)?;
+        }
+        writeln!(out, "{event}")
+    }
+}

@@ -1,0 +1,181 @@
+//! What each procedure measured, as JSON.
+
+use crate::mirror::{each, mirrored};
+use slowpath_probe::measure::{self, available};
+use slowpath_probe::real::bulk;
+
+mirrored! {
+    /// Which way a train goes.
+    enum Direction of measure::Direction {
+        /// From here to the far end.
+        There,
+        /// From the far end to here.
+        Back,
+    }
+
+    /// What echoes said.
+    struct RoundTrip of measure::RoundTrip {
+        /// Echoes sent.
+        echoes: u32,
+        /// Of these, those that did not come back.
+        lost: u32,
+        /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. Null if none came back.
+        min_ns: Option<u64>,
+        /// The one in the middle, in nanoseconds.
+        median_ns: Option<u64>,
+        /// By how much one differs from the next, in the middle, in nanoseconds.
+        jitter_ns: Option<u64>,
+    }
+
+    /// What pairs and trains said.
+    struct Capacity of measure::Capacity {
+        /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+        /// link of the path too.
+        rate: Option<u64>,
+        /// What that was told by.
+        method: Method,
+        /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
+        pairs: Option<u64>,
+        /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
+        /// capacity.
+        trains: Option<u64>,
+        /// Packets in a train.
+        train_packets: u32,
+        /// Whether packets were handed over several at a time, so that pairs say nothing.
+        handed_over_together: bool,
+    }
+
+    /// What the capacity was told by.
+    enum Method of measure::Method {
+        /// Pairs and trains, which agree: then trains say it more exactly.
+        Both,
+        /// The mode of pairs, above what trains say: packets of others lay between theirs.
+        Pairs,
+        /// Trains, since pairs were handed over together, do not agree with each other, or are too close together.
+        Trains,
+    }
+
+    /// What was found.
+    struct Available of available::Available {
+        /// So much is available, in bit/s.
+        low: u64,
+        /// And no more than this, in bit/s, or than this was not tried, as `bound` says.
+        high: u64,
+        /// What the upper end is.
+        bound: Bound,
+        /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
+        grey: Option<[u64; 2]>,
+        /// What is lost at a gentle rate already, in thousandths.
+        lost_anyway_permille: u32,
+        /// The fleets, in the order in which they were sent.
+        fleets: Vec<Fleet> => each,
+    }
+
+    /// What the upper end of the range is.
+    enum Bound of available::Bound {
+        /// Above it, streams made their delays grow: the path's.
+        Path,
+        /// The sender could send no faster, and what it sent passed: there may be more.
+        Sender,
+        /// No faster was allowed, and what was sent passed: there may be more.
+        Cap,
+        /// The receiver's socket had no room for faster streams: there may be more.
+        Receiver,
+    }
+
+    /// Streams of one rate.
+    struct Fleet of available::Fleet {
+        /// The rate that its sender reached, in the middle, in bit/s.
+        rate: u64,
+        /// Streams whose delays grew, or that lost too much.
+        growing: u32,
+        /// Streams whose delays stayed.
+        staying: u32,
+        /// Streams that said neither.
+        unclear: u32,
+        /// What that means.
+        verdict: Verdict,
+    }
+
+    /// What a fleet said of its rate.
+    enum Verdict of available::Verdict {
+        /// There is more.
+        Below,
+        /// There is less.
+        Above,
+        /// At times there is more and at times less.
+        Grey,
+        /// The receiver's socket lost so many of its packets that they say nothing.
+        Overflowed,
+    }
+
+    /// All rates.
+    struct Ramp of measure::Ramp {
+        /// The steps, from the slowest to the fastest.
+        steps: Vec<Step> => each,
+        /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; null if at none.
+        loss_begins: Option<u64>,
+        /// The most that came, in bit/s.
+        most_received: Option<u64>,
+    }
+
+    /// One rate.
+    struct Step of measure::Step {
+        /// What was asked, in bit/s of IP packets.
+        asked: u64,
+        /// What was sent, in bit/s; null where that is not known.
+        sent: Option<u64>,
+        /// What came, in bit/s.
+        received: Option<u64>,
+        /// Packets that were sent.
+        packets: u32,
+        /// Packets that the sender's own queue refused.
+        refused: u32,
+        /// Packets that were sent and did not come.
+        lost: u32,
+        /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+        overflowed: Option<u32>,
+        /// Packets that came after later ones.
+        overtaken: u32,
+        /// What was the limit.
+        weakest: Weakest,
+    }
+
+    /// What a step was limited by.
+    enum Weakest of measure::Weakest {
+        /// Nothing: what was asked was sent, and came.
+        None,
+        /// The sender: it could not send that fast, or its own queue refused packets.
+        Sender,
+        /// The receiver: its socket had no room for packets that had come.
+        Receiver,
+        /// The path: packets were lost between the ends, or came more slowly than they were sent.
+        Path,
+    }
+
+    /// What a transfer was.
+    struct Transfer of bulk::Transfer {
+        /// Which way its data went.
+        direction: Direction,
+        /// Bytes that the receiver read.
+        bytes: u64,
+        /// From the receiver's first read to its last, in nanoseconds.
+        lasted_ns: u64,
+        /// What it read in that time, in bit/s; null in no time.
+        rate: Option<u64>,
+        /// The sender's smoothed round trip at the end, in nanoseconds.
+        rtt_ns: u64,
+        /// The shortest that the sender has seen, in nanoseconds.
+        min_rtt_ns: u64,
+        /// Segments that were sent again.
+        retransmitted: u64,
+        /// The sender's congestion window at the end, in bytes.
+        cwnd_bytes: u64,
+        /// For how long it had something to send, in nanoseconds (`tcpi_busy_time`).
+        busy_ns: u64,
+        /// Of that, how long the receive window held it (`tcpi_rwnd_limited`).
+        rwnd_limited_ns: u64,
+        /// Of that, how long its send buffer held it (`tcpi_sndbuf_limited`).
+        sndbuf_limited_ns: u64,
+    }
+}

@@ -1,0 +1,195 @@
+//! What was read, for people.
+
+use crate::json::account;
+use crate::quantity::duration;
+use slowpath_capture::{Compression, Format, Oddity, Protocol};
+use slowpath_model::Instant;
+use slowpath_runs::input::{Input, StampedLate};
+use slowpath_runs::simulated::Run;
+use slowpath_scenario::Scenario;
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// What was read from one file or stream.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Its name as given; `-` for standard input.
+    pub name: String,
+    /// Whether it was thrown away once it was read, so that its name leads nowhere.
+    pub gone: bool,
+    /// Its format, for people: `pcapng, zstd`.
+    pub format: String,
+    /// Frames read.
+    pub frames: u64,
+    /// TCP segments among them.
+    pub segments: u64,
+    /// When its first and last frame were stamped; `None` for a recording without frames.
+    pub span: Option<(Instant, Instant)>,
+    /// What was not used, and how often.
+    pub skipped: Vec<Skipped>,
+    /// What is wrong with the recording itself, so that the results are of a part of it only.
+    pub damage: Option<String>,
+    /// The reader's own account of it.
+    pub account: serde_json::Value,
+}
+
+/// Something in a recording that was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: u64,
+    /// Of what: `frame`.
+    pub unit: &'static str,
+    /// Why: `IP, but not TCP`.
+    pub what: String,
+    /// Whether the results may be wrong or partial because of it, so that the exit code says so.
+    pub matters: bool,
+}
+
+impl Recording {
+    /// What was read, and whose segments had their times corrected.
+    pub fn of(input: &Input, late: &[StampedLate]) -> Self {
+        let mut recording = match input {
+            Input::Capture(summary) => Self::of_capture(summary),
+            Input::Recording(summary) => Self::of_events(summary),
+        };
+        recording.skipped.extend(late.iter().map(put_back));
+        recording
+    }
+
+    /// A capture.
+    pub fn of_capture(summary: &slowpath_capture::Summary) -> Self {
+        let format = match summary.format {
+            Format::Pcap => "pcap",
+            Format::PcapNanoseconds => "pcap with nanoseconds",
+            Format::PcapModified => "modified pcap",
+            Format::Pcapng => "pcapng",
+        };
+        let packing = match summary.compression {
+            Compression::None => "",
+            Compression::Gzip => ", gzip",
+            Compression::Zstd => ", zstd",
+        };
+        let span = match (summary.epoch_ns, summary.earliest_ns, summary.latest_ns) {
+            (Some(epoch), Some(first), Some(last)) => {
+                let at = |nanos: i64| Instant::from_nanos(nanos.saturating_sub(epoch));
+                Some((at(first), at(last)))
+            }
+            _ => None,
+        };
+        Self {
+            name: summary.name.clone(),
+            gone: false,
+            format: format!("{format}{packing}"),
+            frames: summary.frames,
+            segments: summary.segments,
+            span,
+            skipped: skipped(summary),
+            damage: summary
+                .stopped
+                .as_ref()
+                .map(|stop| format!("Read only up to byte {}: {}.", stop.offset, stop.reason)),
+            account: account::of_capture(summary),
+        }
+    }
+
+    /// A recording of events.
+    fn of_events(summary: &slowpath_recording::Summary) -> Self {
+        let about = &summary.about;
+        Self {
+            name: summary.name.clone(),
+            gone: false,
+            format: format!("recorded, {}, seen at {}", about.source, about.host),
+            frames: summary.packets,
+            segments: summary.packets,
+            span: summary.span,
+            skipped: Vec::new(),
+            damage: summary.damage.clone(),
+            account: account::of_events(summary),
+        }
+    }
+
+    /// A run in the simulator as its vantage host saw it. `name` is that of the scenario's file.
+    pub fn of_run(name: String, scenario: &Scenario, run: &Run) -> Self {
+        let simulation = &run.simulation;
+        let stopped = || format!("Interrupted after {} s of simulated time.", simulation.now());
+        Self {
+            name,
+            gone: false,
+            format: format!("simulated, seen at {}", scenario.host(scenario.vantage()).name),
+            frames: run.frames,
+            segments: run.frames,
+            span: (run.frames > 0).then(|| (Instant::START, simulation.now())),
+            skipped: Vec::new(),
+            damage: (!run.whole).then(stopped),
+            account: account::of_run(scenario, run),
+        }
+    }
+
+    /// Whether it is damaged, or something of it that matters was not used.
+    pub fn is_partial(&self) -> bool {
+        self.damage.is_some() || self.skipped.iter().any(|skipped| skipped.matters)
+    }
+}
+
+/// Says that segments were stamped too late, and that their times were corrected.
+fn put_back((flow, end, by): &StampedLate) -> Skipped {
+    let by = duration(Duration::from_nanos(by.unsigned_abs()));
+    let what = format!("number {flow}: segments of {end} stamped {by} late, corrected");
+    Skipped { count: 1, unit: "flow", what, matters: false }
+}
+
+fn skipped(summary: &slowpath_capture::Summary) -> Vec<Skipped> {
+    let frames = |count: u64, what: String, matters| Skipped { count, unit: "frame", what, matters };
+    let mut all: Vec<_> = protocols(summary)
+        .into_iter()
+        .map(|(count, what, may_be_tcp)| frames(count, what, may_be_tcp || summary.segments == 0))
+        .collect();
+    // Protocols say it better.
+    let is_named = |oddity| matches!(oddity, Oddity::NotIp | Oddity::NotTcp | Oddity::UnsupportedLink);
+    let others = summary.notes.iter().filter(|note| !is_named(note.oddity));
+    all.extend(
+        others.map(|note| frames(note.count, note.oddity.describe().to_owned(), matters(note.oddity))),
+    );
+    if let Some(drops) = summary.drops.filter(|drops| *drops > 0) {
+        all.push(Skipped {
+            count: drops,
+            unit: "packet",
+            what: "lost while recording".to_owned(),
+            matters: true,
+        });
+    }
+    if summary.steps_back.count > 0 {
+        all.push(frames(summary.steps_back.count, "stamped earlier than the one before".to_owned(), false));
+    }
+    if summary.evicted_flows > 0 {
+        let what = "let go of to save memory; what came later counts as another flow".to_owned();
+        all.push(Skipped { count: summary.evicted_flows, unit: "flow", what, matters: true });
+    }
+    all
+}
+
+/// Protocols other than TCP that are named; more of them become one entry.
+const MOST_NAMED: usize = 6;
+
+/// What else was in the frames: how many, which protocol, and whether TCP may have been in it.
+fn protocols(summary: &slowpath_capture::Summary) -> Vec<(u64, String, bool)> {
+    let named = |(protocol, count): (&Protocol, &u64)| {
+        let may_be_tcp = matches!(protocol, Protocol::Link(_) | Protocol::WifiUnreadable);
+        (*count, protocol.to_string(), may_be_tcp)
+    };
+    let mut all: Vec<_> = summary.other_protocols.iter().map(named).collect();
+    all.sort_by_key(|(count, ..)| Reverse(*count));
+    let rest = all.split_off(all.len().min(MOST_NAMED));
+    if !rest.is_empty() {
+        let what = format!("{} other protocols", rest.len());
+        let may_be_tcp = rest.iter().any(|(.., may_be_tcp)| *may_be_tcp);
+        all.push((rest.iter().map(|(count, ..)| count).sum(), what, may_be_tcp));
+    }
+    all
+}
+
+/// Whether TCP may have been in what was skipped for this, so that the results may be wrong.
+fn matters(oddity: Oddity) -> bool {
+    oddity.skips() && oddity != Oddity::LaterFragment
+}

@@ -1,0 +1,7 @@
+//! `slowpath scenario`: errors of scenario files, and the values of a run, as JSON and as text.
+
+mod check;
+mod explain;
+
+pub use check::Check;
+pub use explain::{Explanation, explain};
