@@ -1,8 +1,7 @@
 //! Kernels side by side: a row for each choice, a column for each kernel.
 
-use crate::choice::choices;
 use crate::profile::KernelProfile;
-use crate::sysctls::sysctls;
+use crate::registry::{choices, sysctls};
 use serde::Serialize;
 use std::fmt::{self, Display};
 
