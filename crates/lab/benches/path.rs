@@ -6,12 +6,13 @@
 //! kind of interface, in turns; shown are the median and, in brackets, all of them. `stolen` is the share of CPU time that
 //! the machine beneath took away.
 
-use slowpath_lab::case::{Carrier, LabelledCase, MTU_BYTES, Offload, Set};
+use slowpath_lab::case::{LabelledCase, Set};
 use slowpath_lab::error::LabError;
 use slowpath_lab::lateness::StolenWatch;
 use slowpath_lab::namespaces;
 use slowpath_lab::relay::{Cost, DirectionReport, Relay};
 use slowpath_lab::samples::Sampler;
+use slowpath_lab::settings::{Carrier, MTU_BYTES, Offload};
 use slowpath_lab::testbed;
 use slowpath_lab::workload::end::{CASE_TIME, EndRecord, Surroundings};
 use slowpath_lab::workload::{Stream, Workload, Writer, stream};

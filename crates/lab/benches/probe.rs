@@ -7,11 +7,11 @@
 //! beside the mean of that before and after; the median, and in brackets the quarters. Where bpftrace is installed its
 //! one-liner for the same question has its turns too. `stolen` is the share of CPU time that the machine beneath took.
 
-use slowpath_lab::case::Family;
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::{DEVICE, Host};
 use slowpath_lab::lateness::StolenWatch;
 use slowpath_lab::namespaces::{self, Namespaces, Place};
+use slowpath_lab::settings::Family;
 use slowpath_lab::testbed::address;
 use slowpath_lab::{probe, signals, task};
 use slowpath_live::{EVERY, Filter, LiveError, Probe};

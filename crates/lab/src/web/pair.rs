@@ -2,11 +2,11 @@
 
 use super::hosts::HOSTS;
 use super::{Case, card};
-use crate::case::Family;
 use crate::cpus;
 use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC};
 use crate::namespaces::Namespaces;
+use crate::settings::Family;
 use crate::testbed;
 use crate::workload::programs::prefer;
 

@@ -1,10 +1,10 @@
 //! The procedures between two namespaces, over the lab's emulated path, whose truth is known.
 
-use slowpath_lab::case::Settings;
 use slowpath_lab::clock;
 use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;
 use slowpath_lab::relay::Relay;
+use slowpath_lab::settings::Settings;
 use slowpath_lab::testbed;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::PathConfig;

@@ -6,8 +6,8 @@
 
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Bytes, Flags, Instant, StreamOffset};
-use slowpath_path::middlebox::{Answer, Changes};
-use slowpath_path::window_scale::Replacement;
+use slowpath_path::action::Replacement;
+use slowpath_path::action::{Answer, Changes};
 use slowpath_path::{Path, PathConfig, StreamPart, Verdict};
 use slowpath_scenario::DATAGRAM_HEADERS;
 use slowpath_tcp::Packet;
