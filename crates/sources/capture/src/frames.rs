@@ -2,9 +2,9 @@
 
 use crate::decode::{self, Whole};
 use crate::flows::{Flow, Flows, Pair};
-use crate::icmp::Quote;
+use crate::layer::Quote;
 use crate::layer::Skip;
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::protocol::Protocol;

@@ -60,6 +60,7 @@ mod interfaces;
 mod ip;
 pub mod layer;
 pub mod link;
+pub mod link_type;
 mod oddity;
 pub mod packet;
 mod pcap;
@@ -71,8 +72,8 @@ mod tunnel;
 mod wifi;
 
 pub use error::CaptureError;
-pub use icmp::Quote;
-pub use link::LinkType;
+pub use layer::Quote;
+pub use link_type::LinkType;
 pub use oddity::{Oddities, Oddity};
 pub use protocol::Protocol;
 pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};

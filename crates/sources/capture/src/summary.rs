@@ -1,6 +1,6 @@
 //! What was read, what was not, and what was odd about it.
 
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::protocol::Protocol;
 use serde::Serialize;

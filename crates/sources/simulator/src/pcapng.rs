@@ -4,7 +4,7 @@
 //! Checksums are right, for a payload of zeros.
 
 use crate::outside::{Observer, Sight};
-use crate::tap;
+use crate::shown;
 use crate::wire::{Frame, Kind};
 use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
@@ -70,9 +70,9 @@ impl Pcapng {
         self.headers.clear();
         self.headers.extend(destination.into_iter().chain(source).chain([0x08, 0x00]));
         let to = sight.link.hosts[(!sight.from).index()];
-        let fields = ip::Fields { ttl: tap::ttl(false), protocol: ip::ICMP, ..ip::Fields::default() };
+        let fields = ip::Fields { ttl: shown::ttl(false), protocol: ip::ICMP, ..ip::Fields::default() };
         let length = sight.frame.length() - ip::V4_BYTES as u32;
-        fields.put(&mut self.headers, (MIDDLEBOX.into(), tap::address(to).into()), length);
+        fields.put(&mut self.headers, (MIDDLEBOX.into(), shown::address(to).into()), length);
         let begin = self.headers.len();
         self.headers.extend(TOO_BIG);
         self.headers.extend([0; 4]);
@@ -99,7 +99,7 @@ impl Pcapng {
             self.headers.extend((host as u32 + 1).to_be_bytes());
         }
         self.headers.extend([0x08, 0x00]);
-        let between = hosts.map(|host| IpAddr::from(tap::address(host)));
+        let between = hosts.map(|host| IpAddr::from(shown::address(host)));
         let (protocol, header) = match sight.frame.is_datagram() {
             true => (ip::UDP, udp::HEADER),
             false => (ip::TCP, tcp::HEADER + self.options.len()),
@@ -108,7 +108,7 @@ impl Pcapng {
         let ip = ip::Fields {
             class: packet.ecn.bits(),
             id: sight.frame.id,
-            ttl: tap::ttl(sight.sent),
+            ttl: shown::ttl(sight.sent),
             protocol,
             ..ip::Fields::default()
         };
@@ -135,15 +135,15 @@ impl Pcapng {
 
     fn write_udp(&mut self, sight: &Sight<'_>, length: u32) {
         let (from, connection) = (sight.from, sight.frame.connection);
-        let ports = (tap::port(connection, from), tap::port(connection, !from));
+        let ports = (shown::port(connection, from), shown::port(connection, !from));
         udp::put(&mut self.headers, ports, length as u16);
     }
 
     fn write_tcp(&mut self, sight: &Sight<'_>) {
         let (packet, from, connection) = (&sight.frame.packet, sight.from, sight.frame.connection);
         let header = tcp::Fields {
-            source: tap::port(connection, from),
-            destination: tap::port(connection, !from),
+            source: shown::port(connection, from),
+            destination: shown::port(connection, !from),
             seq: on_wire(connection, from, packet.seq.0),
             ack: packet.acknowledges().map_or(0, |ack| on_wire(connection, !from, ack.0)),
             control: Flags(packet.flags.0 & 0x1ff),

@@ -26,6 +26,7 @@
 //! before execve(2) until perf has opened its events, so that its exit code is its own. Counters are read in the
 //! network namespace of the thread, since `/proc/net` is that of the process's first thread.
 
+mod child;
 mod command;
 mod error;
 mod event;
