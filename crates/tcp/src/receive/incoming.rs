@@ -4,7 +4,7 @@
 use super::closing::Closing;
 use crate::connection::{Connection, State};
 use crate::packet::{Options, Packet};
-use crate::send::AckResult;
+use crate::send::ack::AckResult;
 use slowpath_model::{Flags, Instant};
 
 /// What stays of a segment after its acknowledgment was processed.

@@ -2,14 +2,14 @@
 
 use super::chrono::Waiting;
 use super::mtu_probe::Probing;
-use super::queue::SkbId;
-use super::skb::Skb;
+use super::skb::{Skb, SkbId};
 use super::tso::Defer;
 use super::write::Nagle;
 use crate::choices::TimestampClock;
 use crate::congestion::CaEvent;
-use crate::connection::{Connection, Settings, State};
+use crate::connection::{Connection, State};
 use crate::packet::{DEFAULT_MSS, Options, Packet, TCP_HEADER};
+use crate::settings::Settings;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
 /// How much of what waits is to go.

@@ -1,11 +1,13 @@
 //! `setsockopt` and `getsockopt` (`do_tcp_setsockopt`, `sk_setsockopt`; net/ipv4/tcp.c, net/core/sock.c, 6.18).
 
+use super::Listener;
 use super::fast_open::CLIENT_ENABLE;
 use super::options::{Linger2, SocketOption, SocketOptions};
-use super::{Listener, MIN_RECEIVE_BUFFER};
 use crate::buffers::AskedBuffer;
-use crate::connection::{Connection, Settings, State};
+use crate::connection::{Connection, State};
 use crate::errno::Errno;
+use crate::settings::Settings;
+use crate::sysctl::MIN_RECEIVE_BUFFER;
 use slowpath_model::Instant;
 use std::time::Duration;
 

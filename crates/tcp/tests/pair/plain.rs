@@ -6,7 +6,7 @@ use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant};
 use slowpath_tcp::packet::{Cookie, Options};
 use slowpath_tcp::socket::SocketOptions;
-use slowpath_tcp::socket::fast_open::CookieCache;
+use slowpath_tcp::socket::cookie::CookieCache;
 use slowpath_tcp::{Connection, Errno, State, Sysctls};
 use std::time::Duration;
 
