@@ -3,6 +3,7 @@
 use crate::Case;
 use crate::trace::{Trace, Tracer};
 use slowpath_analyses::waits::Waits;
+use slowpath_model::statistics::median;
 use slowpath_model::{EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
 use slowpath_simulator::report::DatagramCounts;
@@ -178,11 +179,8 @@ impl Observer for Watch<'_> {
 
 /// The middle of several runs, and the least and the most of them.
 pub fn spread(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> [f64; 3] {
-    let mut values: Vec<f64> = runs.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    let Some((least, most)) = values.first().zip(values.last()) else { return [f64::NAN; 3] };
-    let middle = values.len() / 2;
-    let median =
-        if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-    [*least, median, *most]
+    let values: Vec<f64> = runs.iter().map(of).collect();
+    let least = values.iter().copied().reduce(f64::min);
+    let most = values.iter().copied().reduce(f64::max);
+    [least, median(values), most].map(|value| value.unwrap_or(f64::NAN))
 }

@@ -8,6 +8,7 @@ use crate::Case;
 use crate::measure::{Measured, spread};
 use crate::report::{Cell, Claim, Judged, Report, Table};
 use crate::trace::Trace;
+use slowpath_model::statistics;
 
 const FILE: &str = "scenarios/wu/receiver.toml";
 const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
@@ -145,10 +146,8 @@ fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
     let count = |number: f64| format!("{number:.0}");
     let of = |case: usize, quantity: &dyn Fn(&Measured) -> f64| median(case, quantity);
     // Seed by seed: what the jobs of the make do is the same in both.
-    let mut gains: Vec<f64> =
-        runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old)).collect();
-    gains.sort_by(f64::total_cmp);
-    let gain = gains.get(gains.len() / 2).copied().unwrap_or(f64::NAN);
+    let gains = runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old));
+    let gain = statistics::median(gains).unwrap_or(f64::NAN);
     let timeouts = |run: &Measured| f64::from(run.timeouts);
     let most_extra =
         runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);

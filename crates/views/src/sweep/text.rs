@@ -4,8 +4,9 @@ use super::numbers::median;
 use crate::quantity::share;
 use crate::table::Table;
 use crate::terminal::Look;
+use slowpath_model::statistics;
 use slowpath_runs::Measured;
-use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, quantile, split};
+use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, split};
 use slowpath_scenario::{Case, Scenario};
 use std::io::{self, Write};
 
@@ -84,9 +85,10 @@ pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Re
         cells
     };
     tables(rows, &columns, cells, look, out)?;
-    let errors: Vec<f64> = rows.iter().filter_map(error).map(f64::abs).collect();
-    let within = |share| quantile(errors.clone(), share).map(|error| error * 100.0);
-    if let (Some(half), Some(most), Some(worst)) = (within(0.5), within(0.95), within(1.0)) {
+    let errors: Vec<f64> = rows.iter().filter_map(error).map(|error| error.abs() * 100.0).collect();
+    let within = |permille| statistics::quantile(errors.iter().copied(), permille);
+    let half = statistics::median(errors.iter().copied());
+    if let (Some(half), Some(most), Some(worst)) = (half, within(950), within(1000)) {
         writeln!(out)?;
         let text = format!(
             "Error of the simulator's rate, relative to the kernel's, of {} cases: median {half:.1} %, 95th percentile \
