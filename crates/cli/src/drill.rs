@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console;
 use anyhow::{Context, bail};
 use clap::{Args, ValueHint};
-use slowpath_drill::{Config, Modelled, Report, Script, Source};
+use slowpath_drill::{Config, Modelled, Script, ScriptReport, Source};
 use slowpath_kernels::{KernelProfile, registry};
 use slowpath_views::drill as view;
 use std::fs;
@@ -150,7 +150,7 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(path: &Path, config: &Config, kernel: &KernelProfile, lab: bool) -> anyhow::Result<Report> {
+fn report(path: &Path, config: &Config, kernel: &KernelProfile, lab: bool) -> anyhow::Result<ScriptReport> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).with_context(|| name.clone())?;
     let script = Script::parse(&Source::new(&name, &text), config)?;

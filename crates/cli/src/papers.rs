@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use measured::Asked;
-use slowpath_papers::{Case, Measured, Report, Trace, leith, measure, ubik, weigle, wu};
+use slowpath_papers::{FlowMeasures, PaperCase, Report, Trace, leith, measure, ubik, weigle, wu};
 use slowpath_runs::parallel;
 use slowpath_views::papers as view;
 use std::fs;
@@ -119,7 +119,7 @@ impl Simulated {
         }
     }
 
-    fn cases(self) -> Vec<Case> {
+    fn cases(self) -> Vec<PaperCase> {
         match self {
             Self::Wu => wu::cases(),
             Self::Weigle => weigle::cases(),
@@ -149,7 +149,7 @@ impl Simulated {
 
 /// Results of the runs of all cases.
 struct Found {
-    runs: Vec<Vec<Measured>>,
+    runs: Vec<Vec<FlowMeasures>>,
     /// One for each traced case, from its first run.
     traces: Vec<Trace>,
 }
@@ -191,7 +191,7 @@ fn find(paper: Simulated, seeds: u64, console: &Console) -> anyhow::Result<Found
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<Option<(Measured, Option<Trace>)>> {
+    let work = |(seed, case): &(u64, usize)| -> anyhow::Result<Option<(FlowMeasures, Option<Trace>)>> {
         Ok(Some(if *seed == 1 && *case < paper.traced() {
             let (measured, trace) = measure::traced(&cases[*case], *seed)?;
             (measured, Some(trace))

@@ -9,20 +9,20 @@ use crate::choice::{Choice, Sysctl};
 use crate::release::Release;
 use crate::value::Value;
 
-/// A part of a kernel's profile whose fields are declared. It does not know where in a profile it stands: see [`Holds`].
+/// A part of a kernel's profile whose fields are declared. It does not know where in a profile it stands: see [`HasPart`].
 pub trait Part: Sized + 'static {
     /// Its choices, in the order of their declaration.
-    fn choices<K: Holds<Self>>() -> &'static [Choice<K>];
+    fn choices<K: HasPart<Self>>() -> &'static [Choice<K>];
 
     /// Its fields that are sysctls and no choices.
-    fn sysctls<K: Holds<Self>>() -> &'static [Sysctl<K>];
+    fn sysctls<K: HasPart<Self>>() -> &'static [Sysctl<K>];
 
     /// What a kernel has.
     fn of_release(release: Release) -> Self;
 }
 
 /// A profile, for the part of it that is `P`.
-pub trait Holds<P>: 'static {
+pub trait HasPart<P>: 'static {
     /// That part.
     fn part(&self) -> &P;
 
@@ -80,7 +80,7 @@ macro_rules! declare {
         $($(named!($type: $($text => Self::$variant),+);)?)*
 
         impl $crate::declare::Part for $Part {
-            fn choices<K: $crate::declare::Holds<Self>>() -> &'static [$crate::choice::Choice<K>] {
+            fn choices<K: $crate::declare::HasPart<Self>>() -> &'static [$crate::choice::Choice<K>] {
                 const {
                     &[$($crate::choice::Choice {
                         name: $name,
@@ -93,7 +93,7 @@ macro_rules! declare {
                 }
             }
 
-            fn sysctls<K: $crate::declare::Holds<Self>>() -> &'static [$crate::choice::Sysctl<K>] {
+            fn sysctls<K: $crate::declare::HasPart<Self>>() -> &'static [$crate::choice::Sysctl<K>] {
                 const { &[$(sysctl!($Part.$set () $set_kind $set_name $($set_unit)?)),*] }
             }
 
@@ -126,10 +126,12 @@ macro_rules! field_text {
     ($Part:ident.$field:ident ()) => {
         $crate::choice::FieldText {
             form: || $crate::declare::form_of(|part: &$Part| &part.$field),
-            get: |kernel| $crate::value::Value::write(&$crate::declare::Holds::<$Part>::part(kernel).$field),
+            get: |kernel| {
+                $crate::value::Value::write(&$crate::declare::HasPart::<$Part>::part(kernel).$field)
+            },
             set: |kernel, text| {
                 $crate::declare::put(
-                    &mut $crate::declare::Holds::<$Part>::part_mut(kernel).$field,
+                    &mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field,
                     $crate::value::Value::read(text),
                 )
             },
@@ -138,10 +140,12 @@ macro_rules! field_text {
     ($Part:ident.$field:ident ($least:literal..=$most:literal)) => {
         $crate::choice::FieldText {
             form: || concat!("a whole number from ", $least, " to ", $most).to_owned(),
-            get: |kernel| $crate::value::Value::write(&$crate::declare::Holds::<$Part>::part(kernel).$field),
+            get: |kernel| {
+                $crate::value::Value::write(&$crate::declare::HasPart::<$Part>::part(kernel).$field)
+            },
             set: |kernel, text| {
                 let value = $crate::value::Value::read(text).filter(|value| ($least..=$most).contains(value));
-                $crate::declare::put(&mut $crate::declare::Holds::<$Part>::part_mut(kernel).$field, value)
+                $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
             },
         }
     };
@@ -157,10 +161,10 @@ macro_rules! sysctl {
             name: $name,
             text: $crate::choice::FieldText {
                 form: || "0 or 1".to_owned(),
-                get: |kernel| u8::from($crate::declare::Holds::<$Part>::part(kernel).$field).to_string(),
+                get: |kernel| u8::from($crate::declare::HasPart::<$Part>::part(kernel).$field).to_string(),
                 set: |kernel, text| {
                     let value = matches!(text, "0" | "1").then_some(text == "1");
-                    $crate::declare::put(&mut $crate::declare::Holds::<$Part>::part_mut(kernel).$field, value)
+                    $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
                 },
             },
         }
@@ -170,10 +174,10 @@ macro_rules! sysctl {
             name: $name,
             text: $crate::choice::FieldText {
                 form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
-                get: |kernel| ($crate::declare::Holds::<$Part>::part(kernel).$field.as_nanos() / $crate::value::$unit).to_string(),
+                get: |kernel| ($crate::declare::HasPart::<$Part>::part(kernel).$field.as_nanos() / $crate::value::$unit).to_string(),
                 set: |kernel, text| {
                     let value = $crate::value::time(text, $crate::value::$unit);
-                    $crate::declare::put(&mut $crate::declare::Holds::<$Part>::part_mut(kernel).$field, value)
+                    $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
                 },
             },
         }

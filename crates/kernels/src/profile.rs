@@ -1,7 +1,7 @@
 //! A kernel as a table of choices.
 
 use crate::choice::Subject;
-use crate::declare::{Holds, Part};
+use crate::declare::{HasPart, Part};
 use crate::receive::ReceivePath;
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::TransmitPath;
@@ -64,7 +64,7 @@ impl KernelProfile {
 /// Where in the profile each part stands.
 macro_rules! holds {
     ($($Part:ident at $($path:ident).+;)*) => {
-        $(impl Holds<$Part> for KernelProfile {
+        $(impl HasPart<$Part> for KernelProfile {
             fn part(&self) -> &$Part {
                 &self.$($path).+
             }
@@ -85,7 +85,7 @@ holds! {
 }
 
 /// Its own fields.
-impl Holds<Self> for KernelProfile {
+impl HasPart<Self> for KernelProfile {
     fn part(&self) -> &Self {
         self
     }

@@ -1,7 +1,7 @@
 //! The kernels that slowpath knows, by name, and all that is declared of them.
 
 use crate::choice::{self, Subject};
-use crate::declare::{Holds, Part};
+use crate::declare::{HasPart, Part};
 use crate::profile::KernelProfile;
 use crate::receive::ReceivePath;
 use crate::release::Release;
@@ -65,7 +65,7 @@ struct Group {
 impl Group {
     fn of<P: Part>() -> Self
     where
-        KernelProfile: Holds<P>,
+        KernelProfile: HasPart<P>,
     {
         Self { choices: P::choices(), sysctls: P::sysctls() }
     }

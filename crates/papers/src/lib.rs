@@ -1,6 +1,6 @@
 //! Published experiments made again: what a paper says beside what comes out here.
 //!
-//! A paper is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
+//! A paper is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
 //! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
@@ -40,7 +40,7 @@ pub mod wu;
 pub use comparison::{Compared, Comparison};
 pub use figure::{Axis, Course, Drawn, Figure, Series};
 pub use graph::Graph;
-pub use measure::Measured;
+pub use measure::FlowMeasures;
 pub use report::{Cell, Claim, Judged, Report, Table};
 pub use trace::Trace;
 
@@ -48,7 +48,7 @@ use slowpath_scenario::{Rejected, Scenario};
 
 /// One of a paper's experiments: a scenario, and what of it is set otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct PaperCase {
     /// As the paper calls it.
     pub name: String,
     /// The scenario file, in the repository.
@@ -59,7 +59,7 @@ pub struct Case {
     pub sets: Vec<String>,
 }
 
-impl Case {
+impl PaperCase {
     /// Its scenario; without a seed, with the file's own.
     ///
     /// # Errors

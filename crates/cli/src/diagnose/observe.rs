@@ -8,7 +8,7 @@ use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub struct Seen {
 pub fn observe(
     args: &Diagnose,
     file: &Path,
-    options: Options,
+    options: AnalysisOptions,
     collector: Option<&mut Collector>,
     console: &Console,
     each: impl FnMut(FlowReport),
@@ -57,11 +57,11 @@ pub fn ranker(args: &Diagnose) -> Ranker {
 }
 
 /// What the analysis is told: where the recording was made, as the user or the recording itself says.
-pub fn options(vantage: Option<Place>, file: &Path) -> Options {
+pub fn options(vantage: Option<Place>, file: &Path) -> AnalysisOptions {
     let vantage = vantage.map(|place| match place {
         Place::Sender => VantageOverride::Sender,
         Place::Receiver => VantageOverride::Receiver,
         Place::Between => VantageOverride::Between,
     });
-    Options { vantage: vantage.or_else(|| recording::vantage(file)), ..Options::default() }
+    AnalysisOptions { vantage: vantage.or_else(|| recording::vantage(file)), ..AnalysisOptions::default() }
 }

@@ -14,7 +14,7 @@ use slowpath_model::{Rate, nanos};
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{Client, Error, PORT};
+use slowpath_probe::real::{Client, PORT, ProbeError};
 use slowpath_probe::simulated::{Ends, Simulated};
 use slowpath_views::probe as view;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -201,12 +201,12 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
                 let Some(found) = found.or_nothing() else {
                     return Err(anyhow::Error::from(error).context("nothing was measured"));
                 };
-                if !matches!(error, Error::Stopped) {
+                if !matches!(error, ProbeError::Stopped) {
                     warn(&format!("{error}; measured before that:"));
                 }
                 return Ok(found);
             }
-            Err(error @ Error::NoServer { .. }) => last = Some(error),
+            Err(error @ ProbeError::NoServer { .. }) => last = Some(error),
             Err(error) => return Err(error.into()),
         }
     }
@@ -219,7 +219,7 @@ fn transfers(
     client: &mut Client<'_>,
     found: &mut Found,
     console: &Console,
-) -> Result<(), Error> {
+) -> Result<(), ProbeError> {
     if !args.wants(What::Tcp) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use anyhow::bail;
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::units::duration_from_text;
-use slowpath_profile::{Contents, Options, Recorded, Recorder, Recording, Unwinding, What, work};
+use slowpath_profile::{Contents, Recorded, Recorder, Recording, SymbolSources, Unwinding, What, work};
 use slowpath_views::profile::record::{self as view, Counted};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -161,7 +161,7 @@ fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, c
 
 /// How many samples a profile has; if it cannot be read, warns with the reason.
 fn counted_in(file: &Path) -> Option<Counted> {
-    match slowpath_profile::open(file, &Options::default()) {
+    match slowpath_profile::open(file, &SymbolSources::default()) {
         Ok(input) => match input.contents {
             Contents::Stacks(profile) => Some(Counted {
                 samples: profile.entries.iter().map(|entry| entry.samples).sum(),

@@ -4,7 +4,7 @@ use super::Read;
 use super::simulated::Simulated;
 use crate::console::Console;
 use anyhow::Context;
-use slowpath_capture::{Capture, Compression, Format, Oddity, Protocol, Summary};
+use slowpath_capture::{Capture, CaptureSummary, Compression, Format, Oddity, Protocol};
 use slowpath_model::{Instant, Sink};
 use slowpath_views::{Recording, Skipped};
 use std::io;
@@ -38,7 +38,7 @@ fn out_of_order(largest: u64) -> Option<i64> {
 }
 
 /// A capture that was read, for the views.
-pub fn describe(summary: &Summary) -> anyhow::Result<Recording> {
+pub fn describe(summary: &CaptureSummary) -> anyhow::Result<Recording> {
     let format = match summary.format {
         Format::Pcap => "pcap",
         Format::PcapNanoseconds => "pcap with nanoseconds",
@@ -73,7 +73,7 @@ pub fn describe(summary: &Summary) -> anyhow::Result<Recording> {
     })
 }
 
-fn skipped(summary: &Summary) -> Vec<Skipped> {
+fn skipped(summary: &CaptureSummary) -> Vec<Skipped> {
     let frames = |count: u64, what: String, matters| Skipped { count, unit: "frame", what, matters };
     let mut all: Vec<_> = protocols(summary)
         .into_iter()
@@ -107,7 +107,7 @@ fn skipped(summary: &Summary) -> Vec<Skipped> {
 const MOST_NAMED: usize = 6;
 
 /// What else was in the frames: how many, which protocol, and whether TCP may have been in it.
-fn protocols(summary: &Summary) -> Vec<(u64, String, bool)> {
+fn protocols(summary: &CaptureSummary) -> Vec<(u64, String, bool)> {
     let named = |(protocol, count): (&Protocol, &u64)| {
         let may_be_tcp = matches!(protocol, Protocol::Link(_) | Protocol::WifiUnreadable);
         (*count, protocol.to_string(), may_be_tcp)

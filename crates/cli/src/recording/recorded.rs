@@ -6,7 +6,7 @@ use serde_json::json;
 use slowpath_analyses::VantageOverride;
 use slowpath_model::Sink;
 use slowpath_recording::about::Side;
-use slowpath_recording::{Recording, Summary};
+use slowpath_recording::{Recording, RecordingSummary};
 use slowpath_views as views;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub fn read(folder: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::R
     Ok(Read { flows: summary.flows, out_of_order: None, epoch_ns: None, recording: describe(summary) })
 }
 
-fn describe(summary: Summary) -> views::Recording {
+fn describe(summary: RecordingSummary) -> views::Recording {
     let about = &summary.about;
     views::Recording {
         format: format!("recorded, {}, seen at {}", about.source, about.host),

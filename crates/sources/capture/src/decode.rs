@@ -5,7 +5,7 @@
 //! nothing else unusual; [`headers`] takes any, one header after the other.
 
 use crate::addresses::Addresses;
-use crate::icmp::IcmpError;
+use crate::icmp::QuotingError;
 use crate::layer::{Header, Layer, Outer, Quote, Skip, Step, Walk};
 use crate::link;
 use crate::link_type::LinkType;
@@ -127,7 +127,7 @@ fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
 
 /// The segment that an ICMP error is about. It may have been inside a tunnel's packet, if enough of that is quoted.
 fn quote(protocol: u8, outer: Outer, layer: Layer<'_>, walk: &mut Walk) -> Option<Quote> {
-    let error = IcmpError::parse(protocol, outer, layer)?;
+    let error = QuotingError::parse(protocol, outer, layer)?;
     let (mut header, mut quoted) = error.quoted;
     loop {
         match header {

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 const HEADER: usize = 8;
 
 /// An ICMP error: what it says, and the packet that it quotes.
-pub(crate) struct IcmpError<'a> {
+pub(crate) struct QuotingError<'a> {
     protocol: u8,
     from: IpAddr,
     kind: IcmpKind,
@@ -21,7 +21,7 @@ pub(crate) struct IcmpError<'a> {
     pub(crate) quoted: (Header, Layer<'a>),
 }
 
-impl<'a> IcmpError<'a> {
+impl<'a> QuotingError<'a> {
     /// The error in a packet of ICMP or ICMPv6, if it is one.
     pub(crate) fn parse(protocol: u8, outer: Outer, layer: Layer<'a>) -> Option<Self> {
         let icmp = layer.data.first_chunk::<HEADER>()?;

@@ -97,7 +97,7 @@ pub struct StepsBack {
 ///
 /// What is not judged here: checksums (they are facts of segments) and frames captured twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct CaptureSummary {
     /// The name it was opened under.
     pub name: String,
     /// The file format.
@@ -143,7 +143,7 @@ pub struct Summary {
     pub stopped: Option<Stop>,
 }
 
-impl Summary {
+impl CaptureSummary {
     /// How often `oddity` was met.
     pub fn count(&self, oddity: Oddity) -> u64 {
         self.notes.iter().find(|note| note.oddity == oddity).map_or(0, |note| note.count)

@@ -48,7 +48,7 @@ use std::path::PathBuf;
 
 /// Where names of addresses come from. All that is not given is looked for on this host.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SymbolSources {
     /// The `/proc/kallsyms` of the profiled host, as its root read it.
     pub kallsyms: Option<PathBuf>,
     /// The profiled kernel with its symbols, if `kallsyms` is not given.

@@ -5,11 +5,11 @@
 
 use crate::outside::{Observer, Sight};
 use crate::shown;
-use crate::wire::{Frame, Kind};
+use crate::wire::{Frame, FrameKind};
 use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
 use slowpath_tcp::Packet;
-use slowpath_tcp::packet::{Options, SynOptions};
+use slowpath_tcp::packet::{SynOptions, TcpOptions};
 use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put};
 use slowpath_wire::{checksum, ip, pcap, pcapng, tcp, udp};
 use std::net::{IpAddr, Ipv4Addr};
@@ -61,7 +61,7 @@ impl Pcapng {
     /// An ICMP error from the path, about a segment that the host which sees it has sent.
     fn write_too_big(&mut self, sight: &Sight<'_>) {
         let mtu = sight.frame.packet.urgent;
-        let frame = Frame { kind: Kind::Segment, ..*sight.frame };
+        let frame = Frame { kind: FrameKind::Segment, ..*sight.frame };
         self.write_headers(&Sight { from: !sight.from, sent: false, frame: &frame, ..*sight });
         let quoted = self.headers[ETHERNET..ETHERNET + QUOTED].to_vec();
         let [mut destination, mut source] = [[0; 6]; 2];
@@ -123,7 +123,7 @@ impl Pcapng {
         // Of payload that is zeros.
         let pseudo = checksum::pseudo_header(checksum::addresses(between[0], between[1]), protocol, length);
         let mut sum = checksum::of(checksum::sum(&self.headers[begin..]) + pseudo);
-        if sight.frame.kind == Kind::Damaged {
+        if sight.frame.kind == FrameKind::Damaged {
             sum = !sum;
         }
         let (at, sum) = match sight.frame.is_datagram() {
@@ -160,7 +160,7 @@ impl Observer for Pcapng {
             return;
         }
         self.frames += 1;
-        let length = if sight.frame.kind == Kind::TooBig {
+        let length = if sight.frame.kind == FrameKind::TooBig {
             self.write_too_big(sight);
             ETHERNET as u32 + sight.frame.length()
         } else {
@@ -206,7 +206,7 @@ fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<
         put(options, FAST_OPEN, cookie.as_slice().iter().copied());
         options.resize(options.len().next_multiple_of(4), NOP);
     }
-    if let Options::Sack(sack) = packet.options {
+    if let TcpOptions::Sack(sack) = packet.options {
         options.extend([NOP, NOP]);
         let edges = sack.blocks(packet.ack).flat_map(|block| [block.start, block.end]);
         put(options, SACK, edges.flat_map(|edge| on_wire(connection, !from, edge.0).to_be_bytes()));

@@ -2,7 +2,7 @@
 
 use crate::wire::Frame;
 use slowpath_model::{End, Endpoint, FlowKey, IpFacts, SackBlock, SackBlocks, Segment};
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Ephemeral ports (`net.ipv4.ip_local_port_range`).
@@ -56,15 +56,15 @@ pub fn segment(frame: &Frame, from: End, sent: bool) -> Segment {
     segment.timestamps = packet.timestamps;
     segment.ip = IpFacts { id: Some(frame.id), ttl: ttl(sent), ecn: packet.ecn };
     match packet.options {
-        Options::None => {}
-        Options::Sack(sack) => {
+        TcpOptions::None => {}
+        TcpOptions::Sack(sack) => {
             let mut blocks = SackBlocks::NONE;
             for block in sack.blocks(packet.ack) {
                 blocks.push(SackBlock { start: block.start, end: block.end });
             }
             segment.sack = blocks;
         }
-        Options::Syn(syn) => {
+        TcpOptions::Syn(syn) => {
             segment.mss = syn.mss;
             segment.window_scale = syn.window_scale;
             segment.sack_permitted = syn.sack_permitted;

@@ -4,7 +4,7 @@
 use crate::links::Link;
 use crate::outside::{Observer, Occurrence, Sight, Wants};
 use crate::shown;
-use crate::wire::Kind;
+use crate::wire::FrameKind;
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, Sink};
 use slowpath_scenario::HostId;
 
@@ -72,7 +72,7 @@ impl<S: Sink> Tap<S> {
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
         // Only TCP is told.
-        let is_segment = matches!(sight.frame.kind, Kind::Segment | Kind::Damaged);
+        let is_segment = matches!(sight.frame.kind, FrameKind::Segment | FrameKind::Damaged);
         if sight.host != self.host || !self.packets || !is_segment {
             return;
         }

@@ -2,15 +2,15 @@
 
 use super::sack_blocks::{BLOCKS_EXPECTED, extend, touches};
 use crate::connection::Connection;
-use crate::packet::{Block, Options, Sack};
+use crate::packet::{Block, Sack, TcpOptions};
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
     /// The SACK option of an ACK: what came twice, then what came last (`tcp_established_options`); three blocks
     /// beside timestamps, four without.
-    pub(crate) fn sack_option(&self) -> Options {
+    pub(crate) fn sack_option(&self) -> TcpOptions {
         if !self.negotiated.sack {
-            return Options::None;
+            return TcpOptions::None;
         }
         // 40 bytes of options: 12 for timestamps, 4 for the option's head, 8 for a block.
         let room = if self.negotiated.timestamps { 3 } else { 4 };
@@ -19,7 +19,7 @@ impl Connection {
         for block in blocks.take(room) {
             sack.push(self.rcv.nxt, *block);
         }
-        if sack.is_empty() { Options::None } else { Options::Sack(sack) }
+        if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) }
     }
 
     /// Notes what came twice (`tcp_dsack_set`).

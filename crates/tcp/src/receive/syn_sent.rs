@@ -2,7 +2,7 @@
 
 use super::acks::MAX_QUICKACKS;
 use crate::connection::{Connection, State};
-use crate::packet::{Options, Packet};
+use crate::packet::{Packet, TcpOptions};
 use crate::send::timer::MIN_TIMEOUT_TICKS;
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, Timestamps};
@@ -158,7 +158,7 @@ impl Connection {
             ack: self.rcv.nxt,
             window: self.initial_window_field(),
             timestamps,
-            options: Options::Syn(self.syn_options()),
+            options: TcpOptions::Syn(self.syn_options()),
             ..Packet::new(flags, self.snd.una, 0)
         });
         self.ack_was_sent(now);

@@ -1,6 +1,6 @@
 //! Delivery rate samples (net/ipv4/tcp_rate.c, 6.18; draft-cheng-iccrg-delivery-rate-estimation).
 
-use super::sender::Sample;
+use super::sender::NewestDelivered;
 use super::skb::{SentRecord, Skb};
 use crate::congestion::RateSample;
 use crate::connection::Connection;
@@ -29,7 +29,7 @@ impl Connection {
             (skb.sent.delivered, skb.sent_at) >= (newest.record.delivered, newest.sent_at)
         });
         if newer {
-            rate.newest = Some(Sample { record: skb.sent, sent_at: skb.sent_at });
+            rate.newest = Some(NewestDelivered { record: skb.sent, sent_at: skb.sent_at });
             rate.first_sent = skb.sent_at;
         }
         rate.delivered_at = now;

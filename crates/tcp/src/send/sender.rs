@@ -377,7 +377,7 @@ pub(crate) struct Rate {
     /// Until so much is delivered, samples are the application's and not the path's (`app_limited`).
     pub(super) app_limited: Option<u32>,
     /// The newest segment that the current ACK delivers.
-    pub(super) newest: Option<Sample>,
+    pub(super) newest: Option<NewestDelivered>,
     /// The last sample: segments, over how long, held by the application.
     pub(super) delivered: u32,
     pub(super) interval: Duration,
@@ -385,7 +385,7 @@ pub(crate) struct Rate {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct NewestDelivered {
     pub(super) record: SentRecord,
     pub(super) sent_at: Instant,
 }

@@ -1,6 +1,6 @@
 //! A handshake at the side that was asked (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
-use crate::packet::{Cookie, Options, Packet, SynOptions};
+use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
 use crate::receive::initial_window::InitialReceiveWindow;
 use crate::settings::{Negotiated, Settings};
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
@@ -97,7 +97,7 @@ impl SynAck {
             // Never scaled.
             window: self.window.window.min(65_535) as u16,
             timestamps: self.stamps(timestamp),
-            options: Options::Syn(SynOptions {
+            options: TcpOptions::Syn(SynOptions {
                 mss: Some(u16::try_from(self.advmss).unwrap_or(u16::MAX)),
                 window_scale: self.negotiated.window_scale.map(|(_, ours)| ours),
                 sack_permitted: self.negotiated.sack,

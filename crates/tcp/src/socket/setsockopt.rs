@@ -89,7 +89,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// Options that are times and counts; whether `option` is one.
+    /// TcpOptions that are times and counts; whether `option` is one.
     fn set_timing(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let timer = |value: i64| {
             let time = Duration::from_micros(u64::from(unsigned(value)?));
@@ -127,7 +127,7 @@ impl SocketOptions {
         Ok(true)
     }
 
-    /// Options that are amounts of memory; whether `option` is one.
+    /// TcpOptions that are amounts of memory; whether `option` is one.
     fn set_buffer(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let [least_receive, least_send] = settings.choices.buffer_memory.least_buffers();
         match option {

@@ -7,7 +7,7 @@ use crate::terminal::Look;
 use slowpath_model::statistics;
 use slowpath_runs::Measured;
 use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, split};
-use slowpath_scenario::{Case, Scenario};
+use slowpath_scenario::{Scenario, SweepCase};
 use std::io::{self, Write};
 
 /// Prints the scenario, and where its runs were made.
@@ -117,7 +117,7 @@ fn tables(
 ) -> io::Result<()> {
     let (grid, tries): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().partition(|row| row.planned.case.name.is_none());
-    let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&Case) -> Vec<String>| {
+    let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&SweepCase) -> Vec<String>| {
         let columns = columns.iter().map(|column| (*column).to_owned());
         let mut table = Table::new(labels.len(), labels.into_iter().chain(columns));
         rows.iter().for_each(|row| table.row([of(&row.planned.case), cells(row)].concat()));
@@ -126,7 +126,7 @@ fn tables(
     if let Some(first) = grid.first() {
         let keys: Vec<&str> = first.planned.case.set.iter().map(|one| split(one).0).collect();
         let labels = keys.iter().map(|key| last_part(key, &keys)).collect();
-        let values = |case: &Case| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
+        let values = |case: &SweepCase| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
         table(labels, &grid, &values).print(look, out)?;
     }
     if !tries.is_empty() {

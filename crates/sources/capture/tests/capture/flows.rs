@@ -4,7 +4,7 @@ use crate::build::{
     self, ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record,
 };
 use proptest::prelude::*;
-use slowpath_capture::{Capture, Summary};
+use slowpath_capture::{Capture, CaptureSummary};
 use slowpath_model::{
     Checksum, Ecn, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, Segment, Sink,
     StreamOffset, Timestamps,
@@ -394,7 +394,7 @@ impl Sink for Open {
     }
 }
 
-fn flood(flows: u32, most: usize) -> (Summary, Open) {
+fn flood(flows: u32, most: usize) -> (CaptureSummary, Open) {
     let reader = Flood { left: flows, pending: Cursor::new(pcap(1, &[])) };
     let mut open = Open::default();
     let summary = Capture::from_reader("flood", reader).max_live_flows(most).run(&mut open).unwrap();
