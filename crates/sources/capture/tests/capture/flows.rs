@@ -184,7 +184,7 @@ fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
                 assert_eq!(lines[met.len() + 1..], expected, "{lines:?}");
             }
         }
-        // The same when the old connection was captured: it ends with the new SYN.
+        // An old connection that was captured, too, ends with the new SYN.
         let before = Tcp::new(ACK, old - 50, old_ack, 50).back();
         let met = vec![before, Tcp::new(SYN, 99, 0, 0), challenge, reset];
         let lines = told(&[met, transfer(99)].concat());
