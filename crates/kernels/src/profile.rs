@@ -62,7 +62,7 @@ impl KernelProfile {
 }
 
 /// Where in the profile each part stands.
-macro_rules! holds {
+macro_rules! has_part {
     ($($Part:ident at $($path:ident).+;)*) => {
         $(impl HasPart<$Part> for KernelProfile {
             fn part(&self) -> &$Part {
@@ -76,7 +76,7 @@ macro_rules! holds {
     };
 }
 
-holds! {
+has_part! {
     ReceivePath at receive;
     TransmitPath at transmit;
     Choices at tcp;

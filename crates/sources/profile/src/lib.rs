@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # fn run() -> Result<(), slowpath_profile::ProfileError> {
-//! let input = slowpath_profile::open("perf.data", &slowpath_profile::Options::default())?;
+//! let input = slowpath_profile::open("perf.data", &slowpath_profile::SymbolSources::default())?;
 //! if let slowpath_profile::Contents::Stacks(profile) = &input.contents {
 //!     println!("{} distinct stacks", profile.stacks.len());
 //! }

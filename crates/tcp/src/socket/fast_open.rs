@@ -69,7 +69,7 @@ impl Connection {
         !self.rcv.syn_data
     }
 
-    /// The cookie that the server gave, once, for the host's [`CookieCache`].
+    /// The cookie that the server gave, once, for the host's [`CookieCache`](super::cookie::CookieCache).
     pub fn poll_cookie(&mut self) -> Option<(Cookie, u16)> {
         self.rcv.attempt.learned.take()
     }
