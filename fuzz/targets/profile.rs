@@ -4,15 +4,15 @@
 
 use libfuzzer_sys::fuzz_target;
 use slowpath_cost::{Count, Entry, Profile, Roots};
-use slowpath_profile::{Contents, Measure, Options, read, work, write_folded, write_pprof};
+use slowpath_profile::{Contents, Measure, SymbolSources, read, work, write_folded, write_pprof};
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// No kernel's symbols and no files: nothing of this host is looked at.
-static APART: LazyLock<Options> = LazyLock::new(|| {
+static APART: LazyLock<SymbolSources> = LazyLock::new(|| {
     let nowhere = PathBuf::from("/nowhere");
-    Options { kallsyms: Some(nowhere.join("kallsyms")), root: Some(nowhere), ..Options::default() }
+    SymbolSources { kallsyms: Some(nowhere.join("kallsyms")), root: Some(nowhere), ..SymbolSources::default() }
 });
 
 fn samples(contents: &Contents, event: u16) -> u128 {

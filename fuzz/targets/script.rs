@@ -3,12 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath_analyses::{Analysis, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_model::{Endpoint, Event, FlowEnd, FlowId, FlowKey, Sink};
 
 fuzz_target!(|data: &str| {
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
-    let mut analysis = Analysis::new(Options::default());
+    let mut analysis = Analysis::new(AnalysisOptions::default());
     analysis.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
     for event in data.lines().filter_map(|line| line.parse::<Event>().ok()) {
         analysis.accept(FlowId(1), &event);

@@ -3,10 +3,10 @@
 use crate::tcpdump::{Watch, WatchOptions};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use slowpath_lab::case::{Offload, Settings};
 use slowpath_lab::host::DEVICE;
 use slowpath_lab::namespaces::{self, Place};
 use slowpath_lab::samples::Sampler;
+use slowpath_lab::settings::{Offload, Settings};
 use slowpath_lab::testbed;
 use slowpath_lab::wire::{self, Limit};
 use slowpath_lab::workload::end::{CASE_TIME, Surroundings};

@@ -3,6 +3,7 @@
 //! The floors lie a little below what was measured (docs/src/live-measurements.md).
 
 use serde_json::Value;
+use slowpath_model::statistics::mean;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -77,7 +78,7 @@ impl Judged {
                 self.missing
             ));
         }
-        let mean = self.shares.iter().sum::<f64>() / count as f64;
+        let mean = mean(self.shares.iter().copied()).unwrap_or(0.0);
         (!self.below.is_empty() || mean < MEAN)
             .then(|| format!("mean {mean:.3}, floor {MEAN}; {:?}", self.below))
     }

@@ -3,7 +3,7 @@
 
 use slowpath_analyses::pairing::report::{Pairing, Tally};
 use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
-use slowpath_analyses::{Analysis, Cause, Evidence, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Cause, Evidence};
 use slowpath_capture::Capture;
 use slowpath_lab::case::Set;
 use slowpath_lab::host::Host;
@@ -289,7 +289,7 @@ fn the_order_of_the_recordings_does_not_matter() {
 fn merged(case: &str) -> [slowpath_analyses::report::FlowReport; 2] {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/shipped").join(case);
     let [(one, sent), (other, received)] = ["sender", "receiver"].map(|side| {
-        let mut analysis = Analysis::new(Options::default());
+        let mut analysis = Analysis::new(AnalysisOptions::default());
         let mut collector = Collector::default();
         let capture = Capture::open(case.join(side).with_extension("pcap.zst")).unwrap();
         let summary = capture.run(&mut Both(&mut analysis, &mut collector)).unwrap();

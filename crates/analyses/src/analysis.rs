@@ -2,9 +2,9 @@
 
 use crate::cause::Cause;
 use crate::findings;
-use crate::flow::Flow;
+use crate::flow::FlowState;
 use crate::label::Judged;
-use crate::options::Options;
+use crate::options::AnalysisOptions;
 use crate::outstanding::Needless;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
@@ -31,7 +31,7 @@ impl Labels for () {
 /// Analyses every flow of a recording.
 #[derive(Debug)]
 pub struct Analysis<L = ()> {
-    options: Options,
+    options: AnalysisOptions,
     /// Flow numbers start at 1; the slot of flow n is n − 1.
     flows: Vec<Option<Watched>>,
     kept: usize,
@@ -39,7 +39,7 @@ pub struct Analysis<L = ()> {
     closed: VecDeque<(FlowId, Instant)>,
     /// Flows that are over, for their memory: a recording may have thousands in a second.
     #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
-    spare: Vec<Box<Flow>>,
+    spare: Vec<Box<FlowState>>,
     not_kept: NotKept,
     labels: L,
 }
@@ -47,7 +47,7 @@ pub struct Analysis<L = ()> {
 /// A flow that goes on, or one that is over: of these there may be very many, and their reports are smaller.
 #[derive(Debug)]
 enum Watched {
-    Live(Box<Flow>),
+    Live(Box<FlowState>),
     Over(Box<FlowReport>),
 }
 
@@ -93,7 +93,7 @@ impl Stray {
     }
 }
 
-/// Flows beyond [`Options::most_flows`].
+/// Flows beyond [`AnalysisOptions::most_flows`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotKept {
     /// How many.
@@ -104,7 +104,7 @@ pub struct NotKept {
 
 /// What is known when the recording is over.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct AnalysisReport {
     /// The flows, in order of appearance.
     pub flows: Vec<FlowReport>,
     /// Flows for which there was no room.
@@ -113,14 +113,14 @@ pub struct Report {
 
 impl Analysis {
     /// An analysis that has seen nothing.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: AnalysisOptions) -> Self {
         Self::with_labels(options, ())
     }
 }
 
 impl<L: Labels> Analysis<L> {
     /// An analysis that also tells `labels` what each segment was.
-    pub fn with_labels(options: Options, labels: L) -> Self {
+    pub fn with_labels(options: AnalysisOptions, labels: L) -> Self {
         Self {
             options,
             flows: Vec::new(),
@@ -188,13 +188,13 @@ impl<L: Labels> Analysis<L> {
     }
 
     /// Ends the analysis.
-    pub fn finish(self) -> Report {
+    pub fn finish(self) -> AnalysisReport {
         let mut flows = Vec::with_capacity(self.kept);
         let (not_kept, _) = self.finish_each(|mut flow| {
             flow.explain();
             flows.push(flow);
         });
-        Report { flows, not_kept }
+        AnalysisReport { flows, not_kept }
     }
 
     fn slot(&mut self, flow: FlowId) -> Option<&mut Option<Watched>> {
@@ -260,7 +260,7 @@ impl<L: Labels> Sink for Analysis<L> {
                 spare.renew(*key, given);
                 spare
             }
-            None => Box::new(Flow::new(*key, given)),
+            None => Box::new(FlowState::new(*key, given)),
         };
         self.flows[index] = Some(Watched::Live(live));
     }

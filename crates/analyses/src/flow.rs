@@ -17,7 +17,7 @@ const EARLIEST: Instant = Instant::from_nanos(-1 << 60);
 
 /// One flow.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub struct FlowState {
     pub key: FlowKey,
     pub first: Instant,
     pub last: Instant,
@@ -33,7 +33,7 @@ pub struct Flow {
     over: bool,
 }
 
-impl Flow {
+impl FlowState {
     /// A flow of which nothing was seen. `given` is where the user says that the tap is.
     pub fn new(key: FlowKey, given: Option<VantageOverride>) -> Self {
         Self {

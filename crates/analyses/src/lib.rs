@@ -39,9 +39,9 @@ mod summary;
 mod vantage;
 pub mod waits;
 
-pub use analysis::{Analysis, Labels, Report};
+pub use analysis::{Analysis, AnalysisReport, Labels};
 pub use cause::{Cause, Confidence, Limit, ReportedBy};
 pub use evidence::Evidence;
 pub use label::{Judged, Label};
-pub use options::{Options, VantageOverride};
+pub use options::{AnalysisOptions, VantageOverride};
 pub use outstanding::Needless;

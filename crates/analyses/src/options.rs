@@ -4,14 +4,14 @@ use slowpath_model::{End, Vantage};
 
 /// What to analyse, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct AnalysisOptions {
     /// Where the tap was; inferred per flow where not given.
     pub vantage: Option<VantageOverride>,
     /// Flows kept for the report; what comes after is counted only.
     pub most_flows: usize,
 }
 
-impl Default for Options {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self { vantage: None, most_flows: 200_000 }
     }

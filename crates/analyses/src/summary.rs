@@ -2,7 +2,7 @@
 
 use crate::cause::{Cause, Limit};
 use crate::end::{EndState, WindowStats};
-use crate::flow::{Flow, LATEST};
+use crate::flow::{FlowState, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
 use crate::limits::context::Context;
@@ -17,7 +17,12 @@ use std::time::Duration;
 
 /// The report of a flow that is over, but for its findings ([`crate::findings::complete`]): what need not be kept
 /// of a flow while others go on is left out.
-pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<VantageOverride>) -> FlowReport {
+pub fn report(
+    id: FlowId,
+    flow: &mut FlowState,
+    ended: FlowEnd,
+    given: Option<VantageOverride>,
+) -> FlowReport {
     // Of an end whose direction was not captured, what was acknowledged says how much it sent.
     let sent = |end: &EndState| {
         end.unique_bytes + u64::from(end.sent_unseen) + if end.packets == 0 { end.unseen_bytes } else { 0 }
@@ -39,7 +44,7 @@ pub fn report(id: FlowId, flow: &mut Flow, ended: FlowEnd, given: Option<Vantage
     }
 }
 
-fn direction(flow: &mut Flow, from: End) -> DirectionReport {
+fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let context = context(flow, from);
     let last = flow.last;
     let gone = gone(flow);
@@ -105,7 +110,7 @@ fn direction(flow: &mut Flow, from: End) -> DirectionReport {
 }
 
 /// Since when an end has tried in vain to reach the other, up to the end of the flow.
-fn gone(flow: &Flow) -> Option<Instant> {
+fn gone(flow: &FlowState) -> Option<Instant> {
     // Where only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
@@ -195,7 +200,7 @@ pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<L
     Some(Label::Spurious)
 }
 
-fn context(flow: &Flow, from: End) -> Context {
+fn context(flow: &FlowState, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
     let distance =

@@ -1,13 +1,13 @@
 //! Where the tap was: from the times each end took to answer what passed it.
 
 use crate::cause::Confidence;
-use crate::flow::Flow;
+use crate::flow::FlowState;
 use crate::report::{VantageEvidence, VantageReport};
 use slowpath_model::{End, Vantage};
 use std::time::Duration;
 
 /// Where `flow` was watched, or what the user says of it.
-pub fn infer(flow: &Flow, given: Option<Vantage>) -> VantageReport {
+pub fn infer(flow: &FlowState, given: Option<Vantage>) -> VantageReport {
     let [a, b] = &flow.ends;
     let far = [a.distance.min(), b.distance.min()];
     let duration = |nanos: Option<i64>| nanos.map(|nanos| Duration::from_nanos(nanos.unsigned_abs()));
@@ -18,7 +18,7 @@ pub fn infer(flow: &Flow, given: Option<Vantage>) -> VantageReport {
     VantageReport { vantage, confidence, to_a: duration(far[0]), to_b: duration(far[1]), evidence }
 }
 
-fn judge(flow: &Flow, far: [Option<i64>; 2]) -> (Vantage, Confidence, VantageEvidence) {
+fn judge(flow: &FlowState, far: [Option<i64>; 2]) -> (Vantage, Confidence, VantageEvidence) {
     // Offload makes segments longer than the MSS, and only on the host whose stack or NIC makes them.
     let supers = flow.ends.iter().map(|end| end.super_packets).collect::<Vec<_>>();
     let time = |nanos: i64| Duration::from_nanos(nanos.unsigned_abs());

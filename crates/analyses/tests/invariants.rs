@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slowpath_analyses::report::{DirectionReport, FlowReport};
-use slowpath_analyses::{Analysis, Cause, Limit, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Cause, Limit};
 use slowpath_model::{
     Bytes, End, Endpoint, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, SackBlock, Segment,
     Sink, StreamOffset, Timestamps,
@@ -14,7 +14,7 @@ fn key() -> FlowKey {
 }
 
 fn analyse(events: impl IntoIterator<Item = Event>) -> FlowReport {
-    let mut analysis = Analysis::new(Options::default());
+    let mut analysis = Analysis::new(AnalysisOptions::default());
     analysis.open(FlowId(1), &key());
     for event in events {
         analysis.accept(FlowId(1), &event);

@@ -1,13 +1,13 @@
 //! An answer that is overdue, and what it is not taken for.
 
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Cause, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Cause};
 use slowpath_model::{Endpoint, FlowEnd, FlowId, FlowKey, Sink};
 use std::time::Duration;
 
 fn analyse(lines: &[String]) -> FlowReport {
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
-    let mut analysis = Analysis::new(Options::default());
+    let mut analysis = Analysis::new(AnalysisOptions::default());
     analysis.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
     for line in lines {
         analysis.accept(FlowId(1), &line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));

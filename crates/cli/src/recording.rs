@@ -3,7 +3,7 @@
 use crate::console::{self, Console};
 use crate::{Outcome, choice::Place};
 use slowpath_analyses::pairing::Collector;
-use slowpath_analyses::{Analysis, Labels, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Labels};
 use slowpath_model::{FlowId, Sink};
 use slowpath_runs::input::{self, Input, Progress};
 use slowpath_views::{Recording, words};
@@ -39,8 +39,11 @@ fn progress(path: &Path, console: &Console) -> Progress {
 }
 
 /// What the analysis is told: where the recording was made, as the user or the recording itself says.
-pub fn options(vantage: Option<Place>, file: &Path) -> Options {
-    Options { vantage: vantage.map(Place::vantage).or_else(|| input::vantage(file)), ..Options::default() }
+pub fn options(vantage: Option<Place>, file: &Path) -> AnalysisOptions {
+    AnalysisOptions {
+        vantage: vantage.map(Place::vantage).or_else(|| input::vantage(file)),
+        ..AnalysisOptions::default()
+    }
 }
 
 /// Refuses a flow number that the recording does not have, or that was not kept.

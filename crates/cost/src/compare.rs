@@ -21,7 +21,7 @@ pub struct Run<'a> {
     pub own: Vec<Cost>,
     /// What was counted, if it is known.
     pub event: Option<&'a Event>,
-    /// How much work was done meanwhile, if that is known: requests, bytes, packets. The same unit for both.
+    /// How much work was done meanwhile, if that is known: requests, bytes, packets. Both have one unit.
     pub work: Option<f64>,
 }
 

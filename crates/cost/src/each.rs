@@ -19,7 +19,7 @@ const HEADER_BYTES: u64 = 20 + 32;
 
 /// A kind of work that costs CPU time.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct WorkKind {
     /// Its name in a cost table.
     pub name: &'static str,
     /// The functions whose time it is, with what they call.
@@ -42,16 +42,16 @@ const fn counted(
     functions: &'static [&'static str],
     of: &'static str,
     count: fn(&Work) -> Option<u64>,
-) -> Kind {
-    Kind { name, functions, divisor: Divisor::Counted(of, count) }
+) -> WorkKind {
+    WorkKind { name, functions, divisor: Divisor::Counted(of, count) }
 }
 
-const fn uncounted(name: &'static str, functions: &'static [&'static str], why: &'static str) -> Kind {
-    Kind { name, functions, divisor: Divisor::Uncounted(why) }
+const fn uncounted(name: &'static str, functions: &'static [&'static str], why: &'static str) -> WorkKind {
+    WorkKind { name, functions, divisor: Divisor::Uncounted(why) }
 }
 
 /// All kinds, in the order in which a packet meets them.
-pub const KINDS: &[Kind] = &[
+pub const KINDS: &[WorkKind] = &[
     uncounted("interrupt", &[], "interrupts are not counted"),
     uncounted("softirq", &[], "runs of softirqs are not counted"),
     counted("driver-receive", &["__napi_poll", "napi_poll"], "packets that devices received", received),
@@ -204,7 +204,7 @@ pub struct Each {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// From samples and counters.
-    Measured(Measured),
+    Measured(MeasuredCost),
     /// It is in another cost.
     Within(&'static str),
     /// It is not known; why.
@@ -213,7 +213,7 @@ pub enum Found {
 
 /// A cost that was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasuredCost {
     /// What one piece cost, in ns.
     pub nanos: f64,
     /// Its standard error by the count of samples, as a part of it.
@@ -274,7 +274,7 @@ pub fn costs(calls: &Calls, event: u16, work: &Work, nanos: f64) -> Costs {
     Costs { each, share: in_some / all.max(1.0) }
 }
 
-fn measure(kind: &Kind, seen: Cost, functions: &[Function], work: &Work, nanos: f64) -> Found {
+fn measure(kind: &WorkKind, seen: Cost, functions: &[Function], work: &Work, nanos: f64) -> Found {
     let (of, count) = match kind.divisor {
         Divisor::Counted(of, count) => (of, count),
         Divisor::Uncounted(why) => return Found::Unknown(why.to_owned()),
@@ -288,7 +288,7 @@ fn measure(kind: &Kind, seen: Cost, functions: &[Function], work: &Work, nanos: 
     match count(work) {
         None => Found::Unknown(format!("not known how often: {of}")),
         Some(0) => Found::Unknown(format!("not once: {of}")),
-        Some(times) => Found::Measured(Measured {
+        Some(times) => Found::Measured(MeasuredCost {
             nanos: seen.weight as f64 * nanos / times as f64,
             error: 1.0 / (seen.samples as f64).sqrt(),
             samples: seen.samples,

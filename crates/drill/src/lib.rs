@@ -36,6 +36,6 @@ pub mod wire;
 pub use config::Config;
 pub use kernel::{Happening, Kernel, KernelError, Progress, Understood};
 pub use modelled::Modelled;
-pub use runner::{Failure, Note, Outcome, ReadFile, Report, TraceLine, run};
+pub use runner::{Failure, Note, Outcome, ReadFile, ScriptReport, TraceLine, run};
 pub use script::Script;
 pub use source::{ScriptError, Source};

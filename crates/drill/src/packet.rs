@@ -4,6 +4,15 @@ use slowpath_model::{Ecn, Flags, Timestamps};
 use std::fmt;
 use std::net::IpAddr;
 
+/// Which way a packet goes, seen from the kernel under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Injected.
+    In,
+    /// Expected.
+    Out,
+}
+
 /// A packet as a script writes it: what it holds, and what of that is not compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketSpec {

@@ -2,11 +2,10 @@
 
 use crate::config::Config;
 use crate::packet::PacketSpec;
-use crate::parser;
-use crate::source::{Place, ScriptError, Source};
+use crate::source::{Place, Source};
 use std::time::Duration;
 
-/// A script that has been read.
+/// A script that has been read, by [`Script::parse`] in `parser`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Its text.
@@ -15,17 +14,6 @@ pub struct Script {
     pub config: Config,
     /// What happens, in order. Commands before the first and after the last event are among them.
     pub events: Vec<Event>,
-}
-
-impl Script {
-    /// Reads a script. `given` holds what stands before the script's own options: defaults, or what a command line
-    /// says. The script's own options go before it.
-    ///
-    /// # Errors
-    /// At the first place that cannot be understood.
-    pub fn parse(source: &Source, given: &Config) -> Result<Self, ScriptError> {
-        parser::parse(source, given)
-    }
 }
 
 /// Something that the script does, or waits for.

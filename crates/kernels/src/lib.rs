@@ -4,9 +4,13 @@
 //! name, type, source in the kernel, sysctl if there is one, and the value of each kernel. What a scenario may write, the
 //! listing of `slowpath kernels` and the reference page are derived from it.
 //!
-//! - [`receive`], [`transmit`], [`profile`] (scheduling and locks), `tcp`, [`mod@sysctls`]: the declarations.
-//! - [`registry`]: the kernels there are, by name.
-//! - [`choice`]: the choices one by one; how a kernel of one's own is made.
+//! From the bottom up:
+//!
+//! - [`value`]: values as text; [`release`]: the kernels there are; [`choice`]: what a choice and a sysctl are.
+//! - `declare`: the macro that declares them.
+//! - [`receive`], [`transmit`], `tcp`, `sysctls`: the declarations, one file for each part of a kernel.
+//! - [`profile`]: a kernel with all its parts, and the declarations of scheduling and locks.
+//! - [`registry`]: kernels by name, and all choices and sysctls; how a kernel of one's own is made.
 //! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
 
 #[macro_use]
@@ -19,17 +23,17 @@ pub mod choice;
 pub mod profile;
 pub mod receive;
 pub mod registry;
+pub mod release;
 pub mod schedule;
-pub mod sysctls;
+mod sysctls;
 mod tcp;
 pub mod transmit;
 
-pub use choice::{Choice, choices};
 pub use profile::KernelProfile;
 pub use receive::{
     BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
 };
-pub use registry::Release;
+pub use registry::{Choice, Sysctl, choices, sysctls};
+pub use release::Release;
 pub use schedule::{Preemption, Scheduler};
-pub use sysctls::{Sysctl, sysctls};
 pub use transmit::{QueueDiscipline, TransmitPath};

@@ -1,17 +1,18 @@
 //! A kernel as a table of choices.
 
 use crate::choice::Subject;
-use crate::declare::Part;
+use crate::declare::{HasPart, Part};
 use crate::receive::ReceivePath;
 use crate::schedule::{Preemption, Scheduler};
 use crate::transmit::TransmitPath;
 use slowpath_tcp::choices::Choices;
+use slowpath_tcp::clock::Clock;
 use slowpath_tcp::sysctl::Sysctls;
 use std::time::Duration;
 
 declare! {
     /// Everything about a kernel that a simulated host needs to know. Plain data.
-    own KernelProfile at (), of release;
+    own KernelProfile of release;
     parts {
         /// Its name, such as `linux-6.18`; a profile of one's own keeps its base's name with a plus sign behind it.
         name: String = release.name().to_owned();
@@ -57,5 +58,39 @@ impl KernelProfile {
     /// Ticks in a second.
     pub fn hz(&self) -> u32 {
         self.tcp.clock.hz
+    }
+}
+
+/// Where in the profile each part stands.
+macro_rules! has_part {
+    ($($Part:ident at $($path:ident).+;)*) => {
+        $(impl HasPart<$Part> for KernelProfile {
+            fn part(&self) -> &$Part {
+                &self.$($path).+
+            }
+
+            fn part_mut(&mut self) -> &mut $Part {
+                &mut self.$($path).+
+            }
+        })*
+    };
+}
+
+has_part! {
+    ReceivePath at receive;
+    TransmitPath at transmit;
+    Choices at tcp;
+    Clock at tcp.clock;
+    Sysctls at sysctls;
+}
+
+/// Its own fields.
+impl HasPart<Self> for KernelProfile {
+    fn part(&self) -> &Self {
+        self
+    }
+
+    fn part_mut(&mut self) -> &mut Self {
+        self
     }
 }

@@ -58,7 +58,7 @@ pub enum BottomHalves {
 
 declare! {
     /// How packets come from the device to TCP.
-    own ReceivePath at (.receive), of release;
+    own ReceivePath of release;
     parts {}
     choices {
         intake: PacketIntake = {

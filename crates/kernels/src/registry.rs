@@ -1,85 +1,22 @@
-//! The kernels that slowpath knows, by name.
+//! The kernels that slowpath knows, by name, and all that is declared of them.
 
-use crate::declare::Part;
+use crate::choice::{self, Subject};
+use crate::declare::{HasPart, Part};
 use crate::profile::KernelProfile;
+use crate::receive::ReceivePath;
+use crate::release::Release;
+use crate::transmit::TransmitPath;
 use slowpath_tcp::Choices;
+use slowpath_tcp::clock::Clock;
 use slowpath_tcp::sysctl::Sysctls;
 
-/// A kernel that slowpath knows: a release, or one with a paper's changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// November 2001, as weigle measured it: the last kernel whose buffers stay as they are. Its own loss recovery is not
-    /// modelled (it has that of 2.4), nor that a process which sends waits until no other CPU runs bottom halves
-    /// (`start_bh_atomic`).
-    Linux2_2_20,
-    /// December 2001, as weigle measured it: before NAPI, the O(1) scheduler and receive-buffer tuning.
-    Linux2_4_17,
-    /// 2.4.17 with Dynamic Right-Sizing, LANL's patch (weigle).
-    Linux2_4_17Drs,
-    /// November 2003, as leith measured it. Of what is modelled nothing changed since 2.4.17; the NIC's driver uses the
-    /// CPU's backlog, whose throttle the paper is about, though NAPI was there.
-    Linux2_4_23,
-    /// 2.4.23 with what section 1 of leith changes, and H-TCP.
-    Linux2_4_23Leith,
-    /// October 2005, as wu measured it: NAPI, the O(1) scheduler, a preemptible kernel, the prequeue, BIC.
-    Linux2_6_14,
-    /// 2.6.14 with wu's change: a process for which packets wait on the prequeue or the backlog goes on when its slice is
-    /// over, and yields when it has seen to them (section 5, listings 1 and 2).
-    Linux2_6_14Wu,
-    /// November 2025: today's kernel.
-    Linux6_18,
-}
+/// A choice of a [`KernelProfile`].
+pub type Choice = choice::Choice<KernelProfile>;
+
+/// A sysctl of a [`KernelProfile`].
+pub type Sysctl = choice::Sysctl<KernelProfile>;
 
 impl Release {
-    /// All kernels, oldest first.
-    pub const ALL: [Self; 8] = [
-        Self::Linux2_2_20,
-        Self::Linux2_4_17,
-        Self::Linux2_4_17Drs,
-        Self::Linux2_4_23,
-        Self::Linux2_4_23Leith,
-        Self::Linux2_6_14,
-        Self::Linux2_6_14Wu,
-        Self::Linux6_18,
-    ];
-
-    /// Its name, such as `linux-6.18`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Linux2_2_20 => "linux-2.2.20",
-            Self::Linux2_4_17 => "linux-2.4.17",
-            Self::Linux2_4_17Drs => "linux-2.4.17-drs",
-            Self::Linux2_4_23 => "linux-2.4.23",
-            Self::Linux2_4_23Leith => "linux-2.4.23-leith",
-            Self::Linux2_6_14 => "linux-2.6.14",
-            Self::Linux2_6_14Wu => "linux-2.6.14-wu",
-            Self::Linux6_18 => "linux-6.18",
-        }
-    }
-
-    /// The kernel that it was made from, whose choices it has where it declares none of its own.
-    const fn base(self) -> Option<Self> {
-        match self {
-            Self::Linux2_2_20 => None,
-            Self::Linux2_4_17 => Some(Self::Linux2_2_20),
-            Self::Linux2_4_17Drs | Self::Linux2_4_23 => Some(Self::Linux2_4_17),
-            Self::Linux2_4_23Leith | Self::Linux2_6_14 => Some(Self::Linux2_4_23),
-            Self::Linux2_6_14Wu | Self::Linux6_18 => Some(Self::Linux2_6_14),
-        }
-    }
-
-    /// This kernel's value of a choice: its own, or that of the nearest kernel that it was made from.
-    pub(crate) fn pick<T: Copy>(self, first: T, changes: &[(Self, T)]) -> T {
-        let mut kernel = Some(self);
-        while let Some(release) = kernel {
-            if let Some((_, value)) = changes.iter().find(|(since, _)| *since == release) {
-                return *value;
-            }
-            kernel = release.base();
-        }
-        first
-    }
-
     /// All its choices and sysctls.
     pub fn profile(self) -> KernelProfile {
         Part::of_release(self)
@@ -136,9 +73,67 @@ pub fn find(name: &str) -> Result<KernelProfile, UnknownKernel> {
     named(name).ok_or_else(|| UnknownKernel { name: name.to_owned() })
 }
 
+/// What is declared of one part of a profile.
+struct Group {
+    choices: &'static [Choice],
+    sysctls: &'static [Sysctl],
+}
+
+impl Group {
+    fn of<P: Part>() -> Self
+    where
+        KernelProfile: HasPart<P>,
+    {
+        Self { choices: P::choices(), sysctls: P::sysctls() }
+    }
+}
+
+/// All parts of a profile.
+fn groups() -> [Group; 6] {
+    [
+        Group::of::<Sysctls>(),
+        Group::of::<ReceivePath>(),
+        Group::of::<TransmitPath>(),
+        Group::of::<KernelProfile>(),
+        Group::of::<Clock>(),
+        Group::of::<Choices>(),
+    ]
+}
+
+/// All choices, by subject.
+pub fn choices() -> impl Iterator<Item = &'static Choice> {
+    Subject::ALL.into_iter().flat_map(|subject| {
+        let of_all = groups().into_iter().flat_map(|group| group.choices);
+        of_all.filter(move |choice| choice.subject == subject)
+    })
+}
+
+/// All sysctls that there are here: those of TCP, then those of a choice or of the receive path.
+pub fn sysctls() -> impl Iterator<Item = &'static Sysctl> {
+    groups().into_iter().flat_map(|group| {
+        let of_choices = group.choices.iter().filter_map(|choice| choice.sysctl.as_ref());
+        of_choices.chain(group.sysctls)
+    })
+}
+
+impl Choice {
+    /// The choice of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        choices().find(|choice| choice.name == name)
+    }
+}
+
+impl Sysctl {
+    /// The sysctl of that name, with or without `net.ipv4.` or `net.core.` before it.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        sysctls().find(|sysctl| sysctl.name == name || sysctl.short_name() == name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_name_leads_to_its_kernel() {
@@ -151,9 +146,79 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_has_its_own_value_or_that_of_the_nearest_it_was_made_from() {
-        let changes = [(Release::Linux2_4_23Leith, 'b'), (Release::Linux2_6_14, 'c')];
-        let picked: String = Release::ALL.into_iter().map(|kernel| kernel.pick('a', &changes)).collect();
-        assert_eq!(picked, "aaaabccc");
+    fn every_choice_of_every_kernel_is_read_back() {
+        for kernel in all() {
+            for choice in choices() {
+                let mut changed = named("2.6.14").unwrap();
+                choice.put(&mut changed, &choice.of(&kernel)).unwrap();
+                assert_eq!(choice.of(&changed), choice.of(&kernel), "{} of {}", choice.name, kernel.name);
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_value_of_a_choice_changes_nothing_and_names_the_values() {
+        for choice in choices() {
+            let mut kernel = named("6.18").unwrap();
+            let error = choice.put(&mut kernel, "no such value").unwrap_err();
+            assert!(!error.form.is_empty(), "{}", choice.name);
+            assert_eq!(kernel, named("6.18").unwrap());
+        }
+        let hz = Choice::named("hz").unwrap();
+        assert!(hz.put(&mut named("6.18").unwrap(), "0").is_err());
+        assert_eq!(hz.form(), "a whole number from 10 to 10000");
+    }
+
+    #[test]
+    fn names_are_written_once_and_sources_name_a_file() {
+        let names: BTreeSet<&str> = choices().map(|choice| choice.name).collect();
+        assert_eq!(names.len(), choices().count());
+        for choice in choices() {
+            assert!(choice.source.contains(':'), "{}", choice.name);
+        }
+    }
+
+    fn linux_6_18() -> KernelProfile {
+        named("6.18").unwrap()
+    }
+
+    #[test]
+    fn every_sysctl_of_every_kernel_is_read_back() {
+        for kernel in all() {
+            let mut changed = linux_6_18();
+            for sysctl in sysctls() {
+                sysctl.put(&mut changed, &sysctl.of(&kernel)).unwrap();
+            }
+            // A field without its row would still be that of 6.18.
+            assert_eq!(changed.sysctls, kernel.sysctls, "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn values_are_written_as_the_kernel_writes_them() {
+        let of = |name: &str| Sysctl::named(name).unwrap().of(&linux_6_18());
+        assert_eq!(of("net.ipv4.tcp_rmem"), "4096 131072 33554432");
+        assert_eq!(of("tcp_sack"), "1");
+        assert_eq!(of("tcp_fin_timeout"), "60");
+        assert_eq!(of("tcp_rto_min_us"), "200000");
+        assert_eq!(of("net.ipv4.tcp_comp_sack_delay_ns"), "1000000");
+        assert_eq!(of("net.ipv4.tcp_congestion_control"), "cubic");
+    }
+
+    #[test]
+    fn text_that_is_no_value_of_a_sysctl_changes_nothing_and_names_the_values() {
+        let mut kernel = linux_6_18();
+        for (name, text, form) in [
+            ("tcp_sack", "yes", "0 or 1"),
+            ("tcp_fin_timeout", "60 s", "a whole number of seconds"),
+            ("tcp_keepalive_time", "18446744073709551615", "a whole number of seconds"),
+            ("tcp_frto", "256", "a whole number from 0 to 255"),
+            ("netdev_budget", "0", "a whole number from 1 to 10000000"),
+        ] {
+            let error = Sysctl::named(name).unwrap().put(&mut kernel, text).unwrap_err();
+            assert_eq!(error.form, form);
+        }
+        assert_eq!(kernel, linux_6_18());
+        assert!(Sysctl::named("net.ipv4.tcp_sakc").is_none());
     }
 }

@@ -1,63 +1,10 @@
-//! The sysctls by their kernel names, written as the kernel writes them.
+//! The sysctls that TCP reads, by their kernel names.
 
-use crate::choice::{GROUPS, NotAChoice};
-use crate::profile::KernelProfile;
-use crate::value::FieldText;
 use slowpath_tcp::sysctl::{BufferSizes, Sysctls};
 use std::time::Duration;
 
-/// One sysctl.
-#[derive(Clone, Copy, Debug)]
-pub struct Sysctl {
-    /// Its whole name, such as `net.ipv4.tcp_sack`.
-    pub name: &'static str,
-    pub(crate) text: FieldText,
-}
-
-impl Sysctl {
-    /// What its values look like, to be put behind "write".
-    pub fn form(&self) -> String {
-        (self.text.form)()
-    }
-
-    /// Its value, as `sysctl -n` shows it.
-    pub fn of(&self, kernel: &KernelProfile) -> String {
-        (self.text.get)(kernel)
-    }
-
-    /// Sets it, as `sysctl -w` does.
-    ///
-    /// # Errors
-    ///
-    /// Text that is not one of its values; it is as it was.
-    pub fn put(&self, kernel: &mut KernelProfile, text: &str) -> Result<(), NotAChoice> {
-        self.text.put(kernel, text)
-    }
-
-    /// The sysctl of that name, with or without `net.ipv4.` or `net.core.` before it.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        sysctls().find(|sysctl| sysctl.name == name || sysctl.short_name() == name)
-    }
-
-    /// Its name without `net.ipv4.` or `net.core.`.
-    pub fn short_name(&self) -> &'static str {
-        self.name.rsplit('.').next().unwrap_or(self.name)
-    }
-}
-
-pub(crate) const NANOSECOND: u128 = 1;
-pub(crate) const MICROSECOND: u128 = 1000 * NANOSECOND;
-pub(crate) const MILLISECOND: u128 = 1000 * MICROSECOND;
-pub(crate) const SECOND: u128 = 1000 * MILLISECOND;
-
-/// The time that a whole number of such units is; `None` for other text, and for more than 584 years.
-pub(crate) fn time(text: &str, unit: u128) -> Option<Duration> {
-    let nanos = u128::from(text.parse::<u64>().ok()?).checked_mul(unit)?;
-    u64::try_from(nanos).ok().map(Duration::from_nanos)
-}
-
 declare! {
-    foreign Sysctls at (.sysctls), of release;
+    foreign Sysctls of release;
     parts {}
     choices {}
     sysctls {
@@ -149,63 +96,5 @@ declare! {
         tcp_reflect_tos: bool = switch "net.ipv4.tcp_reflect_tos", [false];
         tcp_migrate_req: bool = switch "net.ipv4.tcp_migrate_req", [false];
         tcp_fwmark_accept: bool = switch "net.ipv4.tcp_fwmark_accept", [false];
-    }
-}
-
-/// All sysctls that there are here: those of TCP, then those of a choice or of the receive path.
-pub fn sysctls() -> impl Iterator<Item = &'static Sysctl> {
-    GROUPS.iter().flat_map(|group| {
-        let of_choices = group.choices.iter().filter_map(|choice| choice.sysctl.as_ref());
-        of_choices.chain(group.sysctls)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::registry;
-
-    fn linux_6_18() -> KernelProfile {
-        registry::named("6.18").unwrap()
-    }
-
-    #[test]
-    fn every_sysctl_of_every_kernel_is_read_back() {
-        for kernel in registry::all() {
-            let mut changed = linux_6_18();
-            for sysctl in sysctls() {
-                sysctl.put(&mut changed, &sysctl.of(&kernel)).unwrap();
-            }
-            // A field without its row would still be that of 6.18.
-            assert_eq!(changed.sysctls, kernel.sysctls, "{}", kernel.name);
-        }
-    }
-
-    #[test]
-    fn values_are_written_as_the_kernel_writes_them() {
-        let of = |name: &str| Sysctl::named(name).unwrap().of(&linux_6_18());
-        assert_eq!(of("net.ipv4.tcp_rmem"), "4096 131072 33554432");
-        assert_eq!(of("tcp_sack"), "1");
-        assert_eq!(of("tcp_fin_timeout"), "60");
-        assert_eq!(of("tcp_rto_min_us"), "200000");
-        assert_eq!(of("net.ipv4.tcp_comp_sack_delay_ns"), "1000000");
-        assert_eq!(of("net.ipv4.tcp_congestion_control"), "cubic");
-    }
-
-    #[test]
-    fn what_is_not_a_value_changes_nothing_and_says_what_is() {
-        let mut kernel = linux_6_18();
-        for (name, text, form) in [
-            ("tcp_sack", "yes", "0 or 1"),
-            ("tcp_fin_timeout", "60 s", "a whole number of seconds"),
-            ("tcp_keepalive_time", "18446744073709551615", "a whole number of seconds"),
-            ("tcp_frto", "256", "a whole number from 0 to 255"),
-            ("netdev_budget", "0", "a whole number from 1 to 10000000"),
-        ] {
-            let error = Sysctl::named(name).unwrap().put(&mut kernel, text).unwrap_err();
-            assert_eq!(error.form, form);
-        }
-        assert_eq!(kernel, linux_6_18());
-        assert!(Sysctl::named("net.ipv4.tcp_sakc").is_none());
     }
 }

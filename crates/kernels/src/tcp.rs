@@ -12,7 +12,7 @@ use slowpath_tcp::clock::{Clock, TimerWheel};
 use std::time::Duration;
 
 declare! {
-    foreign Clock at (.tcp.clock), of release;
+    foreign Clock of release;
     parts {}
     choices {
         hz: u32 = {
@@ -34,7 +34,7 @@ declare! {
 }
 
 declare! {
-    foreign Choices at (.tcp), of release;
+    foreign Choices of release;
     parts {
         clock: Clock = Part::of_release(release);
     }

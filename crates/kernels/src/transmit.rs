@@ -13,7 +13,7 @@ pub enum QueueDiscipline {
 
 declare! {
     /// How packets come from TCP to the device. Whether TCP makes super-packets is [`slowpath_tcp::Choices`]' matter.
-    own TransmitPath at (.transmit), of release;
+    own TransmitPath of release;
     parts {}
     choices {
         qdisc: QueueDiscipline = {

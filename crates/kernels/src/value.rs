@@ -1,7 +1,5 @@
 //! Choices as text: how a scenario file and the table of kernels write them.
 
-use crate::choice::NotAChoice;
-use crate::profile::KernelProfile;
 use crate::schedule::Scheduler;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{BufferArithmetic, CongestionControl, InitialWindow, SendTuning};
@@ -20,19 +18,16 @@ pub trait Value: Sized {
     fn write(&self) -> String;
 }
 
-/// A field of a kernel's profile, as text.
-#[derive(Clone, Copy, Debug)]
-pub struct FieldText {
-    pub(crate) form: fn() -> String,
-    pub(crate) get: fn(&KernelProfile) -> String,
-    pub(crate) set: fn(&mut KernelProfile, &str) -> bool,
-}
+/// The units in which sysctls write times, in nanoseconds.
+pub(crate) const NANOSECOND: u128 = 1;
+pub(crate) const MICROSECOND: u128 = 1000 * NANOSECOND;
+pub(crate) const MILLISECOND: u128 = 1000 * MICROSECOND;
+pub(crate) const SECOND: u128 = 1000 * MILLISECOND;
 
-impl FieldText {
-    /// Changes a kernel; text that is none of the field's values changes nothing.
-    pub(crate) fn put(&self, kernel: &mut KernelProfile, text: &str) -> Result<(), NotAChoice> {
-        if (self.set)(kernel, text) { Ok(()) } else { Err(NotAChoice { form: (self.form)() }) }
-    }
+/// The time that a whole number of such units is; `None` for other text, and for more than 584 years.
+pub(crate) fn time(text: &str, unit: u128) -> Option<Duration> {
+    let nanos = u128::from(text.parse::<u64>().ok()?).checked_mul(unit)?;
+    u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
 /// Gives each value of an enum its name.

@@ -6,17 +6,18 @@
 //! kind of interface, in turns; shown are the median and, in brackets, all of them. `stolen` is the share of CPU time that
 //! the machine beneath took away.
 
-use slowpath_lab::case::{Carrier, LabelledCase, MTU_BYTES, Offload, Set};
+use slowpath_lab::case::{LabelledCase, Set};
 use slowpath_lab::error::LabError;
 use slowpath_lab::lateness::StolenWatch;
 use slowpath_lab::namespaces;
 use slowpath_lab::relay::{Cost, DirectionReport, Relay};
 use slowpath_lab::samples::Sampler;
+use slowpath_lab::settings::{Carrier, MTU_BYTES, Offload};
 use slowpath_lab::testbed;
 use slowpath_lab::workload::end::{CASE_TIME, EndRecord, Surroundings};
 use slowpath_lab::workload::{Stream, Workload, Writer, stream};
 use slowpath_lab::{clock, sampled, signals};
-use slowpath_model::nanos;
+use slowpath_model::{nanos, statistics};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -117,10 +118,11 @@ impl Run {
 }
 
 /// The median and, in brackets, all.
-fn median(mut values: Vec<f64>, digits: usize) -> String {
+fn median_of_all(mut values: Vec<f64>, digits: usize) -> String {
     values.sort_by(f64::total_cmp);
     let all: Vec<String> = values.iter().map(|value| format!("{value:.digits$}")).collect();
-    format!("{} [{}]", all[all.len() / 2], all.join(", "))
+    let median = statistics::median(values).unwrap_or(f64::NAN);
+    format!("{median:.digits$} [{}]", all.join(", "))
 }
 
 fn row(what: &str, [veth, tap]: [String; 2], reach: &str) {
@@ -141,7 +143,7 @@ fn times(count: usize, case: &LabelledCase) -> Result<Runs, LabError> {
 }
 
 fn of(runs: &Runs, digits: usize, value: impl Fn(&Run) -> f64) -> [String; 2] {
-    [0, 1].map(|which: usize| median(runs[which].iter().map(&value).collect(), digits))
+    [0, 1].map(|which: usize| median_of_all(runs[which].iter().map(&value).collect(), digits))
 }
 
 fn lateness(name: &str, runs: &Runs, reach: &str) {
@@ -165,7 +167,7 @@ fn circumstances(name: &str, runs: &Runs) {
 fn full(name: &str, rate_bit_per_s: u64, rtt_ns: u64, reach: &str) -> Result<(), LabError> {
     let runs = times(3, &case(rate_bit_per_s, rtt_ns, Writer::For { duration_ns: 8 * SECOND }))?;
     row(&format!("{name}: least of 7 s, % of the line"), of(&runs, 1, |r| r.least_second() * 100.0), reach);
-    let mean = |r: &Run| r.seconds.iter().sum::<f64>() / r.seconds.len().max(1) as f64 * 100.0;
+    let mean = |r: &Run| statistics::mean(r.seconds.iter().copied()).unwrap_or(0.0) * 100.0;
     row(&format!("{name}: on average, %"), of(&runs, 1, mean), "");
     row(&format!("{name}: CPUs of the relay"), of(&runs, 2, |r| r.cost.cores()), "at most 0.7 at 1 Gbit/s");
     let joined =

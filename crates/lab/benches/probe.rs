@@ -7,14 +7,15 @@
 //! beside the mean of that before and after; the median, and in brackets the quarters. Where bpftrace is installed its
 //! one-liner for the same question has its turns too. `stolen` is the share of CPU time that the machine beneath took.
 
-use slowpath_lab::case::Family;
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::{DEVICE, Host};
 use slowpath_lab::lateness::StolenWatch;
 use slowpath_lab::namespaces::{self, Namespaces, Place};
+use slowpath_lab::settings::Family;
 use slowpath_lab::testbed::address;
 use slowpath_lab::{probe, signals, task};
 use slowpath_live::{EVERY, Filter, LiveError, Probe};
+use slowpath_model::statistics::{median, quantile};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -184,10 +185,10 @@ impl Drop for OneLiner {
 }
 
 /// The median and, in brackets, the quarters.
-fn quarters(mut values: Vec<f64>) -> String {
-    values.sort_by(f64::total_cmp);
-    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-    format!("{:+.1} % [{:+.1}, {:+.1}]", at(0.5), at(0.25), at(0.75))
+fn quarters(values: &[f64]) -> String {
+    let at = |permille| quantile(values.iter().copied(), permille).unwrap_or(f64::NAN);
+    let median = median(values.iter().copied()).unwrap_or(f64::NAN);
+    format!("{median:+.1} % [{:+.1}, {:+.1}]", at(250), at(750))
 }
 
 fn row(what: &str, measured: &str, reach: &str) {
@@ -212,16 +213,19 @@ fn throughput(load: Load) -> Result<(), LabError> {
         }
         Ok(())
     })?;
-    plain.sort_by(f64::total_cmp);
-    let (typical, stolen) = (plain[plain.len() / 2], stolen.finish() * 100.0);
+    let (typical, stolen) = (median(plain).unwrap_or(f64::NAN), stolen.finish() * 100.0);
     let typical = match load.is_ping_pong {
         true => format!("{:.0} round trips a second", typical),
         false => format!("{:.1} Gbit/s", typical * 8.0 / 1e9),
     };
     row(&format!("{}: without", load.name), &typical, &format!("{stolen:.1} % stolen"));
-    row(&format!("{}: with the probe", load.name), &quarters(watched), &format!("-{} % at most", load.reach));
+    row(
+        &format!("{}: with the probe", load.name),
+        &quarters(&watched),
+        &format!("-{} % at most", load.reach),
+    );
     if !traced.is_empty() {
-        row(&format!("{}: with bpftrace's one-liner", load.name), &quarters(traced), "");
+        row(&format!("{}: with bpftrace's one-liner", load.name), &quarters(&traced), "");
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Holds two hosts and the path's namespace open until it is ended, to look around or to try something by
 //! hand: `ip netns exec NAME ...` with the names it prints.
 
-use slowpath_lab::case::Settings;
 use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;
+use slowpath_lab::settings::Settings;
 use slowpath_lab::{signals, testbed, wire};
 
 fn main() -> Result<(), LabError> {

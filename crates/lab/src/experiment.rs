@@ -1,9 +1,9 @@
-//! What the lab runs: hosts, a path and a workload. What is expected of it is a [`LabelledCase`]'s.
+//! What the lab runs: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
 
-use crate::case::{Expectation, LabelledCase, Settings};
 use crate::load::Load;
 use crate::path::PathConfig;
 use crate::recording::Recording;
+use crate::settings::Settings;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -33,42 +33,4 @@ pub struct Experiment {
     /// What is kept of the captures.
     #[serde(skip_serializing_if = "Recording::is_as_captured", default)]
     pub recording: Recording,
-}
-
-/// What a run is made from: a labelled case, or an experiment of which nothing is expected, such as a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it a run")]
-pub enum RunInput {
-    /// With a label and checks.
-    Labelled(LabelledCase),
-    /// Without.
-    Unlabelled(Experiment),
-}
-
-impl RunInput {
-    /// What is run.
-    pub const fn experiment(&self) -> &Experiment {
-        match self {
-            Self::Labelled(case) => &case.experiment,
-            Self::Unlabelled(experiment) => experiment,
-        }
-    }
-
-    /// What is expected of it, if anything is.
-    pub const fn expectation(&self) -> Option<&Expectation> {
-        match self {
-            Self::Labelled(case) => Some(&case.expectation),
-            Self::Unlabelled(_) => None,
-        }
-    }
-
-    /// The seeds of the paths' random numbers, forward and backward.
-    pub fn seeds(&self) -> [u64; 2] {
-        let of_label = || match self {
-            Self::Labelled(case) => case.seeds(),
-            Self::Unlabelled(_) => [0, 1],
-        };
-        self.experiment().seeds.unwrap_or_else(of_label)
-    }
 }

@@ -1,6 +1,7 @@
 //! Real transfers in network namespaces over an emulated path, with the truth about them.
 //!
-//! A [`case`] says what is done to a transfer and what therefore binds it; [`cases`] is the table of them.
+//! An [`experiment`] is what is run: hosts with their [`settings`], a path and a workload. A [`case`] is one with the limit and the
+//! cause that therefore bind it; [`cases`] is the table of them.
 //! [`run::run`] makes it happen on this kernel, captures it at both ends, [`check`]s that the fault really
 //! happened, and writes the captures with their [`truth`].
 //!
@@ -61,6 +62,7 @@ pub mod sampled;
 pub mod samples;
 pub mod scenario;
 pub mod scratch;
+pub mod settings;
 pub mod signals;
 pub mod slots;
 pub mod task;

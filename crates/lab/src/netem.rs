@@ -5,7 +5,6 @@
 //! other random numbers, and tells nothing but counts: not how late it was, and not which packet met what. It takes a
 //! super-packet for one packet, so that the hosts do without offloads.
 
-use crate::case::MTU_BYTES;
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
 use crate::namespaces::{Namespaces, Place, output};
@@ -13,6 +12,7 @@ use crate::path::link::{LinkConfig, QueueLimit};
 use crate::path::loss::LossConfig;
 use crate::path::{LossReason, PathConfig, Totals};
 use crate::relay::DirectionReport;
+use crate::settings::MTU_BYTES;
 use crate::wire;
 use serde::Deserialize;
 use slowpath_model::nanos;

@@ -58,7 +58,6 @@ pub struct Recording {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub omissions: Vec<Omission>,
     /// The format.
-    #[serde(default)]
     pub format: Format,
 }
 

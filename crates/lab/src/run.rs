@@ -1,11 +1,11 @@
 //! One run of an experiment: set up, capture, transfer, check, write.
 
-use crate::case::{Carrier, LabelledCase};
+use crate::case::{LabelledCase, RunInput};
 use crate::check;
 use crate::clock;
 use crate::cpus::{self, KeptAway};
 use crate::error::LabError;
-use crate::experiment::{Experiment, RunInput};
+use crate::experiment::Experiment;
 use crate::host::{DEVICE, Host};
 use crate::load;
 use crate::namespaces::{Namespaces, Place};
@@ -16,6 +16,7 @@ use crate::recording::{self, Format};
 use crate::relay::{Cost, DirectionReport, Relay};
 use crate::samples::Sampler;
 use crate::scratch::Scratch;
+use crate::settings::Carrier;
 use crate::testbed;
 use crate::truth::{self, BothHosts, BothWays, Connection, Expected, KernelShares, OneWay, Truth};
 use crate::watch::Watch;

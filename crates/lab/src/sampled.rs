@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// What the kernel said of a socket at an instant; until the next sample of that socket nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct SampledState {
     /// When, `CLOCK_REALTIME`.
     pub at_ns: u64,
     /// The socket's own address.
@@ -38,7 +38,7 @@ pub struct Sample {
     pub acked_bytes: u64,
 }
 
-impl Sample {
+impl SampledState {
     fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(',').collect();
         let word = |name: &str| words.get(COLUMNS.split(',').position(|column| column == name)?).copied();
@@ -66,7 +66,7 @@ impl Sample {
 ///
 /// # Errors
 /// If it cannot be read or a row is not one of [`COLUMNS`].
-pub fn read(path: &Path) -> Result<Vec<Sample>, LabError> {
+pub fn read(path: &Path) -> Result<Vec<SampledState>, LabError> {
     let packed = std::fs::read(path).map_err(LabError::file(path))?;
     let bytes = zstd::decode_all(packed.as_slice()).map_err(LabError::file(path))?;
     parse(&String::from_utf8_lossy(&bytes)).map_err(LabError::file(path))
@@ -76,9 +76,9 @@ pub fn read(path: &Path) -> Result<Vec<Sample>, LabError> {
 ///
 /// # Errors
 /// If a row is not one of [`COLUMNS`].
-pub fn parse(text: &str) -> std::io::Result<Vec<Sample>> {
+pub fn parse(text: &str) -> std::io::Result<Vec<SampledState>> {
     let invalid = |line: &str| std::io::Error::other(format!("not a sample: {line}"));
-    let sample = |line: &str| Sample::parse(line).ok_or_else(|| invalid(line));
+    let sample = |line: &str| SampledState::parse(line).ok_or_else(|| invalid(line));
     text.lines().skip(1).map(sample).collect()
 }
 
@@ -89,9 +89,10 @@ mod tests {
     #[test]
     fn a_row_is_read_by_the_names_of_its_columns() {
         let numbers: Vec<String> = (3..COLUMNS.split(',').count()).map(|n| n.to_string()).collect();
-        let sample = Sample::parse(&format!("7,192.0.2.1:5,192.0.2.2:6,{}", numbers.join(","))).unwrap();
+        let sample =
+            SampledState::parse(&format!("7,192.0.2.1:5,192.0.2.2:6,{}", numbers.join(","))).unwrap();
         assert_eq!((sample.at_ns, sample.ca_state, sample.cwnd_packets), (7, 3, 4));
         assert_eq!((sample.notsent_bytes, sample.rtt_us, sample.acked_bytes), (10, 14, 20));
-        assert_eq!(Sample::parse("1,2,3"), None);
+        assert_eq!(SampledState::parse("1,2,3"), None);
     }
 }

@@ -1,11 +1,11 @@
 //! The two hosts and the wire between them, set up as a case asks.
 
-use crate::case::{Carrier, Family, MTU_BYTES, Offload, Settings};
 use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC, PATH_DEVICES};
 use crate::namespaces::{Namespaces, Place};
 use crate::path::PathConfig;
 use crate::relay::{Way, tap};
+use crate::settings::{Carrier, Family, MTU_BYTES, Offload, Settings};
 use crate::vlan;
 use crate::workload::stream::Hosts;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -3,8 +3,7 @@
 //! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
 //! A counter that is absent is 0. What the kernel does not tell is `null`.
 
-use crate::case::{Check, Label, ShareBasis};
-use crate::experiment::RunInput;
+use crate::case::{Check, Label, RunInput, ShareBasis};
 use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;

@@ -1,11 +1,12 @@
 //! Real runs on this kernel. They need root, iproute2 and ethtool.
 
-use slowpath_lab::case::{Check, LabelledCase, Offload, Set, ShareBasis};
+use slowpath_lab::case::{Check, LabelledCase, Set, ShareBasis};
 use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::recording::Format;
 use slowpath_lab::relay::Fate;
 use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, run, run_labelled};
+use slowpath_lab::settings::Offload;
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{frame, namespaces};

@@ -1,11 +1,12 @@
 //! What real hosts make of the middleboxes of a path. They need root, iproute2 and ethtool.
 
-use slowpath_lab::case::{Check, Family, Set};
+use slowpath_lab::case::{Check, Set};
 use slowpath_lab::frame::{self, Parsed};
 use slowpath_lab::host::Host;
 use slowpath_lab::path::LossReason;
 use slowpath_lab::recording::Format;
 use slowpath_lab::run::{Keep, Packing, recording_file, run, run_labelled};
+use slowpath_lab::settings::Family;
 use slowpath_lab::truth::Truth;
 use slowpath_lab::{cases, pcap, scenario};
 use slowpath_model::{Ecn, Flags};

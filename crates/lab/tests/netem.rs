@@ -2,7 +2,7 @@
 
 mod transfer;
 
-use slowpath_lab::case::{Carrier, LabelledCase, Set, Settings};
+use slowpath_lab::case::{LabelledCase, Set};
 use slowpath_lab::host::DEVICE;
 use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_lab::path::jitter::JitterConfig;
@@ -10,6 +10,7 @@ use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::path::{LossReason, PathConfig};
 use slowpath_lab::run::{self, Keep, Packing};
+use slowpath_lab::settings::{Carrier, Settings};
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use slowpath_lab::{netem, testbed};
 use slowpath_live::TcpInfo;

@@ -2,12 +2,12 @@
 
 mod transfer;
 
-use slowpath_lab::case::{Carrier, Family, Offload, Settings};
 use slowpath_lab::path::PathConfig;
 use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::path::{LossReason, ReorderConfig};
 use slowpath_lab::relay::{DirectionReport, Fate, Relay};
+use slowpath_lab::settings::{Carrier, Family, Offload, Settings};
 use slowpath_lab::testbed;
 use slowpath_model::Rate;
 use std::sync::atomic::{AtomicBool, Ordering};

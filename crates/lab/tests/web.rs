@@ -1,7 +1,7 @@
 //! A web server under load, for a short while.
 
 use slowpath_lab::namespaces::leftovers;
-use slowpath_lab::web::{Bench, Case, Ran, Times, tools};
+use slowpath_lab::web::{Bench, Ran, Times, WebCase, tools};
 use slowpath_lab::{error::LabError, signals};
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const TIMES: Times = Times { warm_up: Duration::from_millis(500), observed: Duration::from_secs(1) };
 
-fn observed(bench: &Bench, case: Case) -> Ran {
+fn observed(bench: &Bench, case: WebCase) -> Ran {
     let (ran, cpu) = bench.run(case, TIMES, Ok::<_, LabError>, Ok).expect("it is served");
     assert_eq!((ran.case, ran.server_cpu), (case, cpu));
     ran
@@ -32,8 +32,8 @@ fn the_counters_are_of_what_was_asked_for() {
     signals::remove_namespaces_when_ended().expect("signals");
     let before = running(&["nginx", "wrk"]).len();
     let bench = Bench::build(&[1, 64]).expect("a server and a client");
-    let one = observed(&bench, Case { file_kib: 1, requests: 1, sendfile: true, tso: true });
-    let ten = observed(&bench, Case { file_kib: 64, requests: 10, sendfile: false, tso: false });
+    let one = observed(&bench, WebCase { file_kib: 1, requests: 1, sendfile: true, tso: true });
+    let ten = observed(&bench, WebCase { file_kib: 64, requests: 10, sendfile: false, tso: false });
     for ran in [&one, &ten] {
         let counted = &ran.counted;
         println!("{ran:?}");
@@ -56,7 +56,7 @@ fn the_counters_are_of_what_was_asked_for() {
     // A buffer is a segment without TSO: the client's device saw as many as TCP counted, and far fewer with it.
     let packets = |ran: &Ran| ran.counted.packets_to_client as f64 / ran.counted.segments_out as f64;
     assert!(packets(&ten) > 0.9 && packets(&ten) < 1.1, "{ten:?}");
-    let large = observed(&bench, Case { file_kib: 64, requests: 10, sendfile: true, tso: true });
+    let large = observed(&bench, WebCase { file_kib: 64, requests: 10, sendfile: true, tso: true });
     assert!(packets(&large) < 0.5, "{large:?}");
     drop(bench);
     assert_eq!(running(&["nginx", "wrk"]).len(), before);

@@ -11,6 +11,7 @@
 //! - [`icmp`]: errors about a segment that was not delivered.
 //! - [`socket`]: what the host at one end can tell of its socket.
 //! - [`histogram`]: how times are spread, in bounded memory.
+//! - [`statistics`]: medians, quantiles and means of what is all in memory.
 //! - [`event`]: what a source can say, and who listens.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
 //!
@@ -29,6 +30,7 @@ pub mod notation;
 pub mod segment;
 pub mod sequence;
 pub mod socket;
+pub mod statistics;
 pub mod time;
 pub mod units;
 

@@ -25,7 +25,7 @@ mod measured;
 mod tables;
 
 pub use beside::{Side, compared_cases, put_beside};
-pub use measured::{Excluded, Measured, Owner};
+pub use measured::{Excluded, Owner, ServerSamples};
 
 use crate::report::Report;
 use slowpath_cost::{Profile, Share};
@@ -38,7 +38,7 @@ pub const REQUESTS: [u32; 2] = [1, 10];
 
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Case {
+pub struct ServerCase {
     /// The file's size, in KiB.
     pub file_kib: u32,
     /// Requests on a connection.
@@ -50,7 +50,7 @@ pub struct Case {
 }
 
 /// As `--only` names them: `8K ten sendfile TSO`, `64K one write no-TSO`.
-impl fmt::Display for Case {
+impl fmt::Display for ServerCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}K {}", self.file_kib, if self.requests == 1 { "one" } else { "ten" })?;
         write!(f, " {}", if self.sendfile { "sendfile" } else { "write" })?;
@@ -59,19 +59,19 @@ impl fmt::Display for Case {
 }
 
 /// All of them: each size of a file, with one and with ten requests on a connection, with and without sendfile, with and without TSO.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ServerCase> {
     let mut cases = Vec::new();
     for requests in REQUESTS {
         for (sendfile, tso) in [(true, false), (true, true), (false, false), (false, true)] {
-            cases.extend(FILES_KIB.map(|file_kib| Case { file_kib, requests, sendfile, tso }));
+            cases.extend(FILES_KIB.map(|file_kib| ServerCase { file_kib, requests, sendfile, tso }));
         }
     }
     cases
 }
 
 /// As most of the paper's figures are: a connection for each request, sendfile, no TSO.
-const fn plain(file_kib: u32) -> Case {
-    Case { file_kib, requests: 1, sendfile: true, tso: false }
+const fn plain(file_kib: u32) -> ServerCase {
+    ServerCase { file_kib, requests: 1, sendfile: true, tso: false }
 }
 
 /// What was counted while a case was profiled.
@@ -101,7 +101,7 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Run<'a> {
     /// Which.
-    pub case: Case,
+    pub case: ServerCase,
     /// What was counted.
     pub counters: Counters,
     /// The profile of the server's CPU.
@@ -111,45 +111,46 @@ pub struct Run<'a> {
 }
 
 /// What is said of a share of samples, and the share.
-type Note<'a> = (&'static str, &'a dyn Fn(&Measured) -> Share);
+type Note<'a> = (&'static str, &'a dyn Fn(&ServerSamples) -> Share);
 
 /// The cases that were run, with what their profiles have.
 pub(crate) struct Runs {
-    all: Vec<(Case, Counters, Measured)>,
+    all: Vec<(ServerCase, Counters, ServerSamples)>,
 }
 
 impl Runs {
     fn of(runs: &[Run<'_>]) -> Self {
-        let measure = |run: &Run<'_>| (run.case, run.counters.clone(), Measured::of(run.profile, run.server));
+        let measure =
+            |run: &Run<'_>| (run.case, run.counters.clone(), ServerSamples::of(run.profile, run.server));
         Self { all: runs.iter().map(measure).collect() }
     }
 
-    fn all(&self) -> impl Iterator<Item = &(Case, Counters, Measured)> {
+    fn all(&self) -> impl Iterator<Item = &(ServerCase, Counters, ServerSamples)> {
         self.all.iter()
     }
 
-    fn get(&self, case: Case) -> Option<&Measured> {
+    fn get(&self, case: ServerCase) -> Option<&ServerSamples> {
         self.all().find(|(of, ..)| *of == case).map(|(.., measured)| measured)
     }
 
     /// As figures 8 to 10.
-    fn plain(&self, file_kib: u32) -> Option<&Measured> {
+    fn plain(&self, file_kib: u32) -> Option<&ServerSamples> {
         self.get(plain(file_kib))
     }
 
     /// As figures 11 to 13.
-    fn tso(&self, file_kib: u32) -> Option<&Measured> {
-        self.get(Case { file_kib, requests: 1, sendfile: true, tso: true })
+    fn tso(&self, file_kib: u32) -> Option<&ServerSamples> {
+        self.get(ServerCase { file_kib, requests: 1, sendfile: true, tso: true })
     }
 
     /// Ten requests on a connection.
-    fn persistent(&self, file_kib: u32) -> Option<&Measured> {
-        self.get(Case { file_kib, requests: 10, sendfile: true, tso: false })
+    fn persistent(&self, file_kib: u32) -> Option<&ServerSamples> {
+        self.get(ServerCase { file_kib, requests: 10, sendfile: true, tso: false })
     }
 
     /// What the server took of its CPU for each request, in nanoseconds: of the time that the CPU was there the part of the samples
     /// that are the server's.
-    fn ns_a_request(&self, case: Case) -> Option<f64> {
+    fn ns_a_request(&self, case: ServerCase) -> Option<f64> {
         let (_, counters, measured) = self.all().find(|(of, ..)| *of == case)?;
         let part = Share { part: measured.total, of: measured.sampled() }.value()?;
         let took = counters.seconds * (1.0 - counters.stolen) * part;
@@ -158,8 +159,8 @@ impl Runs {
 
     /// What of the samples is not what the paper measured, or not the server's: the least and the most of any case.
     fn notes(&self) -> Vec<String> {
-        let of_servers = |measured: &Measured, part| Share { part, of: measured.total };
-        let of_all = |measured: &Measured, part| Share { part, of: measured.sampled() };
+        let of_servers = |measured: &ServerSamples, part| Share { part, of: measured.total };
+        let of_all = |measured: &ServerSamples, part| Share { part, of: measured.sampled() };
         let notes: [Note<'_>; 4] = [
             (
                 "of the server's samples are interrupts between the two CPUs, by which packets are steered (told as steering)",
@@ -189,7 +190,7 @@ impl Runs {
 
 /// What the paper says beside what was measured in the cases that were run. `measured_on` says where and with what, in lines;
 /// `command` runs a case by itself.
-pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(Case) -> String) -> Report {
+pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(ServerCase) -> String) -> Report {
     let measured = Runs::of(runs);
     Report {
         paper: "lavoie",

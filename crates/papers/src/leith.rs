@@ -8,8 +8,8 @@
 
 mod figures;
 
-use crate::Case;
-use crate::measure::{Measured, spread};
+use crate::PaperCase;
+use crate::measure::{FlowMeasures, spread};
 use crate::report::{Claim, Report};
 use crate::trace::Trace;
 
@@ -45,8 +45,8 @@ const CERN_FROM_DUBLIN: usize = 12;
 pub const TRACED: usize = 13;
 
 /// The paper's experiments.
-pub fn cases() -> Vec<Case> {
-    let case = |name: &str, (file, text): (&'static str, &'static str), choices: &[&str]| Case {
+pub fn cases() -> Vec<PaperCase> {
+    let case = |name: &str, (file, text): (&'static str, &'static str), choices: &[&str]| PaperCase {
         name: name.to_owned(),
         file,
         text,
@@ -70,7 +70,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// The paper's figures and claims beside what was measured in the runs of each case, and traced in one of each.
-pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
+pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     Report {
         figures: figures::figures(traces),
         claims: claims(runs).into_iter().chain(figures::claims(runs, traces)).collect(),
@@ -83,9 +83,9 @@ pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
     }
 }
 
-fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
-    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
-    let rates = |case: usize| median(case, &Measured::rate);
+fn claims(runs: &[Vec<FlowMeasures>]) -> Vec<Claim> {
+    let median = |case: usize, of: &dyn Fn(&FlowMeasures) -> f64| spread(&runs[case], of)[1];
+    let rates = |case: usize| median(case, &FlowMeasures::rate);
     let dropped = |case: usize| median(case, &|run| run.sender_backlog.dropped as f64);
     let throttled = |case: usize| median(case, &|run| run.sender_backlog.throttled as f64);
     let timeouts = |case: usize| median(case, &|run| f64::from(run.timeouts));

@@ -1,6 +1,6 @@
 //! Published experiments made again: what a paper says beside what comes out here.
 //!
-//! A [`Paper`] is a list of [`Case`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
+//! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
 //! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
 //! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
@@ -40,7 +40,7 @@ pub mod wu;
 pub use comparison::{Compared, Comparison};
 pub use figure::{Axis, Course, Drawn, Figure, Series};
 pub use graph::Graph;
-pub use measure::Measured;
+pub use measure::FlowMeasures;
 pub use report::{Cell, Claim, Judged, Report, Table};
 pub use trace::Trace;
 
@@ -70,7 +70,7 @@ impl Paper {
     }
 
     /// Its experiments.
-    pub fn cases(self) -> Vec<Case> {
+    pub fn cases(self) -> Vec<PaperCase> {
         match self {
             Self::Wu => wu::cases(),
             Self::Weigle => weigle::cases(),
@@ -89,7 +89,7 @@ impl Paper {
     }
 
     /// Compares the runs of each experiment, and the traces of those that were traced, with the paper.
-    pub fn report(self, runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
+    pub fn report(self, runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
         match self {
             Self::Wu => wu::report(runs, traces),
             Self::Weigle => weigle::report(runs),
@@ -101,7 +101,7 @@ impl Paper {
 
 /// One of a paper's experiments: a scenario, and what of it is set otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct PaperCase {
     /// As the paper calls it.
     pub name: String,
     /// The scenario file, in the repository.
@@ -112,7 +112,7 @@ pub struct Case {
     pub sets: Vec<String>,
 }
 
-impl Case {
+impl PaperCase {
     /// Its scenario; without a seed, with the file's own.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! What is measured in a run, with the instruments that the papers had.
 
-use crate::Case;
+use crate::PaperCase;
 use crate::trace::{Trace, Tracer};
 use slowpath_analyses::waits::Waits;
+use slowpath_model::statistics::median;
 use slowpath_model::{EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
 use slowpath_simulator::report::DatagramCounts;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 /// What was measured of a scenario's first flow, from its start for as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct FlowMeasures {
     /// How long that was.
     pub seconds: f64,
     /// What the sender's process had written by then, in bytes: what iperf's client tells.
@@ -35,7 +36,7 @@ pub struct Measured {
     pub cpu: [f64; 2],
 }
 
-impl Measured {
+impl FlowMeasures {
     /// What the receiver's process read, in Mbit/s.
     pub fn rate(&self) -> f64 {
         self.read as f64 * 8.0 / self.seconds / 1e6
@@ -56,7 +57,7 @@ pub struct Backlog {
 /// # Errors
 ///
 /// If its scenario is none.
-pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
+pub fn measure(case: &PaperCase, seed: u64) -> Result<FlowMeasures, Rejected> {
     Ok(run(&case.scenario(Some(seed))?, &mut Nobody))
 }
 
@@ -65,7 +66,7 @@ pub fn measure(case: &Case, seed: u64) -> Result<Measured, Rejected> {
 /// # Errors
 ///
 /// If its scenario is none.
-pub fn traced(case: &Case, seed: u64) -> Result<(Measured, Trace), Rejected> {
+pub fn traced(case: &PaperCase, seed: u64) -> Result<(FlowMeasures, Trace), Rejected> {
     let scenario = case.scenario(Some(seed))?;
     let mut tracer = Tracer::new(&scenario, lasts(&scenario, &scenario.flows[0]));
     let measured = run(&scenario, &mut tracer);
@@ -80,7 +81,7 @@ fn lasts(scenario: &Scenario, flow: &Flow) -> Duration {
 }
 
 /// Measures, while somebody else watches too.
-fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
+fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
     let flow = &scenario.flows[0];
     let mut simulation = Simulation::new(scenario);
     let lasts = lasts(scenario, flow);
@@ -108,7 +109,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> Measured {
     let cpu = simulation.hosts()[receiver]
         .ticks_of(0)
         .map_or([0.0; 2], |(ticks, hz)| [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz)));
-    Measured {
+    FlowMeasures {
         seconds: match &flow.workload {
             Workload::Bulk(Bulk::Time(_)) => lasts,
             // What is counted ends with the last of it.
@@ -177,12 +178,9 @@ impl Observer for Watch<'_> {
 }
 
 /// The middle of several runs, and the least and the most of them.
-pub fn spread(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> [f64; 3] {
-    let mut values: Vec<f64> = runs.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    let Some((least, most)) = values.first().zip(values.last()) else { return [f64::NAN; 3] };
-    let middle = values.len() / 2;
-    let median =
-        if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-    [*least, median, *most]
+pub fn spread(runs: &[FlowMeasures], of: impl Fn(&FlowMeasures) -> f64) -> [f64; 3] {
+    let values: Vec<f64> = runs.iter().map(of).collect();
+    let least = values.iter().copied().reduce(f64::min);
+    let most = values.iter().copied().reduce(f64::max);
+    [least, median(values), most].map(|value| value.unwrap_or(f64::NAN))
 }

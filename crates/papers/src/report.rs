@@ -3,7 +3,7 @@
 use crate::comparison::Comparison;
 use crate::figure::Figure;
 use crate::graph::Graph;
-use crate::measure::Measured;
+use crate::measure::FlowMeasures;
 
 /// All of a paper's tables, figures and claims.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub struct Cell {
 
 impl Report {
     /// One of a paper whose experiments were simulated, with nothing in it yet.
-    pub(crate) fn simulated(paper: &'static str, title: &'static str, runs: &[Vec<Measured>]) -> Self {
+    pub(crate) fn simulated(paper: &'static str, title: &'static str, runs: &[Vec<FlowMeasures>]) -> Self {
         Self {
             paper,
             title,

@@ -6,7 +6,7 @@
 use crate::figure::Course;
 use slowpath_model::{CaState, End, EventKind, Flags, Instant, SocketSample, StreamOffset};
 use slowpath_scenario::{HostId, Scenario};
-use slowpath_simulator::{Observer, Occurrence, Sight, Wants, tap};
+use slowpath_simulator::{Observer, Occurrence, Sight, Wants, shown};
 use std::time::Duration;
 
 /// How often queues are looked at. No multiple of a scheduler's tick or of what lasts for some of them, which would be
@@ -291,7 +291,7 @@ impl Observer for Tracer {
             return;
         }
         let at = self.seconds(sight.at);
-        let segment = tap::segment(sight.frame, sight.from, sight.sent);
+        let segment = shown::segment(sight.frame, sight.from, sight.sent);
         if segment.from == self.from {
             if segment.len > 0 {
                 self.data(at, segment.seq, segment.end());

@@ -8,7 +8,7 @@
 //! is chosen (`window-scale`). `papers weigle` runs the kernels that were measured; `compare-tunings` runs today's
 //! kernel with only these choices changed.
 
-use crate::Case;
+use crate::PaperCase;
 use slowpath_model::{Bytes, EventKind, Instant, Rate};
 use slowpath_scenario::{Rejected, Scenario};
 use slowpath_simulator::{Observer, Occurrence, Sight, Simulation, Wants};
@@ -84,7 +84,7 @@ pub enum Technique {
 
 /// What table I says of a technique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct TuningKind {
     /// Whether the kernel does it, the program, or both have to be changed.
     pub level: &'static str,
     /// Whether a size stays once it is set.
@@ -125,7 +125,7 @@ impl Technique {
     }
 
     /// What table I says of it; of none there is nothing to say, and today's kernel is not in it.
-    pub const fn kind(self) -> Option<Kind> {
+    pub const fn kind(self) -> Option<TuningKind> {
         let [level, changes, band, visibility] = match self {
             Self::None => return None,
             Self::Psc | Self::Linux24 | Self::Drs | Self::Today => {
@@ -136,7 +136,7 @@ impl Technique {
             Self::DrsFtp => ["user", "dynamic", "in- and out-of-band", "opaque"],
             Self::Manual => ["both", "static", "out-of-band", "visible"],
         };
-        Some(Kind { level, changes, band, visibility })
+        Some(TuningKind { level, changes, band, visibility })
     }
 
     /// What it does, in a line.
@@ -155,7 +155,7 @@ impl Technique {
     }
 
     /// Its scenario.
-    pub fn case(self, path: &Path) -> Case {
+    pub fn case(self, path: &Path) -> PaperCase {
         let [rate, streams] = [path.rate.get(), u64::from(path.streams)];
         let half = path.delay.as_nanos() / 2;
         let sets = vec![
@@ -164,7 +164,7 @@ impl Technique {
             format!("flows.streams={streams}"),
             format!("flows.amount={}B", (path.amount.get() / streams).max(1)),
         ];
-        let mut case = Case { name: self.name().to_owned(), file: FILE, text: TEXT, sets };
+        let mut case = PaperCase { name: self.name().to_owned(), file: FILE, text: TEXT, sets };
         // A card that is no bottleneck.
         let card = rate.saturating_mul(2).clamp(10_000_000_000, 1_000_000_000_000);
         let (most, first) = match self {

@@ -5,9 +5,9 @@
 
 mod claims;
 
-use crate::Case;
+use crate::PaperCase;
 use crate::figure::{Axis, Figure, Series};
-use crate::measure::{Measured, spread};
+use crate::measure::{FlowMeasures, spread};
 use crate::report::{Cell, Judged, Report, Table};
 use slowpath_simulator::report::DatagramCounts;
 use std::collections::BTreeMap;
@@ -56,11 +56,11 @@ impl Experiment {
             .collect()
     }
 
-    fn case(self) -> Case {
-        let iperf = |name: String, sets: Vec<String>| Case { name, file: FILE, text: TEXT, sets };
+    fn case(self) -> PaperCase {
+        let iperf = |name: String, sets: Vec<String>| PaperCase { name, file: FILE, text: TEXT, sets };
         match self {
             Self::BackToBack => iperf("back to back".to_owned(), vec!["path.delay=50us".to_owned()]),
-            Self::Rude(rate) => Case {
+            Self::Rude(rate) => PaperCase {
                 name: format!("RUDE at {rate} Mbit/s"),
                 file: RUDE_FILE,
                 text: RUDE_TEXT,
@@ -79,7 +79,7 @@ impl Experiment {
 }
 
 /// The paper's experiments.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<PaperCase> {
     Experiment::all().into_iter().map(Experiment::case).collect()
 }
 
@@ -95,27 +95,27 @@ fn sets_of(queue: u32, window: u32) -> Vec<String> {
 
 /// What came of the experiments.
 struct Results<'r> {
-    runs: BTreeMap<Experiment, &'r [Measured]>,
+    runs: BTreeMap<Experiment, &'r [FlowMeasures]>,
 }
 
 impl<'r> Results<'r> {
-    fn new(runs: &'r [Vec<Measured>]) -> Self {
+    fn new(runs: &'r [Vec<FlowMeasures>]) -> Self {
         Self { runs: Experiment::all().into_iter().zip(runs.iter().map(Vec::as_slice)).collect() }
     }
 
     /// The least, the median and the most of a figure of an experiment; not numbers where it was not run.
-    fn of(&self, experiment: Experiment, of: impl Fn(&Measured) -> f64) -> [f64; 3] {
+    fn of(&self, experiment: Experiment, of: impl Fn(&FlowMeasures) -> f64) -> [f64; 3] {
         self.runs.get(&experiment).map_or([f64::NAN; 3], |runs| spread(runs, of))
     }
 
     /// The rate over Géant in Mbit/s.
     fn rate(&self, queue: u32, window: u32) -> [f64; 3] {
-        self.of(Experiment::Iperf { queue, window }, Measured::rate)
+        self.of(Experiment::Iperf { queue, window }, FlowMeasures::rate)
     }
 
     /// The rate over Géant with the receiver's short queue, in Mbit/s.
     fn short(&self, queue: u32, window: u32) -> [f64; 3] {
-        self.of(Experiment::IperfShortBacklog { queue, window }, Measured::rate)
+        self.of(Experiment::IperfShortBacklog { queue, window }, FlowMeasures::rate)
     }
 
     /// What was received of RUDE's rate, in Mbit/s of packets.
@@ -144,12 +144,12 @@ impl<'r> Results<'r> {
 }
 
 /// Datagrams of a run in Mbit/s of packets of 1500 bytes, in the second that it lasts.
-fn megabits(run: &Measured, of: impl Fn(&DatagramCounts) -> u64) -> f64 {
+fn megabits(run: &FlowMeasures, of: impl Fn(&DatagramCounts) -> u64) -> f64 {
     run.datagrams.as_ref().map_or(f64::NAN, |counts| of(counts) as f64 * 1500.0 * 8.0 / 1e6)
 }
 
 /// The paper's tables and claims beside what was measured in the runs of each case.
-pub fn report(runs: &[Vec<Measured>]) -> Report {
+pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     let [short, long, _] = QUEUES;
     let tables = [
@@ -194,7 +194,7 @@ fn windows_table(
 
 /// What was measured of the PCs themselves.
 fn baselines(results: &Results<'_>) -> Table {
-    let near = results.of(Experiment::BackToBack, Measured::rate);
+    let near = results.of(Experiment::BackToBack, FlowMeasures::rate);
     let fastest = results.of(Experiment::Rude(1000), |run| megabits(run, |counts| counts.sent));
     let [whole, most] = results.udp();
     let cell =

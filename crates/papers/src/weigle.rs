@@ -12,13 +12,13 @@ mod results;
 pub use grid::cases;
 
 use crate::figure::{Axis, Figure, Series};
-use crate::measure::Measured;
+use crate::measure::FlowMeasures;
 use crate::report::{Cell, Judged, Report, Table};
 use grid::{ALL_SIZES, AUTO, DELAYS, DRS, KERNELS, NONE, STREAMS, Tuned};
 use results::Results;
 
 /// The paper's tables, figures and claims beside what was measured in the runs of each case.
-pub fn report(runs: &[Vec<Measured>]) -> Report {
+pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     Report {
         tables: vec![equations(&results), eight_processes(&results)],

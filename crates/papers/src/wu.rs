@@ -4,10 +4,11 @@
 pub mod equations;
 mod figures;
 
-use crate::Case;
-use crate::measure::{Measured, spread};
+use crate::PaperCase;
+use crate::measure::{FlowMeasures, spread};
 use crate::report::{Cell, Claim, Judged, Report, Table};
 use crate::trace::Trace;
+use slowpath_model::statistics;
 
 const FILE: &str = "scenarios/wu/receiver.toml";
 const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
@@ -26,8 +27,9 @@ const HOGS: [u32; 4] = [1, 3, 4, 9];
 const WITH_CHANGE: &str = "hosts.receiver.kernel.base=2.6.14-wu";
 
 /// The paper's experiments.
-pub fn cases() -> Vec<Case> {
-    let case = |name: &str, sets: Vec<String>| Case { name: name.to_owned(), file: FILE, text: TEXT, sets };
+pub fn cases() -> Vec<PaperCase> {
+    let case =
+        |name: &str, sets: Vec<String>| PaperCase { name: name.to_owned(), file: FILE, text: TEXT, sets };
     let fair = ["1 process", "3 processes", "4 processes", "9 processes"];
     let fair = fair.into_iter().zip(HOGS).map(|(name, hogs)| {
         let load = format!("hosts.receiver.load={{ hogs = {hogs} }}");
@@ -49,7 +51,7 @@ pub const TRACED: usize = 3;
 
 /// The paper's tables, figures and claims beside what was measured in the runs of each case, and traced in one of the
 /// first [`TRACED`].
-pub fn report(runs: &[Vec<Measured>], traces: &[Trace]) -> Report {
+pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     let described = cases().iter().map(|case| (case.name.clone(), case.command())).collect();
     Report {
         tables: vec![
@@ -72,7 +74,12 @@ const III: [Throughput; 2] = [("BL0", IDLE, 1.17 * 1024.0, 504.0), ("BL10", OLD,
 const V: [Throughput; 3] =
     [("O-BL0", IDLE, 1.17 * 1024.0, 504.0), ("O-BL10", OLD, 174.0, 72.1), ("N-BL10", NEW, 220.0, 88.8)];
 
-fn throughput(name: &'static str, about: &'static str, runs: &[Vec<Measured>], rows: &[Throughput]) -> Table {
+fn throughput(
+    name: &'static str,
+    about: &'static str,
+    runs: &[Vec<FlowMeasures>],
+    rows: &[Throughput],
+) -> Table {
     let cells = rows.iter().flat_map(|(row, case, transmitted, rate)| {
         let judged = if *case == IDLE { Judged::Fitted } else { Judged::Share };
         let mebibytes = spread(&runs[*case], |run| run.written as f64 / f64::from(1 << 20));
@@ -99,7 +106,7 @@ const VI: [Waited; 3] = [
     ("N-BL10", NEW, [156_300.0, 851.0, 618.0, 29.0, 0.0, 0.0]),
 ];
 
-fn waits(name: &'static str, runs: &[Vec<Measured>], rows: &[Waited]) -> Table {
+fn waits(name: &'static str, runs: &[Vec<FlowMeasures>], rows: &[Waited]) -> Table {
     let cells = rows.iter().flat_map(|(row, case, published)| {
         CLASSES.iter().zip(published).enumerate().map(|(class, (quantity, published))| {
             let ours = spread(&runs[*case], |run| run.waited[class] as f64);
@@ -114,11 +121,11 @@ fn waits(name: &'static str, runs: &[Vec<Measured>], rows: &[Waited]) -> Table {
 const VII: [[f64; 3]; 4] =
     [[265.0, 52.58, 50.0], [143.0, 28.38, 25.0], [117.0, 23.8, 20.0], [70.0, 13.86, 10.0]];
 
-fn cpu_share(run: &Measured) -> f64 {
+fn cpu_share(run: &FlowMeasures) -> f64 {
     (run.cpu[0] + run.cpu[1]) / run.seconds * 100.0
 }
 
-fn fairness(runs: &[Vec<Measured>]) -> Table {
+fn fairness(runs: &[Vec<FlowMeasures>]) -> Table {
     let rows = cases().into_iter().zip(runs).skip(FAIR);
     let cells = rows.zip(VII).flat_map(|((case, runs), [rate, share, _])| {
         // The column has the name that it has in tables III and V, where it is what the sender says.
@@ -138,18 +145,16 @@ fn fairness(runs: &[Vec<Measured>]) -> Table {
     Table { name: "Table VII", about, cells: cells.collect() }
 }
 
-fn claims(runs: &[Vec<Measured>]) -> Vec<Claim> {
-    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
-    let long = |run: &Measured| run.waited[4..].iter().sum::<u64>() as f64;
-    let rate = |run: &Measured| run.written as f64 * 8.0 / run.seconds / 1e6;
+fn claims(runs: &[Vec<FlowMeasures>]) -> Vec<Claim> {
+    let median = |case: usize, of: &dyn Fn(&FlowMeasures) -> f64| spread(&runs[case], of)[1];
+    let long = |run: &FlowMeasures| run.waited[4..].iter().sum::<u64>() as f64;
+    let rate = |run: &FlowMeasures| run.written as f64 * 8.0 / run.seconds / 1e6;
     let count = |number: f64| format!("{number:.0}");
-    let of = |case: usize, quantity: &dyn Fn(&Measured) -> f64| median(case, quantity);
+    let of = |case: usize, quantity: &dyn Fn(&FlowMeasures) -> f64| median(case, quantity);
     // Seed by seed: what the jobs of the make do is the same in both.
-    let mut gains: Vec<f64> =
-        runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old)).collect();
-    gains.sort_by(f64::total_cmp);
-    let gain = gains.get(gains.len() / 2).copied().unwrap_or(f64::NAN);
-    let timeouts = |run: &Measured| f64::from(run.timeouts);
+    let gains = runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old));
+    let gain = statistics::median(gains).unwrap_or(f64::NAN);
+    let timeouts = |run: &FlowMeasures| f64::from(run.timeouts);
     let most_extra =
         runs[FAIR..].iter().zip(VII).map(|(runs, [_, _, fair])| spread(runs, cpu_share)[1] - fair);
     let most_extra = most_extra.fold(0.0, f64::max);

@@ -3,7 +3,7 @@
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
 use slowpath_cost::{Operation, Profile, Share};
-use slowpath_papers::lavoie::{self, Case, Counters, Measured, Owner, Run, Side};
+use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side};
 
 /// Stacks as folded text has them, the outermost function first: how often each was seen, by which task. What is in brackets
 /// is part of a program.
@@ -38,8 +38,8 @@ const WRITE: &str =
     "[main];entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_writev;tcp_sendmsg;tcp_sendmsg_locked";
 const DOWN: &str = "tcp_write_xmit;__tcp_transmit_skb;__ip_queue_xmit;ip_output";
 
-fn measured(stacks: &[(u64, &str, &str)]) -> Measured {
-    Measured::of(&profile(stacks), "nginx")
+fn measured(stacks: &[(u64, &str, &str)]) -> ServerSamples {
+    ServerSamples::of(&profile(stacks), "nginx")
 }
 
 fn share(part: u64, of: u64) -> Share {
@@ -148,9 +148,9 @@ fn what_is_not_the_servers_is_left_out_and_told() {
     assert_eq!(measured.functions[0], ("main (nginx)".to_owned(), 128));
 }
 
-const PLAIN: Case = Case { file_kib: 1, requests: 1, sendfile: true, tso: false };
+const PLAIN: ServerCase = ServerCase { file_kib: 1, requests: 1, sendfile: true, tso: false };
 
-fn report(profiles: &[(Case, Profile)]) -> slowpath_papers::Report {
+fn report(profiles: &[(ServerCase, Profile)]) -> slowpath_papers::Report {
     let counters = Counters { seconds: 2.0, requests: 1000, stolen: 0.25, ..Counters::default() };
     let runs: Vec<Run<'_>> = profiles
         .iter()
@@ -160,7 +160,7 @@ fn report(profiles: &[(Case, Profile)]) -> slowpath_papers::Report {
 }
 
 /// Profiles of a server that is as the paper says where `is_so`, and otherwise is not.
-fn of_sizes(is_so: bool) -> Vec<(Case, Profile)> {
+fn of_sizes(is_so: bool) -> Vec<(ServerCase, Profile)> {
     let receive = format!("{SOFTIRQ};net_rx_action;tcp_v4_rcv;tcp_v4_do_rcv;tcp_rcv_established");
     let (many, few) = if is_so { (9600, 400) } else { (400, 9600) };
     let pushed = "__tcp_push_pending_frames;tcp_write_xmit;__tcp_transmit_skb";
@@ -173,7 +173,7 @@ fn of_sizes(is_so: bool) -> Vec<(Case, Profile)> {
             ];
             let stacks: Vec<_> =
                 stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-            (Case { file_kib, ..PLAIN }, profile(&stacks))
+            (ServerCase { file_kib, ..PLAIN }, profile(&stacks))
         })
         .to_vec()
 }
@@ -208,8 +208,9 @@ fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
 #[test]
 fn too_few_samples_tell_nothing() {
     let receive = format!("{SOFTIRQ};tcp_v4_rcv;tcp_rcv_established;__tcp_push_pending_frames;kfree");
-    let few =
-        report(&[1, 8, 64].map(|file_kib| (Case { file_kib, ..PLAIN }, profile(&[(10, "nginx", &receive)]))));
+    let few = report(
+        &[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&[(10, "nginx", &receive)]))),
+    );
     for part in
         ["96 % of TCP push pending frames", "dominates the cost", "about 30 %", "sk buffer clone costs more"]
     {
@@ -275,12 +276,12 @@ fn busy() -> Profile {
 }
 
 fn busy_report() -> slowpath_papers::Report {
-    report(&[1, 8, 64].map(|file_kib| (Case { file_kib, ..PLAIN }, busy())))
+    report(&[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, busy())))
 }
 
 #[test]
 fn a_graphs_boxes_say_what_the_tables_say() {
-    let (report, measured) = (busy_report(), Measured::of(&busy(), "nginx"));
+    let (report, measured) = (busy_report(), ServerSamples::of(&busy(), "nginx"));
     let (receive, pages) = ((Owner::Receive, "to TCP receive"), (Owner::Pages, "to TCP send pages"));
     let of = [receive, (Owner::Message, "to TCP send message"), receive, pages, receive, pages];
     let names: Vec<_> = report.graphs.iter().map(|graph| graph.name).collect();
@@ -369,14 +370,14 @@ fn side<'a>(runs: &'a [Run<'a>], release: &'a str) -> Side<'a> {
 }
 
 /// A profile of each size in which these functions cost so many samples.
-fn costs(functions: &[(u64, &str)]) -> Vec<(Case, Profile)> {
+fn costs(functions: &[(u64, &str)]) -> Vec<(ServerCase, Profile)> {
     let stacks: Vec<(u64, &str, String)> =
         functions.iter().map(|(samples, name)| (*samples, "nginx", format!("{SOFTIRQ};{name}"))).collect();
     let stacks: Vec<_> = stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-    [1, 8, 64].map(|file_kib| (Case { file_kib, ..PLAIN }, profile(&stacks))).to_vec()
+    [1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&stacks))).to_vec()
 }
 
-fn runs(profiles: &[(Case, Profile)], requests: u64) -> Vec<Run<'_>> {
+fn runs(profiles: &[(ServerCase, Profile)], requests: u64) -> Vec<Run<'_>> {
     let counters = Counters { seconds: 2.0, requests, ..Counters::default() };
     let run = |(case, profile)| Run { case, counters: counters.clone(), profile, server: "nginx" };
     profiles.iter().map(|(case, profile)| run((*case, profile))).collect()
@@ -467,7 +468,7 @@ fn what_makes_numbers_differ_is_said_before() {
 
 #[test]
 fn the_cases_are_all_that_differ() {
-    let mut names: Vec<String> = lavoie::cases().iter().map(Case::to_string).collect();
+    let mut names: Vec<String> = lavoie::cases().iter().map(ServerCase::to_string).collect();
     assert_eq!(names.len(), 24);
     names.sort();
     names.dedup();

@@ -1,11 +1,11 @@
 //! What leith's experiments come to here.
 
-use slowpath_papers::{Measured, Report, Trace, leith, measure};
+use slowpath_papers::{FlowMeasures, Report, Trace, leith, measure};
 use std::sync::LazyLock;
 use std::thread;
 
 /// One run of each experiment, as long as the paper's command has it: its timeouts are several losses apart.
-static FOUND: LazyLock<(Vec<Vec<Measured>>, Vec<Trace>)> = LazyLock::new(|| {
+static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| {
     let cases = leith::cases();
     let (runs, traces): (Vec<_>, Vec<_>) = thread::scope(|scope| {
         let runs: Vec<_> = cases.iter().map(|case| scope.spawn(|| measure::traced(case, 1))).collect();

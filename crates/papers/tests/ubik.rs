@@ -1,11 +1,11 @@
 //! What ubik's experiments come to here.
 
-use slowpath_papers::{Cell, Judged, Measured, Report, measure, ubik};
+use slowpath_papers::{Cell, FlowMeasures, Judged, Report, measure, ubik};
 use std::sync::LazyLock;
 
 /// Runs of each experiment: five of the tables' cells, as the report has them, one of the others, and none of the queue that is
 /// longer than any window.
-static RUNS: LazyLock<Vec<Vec<Measured>>> = LazyLock::new(|| {
+static RUNS: LazyLock<Vec<Vec<FlowMeasures>>> = LazyLock::new(|| {
     let run = |case, seed| measure::measure(case, seed).unwrap_or_else(|error| panic!("{error}"));
     let seeds = |name: &str| {
         if name.ends_with("20000") {

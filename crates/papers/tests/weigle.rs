@@ -1,10 +1,10 @@
 //! What weigle's experiments come to here: some of them, as all take minutes. What is not tried is not a number in a report.
 
-use slowpath_papers::{Case, Judged, Measured, Report, measure, weigle};
+use slowpath_papers::{FlowMeasures, Judged, PaperCase, Report, measure, weigle};
 use std::sync::LazyLock;
 
 /// What is tried: the untuned buffers, and one bound and one size with one process and eight.
-fn is_tried(case: &Case) -> bool {
+fn is_tried(case: &PaperCase) -> bool {
     let tuned = ["kernel up to 1 MiB", "user and kernel, 1 MiB"];
     let processes = ["1 process", "8 processes"];
     let untuned = case.name.ends_with("no tuning") && !case.name.contains("100 ms");
@@ -14,9 +14,10 @@ fn is_tried(case: &Case) -> bool {
             && processes.iter().any(|processes| case.name.contains(processes)))
 }
 
-static RUNS: LazyLock<Vec<Vec<Measured>>> = LazyLock::new(|| {
-    let run =
-        |case: &Case| measure::measure(case, 1).unwrap_or_else(|error| panic!("{}: {error}", case.command()));
+static RUNS: LazyLock<Vec<Vec<FlowMeasures>>> = LazyLock::new(|| {
+    let run = |case: &PaperCase| {
+        measure::measure(case, 1).unwrap_or_else(|error| panic!("{}: {error}", case.command()))
+    };
     weigle::cases().iter().map(|case| if is_tried(case) { vec![run(case)] } else { Vec::new() }).collect()
 });
 

@@ -1,10 +1,10 @@
 //! What wu's experiments come to here.
 
-use slowpath_papers::{Drawn, Figure, Judged, Measured, Report, Series, Trace, measure, wu};
+use slowpath_papers::{Drawn, Figure, FlowMeasures, Judged, Report, Series, Trace, measure, wu};
 use std::sync::LazyLock;
 
 /// One run of each experiment, and what those looked like over time of which the paper has figures.
-static FOUND: LazyLock<(Vec<Vec<Measured>>, Vec<Trace>)> = LazyLock::new(|| {
+static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| {
     let (mut runs, mut traces) = (Vec::new(), Vec::new());
     for (number, case) in wu::cases().iter().enumerate() {
         let run = if number < wu::TRACED {

@@ -1,8 +1,8 @@
 //! Damage on the way: a packet arrives with other bytes than were sent, so that its TCP checksum is wrong.
 
-use crate::Packet;
+use crate::action::{Action, Changes};
 use crate::chance::{Chance, Draws};
-use crate::middlebox::{Action, Changes};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
 /// How many packets are damaged.

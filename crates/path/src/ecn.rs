@@ -1,9 +1,9 @@
 //! Explicit congestion notification (RFC 3168): a router that marks instead of dropping, and a middlebox that clears the
 //! field ("bleaching").
 
-use crate::Packet;
+use crate::action::{Action, Changes};
 use crate::chance::{Chance, Draws};
-use crate::middlebox::{Action, Changes};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Ecn;
 

@@ -1,7 +1,9 @@
 //! A NAT, a firewall or a load balancer that forgets connections without traffic, and then knows nothing of their packets.
 
-use crate::middlebox::{Action, Answer};
-use crate::{LossReason, Packet, StreamPart, written};
+use crate::action::LossReason;
+use crate::action::{Action, Answer};
+use crate::packet::{Packet, StreamPart};
+use crate::written;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Instant;
 use std::collections::HashMap;

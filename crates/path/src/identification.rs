@@ -1,9 +1,9 @@
 //! IPv4 identifications (RFC 6864) as hosts other than Linux choose them. The path gives them to the packets of the host
 //! that sends in a direction, so that a capture behind it shows them.
 
-use crate::Packet;
+use crate::action::{Action, Changes};
 use crate::chance::Draws;
-use crate::middlebox::{Action, Changes};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
 /// How a host chooses identifications.

@@ -14,6 +14,7 @@
 //! - [`middlebox`]: what looks into packets, and drops, changes or answers them. To drop: [`mtu`], [`super_packets`],
 //!   [`syn_data`], [`unscaled_window`], [`forget`]; to change: [`window_scale`], [`sack_shift`], [`ecn`],
 //!   [`identification`], [`damage`]; to add a RST: [`resets`].
+//! - [`packet`], [`action`]: a packet as these elements see it, and what they do to it.
 //! - [`policer`]: a token bucket that drops what is over its rate.
 //! - [`loss`]: packets lost on purpose, by chance, in bursts, or by script.
 //! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
@@ -21,6 +22,7 @@
 //! - [`jitter`]: a delay of its own for every packet.
 //! - [`chance`]: the seeded random numbers.
 
+pub mod action;
 pub mod chance;
 pub mod cross;
 pub mod damage;
@@ -32,6 +34,7 @@ pub mod link;
 pub mod loss;
 pub mod middlebox;
 pub mod mtu;
+pub mod packet;
 pub mod policer;
 pub mod resets;
 pub mod sack_shift;
@@ -41,112 +44,21 @@ pub mod unscaled_window;
 pub mod window_scale;
 mod written;
 
+pub use action::LossReason;
+pub use packet::{Packet, StreamPart};
+
+use action::{Action, Answer, Changes};
 use chance::{Chance, Draws};
 use cross::{Cross, CrossConfig};
 use jitter::{Jitter, JitterConfig};
 use link::{Link, LinkConfig, QueueLimit};
 use loss::{Loss, LossConfig};
-use middlebox::{Action, Answer, Changes, MiddleboxConfig, Middleboxes};
+use middlebox::{MiddleboxConfig, Middleboxes};
 use policer::{Policer, PolicerConfig};
 use serde::{Deserialize, Serialize};
-use slowpath_model::{Bytes, Ecn, Flags, Instant, StreamOffset};
+use slowpath_model::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// What the path is told about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packet {
-    /// Length of the IP packet.
-    pub length: Bytes,
-    /// The ECN field of the IP header.
-    pub ecn: Ecn,
-    /// IPv4 identification; `None` for IPv6.
-    pub id: Option<u16>,
-    /// What scripted loss and middleboxes may look at; `None` for anything that is not TCP, and for what a middlebox
-    /// itself sends.
-    pub part: Option<StreamPart>,
-}
-
-/// The part of a TCP stream that a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamPart {
-    /// A number for the connection, the same for all of its packets in both directions.
-    pub flow: u64,
-    /// Where its first byte is in the stream: the SYN is at 0, data begins at 1.
-    pub start: StreamOffset,
-    /// Bytes of payload.
-    pub len: u32,
-    /// Bytes of payload in the super-packet that it was cut from; not more than `len` if it came alone.
-    pub super_packet: u32,
-    /// Control bits.
-    pub flags: Flags,
-    /// What it acknowledges of the stream of the other direction, if it has the ACK flag.
-    pub ack: Option<StreamOffset>,
-    /// The window field as on the wire.
-    pub window: u16,
-    /// The window scale option.
-    pub window_scale: Option<u8>,
-    /// Whether it has SACK blocks.
-    pub has_sack: bool,
-}
-
-impl StreamPart {
-    /// A part without options of a packet that came alone.
-    pub fn new(flow: u64, flags: Flags, start: StreamOffset, len: u32) -> Self {
-        Self {
-            flow,
-            start,
-            len,
-            super_packet: len,
-            flags,
-            ack: None,
-            window: 0,
-            window_scale: None,
-            has_sack: false,
-        }
-    }
-
-    /// Whether the SYN flag is set.
-    pub fn is_syn(&self) -> bool {
-        self.flags.has(Flags::SYN)
-    }
-
-    /// Whether the RST flag is set.
-    pub fn is_reset(&self) -> bool {
-        self.flags.has(Flags::RST)
-    }
-
-    /// Where its payload ends in the stream.
-    pub fn end(&self) -> StreamOffset {
-        self.start + self.len + u32::from(self.is_syn())
-    }
-}
-
-/// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossReason {
-    /// The queue before the link was full.
-    Queue,
-    /// Independent random loss.
-    Random,
-    /// The bursty loss process was in its bad state.
-    Burst,
-    /// A script asked for it.
-    Scripted,
-    /// The policer had no tokens left.
-    Policed,
-    /// It was longer than a link's MTU.
-    Mtu,
-    /// It was in a super-packet that a middlebox could not forward.
-    SuperPacket,
-    /// It was a SYN with data.
-    SynData,
-    /// Its data ended beyond the window that a firewall unaware of scaling knew of.
-    BeyondWindow,
-    /// A middlebox had forgotten its connection.
-    Forgotten,
-}
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Packets lost on purpose: by chance, in bursts, or by script.
 
-use super::chance::{Chance, Draws};
-use super::{LossReason, Packet, StreamPart};
+use crate::action::LossReason;
+use crate::chance::{Chance, Draws};
+use crate::packet::{Packet, StreamPart};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -4,15 +4,17 @@
 //! packet is shown to them when it enters the path, and so are the packets of the other direction
 //! ([`Path::overhear`](crate::Path::overhear)), so that each side's packets have been under way for as long.
 
+use crate::action::{Action, Changes};
 use crate::chance::Draws;
 use crate::ecn::{EcnBox, EcnConfig};
 use crate::forget::{Forget, ForgetConfig};
 use crate::identification::{Identification, IdentificationConfig};
+use crate::packet::Packet;
 use crate::resets::{ResetConfig, Resets};
 use crate::unscaled_window::UnscaledWindow;
-use crate::{LossReason, Packet, damage, mtu, sack_shift, super_packets, syn_data, window_scale};
+use crate::{damage, mtu, sack_shift, super_packets, syn_data, window_scale};
 use serde::{Deserialize, Serialize};
-use slowpath_model::{Bytes, Ecn, Instant};
+use slowpath_model::Instant;
 
 /// One middlebox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,79 +42,6 @@ pub enum MiddleboxConfig {
     Reset(ResetConfig),
     /// Damages packets, so that their checksum is wrong.
     Damage(damage::DamageConfig),
-}
-
-/// What a middlebox does to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It passes, with these changes.
-    Pass(Changes),
-    /// It is dropped, and its sender may get an answer.
-    Drop(LossReason, Option<Answer>),
-}
-
-impl Action {
-    /// It passes as it is.
-    pub const UNCHANGED: Self = Self::Pass(Changes::NONE);
-}
-
-/// What a packet is after the path, where it is not what it was before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// The ECN field of its IP header.
-    pub ecn: Option<Ecn>,
-    /// Its IPv4 identification.
-    pub id: Option<u16>,
-    /// Its window scale option.
-    pub window_scale: Option<window_scale::Replacement>,
-    /// What is added to each edge of its SACK blocks, modulo 2^32.
-    pub sack_shift: u32,
-    /// Its TCP checksum is wrong.
-    pub is_damaged: bool,
-    /// A RST follows it, that many bytes beyond its end.
-    pub reset_beyond: Option<u32>,
-}
-
-impl Changes {
-    /// None.
-    pub const NONE: Self = Self {
-        ecn: None,
-        id: None,
-        window_scale: None,
-        sack_shift: 0,
-        is_damaged: false,
-        reset_beyond: None,
-    };
-
-    /// Whether the packet itself is another: a RST that follows it does not change it.
-    pub fn change_it(&self) -> bool {
-        Self { reset_beyond: None, ..*self } != Self::NONE
-    }
-
-    /// These changes, and then others.
-    #[must_use]
-    fn and(self, later: Self) -> Self {
-        Self {
-            ecn: later.ecn.or(self.ecn),
-            id: later.id.or(self.id),
-            window_scale: later.window_scale.or(self.window_scale),
-            sack_shift: self.sack_shift.wrapping_add(later.sack_shift),
-            is_damaged: self.is_damaged || later.is_damaged,
-            reset_beyond: later.reset_beyond.or(self.reset_beyond),
-        }
-    }
-}
-
-/// What the sender of a dropped packet gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// ICMP "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 8201), from an address of the path.
-    TooBig {
-        /// The MTU in it.
-        mtu: Bytes,
-    },
-    /// A RST, as if the peer had sent it.
-    Reset,
 }
 
 /// Middleboxes at work.

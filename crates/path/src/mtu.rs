@@ -1,7 +1,9 @@
 //! A link whose MTU is smaller than the hosts': what is longer does not pass, with an ICMP error to the sender or without.
 
-use crate::middlebox::{Action, Answer};
-use crate::{LossReason, Packet, written};
+use crate::action::LossReason;
+use crate::action::{Action, Answer};
+use crate::packet::Packet;
+use crate::written;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Bytes;
 

@@ -1,7 +1,7 @@
 //! A middlebox that sends a RST in the name of the sender: one that is accepted, or a stray one that is not.
 
-use crate::Packet;
-use crate::middlebox::{Action, Changes};
+use crate::action::{Action, Changes};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

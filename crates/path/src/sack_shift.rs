@@ -1,8 +1,8 @@
 //! A firewall that gives connections other sequence numbers and does not translate SACK blocks (RFC 2018): the host that
 //! reads them finds them shifted by a constant.
 
-use crate::Packet;
-use crate::middlebox::{Action, Changes};
+use crate::action::{Action, Changes};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
 /// By how much blocks are off.
@@ -21,7 +21,7 @@ pub(crate) fn pass(config: &SackShiftConfig, packet: &Packet) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StreamPart;
+    use crate::packet::StreamPart;
     use crate::tests::ack;
 
     #[test]

@@ -1,8 +1,9 @@
 //! Offload on the way: a middlebox that gets packets of one burst as a super-packet (GSO, or merged by its own GRO or LRO)
 //! and cannot forward that. A segment that comes alone passes.
 
-use crate::middlebox::Action;
-use crate::{LossReason, Packet};
+use crate::action::Action;
+use crate::action::LossReason;
+use crate::packet::Packet;
 
 /// What it does to a packet, which is one of a super-packet or came alone.
 pub(crate) fn pass(packet: &Packet) -> Action {
@@ -15,7 +16,7 @@ pub(crate) fn pass(packet: &Packet) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StreamPart;
+    use crate::packet::StreamPart;
     use crate::tests::segment;
 
     #[test]

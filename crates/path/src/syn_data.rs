@@ -1,7 +1,8 @@
 //! A firewall that drops SYNs with data, as TCP Fast Open sends them (RFC 7413, section 7.1). SYNs without pass.
 
-use crate::middlebox::Action;
-use crate::{LossReason, Packet};
+use crate::action::Action;
+use crate::action::LossReason;
+use crate::packet::Packet;
 
 /// What it does to a packet.
 pub(crate) fn pass(packet: &Packet) -> Action {

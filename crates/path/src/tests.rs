@@ -1,7 +1,7 @@
 use super::cross::CrossPattern;
 use super::link::QueueLimit;
 use super::*;
-use slowpath_model::Rate;
+use slowpath_model::{Ecn, Flags, Rate, StreamOffset};
 
 const MS: i64 = 1_000_000;
 
@@ -206,7 +206,7 @@ fn middleboxes() -> Vec<MiddleboxConfig> {
         MiddleboxConfig::UnscaledWindow,
         MiddleboxConfig::Forget(forget::ForgetConfig { idle: ms(5000), reset: true }),
         MiddleboxConfig::WindowScale(window_scale::WindowScaleConfig {
-            becomes: window_scale::Replacement::Shift(3),
+            becomes: action::Replacement::Shift(3),
         }),
         MiddleboxConfig::SackShift(sack_shift::SackShiftConfig { shift: 1000 }),
         MiddleboxConfig::Ecn(ecn::EcnConfig::MarkEvery { packets: 10 }),

@@ -1,8 +1,9 @@
 //! A stateful firewall that does not know window scaling (RFC 7323): it takes the window field as bytes, and drops data
 //! beyond it.
 
-use crate::middlebox::Action;
-use crate::{LossReason, Packet};
+use crate::action::Action;
+use crate::action::LossReason;
+use crate::packet::Packet;
 use slowpath_model::StreamOffset;
 use std::collections::HashMap;
 

@@ -1,19 +1,9 @@
 //! A middlebox that changes the window scale option (RFC 7323, section 2.2) of SYNs and SYN-ACKs, or removes it. The two
 //! hosts then take the window field for different numbers.
 
-use crate::Packet;
-use crate::middlebox::{Action, Changes};
+use crate::action::{Action, Changes, Replacement};
+use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
-
-/// What takes the option's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// Another shift count.
-    Shift(u8),
-    /// Nothing: it is overwritten with NOPs.
-    Removed,
-}
 
 /// What is done to the option of the direction's SYNs: of the SYN, or of the SYN-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

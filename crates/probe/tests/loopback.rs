@@ -3,7 +3,7 @@
 use slowpath_model::Rate;
 use slowpath_probe::measure::{Channel, Direction, Train, round_trip};
 use slowpath_probe::protocol::{CLIENT_BYTES, Datagram, Message, SERVER_BYTES, Token, VERSION};
-use slowpath_probe::real::{Caps, Client, Error, Happened, Server};
+use slowpath_probe::real::{Caps, Client, Happened, ProbeError, Server};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -221,7 +221,7 @@ fn more_than_the_cap_is_refused() {
     let far = FarEnd::with(Caps { rate: Rate::mbit(10), duration: SECOND });
     let mut client = far.client();
     let refused = |client: &mut Client<'_>, train: &Train, part: &str| match client.pass(train) {
-        Err(Error::Refused(why)) => assert!(why.contains(part), "{part}: {why}"),
+        Err(ProbeError::Refused(why)) => assert!(why.contains(part), "{part}: {why}"),
         other => panic!("{part}: {other:?}"),
     };
     let back = |packets, rate| train(Direction::Back, packets, rate);
@@ -230,11 +230,11 @@ fn more_than_the_cap_is_refused() {
     assert!(client.pass(&all_at_once).is_ok(), "20 ms of the cap");
     assert!(matches!(
         client.pass(&Train { packets: 200, burst: 200, ..all_at_once }),
-        Err(Error::TooMuch { .. })
+        Err(ProbeError::TooMuch { .. })
     ));
     refused(&mut client, &Train { bytes: 9001, ..back(2, Rate::mbit(1)) }, "a length that is not served");
     assert!(
-        matches!(client.pass(&back(1000, Rate::mbit(1))), Err(Error::TooMuch { .. })),
+        matches!(client.pass(&back(1000, Rate::mbit(1))), Err(ProbeError::TooMuch { .. })),
         "longer than the cap"
     );
     // Of what a session may send, 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.

@@ -36,5 +36,5 @@ pub mod writer;
 
 pub use about::{About, Ending};
 pub use error::{Damage, ReadError, WriteError};
-pub use reader::{Recording, Summary};
+pub use reader::{Recording, RecordingSummary};
 pub use writer::Writer;

@@ -23,7 +23,7 @@ pub struct Recording {
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct RecordingSummary {
     /// The folder.
     pub name: String,
     /// What the recording is of.
@@ -100,11 +100,15 @@ impl Recording {
     /// # Errors
     ///
     /// If not even the first segment can be read.
-    pub fn run(self, sink: &mut impl Sink, mut progress: impl FnMut(u64, u64)) -> Result<Summary, ReadError> {
+    pub fn run(
+        self,
+        sink: &mut impl Sink,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<RecordingSummary, ReadError> {
         let mut reading = Reading {
             sink,
             flows: Vec::new(),
-            summary: Summary {
+            summary: RecordingSummary {
                 name: self.folder.display().to_string(),
                 about: self.about,
                 end: None,
@@ -225,7 +229,7 @@ struct Reading<'a, S> {
     sink: &'a mut S,
     /// Whether each flow is still open, by its number less one.
     flows: Vec<bool>,
-    summary: Summary,
+    summary: RecordingSummary,
 }
 
 impl<S: Sink> Reading<'_, S> {
@@ -289,7 +293,7 @@ impl<S: Sink> Reading<'_, S> {
     }
 
     /// Of flows that are still open the source says no more.
-    fn finish(self) -> Summary {
+    fn finish(self) -> RecordingSummary {
         for (place, open) in self.flows.iter().enumerate() {
             if *open {
                 self.sink.close(FlowId(place as u32 + 1), FlowEnd::EndOfRecording);

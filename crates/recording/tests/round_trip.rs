@@ -7,7 +7,7 @@ use slowpath_model::{
 };
 use slowpath_recording::about::Side;
 use slowpath_recording::writer::EVENTS;
-use slowpath_recording::{About, Ending, Recording, Summary, Writer};
+use slowpath_recording::{About, Ending, Recording, RecordingSummary, Writer};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,7 +62,7 @@ fn write(folder: &Path, told: &[Told], end: Option<Ending>) {
     }
 }
 
-fn read(folder: &Path) -> (Vec<Told>, Summary) {
+fn read(folder: &Path) -> (Vec<Told>, RecordingSummary) {
     let mut all = All::default();
     let summary = Recording::open(folder).expect("a recording").run(&mut all, |_, _| ()).expect("a segment");
     (all.0, summary)

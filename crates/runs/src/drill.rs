@@ -1,7 +1,7 @@
 //! packetdrill scripts from files, run on the model of a kernel or on this machine's.
 
 use crate::Error;
-use slowpath_drill::{Config, Modelled, Report, Script, Source};
+use slowpath_drill::{Config, Modelled, Script, ScriptReport, Source};
 use slowpath_kernels::KernelProfile;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {
 /// # Errors
 ///
 /// If it cannot be read, is not a script, or this machine's kernel cannot run it.
-pub fn run(path: &Path, config: &Config, kernel: Option<&KernelProfile>) -> Result<Report, Error> {
+pub fn run(path: &Path, config: &Config, kernel: Option<&KernelProfile>) -> Result<ScriptReport, Error> {
     let text = fs::read_to_string(path).map_err(Error::file(path))?;
     let script = Script::parse(&Source::new(&path.display().to_string(), &text), config)?;
     let beside = path.parent().unwrap_or(Path::new("."));

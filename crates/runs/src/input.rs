@@ -19,9 +19,9 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A capture, or the capture that a scenario's sending host would make.
-    Capture(slowpath_capture::Summary),
+    Capture(slowpath_capture::CaptureSummary),
     /// A recording of events.
-    Recording(slowpath_recording::Summary),
+    Recording(slowpath_recording::RecordingSummary),
 }
 
 impl Input {

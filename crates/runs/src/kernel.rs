@@ -6,13 +6,13 @@ use crate::Error;
 use crate::waits::Waiting;
 use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options, VantageOverride};
-use slowpath_capture::{Capture, Summary};
-use slowpath_lab::case::Carrier;
+use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
+use slowpath_capture::{Capture, CaptureSummary};
 use slowpath_lab::host::Host;
 use slowpath_lab::recording::Format;
 use slowpath_lab::scenario::Instead;
 use slowpath_lab::scratch::Scratch;
+use slowpath_lab::settings::Carrier;
 use slowpath_lab::truth::{Connection, OneWay, Truth};
 use slowpath_lab::workload::Workload;
 use slowpath_lab::workload::end::EndRecord;
@@ -44,7 +44,7 @@ pub struct Live {
     /// Each flow of the scenario, its connections added up.
     pub totals: Vec<Total>,
     /// The capture at the sending host; of programs, at the host that sent more.
-    pub capture: Summary,
+    pub capture: CaptureSummary,
     /// Flows of it that were not kept.
     pub not_kept: u64,
     /// Why the run does not count; empty if it does.
@@ -87,7 +87,7 @@ pub fn run(
     let sent_more = if instead.is_some() { sent_more(&outcome.truth) } else { Host::Sender };
     let vantage = instead.is_none().then_some(VantageOverride::Sender);
     let capture = folder.join(run::recording_file(sent_more, Format::Pcap));
-    let options = Options { vantage, ..Options::default() };
+    let options = AnalysisOptions { vantage, ..AnalysisOptions::default() };
     let mut analysis = Analysis::new(options);
     let capture = Capture::open(&capture)?.run(&mut analysis)?;
     let mut captured = Total::default();

@@ -8,7 +8,7 @@ pub use error::Error;
 
 use crate::parallel;
 use slowpath_papers::tunings::{self, Path, Technique};
-use slowpath_papers::{Measured, Paper, Report, Trace, measure};
+use slowpath_papers::{FlowMeasures, Paper, Report, Trace, measure};
 use slowpath_scenario::Rejected;
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +27,7 @@ pub fn report<D: Fn() + Sync>(
     let cases = paper.cases();
     let jobs: Vec<(u64, usize)> =
         (1..=seeds).flat_map(|seed| (0..cases.len()).map(move |case| (seed, case))).collect();
-    let work = |(seed, case): &(u64, usize)| -> Result<Option<(Measured, Option<Trace>)>, Rejected> {
+    let work = |(seed, case): &(u64, usize)| -> Result<Option<(FlowMeasures, Option<Trace>)>, Rejected> {
         Ok(Some(if *seed == 1 && *case < paper.traced() {
             let (measured, trace) = measure::traced(&cases[*case], *seed)?;
             (measured, Some(trace))

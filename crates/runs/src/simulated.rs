@@ -6,7 +6,7 @@ mod watch;
 use crate::Error;
 use crate::waits::Waiting;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
 use slowpath_model::Instant;
 use slowpath_recording::Ending;
 use slowpath_scenario::Scenario;
@@ -77,7 +77,7 @@ pub(crate) fn run_seen(
     mut at: impl FnMut(Instant),
     each: impl FnMut(FlowReport),
 ) -> Result<Run, Error> {
-    let analysis = Analysis::new(Options { vantage, ..Options::default() });
+    let analysis = Analysis::new(AnalysisOptions { vantage, ..AnalysisOptions::default() });
     let mut watchers = Watchers::new(Tap::new(scenario.vantage(), analysis), Waiting::new(scenario));
     if let Some(folder) = folders.pcap {
         watchers.pcaps = files::captures(folder, scenario)?;

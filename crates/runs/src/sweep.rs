@@ -14,7 +14,7 @@ mod plan;
 pub use folder::{Folder, Identity, identity};
 pub use keys::{Key, Kind, split};
 pub use make::Made;
-pub use numbers::{NUMBERS, Number, RATE, RETRANSMITS, Unit, of_tables, quantile};
+pub use numbers::{NUMBERS, Number, RATE, RETRANSMITS, Unit, of_tables};
 pub use plan::{Job, Places, Plan, Planned, case_name};
 
 use crate::Measured;

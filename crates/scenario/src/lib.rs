@@ -41,4 +41,4 @@ pub use path::Path;
 pub use read::{Checked, check};
 pub use record::Record;
 pub use scenario::Scenario;
-pub use sweep::{Case, Sweep, Vary};
+pub use sweep::{Sweep, SweepCase, Vary};

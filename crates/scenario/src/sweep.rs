@@ -55,7 +55,7 @@ pub struct Try {
 
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct SweepCase {
     /// The name of what is tried, if it is none of the grid.
     pub name: Option<String>,
     /// What it puts in the place of the scenario's values: of the grid one for each key, in their order.
@@ -79,7 +79,7 @@ impl Sweep {
     }
 
     /// The runs: the grid, the last key's values the fastest, and then what is tried.
-    pub fn cases(&self) -> Vec<Case> {
+    pub fn cases(&self) -> Vec<SweepCase> {
         let mut grid = if self.vary.is_empty() { Vec::new() } else { vec![Vec::new()] };
         for vary in &self.vary {
             let longer = |set: &Vec<Override>| {
@@ -88,8 +88,9 @@ impl Sweep {
             };
             grid = grid.iter().flat_map(longer).collect();
         }
-        let grid = grid.into_iter().map(|set| Case { name: None, set });
-        let tries = self.tries.iter().map(|one| Case { name: Some(one.name.clone()), set: one.set.clone() });
+        let grid = grid.into_iter().map(|set| SweepCase { name: None, set });
+        let tries =
+            self.tries.iter().map(|one| SweepCase { name: Some(one.name.clone()), set: one.set.clone() });
         grid.chain(tries).collect()
     }
 }
@@ -123,7 +124,7 @@ mod tests {
         let sweep = Sweep { vary: vec![vary("a", &["1", "2"]), vary("b", &["3", "4", "5"])], tries };
         let cases = sweep.cases();
         assert_eq!((cases.len(), sweep.len()), (7, 7));
-        let texts = |case: &Case| case.set.iter().map(Override::text).collect::<Vec<_>>().join(" ");
+        let texts = |case: &SweepCase| case.set.iter().map(Override::text).collect::<Vec<_>>().join(" ");
         assert_eq!(
             cases.iter().map(texts).collect::<Vec<_>>()[..4],
             ["a=1 b=3", "a=1 b=4", "a=1 b=5", "a=2 b=3"]

@@ -2,11 +2,12 @@
 
 use slowpath_kernels::BottomHalves;
 use slowpath_model::{Bytes, Rate};
+use slowpath_path::action::Replacement;
 use slowpath_path::link::QueueLimit;
 use slowpath_path::loss::LossConfig;
 use slowpath_path::middlebox::MiddleboxConfig;
 use slowpath_path::mtu::MtuConfig;
-use slowpath_path::window_scale::{Replacement, WindowScaleConfig};
+use slowpath_path::window_scale::WindowScaleConfig;
 use slowpath_scenario::schema::Origin;
 use slowpath_scenario::{Affinity, Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
 use std::time::Duration;

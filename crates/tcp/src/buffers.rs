@@ -5,11 +5,14 @@
 //! is what the simulator does, kernel by kernel.
 
 use crate::choices::{ReceiveTuning, SendTuning, WindowGrowth};
-use crate::connection::{Connection, Settings, State};
+use crate::connection::{Connection, State};
 use crate::packet::TCP_HEADER;
-use crate::receive::scaled_for;
-use crate::send::WriteFlags;
-use crate::socket::{PacketMemory, SocketOption, SocketOptions};
+use crate::receive::initial_window::scaled_for;
+use crate::receive::memory::PacketMemory;
+use crate::send::write::WriteFlags;
+use crate::settings::Settings;
+use crate::socket::SocketOption;
+use crate::socket::options::SocketOptions;
 use slowpath_model::Instant;
 use std::sync::Arc;
 

@@ -140,6 +140,8 @@ pub enum BufferArithmetic {
     ScalingRatio,
 }
 
+/// `struct sk_buff` of 2.4 and 2.6.14, as `tcp_fixup_rcvbuf` has it.
+pub(crate) const OLD_SK_BUFF: u32 = 176;
 /// `MAX_TCP_HEADER` of 2.4 and 2.6.14.
 const OLD_MAX_TCP_HEADER: u32 = 128 + 32 + 48;
 
@@ -158,7 +160,7 @@ impl BufferMemory {
     pub const fn least_buffers(self) -> [u32; 2] {
         match self {
             Self::AsAsked => [256, 2048],
-            Self::AsAllocated => [crate::socket::MIN_RECEIVE_BUFFER, crate::socket::MIN_SEND_BUFFER],
+            Self::AsAllocated => [crate::sysctl::MIN_RECEIVE_BUFFER, crate::sysctl::MIN_SEND_BUFFER],
         }
     }
 
@@ -170,7 +172,7 @@ impl BufferMemory {
     /// `struct skb_shared_info`), as `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
     pub const fn send_head(self) -> u32 {
         match self {
-            Self::AsAsked => OLD_MAX_TCP_HEADER + 8 + crate::receive::OLD_SK_BUFF,
+            Self::AsAsked => OLD_MAX_TCP_HEADER + 8 + OLD_SK_BUFF,
             Self::AsAllocated => 832,
         }
     }
@@ -178,7 +180,7 @@ impl BufferMemory {
     /// What `tcp_sndbuf_expand` (`tcp_new_space` in 2.4) takes for a segment with so much payload.
     pub(crate) const fn expected_segment(self, payload: u32) -> u32 {
         match self {
-            Self::AsAsked => payload + OLD_MAX_TCP_HEADER + 16 + crate::receive::OLD_SK_BUFF,
+            Self::AsAsked => payload + OLD_MAX_TCP_HEADER + 16 + OLD_SK_BUFF,
             Self::AsAllocated => (payload + 320 + 320 + 256).next_power_of_two() + 256,
         }
     }

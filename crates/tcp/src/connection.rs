@@ -1,14 +1,13 @@
 //! The state of one end of a connection (`struct tcp_sock`).
 
-use crate::choices::{Choices, CongestionControl};
+use crate::choices::CongestionControl;
 use crate::congestion::Congestion;
 use crate::errno::Errno;
 use crate::packet::Packet;
-use crate::receive::Receiver;
-use crate::route::Route;
-use crate::send::Sender;
+use crate::receive::receiver::Receiver;
+use crate::send::sender::Sender;
+use crate::settings::{Negotiated, Settings};
 use crate::socket::options::SocketOptions;
-use crate::sysctl::Sysctls;
 use crate::timers::{Pending, Timers};
 use crate::work::Work;
 use slowpath_model::Instant;
@@ -30,45 +29,6 @@ pub enum State {
     Closing,
     LastAck,
     TimeWait,
-}
-
-/// What the sockets of a host share.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The kernel's choices.
-    pub choices: Choices,
-    /// Its sysctls.
-    pub sysctls: Sysctls,
-    /// The MTU of the route, in bytes of IP packet.
-    pub mtu: u32,
-    /// Bytes of the IP header: 20, or 40 for IPv6.
-    pub ip_header: u32,
-    /// Segments of a super-packet at most (`gso_max_segs`), and its bytes (`gso_max_size`).
-    pub gso_max: (u32, u32),
-    /// What the route says beside its MTU.
-    pub route: Route,
-}
-
-impl Settings {
-    /// Whether the route is one of IPv6.
-    pub const fn is_ipv6(&self) -> bool {
-        self.ip_header == 40
-    }
-}
-
-/// What is negotiated in the handshake (`struct tcp_options_received`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Negotiated {
-    /// Both sides stamp their segments.
-    pub timestamps: bool,
-    /// Both sides know SACK.
-    pub sack: bool,
-    /// Both sides scale; the peer's shift and ours.
-    pub window_scale: Option<(u8, u8)>,
-    /// The peer's MSS option (`mss_clamp` after capping); 536 if it gave none.
-    pub mss: u16,
-    /// Both sides do ECN (RFC 3168).
-    pub ecn: bool,
 }
 
 /// What happened that an application or a host may wait for.
@@ -184,5 +144,10 @@ impl Connection {
     /// Its state.
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// What was done since this was last asked.
+    pub const fn take_work(&mut self) -> Work {
+        std::mem::replace(&mut self.work, Work { queue_steps: 0, freed: 0, out_of_order: 0 })
     }
 }

@@ -13,7 +13,7 @@
 //! - [`choices`], [`sysctl`], [`Route`]: what a kernel does, and how its administrator has set it.
 //! - [`buffers`]: what becomes of a buffer's size, step by step.
 //! - [`clock`]: ticks and timers.
-//! - `connection`: the state of one end, and which part of it belongs to whom.
+//! - `connection`: the state of one end, and which part of it belongs to whom; `settings`: what it is made with.
 //! - `send`: from the application's write to segments, acknowledgments, recovery and retransmission.
 //! - `receive`: from segments to the application's read, the window and the acknowledgments.
 //! - `socket`: states, listening, opening and closing, options and errors.
@@ -25,6 +25,10 @@
 //! **It follows the kernel function by function.** What is to be reproduced is not the RFC but what Linux makes of
 //! it. So the division of work, the names and the place of each piece of state are the kernel's, and a function's
 //! comment names the kernel function that it stands for.
+//!
+//! **State lies below the connection, functions lie above it.** The state of each half (`send/sender.rs`,
+//! `receive/receiver.rs`) knows nothing of [`Connection`], which holds both. Functions of the kernel are methods of
+//! [`Connection`], in the file of their subject.
 //!
 //! **Only kernels that walk the queue pay for a walk.** No step except the index lookup depends on how much is in
 //! flight. Kernels that walk the queue do walk it here: from the head, from where the last ACK's walk ended, or over
@@ -47,6 +51,7 @@ pub mod packet;
 mod receive;
 mod route;
 mod send;
+mod settings;
 pub mod socket;
 pub mod sysctl;
 mod timers;
@@ -54,11 +59,12 @@ mod vitals;
 mod work;
 
 pub use choices::Choices;
-pub use connection::{Connection, Settings, State, Wakeups};
+pub use connection::{Connection, State, Wakeups};
 pub use errno::Errno;
 pub use packet::Packet;
-pub use route::Route;
-pub use send::{Metrics, WriteFlags};
+pub use route::{Metrics, Route};
+pub use send::write::WriteFlags;
+pub use settings::Settings;
 pub use sysctl::Sysctls;
 pub use vitals::Vitals;
 pub use work::Work;

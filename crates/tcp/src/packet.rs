@@ -32,13 +32,13 @@ pub struct Packet {
     /// The timestamps option.
     pub timestamps: Option<Timestamps>,
     /// The options that only some segments have.
-    pub options: Options,
+    pub options: TcpOptions,
 }
 
 /// Options beside the timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
 /// RFC 7413), so one place serves both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Options {
+pub enum TcpOptions {
     /// None.
     #[default]
     None,
@@ -142,7 +142,7 @@ impl Packet {
             flags,
             ecn: Ecn::NotEct,
             timestamps: None,
-            options: Options::None,
+            options: TcpOptions::None,
         }
     }
 
@@ -160,16 +160,16 @@ impl Packet {
     /// Its SACK blocks; none without the option.
     pub fn sack(&self) -> Sack {
         match self.options {
-            Options::Sack(sack) => sack,
-            Options::None | Options::Syn(_) => Sack::default(),
+            TcpOptions::Sack(sack) => sack,
+            TcpOptions::None | TcpOptions::Syn(_) => Sack::default(),
         }
     }
 
     /// What a SYN offers; nothing for other segments.
     pub fn syn_options(&self) -> SynOptions {
         match self.options {
-            Options::Syn(syn) => syn,
-            Options::None | Options::Sack(_) => SynOptions::default(),
+            TcpOptions::Syn(syn) => syn,
+            TcpOptions::None | TcpOptions::Sack(_) => SynOptions::default(),
         }
     }
 
@@ -200,9 +200,9 @@ impl Packet {
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         match self.options {
-            Options::None => timestamps,
-            Options::Sack(sack) => timestamps + 4 + 8 * u32::from(sack.count),
-            Options::Syn(syn) => timestamps + syn.bytes(self.timestamps.is_some()),
+            TcpOptions::None => timestamps,
+            TcpOptions::Sack(sack) => timestamps + 4 + 8 * u32::from(sack.count),
+            TcpOptions::Syn(syn) => timestamps + syn.bytes(self.timestamps.is_some()),
         }
     }
 }
@@ -258,7 +258,7 @@ mod tests {
     fn options_take_the_room_they_take_in_linux() {
         let mut packet = Packet::new(Flags::SYN, StreamOffset(0), 0);
         packet.timestamps = Some(Timestamps { val: 1, ecr: 0 });
-        packet.options = Options::Syn(SynOptions {
+        packet.options = TcpOptions::Syn(SynOptions {
             mss: Some(1460),
             window_scale: Some(7),
             sack_permitted: true,

@@ -1,7 +1,6 @@
 //! What a route says about the connections over it (`struct dst_entry`'s metrics, `ip-route(8)`).
 
 use crate::choices::CongestionControl;
-use crate::send::Metrics;
 use std::time::Duration;
 
 /// The metrics of a route that an endpoint reads, beside its MTU; `None` where the route says nothing.
@@ -27,4 +26,19 @@ pub struct Route {
     pub fast_open_no_cookie: bool,
     /// What earlier connections learned of the destination (`struct tcp_metrics_block`).
     pub known: Metrics,
+}
+
+/// One destination's metrics; `None` where nothing was learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Eight times the smoothed round trip, in microseconds.
+    pub rtt_us: Option<u32>,
+    /// Four times its mean deviation, in microseconds.
+    pub rttvar_us: Option<u32>,
+    /// The slow start threshold, in segments.
+    pub ssthresh: Option<u32>,
+    /// The congestion window, in segments.
+    pub cwnd: Option<u32>,
+    /// The reordering, in segments.
+    pub reordering: Option<u32>,
 }

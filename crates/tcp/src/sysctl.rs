@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+/// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
+pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
+/// `SOCK_MIN_SNDBUF`: two of them.
+pub(crate) const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
+
 /// Least, default and most of a buffer, in bytes (`tcp_rmem`, `tcp_wmem`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {

@@ -1,7 +1,5 @@
 //! What calls cost beyond the plain path, counted for whoever charges CPU time for it.
 
-use crate::connection::Connection;
-
 /// Work done since it was last asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -12,11 +10,4 @@ pub struct Work {
     pub freed: u64,
     /// Segments with data that were not the next.
     pub out_of_order: u64,
-}
-
-impl Connection {
-    /// What was done since this was last asked.
-    pub const fn take_work(&mut self) -> Work {
-        std::mem::replace(&mut self.work, Work { queue_steps: 0, freed: 0, out_of_order: 0 })
-    }
 }

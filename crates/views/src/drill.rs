@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_drill::{Failure, Outcome, Report};
+use slowpath_drill::{Failure, Outcome, ScriptReport};
 use std::io::{self, Write};
 
 /// The result of a script (schema slowpath/drill/1).
@@ -48,7 +48,7 @@ struct Note<'a> {
 
 impl<'a> Document<'a> {
     /// Of the report on a script.
-    pub fn new(script: &'a str, report: &'a Report) -> Self {
+    pub fn new(script: &'a str, report: &'a ScriptReport) -> Self {
         let failure = failure(report).map(|failure| FailureResult {
             line: failure.line,
             text: &failure.text,
@@ -62,7 +62,7 @@ impl<'a> Document<'a> {
     }
 }
 
-fn failure(report: &Report) -> Option<&Failure> {
+fn failure(report: &ScriptReport) -> Option<&Failure> {
     match &report.outcome {
         Outcome::Passed => None,
         Outcome::Failed(failure) => Some(failure),
@@ -74,7 +74,7 @@ fn failure(report: &Report) -> Option<&Failure> {
 /// # Errors
 ///
 /// Those of `out`.
-pub fn print(script: &str, report: &Report, verbose: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn print(script: &str, report: &ScriptReport, verbose: bool, out: &mut impl Write) -> io::Result<()> {
     if verbose {
         report.trace.iter().try_for_each(|event| writeln!(out, "{event}"))?;
     }

@@ -3,6 +3,7 @@
 use crate::words;
 use slowpath_analyses::report::{Finding, FlowReport, Spell};
 use slowpath_analyses::{Cause, Limit};
+use slowpath_model::statistics::lower_median;
 use slowpath_model::{Bytes, End, Endpoint, FlowId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -87,9 +88,7 @@ pub struct Group {
 impl Group {
     /// How long the one in the middle lasted.
     pub fn median_lasted(&self) -> Duration {
-        let mut all = self.lasted.clone();
-        let middle = all.len() / 2;
-        if all.is_empty() { Duration::ZERO } else { *all.select_nth_unstable(middle).1 }
+        lower_median(&self.lasted).unwrap_or_default()
     }
 }
 

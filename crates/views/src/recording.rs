@@ -58,7 +58,7 @@ impl Recording {
     }
 
     /// A capture.
-    pub fn of_capture(summary: &slowpath_capture::Summary) -> Self {
+    pub fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Self {
         let format = match summary.format {
             Format::Pcap => "pcap",
             Format::PcapNanoseconds => "pcap with nanoseconds",
@@ -94,7 +94,7 @@ impl Recording {
     }
 
     /// A recording of events.
-    fn of_events(summary: &slowpath_recording::Summary) -> Self {
+    fn of_events(summary: &slowpath_recording::RecordingSummary) -> Self {
         let about = &summary.about;
         Self {
             name: summary.name.clone(),
@@ -139,7 +139,7 @@ fn put_back((flow, end, by): &StampedLate) -> Skipped {
     Skipped { count: 1, unit: "flow", what, matters: false }
 }
 
-fn skipped(summary: &slowpath_capture::Summary) -> Vec<Skipped> {
+fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
     let frames = |count: u64, what: String, matters| Skipped { count, unit: "frame", what, matters };
     let mut all: Vec<_> = protocols(summary)
         .into_iter()
@@ -173,7 +173,7 @@ fn skipped(summary: &slowpath_capture::Summary) -> Vec<Skipped> {
 const MOST_NAMED: usize = 6;
 
 /// What else was in the frames: how many, which protocol, and whether TCP may have been in it.
-fn protocols(summary: &slowpath_capture::Summary) -> Vec<(u64, String, bool)> {
+fn protocols(summary: &slowpath_capture::CaptureSummary) -> Vec<(u64, String, bool)> {
     let named = |(protocol, count): (&Protocol, &u64)| {
         let may_be_tcp = matches!(protocol, Protocol::Link(_) | Protocol::WifiUnreadable);
         (*count, protocol.to_string(), may_be_tcp)

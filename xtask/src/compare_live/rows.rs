@@ -1,5 +1,6 @@
 //! One number of the model beside the kernel's.
 
+use slowpath_model::statistics;
 use std::fmt::Write;
 
 /// How far from the model the kernel may be.
@@ -75,19 +76,7 @@ pub fn table(rows: &[Row]) -> String {
 
 /// The middle of some numbers; not a number if there is none.
 pub fn median(numbers: Vec<f64>) -> f64 {
-    quantile(&numbers, 0.5)
-}
-
-/// The number below which so large a share of some is.
-pub fn quantile(numbers: &[f64], share: f64) -> f64 {
-    let mut numbers = numbers.to_vec();
-    numbers.sort_by(f64::total_cmp);
-    numbers.get((numbers.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
-}
-
-/// The mean of some numbers.
-pub fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len() as f64
+    statistics::median(numbers).unwrap_or(f64::NAN)
 }
 
 /// The least of some numbers; infinite if there is none.

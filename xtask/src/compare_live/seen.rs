@@ -1,7 +1,7 @@
 //! What was seen at both hosts of a run, simulated or real.
 
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options, VantageOverride};
+use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
 use slowpath_model::{End, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink};
 
 /// One run: its connections in the order in which the scenario opens them.
@@ -52,7 +52,8 @@ pub struct Collector {
 impl Collector {
     /// For the host that sends.
     pub fn new() -> Self {
-        let options = Options { vantage: Some(VantageOverride::Sender), ..Options::default() };
+        let options =
+            AnalysisOptions { vantage: Some(VantageOverride::Sender), ..AnalysisOptions::default() };
         Self { connections: Vec::new(), analysis: Analysis::new(options) }
     }
 

@@ -9,6 +9,7 @@ use slowpath_analyses::report::{FlowReport, Spell};
 use slowpath_analyses::{Cause, Confidence, Limit};
 use slowpath_lab::truth::Connection;
 use slowpath_model::End;
+use slowpath_model::statistics::mean;
 use std::collections::BTreeMap;
 
 /// All runs.
@@ -279,12 +280,8 @@ pub fn sum_up(by_time: &mut ByTime) {
     }
     let row = |(group, all): (Group, Vec<&Timed>)| {
         let right_at = |place: Place| {
-            let at: Vec<f64> = all
-                .iter()
-                .filter(|timed| timed.place == place && timed.known_s > 0.0)
-                .map(|timed| timed.right_s / timed.known_s)
-                .collect();
-            (!at.is_empty()).then(|| (place, at.iter().sum::<f64>() / at.len() as f64))
+            let at = all.iter().filter(|timed| timed.place == place && timed.known_s > 0.0);
+            Some((place, mean(at.map(|timed| timed.right_s / timed.known_s))?))
         };
         let sum = |of: fn(&Timed) -> f64| all.iter().map(|timed| of(timed)).sum::<f64>();
         let known_s = sum(|timed| timed.known_s);

@@ -2,7 +2,7 @@
 
 use super::run::Run;
 use serde::Serialize;
-use slowpath_lab::case::Offload;
+use slowpath_lab::settings::Offload;
 use slowpath_model::{End, FlowId};
 use std::collections::HashMap;
 

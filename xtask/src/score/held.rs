@@ -8,7 +8,7 @@ use serde::Serialize;
 use slowpath_lab::host::Host;
 use slowpath_lab::path::link::LinkConfig;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::sampled::Sample;
+use slowpath_lab::sampled::SampledState;
 use slowpath_lab::truth::Connection;
 use slowpath_lab::workload::end::EndRecord;
 use slowpath_lab::workload::{Reader, Workload};
@@ -65,14 +65,14 @@ const CA_RECOVERY: u8 = 3;
 /// The time of the end on the sender's host, as one recording could have shown it.
 pub fn moments(run: &Run, connection: &Connection, at: Host) -> Vec<Moment> {
     let end = &connection.sender;
-    let samples: Vec<&Sample> =
+    let samples: Vec<&SampledState> =
         run.samples.iter().filter(|s| s.local == end.local && s.remote == end.remote).collect();
     let known = Known::of(run, connection, &samples);
     let mut moments = Vec::new();
     if end.opened_ns < end.established_ns {
         moments.push(Moment { from_ns: end.opened_ns, to_ns: end.established_ns, held: Held::Connecting });
     }
-    let busy = |pair: &[&Sample]| pair[1].busy_us > pair[0].busy_us;
+    let busy = |pair: &[&SampledState]| pair[1].busy_us > pair[0].busy_us;
     let last_busy = samples.windows(2).rposition(busy).map_or(0, |last| last + 1);
     for pair in samples.windows(2).take(last_busy) {
         let (from, to) = (pair[0], pair[1]);
@@ -117,7 +117,7 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(run: &'a Run, connection: &'a Connection, samples: &[&Sample]) -> Self {
+    fn of(run: &'a Run, connection: &'a Connection, samples: &[&SampledState]) -> Self {
         let truth = &run.truth;
         let end = &connection.sender;
         let link = truth.case.experiment().forward.link.as_ref();
@@ -167,7 +167,7 @@ impl<'a> Known<'a> {
     }
 
     /// What the kernel says of the time between two samples.
-    fn by_kernel(&self, from: &Sample, to: &Sample) -> Held {
+    fn by_kernel(&self, from: &SampledState, to: &SampledState) -> Held {
         let took_us = (to.at_ns - from.at_ns) / 1000;
         let most_of = |grown_us: u64| 2 * grown_us >= took_us;
         if !most_of(to.busy_us - from.busy_us) {
@@ -198,7 +198,7 @@ impl<'a> Known<'a> {
     }
 
     /// Whether something that the path dropped should have been acknowledged by now.
-    fn waits_for_lost(&self, from: &Sample, to: &Sample) -> bool {
+    fn waits_for_lost(&self, from: &SampledState, to: &SampledState) -> bool {
         let round_trip_ns = self.base_ns.max(from.rtt_us * 1000);
         let late_ns = round_trip_ns + round_trip_ns / 4;
         self.lost.iter().any(|(at, acked)| at + late_ns <= from.at_ns && to.at_ns <= *acked)
@@ -211,7 +211,8 @@ impl<'a> Known<'a> {
         let over_ns = OVER_NS.max(2 * self.base_ns);
         let from_ns = to_ns.checked_sub(over_ns).filter(|from_ns| *from_ns >= self.began_ns)?;
         let acked = |end: &EndRecord, at_ns: u64| {
-            let of_end = |s: &&Sample| s.local == end.local && s.remote == end.remote && s.at_ns <= at_ns;
+            let of_end =
+                |s: &&SampledState| s.local == end.local && s.remote == end.remote && s.at_ns <= at_ns;
             self.run.samples.iter().rfind(of_end).map_or(0, |s| s.acked_bytes)
         };
         let ends = self.run.truth.connections.iter().map(|connection| &connection.sender);

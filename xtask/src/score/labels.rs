@@ -3,7 +3,7 @@
 use super::run::Run;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_lab::case::Offload;
+use slowpath_lab::settings::Offload;
 use slowpath_model::{End, FlowId, FlowKey, Segment};
 use std::collections::{BTreeMap, HashMap};
 

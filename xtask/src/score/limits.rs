@@ -5,6 +5,7 @@ use super::run::{Place, Run, Watched};
 use anyhow::Result;
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
+use slowpath_model::statistics;
 use std::collections::BTreeMap;
 use std::ops::Add;
 use std::time::Duration;
@@ -114,8 +115,7 @@ pub fn sum_up(limits: &mut Limits) {
     }
     let row = |(group, verdicts): (Group, Vec<&Verdict>)| {
         let mean = |of: &dyn Fn(&Verdict) -> Option<f64>| {
-            let values: Vec<f64> = verdicts.iter().filter_map(|verdict| of(verdict)).collect();
-            values.iter().sum::<f64>() / values.len().max(1) as f64
+            statistics::mean(verdicts.iter().filter_map(|verdict| of(verdict))).unwrap_or(0.0)
         };
         let single = |verdict: &Verdict| verdict.place != Place::Both;
         let of_captures =

@@ -51,7 +51,7 @@ enum Which {
 
 /// Everything that was measured.
 #[derive(Serialize)]
-struct Measured {
+struct Scores {
     /// The folder that was scored.
     set: String,
     /// What a score on it is worth.
@@ -111,7 +111,7 @@ impl Score {
             limits::sum_up(limits);
             by_time::sum_up(by_time);
         }
-        let measured = Measured {
+        let measured = Scores {
             set: folder.display().to_string(),
             role: set.role(),
             runs: names.len(),

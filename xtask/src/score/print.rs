@@ -1,6 +1,6 @@
 //! The score as text.
 
-use super::Measured;
+use super::Scores;
 use super::by_time::{ByTime, Wrong};
 use super::limits::{Limits, Verdict};
 use super::right::COLUMNS;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 const WORTH_A_LOOK: f64 = 0.95;
 
 /// Everything, for people.
-pub fn text(measured: &Measured, verbose: bool) -> String {
+pub fn text(measured: &Scores, verbose: bool) -> String {
     let mut text =
         format!("{}: {} runs, each captured at both ends ({})\n", measured.set, measured.runs, measured.role);
     matrix(&mut text, &measured.limits);
@@ -179,7 +179,7 @@ fn times(text: &mut String, by_time: &ByTime, verbose: bool) {
     }
 }
 
-fn stalls(text: &mut String, measured: &Measured) {
+fn stalls(text: &mut String, measured: &Scores) {
     let stalls = &measured.stalls;
     let _ = writeln!(
         text,
@@ -197,7 +197,7 @@ fn stalls(text: &mut String, measured: &Measured) {
     }
 }
 
-fn labels(text: &mut String, measured: &Measured, verbose: bool) {
+fn labels(text: &mut String, measured: &Scores, verbose: bool) {
     let labels = &measured.labels;
     let _ =
         writeln!(text, "\nLabels at the receiver, held against the sender's capture of the same packets.");
@@ -233,7 +233,7 @@ fn labels(text: &mut String, measured: &Measured, verbose: bool) {
     }
 }
 
-fn counts(text: &mut String, measured: &Measured, verbose: bool) {
+fn counts(text: &mut String, measured: &Scores, verbose: bool) {
     let runs = &measured.counts.runs;
     let exact = runs.iter().filter(|run| run.ours == run.wire).count();
     let per_packet: Vec<_> = runs.iter().filter(|run| !run.super_packets).collect();

@@ -4,11 +4,11 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Judged, Label, Labels, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Judged, Label, Labels};
 use slowpath_capture::Capture;
 use slowpath_lab::host::Host;
 use slowpath_lab::run::{SAMPLES, recording_file};
-use slowpath_lab::sampled::{self, Sample};
+use slowpath_lab::sampled::{self, SampledState};
 use slowpath_lab::truth::{Expected, Truth};
 use slowpath_model::{Event, EventKind, FlowId, Segment};
 use std::collections::HashSet;
@@ -55,7 +55,7 @@ pub struct Run {
     /// What its label says.
     pub expected: Expected,
     /// What the kernel said of each socket, every 10 ms.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampledState>,
     /// What was seen at the sender, and at the receiver.
     pub ends: [Watched; 2],
     /// What both recordings together say; `None` where they have no connection in common.
@@ -118,7 +118,7 @@ impl Run {
 }
 
 fn watch(file: &Path, ports: &HashSet<u16>) -> Result<(Watched, Tap)> {
-    let mut analysis = Analysis::with_labels(Options::default(), Collect::default());
+    let mut analysis = Analysis::with_labels(AnalysisOptions::default(), Collect::default());
     let mut collector = Collector::new(CollectorOptions::default());
     let summary = Capture::open(file)?.run(&mut Both(&mut analysis, &mut collector))?;
     let epoch_ns = summary.epoch_ns.context("no frames")?;

@@ -7,7 +7,7 @@ use slowpath_analyses::Label;
 use slowpath_analyses::report::{FlowReport, Stall, StallCause};
 use slowpath_lab::recording::Omission;
 use slowpath_lab::relay::{Fate, Fault};
-use slowpath_lab::sampled::Sample;
+use slowpath_lab::sampled::SampledState;
 use slowpath_lab::truth::Connection;
 use slowpath_lab::workload::{Reader, Workload};
 use slowpath_model::{End, FlowId, Segment, nanos};
@@ -79,7 +79,7 @@ impl Stalls {
 struct Known<'a> {
     run: &'a Run,
     connection: &'a Connection,
-    samples: Vec<&'a Sample>,
+    samples: Vec<&'a SampledState>,
     /// Data that the path dropped, in the order of dropping.
     lost: Vec<&'a Fault>,
 }
@@ -92,7 +92,7 @@ impl<'a> Known<'a> {
                 && matches!(fault.fate, Fate::Dropped(_))
                 && fault.payload_bytes > 0
         };
-        let of_socket = |s: &&Sample| s.local == own.local && s.remote == own.remote;
+        let of_socket = |s: &&SampledState| s.local == own.local && s.remote == own.remote;
         Self {
             run,
             connection,
@@ -101,7 +101,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn sample(&self, at_ns: u64) -> Option<&Sample> {
+    fn sample(&self, at_ns: u64) -> Option<&SampledState> {
         self.samples.iter().rfind(|s| s.at_ns <= at_ns).copied()
     }
 
@@ -159,7 +159,7 @@ impl<'a> Known<'a> {
     }
 
     /// TAPO, section 4.2: what kept duplicate ACKs from coming, most telling first.
-    fn loss(&self, first: &Fault, lost: &[&Fault], sample: &Sample) -> &'static [StallCause] {
+    fn loss(&self, first: &Fault, lost: &[&Fault], sample: &SampledState) -> &'static [StallCause] {
         use StallCause as S;
         let again = lost.iter().filter(|fault| fault.offset == first.offset).count() > 1;
         let segments =

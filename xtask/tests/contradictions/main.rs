@@ -6,7 +6,7 @@ mod statements;
 use proptest::prelude::*;
 use slowpath_analyses::cause::ReportedBy;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Cause, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Cause};
 use slowpath_capture::Capture;
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn analyse(
     flows: &[(FlowId, FlowKey)],
     events: impl IntoIterator<Item = (FlowId, Event)>,
 ) -> Vec<FlowReport> {
-    let mut analysis = Analysis::new(Options::default());
+    let mut analysis = Analysis::new(AnalysisOptions::default());
     flows.iter().for_each(|(id, key)| analysis.open(*id, key));
     for (flow, event) in events {
         analysis.accept(flow, &event);

@@ -87,7 +87,7 @@ pub fn fast_open(lost: usize) -> Vec<Passed> {
     script(&lines)
 }
 
-/// The same SYN arrives at the server six times, damaged, and nothing answers it.
+/// One SYN arrives at the server six times, damaged, and nothing answers it.
 pub fn not_answered() -> Vec<Passed> {
     syns("63", "wrong")
 }

@@ -9,7 +9,7 @@ use slowpath_analyses::{Cause, Label};
 use slowpath_model::{End, Flags};
 use std::fmt::Write as _;
 
-/// The same transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK blocks in
+/// That transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK blocks in
 /// each segment, as gVisor's netstack does.
 fn with_larger_mss(mut passed: Vec<Passed>) -> Vec<Passed> {
     for (_, segment) in passed.iter_mut().filter(|(_, segment)| segment.flags.has(Flags::SYN)) {

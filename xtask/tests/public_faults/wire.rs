@@ -4,7 +4,7 @@
 //! headers, so that the reader of captures is tested as well.
 
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Judged, Label, Labels, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions, Judged, Label, Labels};
 use slowpath_capture::Capture;
 use slowpath_model::{
     Checksum, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink,
@@ -206,7 +206,7 @@ pub fn shown(file: Vec<u8>) -> Vec<String> {
 
 /// The reports of all flows of a capture.
 pub fn reports(file: Vec<u8>) -> Vec<FlowReport> {
-    let mut analysis = Analysis::new(Options::default());
+    let mut analysis = Analysis::new(AnalysisOptions::default());
     read(file, &mut analysis);
     analysis.finish().flows
 }
@@ -220,7 +220,7 @@ pub fn report(passed: &[Passed]) -> FlowReport {
 
 /// The label of each segment that has one.
 pub fn labels(passed: &[Passed]) -> Vec<(Instant, Segment, Label)> {
-    let mut analysis = Analysis::with_labels(Options::default(), Noted::default());
+    let mut analysis = Analysis::with_labels(AnalysisOptions::default(), Noted::default());
     read(file(passed), &mut analysis);
     let mut noted = analysis.finish_each(|_| {}).1.0;
     noted.sort_by_key(|(_, segment, _)| segment.frame);

@@ -1,6 +1,6 @@
 //! The opening of a connection: SYN, SYN-ACK, the handshake's last ACK, and what comes in their place.
 
-use super::{Flow, reset};
+use super::{FlowState, reset};
 use crate::cause::Cause;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
@@ -13,7 +13,7 @@ const ETHERNET_MSS: u32 = 1460;
 /// that ACK, and no copy of a SYN set it off.
 const SYN_ACK_TIMER: i64 = 500_000_000;
 
-impl Flow {
+impl FlowState {
     /// Whether a SYN was seen, and nothing that answers it.
     #[inline]
     pub(super) const fn is_closed_to_data(&self) -> bool {

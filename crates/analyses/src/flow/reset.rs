@@ -6,7 +6,7 @@
 //! either, in the name of an end; what it cannot imitate well is that end's TTL and distance, and it cannot keep that end from
 //! sending on.
 
-use super::Flow;
+use super::FlowState;
 use crate::cause::Cause;
 use crate::end::EndState;
 use crate::limits::thresholds;
@@ -15,7 +15,7 @@ use slowpath_model::{Instant, Segment};
 use std::time::Duration;
 
 /// A RST passes. Called before it is taken in.
-pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
+pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     let closing = &flow.closing;
     // An initiator that resets what answers its SYN, as port scanners do, opens nothing.
     let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
@@ -67,7 +67,7 @@ pub(super) fn note(flow: &mut Flow, at: Instant, segment: &Segment) {
 }
 
 /// A segment passes after a RST, if one has. Called before it is taken in.
-pub(super) fn follow(flow: &mut Flow, segment: &Segment) {
+pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
     let Some(reset) = &mut flow.closing.reset else { return };
     if segment.from == reset.by {
         // A host sends nothing new on a connection that it has reset: it did not send the RST.

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
 use crate::overview::Steady;
+use slowpath_model::statistics::median;
 
 /// How often a sender far from the tap sent more data soon after an ACK had reached it, and how often that is chance because
 /// ACKs come often.
@@ -120,11 +121,4 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i6
     });
     let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64;
     is_steady.then_some(Steady { rate, flight, unprompted })
-}
-
-/// The middle one.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

@@ -4,6 +4,7 @@
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use crate::report::Overview;
+use slowpath_model::statistics::mean;
 
 /// The rate of a policer in bit/s, where losses look like one's: they come without a queue, when a bucket is empty.
 pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
@@ -59,8 +60,7 @@ fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
         }
     }
     let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
-    let mean = |of: fn(&(f64, f64)) -> f64| later.iter().map(of).sum::<f64>() / later.len() as f64;
-    let flight = mean(|(flight, _)| *flight);
+    let flight = mean(later.iter().map(|(flight, _)| *flight))?;
     // A sender that always has the same amount in flight, as BBR has on a full path, meets chance there too.
     let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
     let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
@@ -70,8 +70,9 @@ fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
         return None;
     }
-    let variance = later.iter().map(|(f, _)| (f - flight).powi(2)).sum::<f64>() / later.len() as f64;
-    (variance.sqrt() < thresholds::POLICER_SPREAD * flight).then(|| mean(|(_, rate)| *rate))
+    let variance = mean(later.iter().map(|(f, _)| (f - flight).powi(2)))?;
+    let rate = mean(later.iter().map(|(_, rate)| *rate));
+    rate.filter(|_| variance.sqrt() < thresholds::POLICER_SPREAD * flight)
 }
 
 #[cfg(test)]

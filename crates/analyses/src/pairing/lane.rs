@@ -2,6 +2,7 @@
 
 use super::collect::Stripes;
 use super::record::Record;
+use slowpath_model::statistics::lower_median;
 
 /// What one recording has of one direction, sorted two ways.
 #[derive(Debug)]
@@ -103,10 +104,7 @@ pub(super) fn glance(first: &Side<'_>, second: &Side<'_>, shift: i64, ack_shift:
         tsval: agreed(count.tsvals),
         print: agreed(count.prints),
     };
-    let mut delays = count.delays;
-    let middle = delays.len() / 2;
-    let median = (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1);
-    Glance { trust, median }
+    Glance { trust, median: lower_median(&count.delays) }
 }
 
 #[derive(Default)]

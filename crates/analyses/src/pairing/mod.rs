@@ -1,4 +1,4 @@
-//! The same connections, recorded at two places: where packets were lost and how long they took each way.
+//! Connections that were recorded at two places: where packets were lost and how long they took each way.
 //!
 //! A [`Collector`] per recording keeps 32 bytes a segment; [`pair`] finds the connections that both have, matches
 //! their packets, aligns the clocks and says what became of each packet. [`verdict::merge`] makes one verdict of

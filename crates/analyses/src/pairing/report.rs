@@ -3,6 +3,7 @@
 use super::clock::Alignment;
 use super::identify::Identified;
 use crate::report::SynOptions;
+use slowpath_model::statistics::nearest_rank;
 use slowpath_model::{End, FlowId, Instant};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -190,10 +191,9 @@ pub struct Quantiles {
 
 impl Quantiles {
     pub(super) fn of(mut samples: Vec<i64>) -> Option<Self> {
-        let last = samples.len().checked_sub(1)?;
-        let mut at = |index: usize| *samples.select_nth_unstable(index).1;
-        let (min_ns, median_ns, p95_ns, max_ns) = (at(0), at(last / 2), at(last * 95 / 100), at(last));
-        Some(Self { count: last as u64 + 1, min_ns, median_ns, p95_ns, max_ns })
+        let mut at = |permille: usize| nearest_rank(&mut samples, permille);
+        let (min_ns, median_ns, p95_ns, max_ns) = (at(0)?, at(500)?, at(950)?, at(1000)?);
+        Some(Self { count: samples.len() as u64, min_ns, median_ns, p95_ns, max_ns })
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Analysis, Options};
+use crate::{Analysis, AnalysisOptions};
 use slowpath_model::{Endpoint, Flags, FlowKey, SackBlock, Segment, Sink};
 
 fn at(micros: i64) -> Instant {
@@ -148,7 +148,8 @@ fn what_turns_out_to_be_needless_is_taken_out_of_what_it_was_merged_with() {
 
 #[test]
 fn a_dsack_and_an_old_echo_change_what_was_drawn() {
-    let mut analysis = Analysis::with_labels(Options::default(), Pictures::new(PictureOptions::default()));
+    let mut analysis =
+        Analysis::with_labels(AnalysisOptions::default(), Pictures::new(PictureOptions::default()));
     let end = |n: u8| Endpoint { address: [192, 0, 2, n].into(), port: 1 };
     analysis.open(FlowId(1), &FlowKey { a: end(1), b: end(2), occurrence: 0 });
     for line in [

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::console::{self, Console};
 use crate::diagnose::conclude::{Found, conclude};
 use crate::diagnose::observe::{observe, ranker};
-use slowpath_analyses::Options;
+use slowpath_analyses::AnalysisOptions;
 use slowpath_analyses::pairing::{Collector, CollectorOptions, pair, verdict};
 use slowpath_analyses::report::FlowReport;
 use slowpath_views::Paired;
@@ -25,7 +25,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     if args.vantage.is_some() {
         console::warn("--vantage is left aside: where each of two recordings was made follows from both");
     }
-    let options = Options::default();
+    let options = AnalysisOptions::default();
     let read = |file| -> anyhow::Result<_> {
         let mut collector = Collector::new(CollectorOptions::default());
         let mut flows = Vec::new();

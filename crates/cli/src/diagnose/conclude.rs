@@ -8,7 +8,7 @@ use crate::{Outcome, recording};
 use anyhow::Context;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_views::rank::Ranking;
 use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
 use std::io::Write;
@@ -19,7 +19,7 @@ pub struct Found {
     /// The recording that the flows are of.
     pub seen: Seen,
     /// How it was analysed.
-    pub options: Options,
+    pub options: AnalysisOptions,
     pub ranking: Ranking,
     pub recordings: Vec<Recording>,
     pub paired: Option<Paired>,
@@ -53,7 +53,7 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
 fn complete(
     args: &Diagnose,
     file: &Path,
-    options: Options,
+    options: AnalysisOptions,
     ranking: &Ranking,
     pictures: Pictures,
     console: &Console,

@@ -7,7 +7,7 @@ use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, Options};
+use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct Seen {
 pub fn observe(
     args: &Diagnose,
     file: &Path,
-    options: Options,
+    options: AnalysisOptions,
     collector: Option<&mut Collector>,
     console: &Console,
     each: impl FnMut(FlowReport),

@@ -14,7 +14,7 @@ use slowpath_model::units::duration_from_text;
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{self, Error, Measured, PORT};
+use slowpath_probe::real::{self, Measured, PORT, ProbeError};
 use slowpath_views::probe as view;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -193,7 +193,7 @@ fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> 
     let Some(found) = found.or_nothing() else {
         return Err(anyhow::Error::from(error).context("nothing was measured"));
     };
-    if !matches!(error, Error::Stopped) {
+    if !matches!(error, ProbeError::Stopped) {
         warn(&format!("{error}; measured before that:"));
     }
     Ok(found)

@@ -4,7 +4,7 @@ use super::{Names, Source};
 use crate::Outcome;
 use crate::console::{Console, warn};
 use slowpath_cost::Work;
-use slowpath_profile::{Loaded, Options, work};
+use slowpath_profile::{Loaded, SymbolSources, work};
 use std::path::Path;
 
 /// Reads a profile.
@@ -14,7 +14,7 @@ pub fn open(source: &Source, console: &Console) -> anyhow::Result<Loaded> {
 
 /// Reads a profile from a file.
 pub fn open_file(file: &Path, names: &Names, console: &Console) -> anyhow::Result<Loaded> {
-    let options = Options {
+    let options = SymbolSources {
         kallsyms: names.kallsyms.clone(),
         vmlinux: names.vmlinux.clone(),
         root: names.root.clone(),

@@ -80,7 +80,7 @@ fn costs_are_for_the_same_work_where_it_is_known() {
     let (before, after) = (profile("f 300\ng 100"), profile("f 300\ng 500"));
     let comparison = functions(&run(&before).with_work(100.0), &run(&after).with_work(300.0));
     let f = part(&comparison, "f");
-    // The same samples for three times the work; the share halves as g has grown.
+    // As many samples for three times the work; the share halves as g has grown.
     assert_eq!((f.each.before, f.each.after), (Some(3.0), Some(1.0)));
     assert_eq!(f.times(), Some(1.0 / 3.0));
     assert_eq!(f.difference(), Some(300.0 / 800.0 - 0.75));

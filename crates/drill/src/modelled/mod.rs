@@ -28,7 +28,7 @@ use slowpath_kernels::{KernelProfile, Sysctl};
 use slowpath_model::{End, Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
-use slowpath_tcp::socket::fast_open::{CookieCache, Key};
+use slowpath_tcp::socket::cookie::{CookieCache, Key};
 use slowpath_tcp::socket::{Peer, Unreachable};
 use slowpath_tcp::{Connection, Settings, State};
 use slowpath_uapi::TcpInfo;

@@ -4,7 +4,7 @@ use super::sockets::Ports;
 use crate::packet::{Body, Datagram, Segment, TcpOption};
 use crate::wire;
 use slowpath_model::{Ecn, Flags, StreamOffset};
-use slowpath_tcp::packet::{Block, Cookie, Options, Packet, Sack, SynOptions};
+use slowpath_tcp::packet::{Block, Cookie, Packet, Sack, SynOptions, TcpOptions};
 
 /// The initial sequence number of every local end. Not 0, so that a number that was not mapped shows.
 const LOCAL_ISN: u32 = 0x4000_0000;
@@ -51,7 +51,7 @@ impl Numbers {
         packet
     }
 
-    fn model_options(&self, segment: &Segment, ack: StreamOffset) -> Options {
+    fn model_options(&self, segment: &Segment, ack: StreamOffset) -> TcpOptions {
         if segment.has(Flags::SYN) {
             let mut syn = SynOptions::default();
             for option in &segment.options {
@@ -63,7 +63,7 @@ impl Numbers {
                     _ => {}
                 }
             }
-            return Options::Syn(syn);
+            return TcpOptions::Syn(syn);
         }
         let mut sack = Sack::default();
         for option in &segment.options {
@@ -74,7 +74,7 @@ impl Numbers {
                 sack.push(ack, block);
             }
         }
-        if sack.is_empty() { Options::None } else { Options::Sack(sack) }
+        if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) }
     }
 
     /// The segments that the device makes of a packet.
@@ -114,12 +114,12 @@ impl Numbers {
         }
     }
 
-    /// Options as Linux lays them out (`tcp_options_write`, net/ipv4/tcp_output.c).
+    /// TcpOptions as Linux lays them out (`tcp_options_write`, net/ipv4/tcp_output.c).
     fn wire_options(&self, packet: &Packet) -> Vec<TcpOption> {
         let mut options = Vec::new();
         let timestamps = packet.timestamps.map(TcpOption::Timestamps);
         match packet.options {
-            Options::Syn(syn) => {
+            TcpOptions::Syn(syn) => {
                 options.extend(syn.mss.map(TcpOption::Mss));
                 match (timestamps, syn.sack_permitted) {
                     (Some(timestamps), true) => options.extend([TcpOption::SackPermitted, timestamps]),
@@ -138,7 +138,7 @@ impl Numbers {
                     options.extend(std::iter::repeat_n(TcpOption::Nop, padding));
                 }
             }
-            Options::Sack(_) | Options::None => {
+            TcpOptions::Sack(_) | TcpOptions::None => {
                 if let Some(timestamps) = timestamps {
                     options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]);
                 }

@@ -6,7 +6,7 @@ use super::{Modelled, inert};
 use crate::call::{Fd, Output, Returned};
 use crate::symbols;
 use slowpath_tcp::socket::SocketOption;
-use slowpath_tcp::socket::fast_open::Key;
+use slowpath_tcp::socket::cookie::Key;
 use slowpath_tcp::{Errno, choices::CongestionControl};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::Modelled;
 use super::sockets::{File, Stage};
 use crate::kernel::{KernelError, Understood};
 use slowpath_tcp::choices::CongestionControl;
-use slowpath_tcp::socket::fast_open::CookieCache;
+use slowpath_tcp::socket::cookie::CookieCache;
 use slowpath_tcp::{Metrics, Route, Settings};
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::info;
 use super::udp::Udp;
 use slowpath_model::Instant;
 use slowpath_tcp::packet::Packet;
-use slowpath_tcp::socket::fast_open::Key;
+use slowpath_tcp::socket::cookie::Key;
 use slowpath_tcp::socket::{Listener, Peer};
 use slowpath_tcp::{Connection, Errno, State};
 use slowpath_uapi::TcpInfo;

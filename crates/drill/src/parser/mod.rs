@@ -9,34 +9,38 @@ mod tcp;
 
 use crate::config::{Config, OptionLine};
 use crate::lexer::{self, Kind};
+use crate::packet::Direction;
 use crate::script::{Action, CallSpec, Event, Script, When};
 use crate::source::{ScriptError, Source};
 use cursor::Cursor;
 use std::time::Duration;
 
-/// Reads a script; see [`Script::parse`].
-///
-/// # Errors
-/// At the first place that cannot be understood.
-pub fn parse(source: &Source, given: &Config) -> Result<Script, ScriptError> {
-    let tokens = lexer::tokens(source)?;
-    let mut cursor = Cursor::new(source, tokens);
-    let mut config = given.clone();
-    while let Some(option) = option_line(&mut cursor)? {
-        config.set(source, &option)?;
+impl Script {
+    /// Reads a script. `given` holds what stands before the script's own options: defaults, or what a command line
+    /// says. The script's own options go before it.
+    ///
+    /// # Errors
+    /// At the first place that cannot be understood.
+    pub fn parse(source: &Source, given: &Config) -> Result<Self, ScriptError> {
+        let tokens = lexer::tokens(source)?;
+        let mut cursor = Cursor::new(source, tokens);
+        let mut config = given.clone();
+        while let Some(option) = option_line(&mut cursor)? {
+            config.set(source, &option)?;
+        }
+        cursor.substitute(&config)?;
+        let mut events = Vec::new();
+        while !cursor.is_at_end() {
+            events.push(event(&mut cursor, &config, events.is_empty())?);
+        }
+        if let Some(first) = events.iter().find(|event| event.when != When::Outside)
+            && matches!(first.when, When::At(at) | When::Between(at, _) if !at.is_zero())
+        {
+            let error = source.error(first.place, "the first event is at time 0");
+            return Err(error.mend("write 0, or +0"));
+        }
+        Ok(Self { source: source.clone(), config, events })
     }
-    cursor.substitute(&config)?;
-    let mut events = Vec::new();
-    while !cursor.is_at_end() {
-        events.push(event(&mut cursor, &config, events.is_empty())?);
-    }
-    if let Some(first) = events.iter().find(|event| event.when != When::Outside)
-        && matches!(first.when, When::At(at) | When::Between(at, _) if !at.is_zero())
-    {
-        let error = source.error(first.place, "the first event is at time 0");
-        return Err(error.mend("write 0, or +0"));
-    }
-    Ok(Script { source: source.clone(), config, events })
 }
 
 fn option_line(cursor: &mut Cursor<'_>) -> Result<Option<OptionLine>, ScriptError> {
@@ -116,11 +120,11 @@ fn action(cursor: &mut Cursor<'_>, config: &Config, when: When) -> Result<Action
     match cursor.peek().cloned() {
         Some(Kind::Sign('<')) => {
             cursor.advance();
-            packet::packet(cursor, config, packet::Direction::In).map(Action::Inject)
+            packet::packet(cursor, config, Direction::In).map(Action::Inject)
         }
         Some(Kind::Sign('>')) => {
             cursor.advance();
-            packet::packet(cursor, config, packet::Direction::Out).map(Action::Expect)
+            packet::packet(cursor, config, Direction::Out).map(Action::Expect)
         }
         Some(Kind::Shell(command)) => {
             cursor.advance();

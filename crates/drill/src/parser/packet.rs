@@ -4,19 +4,10 @@ use super::cursor::Cursor;
 use super::{icmp, tcp};
 use crate::config::Config;
 use crate::lexer::Kind;
-use crate::packet::{AnyOf, Body, ClassSpec, Encapsulation, IpSpec, PacketSpec};
+use crate::packet::{AnyOf, Body, ClassSpec, Direction, Encapsulation, IpSpec, PacketSpec};
 use crate::source::ScriptError;
 use slowpath_model::Ecn;
 use std::net::IpAddr;
-
-/// Which way a packet goes, seen from the kernel under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Injected.
-    In,
-    /// Expected.
-    Out,
-}
 
 /// A packet, after its direction.
 pub fn packet(

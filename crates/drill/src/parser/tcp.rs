@@ -2,9 +2,8 @@
 
 use super::cursor::Cursor;
 use super::options;
-use super::packet::Direction;
 use crate::lexer::Kind;
-use crate::packet::{AnyOf, FLAG_LETTERS, Segment};
+use crate::packet::{AnyOf, Direction, FLAG_LETTERS, Segment};
 use crate::source::ScriptError;
 use slowpath_model::Flags;
 

@@ -2,7 +2,7 @@
 
 use super::difference::{compare_headers, compare_parts};
 use super::sockets::State;
-use super::time::{Due, Kind};
+use super::time::{Due, TimeKind};
 use super::{Failure, Note, PATIENCE_FOR_ANY, PATIENCE_FOR_PACKETS, Runner, Step, TraceLine};
 use crate::call::Difference;
 use crate::packet::{Body, Datagram, PacketSpec, Segment};
@@ -92,8 +92,8 @@ impl Runner<'_> {
         packet: &PacketSpec,
     ) -> Result<(Instant, Datagram), Box<Failure>> {
         let patience = match due.kind {
-            Kind::Any => self.kernel.now() + PATIENCE_FOR_ANY,
-            Kind::Exact | Kind::Range => {
+            TimeKind::Any => self.kernel.now() + PATIENCE_FOR_ANY,
+            TimeKind::Exact | TimeKind::Range => {
                 let since = self.last.and_then(|last| due.from.since(last.at)).unwrap_or_default();
                 due.to.max(self.kernel.now())
                     + self.script.config.tolerance_after(since)

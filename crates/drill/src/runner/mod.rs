@@ -14,7 +14,7 @@ mod report;
 mod sockets;
 mod time;
 
-pub use report::{Failure, Note, Outcome, Report, TraceLine};
+pub use report::{Failure, Note, Outcome, ScriptReport, TraceLine};
 
 use crate::call::{Prepared, Returned};
 use crate::counters::Counters;
@@ -41,7 +41,7 @@ const PATIENCE_FOR_ANY: Duration = Duration::from_secs(60);
 const MOST_UNEXPECTED: usize = 100_000;
 
 /// Runs a script.
-pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) -> Report {
+pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) -> ScriptReport {
     let mut runner = Runner {
         script,
         kernel,
@@ -62,7 +62,7 @@ pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) ->
         Ok(()) => Outcome::Passed,
         Err(failure) => Outcome::Failed(failure),
     };
-    Report { outcome, notes: runner.notes, trace: runner.trace, ended }
+    ScriptReport { outcome, notes: runner.notes, trace: runner.trace, ended }
 }
 
 /// A call that blocks, and when it is to return.
@@ -217,7 +217,7 @@ impl Runner<'_> {
     fn unblock(&mut self, at: Instant, returned: &Returned) -> Step {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         self.finish_call(&blocked.event, &blocked.prepared, at, returned)?;
-        let due = Due { kind: time::Kind::Exact, from: blocked.returns, to: blocked.returns };
+        let due = Due { kind: time::TimeKind::Exact, from: blocked.returns, to: blocked.returns };
         due.check(at, Some(blocked.started), &self.script.config)
             .map_err(|late| self.failure(&blocked.event, "the call did not return in time").of_time(late))
     }

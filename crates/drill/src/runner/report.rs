@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What came of running a script.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ScriptReport {
     /// Whether everything happened as it should.
     pub outcome: Outcome,
     /// What else is to be known: commands that were not understood, packets that no line expects.
@@ -68,7 +68,7 @@ pub struct TraceLine {
     pub text: String,
 }
 
-impl Report {
+impl ScriptReport {
     /// Whether everything happened as it should.
     pub fn passed(&self) -> bool {
         self.outcome == Outcome::Passed

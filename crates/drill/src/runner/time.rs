@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How an event's time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TimeKind {
     /// With one time.
     Exact,
     /// With a range.
@@ -19,7 +19,7 @@ pub enum Kind {
 /// When an event is due.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
-    pub kind: Kind,
+    pub kind: TimeKind,
     pub from: Instant,
     pub to: Instant,
 }
@@ -37,11 +37,11 @@ impl Due {
     pub fn of(when: When, base: Instant) -> Self {
         let start = Instant::START;
         let (kind, from, to) = match when {
-            When::At(at) => (Kind::Exact, start + at, start + at),
-            When::After(after) => (Kind::Exact, base + after, base + after),
-            When::Between(from, to) => (Kind::Range, start + from, start + to),
-            When::AfterBetween(from, to) => (Kind::Range, base + from, base + to),
-            When::Any | When::Outside => (Kind::Any, base, base),
+            When::At(at) => (TimeKind::Exact, start + at, start + at),
+            When::After(after) => (TimeKind::Exact, base + after, base + after),
+            When::Between(from, to) => (TimeKind::Range, start + from, start + to),
+            When::AfterBetween(from, to) => (TimeKind::Range, base + from, base + to),
+            When::Any | When::Outside => (TimeKind::Any, base, base),
         };
         Self { kind, from, to }
     }
@@ -49,7 +49,7 @@ impl Due {
     /// Whether something that happened at `actual` was in time; `last` is the time of the event before, from which
     /// the tolerance grows.
     pub fn check(&self, actual: Instant, last: Option<Instant>, config: &Config) -> Result<(), Late> {
-        if self.kind == Kind::Any {
+        if self.kind == TimeKind::Any {
             return Ok(());
         }
         let since = last.and_then(|last| self.from.since(last)).unwrap_or(Duration::ZERO);
@@ -58,8 +58,8 @@ impl Due {
             return Ok(());
         }
         let expected = match self.kind {
-            Kind::Range => format!("from {} to {} s", super::seconds(self.from), super::seconds(self.to)),
-            Kind::Exact | Kind::Any => format!("at {} s", super::seconds(self.from)),
+            TimeKind::Range => format!("from {} to {} s", super::seconds(self.from), super::seconds(self.to)),
+            TimeKind::Exact | TimeKind::Any => format!("at {} s", super::seconds(self.from)),
         };
         Err(Late { expected, actual: format!("at {} s", super::seconds(actual)), tolerance })
     }

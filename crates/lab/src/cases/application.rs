@@ -1,7 +1,8 @@
 //! Transfers that the applications bind.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
-use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Set, ShareBasis};
+use crate::settings::Offload;
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {

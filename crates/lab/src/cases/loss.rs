@@ -1,10 +1,11 @@
 //! Transfers that losses and the recovery from them bind.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
-use crate::case::{Check, LabelledCase, Offload, Set};
+use crate::case::{Check, LabelledCase, Set};
 use crate::path::link::Stall;
 use crate::path::loss::{LossConfig, Stretch};
 use crate::path::{PathConfig, ReorderConfig};
+use crate::settings::Offload;
 use crate::workload::{Exchange, Stream, Workload, Writer};
 use std::time::Duration;
 

@@ -2,13 +2,14 @@
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set};
+use crate::path::action::Replacement;
 use crate::path::ecn::EcnConfig;
 use crate::path::forget::ForgetConfig;
 use crate::path::identification::IdentificationConfig;
 use crate::path::middlebox::MiddleboxConfig;
 use crate::path::mtu::MtuConfig;
 use crate::path::sack_shift::SackShiftConfig;
-use crate::path::window_scale::{Replacement, WindowScaleConfig};
+use crate::path::window_scale::WindowScaleConfig;
 use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::Bytes;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Other shapes of traffic: many connections, both directions, IPv6 and VLAN.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, secs, suffix};
-use crate::case::{Check, Family, LabelledCase, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Set, ShareBasis};
 use crate::path::loss::LossConfig;
+use crate::settings::Family;
 use crate::workload::{Exchange, Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {

@@ -17,7 +17,8 @@ mod reneging;
 mod send_buffer;
 mod sending_host;
 
-use crate::case::{LabelledCase, Offload, Set};
+use crate::case::{LabelledCase, Set};
+use crate::settings::Offload;
 use crate::workload::{Stream, Workload, Writer};
 
 /// All cases of a set.

@@ -1,7 +1,8 @@
 //! Transfers that the receiver's window binds.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
-use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Set, ShareBasis};
+use crate::settings::Offload;
 use crate::workload::{Reader, Stream, Workload, Writer};
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {

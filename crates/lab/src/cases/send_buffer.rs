@@ -5,7 +5,8 @@
 //! that a busy writer gets far beyond SO_SNDBUF and the buffer does not bind.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
-use crate::case::{Check, LabelledCase, Offload, Set, ShareBasis};
+use crate::case::{Check, LabelledCase, Set, ShareBasis};
+use crate::settings::Offload;
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [small_sndbuf(set), small_tcp_wmem(set)].concat()

@@ -4,7 +4,8 @@
 //! queues behind it: the path is faster.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
-use crate::case::{Check, LabelledCase, Offload, Set};
+use crate::case::{Check, LabelledCase, Set};
+use crate::settings::Offload;
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [paced(set), own_link(set)].concat()

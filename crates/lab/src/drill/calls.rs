@@ -284,7 +284,7 @@ fn dispatch_rest(call: &Call) -> Returned {
             // SAFETY: takes plain values; the commands that take pointers are refused above.
             returned(unsafe { libc::fcntl(*fd, *command, argument.unwrap_or(0)) })
         }
-        // The same: only requests that fill one int are made.
+        // Only requests that fill one int are made.
         Call::Ioctl { request, .. } if !INT_REQUESTS.contains(request) => Returned::error(libc::ENOTTY),
         Call::Ioctl { fd, request, with_value: _ } => {
             let mut value = 0i64;

@@ -20,7 +20,7 @@ use slowpath_drill::packet::Datagram;
 use slowpath_drill::shell::Command;
 use slowpath_drill::wire::{decode, encode};
 use slowpath_drill::{
-    Happening, Kernel, KernelError, Outcome, Progress, ReadFile, Report, Script, Understood,
+    Happening, Kernel, KernelError, Outcome, Progress, ReadFile, Script, ScriptReport, Understood,
 };
 use slowpath_model::Instant;
 use std::io::{Read, Write};
@@ -47,8 +47,9 @@ const MOST_RUNS: u32 = 5;
 ///
 /// # Errors
 /// If the namespace, the device or its addresses cannot be made, which takes root.
-pub fn run(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError> {
-    let late = |report: &Report| matches!(&report.outcome, Outcome::Failed(failure) if failure.runner_late);
+pub fn run(script: &Script, read_file: ReadFile<'_>) -> Result<ScriptReport, LabError> {
+    let late =
+        |report: &ScriptReport| matches!(&report.outcome, Outcome::Failed(failure) if failure.runner_late);
     let mut report = run_once(script, read_file)?;
     for _ in 1..MOST_RUNS {
         if !late(&report) {
@@ -59,7 +60,7 @@ pub fn run(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError>
     Ok(report)
 }
 
-fn run_once(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError> {
+fn run_once(script: &Script, read_file: ReadFile<'_>) -> Result<ScriptReport, LabError> {
     let files = files::Requests::new();
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| run_inside(script, &files));
@@ -68,7 +69,7 @@ fn run_once(script: &Script, read_file: ReadFile<'_>) -> Result<Report, LabError
     })
 }
 
-fn run_inside(script: &Script, files: &files::Requests) -> Result<Report, LabError> {
+fn run_inside(script: &Script, files: &files::Requests) -> Result<ScriptReport, LabError> {
     // SAFETY: concerns the calling thread only, which is ours and ends with the script.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
         return Err(LabError::last_os("make a network namespace"));

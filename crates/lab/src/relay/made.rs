@@ -1,8 +1,8 @@
 //! Packets that the path itself makes: those that it has changed, and those that it sends.
 
 use crate::frame::{self, Parsed, Tcp};
-use crate::path::middlebox::{Answer, Changes};
-use crate::path::window_scale::Replacement;
+use crate::path::action::Replacement;
+use crate::path::action::{Answer, Changes};
 use slowpath_model::Flags;
 use slowpath_wire::bytes::be32;
 use slowpath_wire::options::{NOP, SACK, WINDOW_SCALE, first};

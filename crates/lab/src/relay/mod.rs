@@ -72,7 +72,7 @@ const MEMORY_WITHOUT_LINK_BYTES: u64 = 256 << 20;
 impl Way {
     /// A direction that hands over each packet alone, from a host whose card takes no time.
     pub fn new(config: &PathConfig, seed: u64) -> Self {
-        let holds = config.most_in_flight(Bytes::new(crate::case::MTU_BYTES));
+        let holds = config.most_in_flight(Bytes::new(crate::settings::MTU_BYTES));
         let bytes = holds
             .map_or(MEMORY_WITHOUT_LINK_BYTES, |most| most.get().saturating_mul(FRAMES_PER_PACKET_BYTES));
         Self {

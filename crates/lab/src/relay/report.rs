@@ -1,6 +1,6 @@
 //! What the relay did, and how well.
 
-use crate::path::middlebox::Changes;
+use crate::path::action::Changes;
 use crate::path::{LossReason, Totals};
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Ecn, Histogram, nanos};

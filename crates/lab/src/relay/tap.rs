@@ -6,9 +6,9 @@
 
 use super::ring::{Arrival, Output};
 use super::vnet::Vnet;
-use crate::case::Offload;
 use crate::clock;
 use crate::error::LabError;
+use crate::settings::Offload;
 use crate::tun;
 use std::fs::File;
 use std::io::{IoSliceMut, Read, Seek};

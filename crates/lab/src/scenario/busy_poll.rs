@@ -1,7 +1,7 @@
 //! Where a reader can poll (`SO_BUSY_POLL`): what it polls is a NAPI, and few virtual devices have one.
 
 use super::flows;
-use crate::case::{Carrier, Offload, Settings};
+use crate::settings::{Carrier, Offload, Settings};
 use crate::workload::options;
 use slowpath_scenario::{Host, HostId, Scenario};
 

@@ -10,11 +10,11 @@ mod programs;
 
 pub use programs::Instead;
 
-use crate::case::{Carrier, Offload, Settings};
 use crate::experiment::Experiment;
 use crate::host::Host as Role;
 use crate::netem;
 use crate::recording::Recording;
+use crate::settings::{Carrier, Offload, Settings};
 use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls};

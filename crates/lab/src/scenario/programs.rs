@@ -1,8 +1,8 @@
 //! Programs of the user's own, in place of a scenario's flows.
 
 use super::hosts::Placed;
-use crate::case::Settings;
 use crate::host::Host as Role;
+use crate::settings::Settings;
 use crate::workload::programs::{Program, Programs};
 use slowpath_scenario::{Bulk, Flow, Scenario, Workload};
 

@@ -1,8 +1,8 @@
 //! Who is where.
 
-use crate::case::Family;
 use crate::host::Host;
 use crate::namespaces::Place;
+use crate::settings::Family;
 use crate::testbed;
 use std::net::IpAddr;
 

@@ -1,7 +1,7 @@
 //! wrk: as many connections as the case wants, one request after the other on each.
 
 use super::server::{program, url};
-use super::{Case, pair};
+use super::{WebCase, pair};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::namespaces::Namespaces;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What it says at its end, of all of its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Summary {
+pub struct LoadSummary {
     /// The command.
     pub command: String,
     /// Answers that came whole.
@@ -29,7 +29,7 @@ pub struct Summary {
 /// If wrk cannot be started.
 pub fn ask(
     namespaces: &Namespaces,
-    case: Case,
+    case: WebCase,
     cpu: u32,
     most: Duration,
     stop: &AtomicBool,
@@ -46,7 +46,7 @@ pub fn ask(
     child::watch(namespaces, (Role::Client, &program(Host::Receiver, &command, cpu)), &command, stop)
 }
 
-impl Summary {
+impl LoadSummary {
     /// What its output says.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ mod tests {
     fn its_output_is_read() {
         // It was told to end, and how it ended is not told then.
         for exit_code in [Some(0), None] {
-            let summary = Summary::read(&record(exit_code, SAID)).expect("a result");
+            let summary = LoadSummary::read(&record(exit_code, SAID)).expect("a result");
             assert_eq!((summary.requests, summary.errors), (21057, 3 + 1 + 7));
         }
     }
@@ -116,7 +116,7 @@ mod tests {
             (Some(1), SAID),
             (Some(0), "  0 requests in 2.00s, 0B read"),
         ] {
-            let error = Summary::read(&record(exit_code, said)).expect_err("no result").to_string();
+            let error = LoadSummary::read(&record(exit_code, said)).expect_err("no result").to_string();
             assert!(error.contains(said.trim()), "{error}");
         }
     }

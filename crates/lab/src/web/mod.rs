@@ -38,7 +38,7 @@ use std::time::Duration;
 /// What is asked for, and how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Case {
+pub struct WebCase {
     /// The file's size, in KiB.
     pub file_kib: u32,
     /// Requests on a connection, of which the server closes it after the last one.
@@ -77,13 +77,13 @@ pub struct Bench {
 #[serde(rename_all = "kebab-case")]
 pub struct Ran {
     /// What was asked for.
-    pub case: Case,
+    pub case: WebCase,
     /// The server's CPU.
     pub server_cpu: u32,
     /// What was counted while somebody watched.
     pub counted: Counted,
     /// What the load generator says of the whole of its run, the warm-up included.
-    pub load: load::Summary,
+    pub load: load::LoadSummary,
 }
 
 impl Ran {
@@ -138,7 +138,7 @@ impl Bench {
     /// If the server does not start, the load fails or is over before the observer has ended, or the observer fails.
     pub fn run<O, T, E: From<LabError>>(
         &self,
-        case: Case,
+        case: WebCase,
         times: Times,
         begin: impl FnOnce(u32) -> Result<O, E>,
         end: impl FnOnce(O) -> Result<T, E>,
@@ -168,7 +168,7 @@ impl Bench {
             let said = joined(loading)?;
             end_server.store(true, Ordering::Relaxed);
             joined(serving)?;
-            let load = load::Summary::read(&said)?;
+            let load = load::LoadSummary::read(&said)?;
             if ended_early {
                 return Err(said.failure("while it was to go on").into());
             }

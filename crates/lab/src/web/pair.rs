@@ -1,12 +1,12 @@
 //! What lies between server and client: a pair of veth devices, nothing else.
 
 use super::hosts::HOSTS;
-use super::{Case, card};
-use crate::case::Family;
+use super::{WebCase, card};
 use crate::cpus;
 use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC};
 use crate::namespaces::Namespaces;
+use crate::settings::Family;
 use crate::testbed;
 use crate::workload::programs::prefer;
 
@@ -67,7 +67,7 @@ pub fn segmentation(namespaces: &Namespaces, tso: bool) -> Result<(), LabError> 
 /// Connections that are open at a time. Enough that the server always has one to serve; and not so many that what is on its
 /// way at once, a file in segments for each, is more than the client's backlog takes (`net.core.netdev_max_backlog`, 1000 packets
 /// for all of the machine, which is not the lab's to change).
-pub fn connections(case: Case) -> u32 {
+pub fn connections(case: WebCase) -> u32 {
     const BACKLOG_PACKETS: u32 = 1000;
     // With 1448 bytes in each; of a super-packet no more than fits in one (`GSO_LEGACY_MAX_SIZE`).
     let packet_bytes = if case.tso { 65_536 } else { 1448 };
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn what_is_on_its_way_fits_the_backlog() {
         let of = |tso| {
-            [1, 8, 64, 1024].map(|file_kib| connections(Case { file_kib, requests: 1, sendfile: true, tso }))
+            [1, 8, 64, 1024]
+                .map(|file_kib| connections(WebCase { file_kib, requests: 1, sendfile: true, tso }))
         };
         assert_eq!((of(false), of(true)), ([128, 107, 15, 8], [128, 128, 128, 44]));
     }

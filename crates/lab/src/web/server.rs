@@ -1,6 +1,6 @@
 //! nginx with one worker, its configuration and its files in the lab's own folder.
 
-use super::Case;
+use super::WebCase;
 use super::hosts::{HOSTS, server_address};
 use crate::error::LabError;
 use crate::host::Host;
@@ -43,7 +43,7 @@ pub fn write_files(scratch: &Scratch, file_kib: &[u32]) -> Result<(), LabError> 
 }
 
 /// The configuration. Open files are kept, as the paper's server (Flash) keeps them; nothing is logged.
-fn configuration(scratch: &Scratch, case: Case) -> String {
+fn configuration(scratch: &Scratch, case: WebCase) -> String {
     let folder = scratch.file("");
     let folder = folder.display();
     let sendfile = if case.sendfile { "on" } else { "off" };
@@ -73,7 +73,7 @@ fn configuration(scratch: &Scratch, case: Case) -> String {
 pub fn serve(
     namespaces: &Namespaces,
     scratch: &Scratch,
-    case: Case,
+    case: WebCase,
     cpu: u32,
     stop: &AtomicBool,
 ) -> Result<ProgramRecord, LabError> {

@@ -119,7 +119,6 @@ pub struct Stream {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answer: Option<Writer>,
     /// Set if the receiver's host is the one that opens and writes.
-    #[serde(default)]
     pub reversed: bool,
     /// How much one call takes.
     #[serde(skip_serializing_if = "Calls::are_usual", default)]

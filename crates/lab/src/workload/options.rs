@@ -25,7 +25,6 @@ pub struct SocketOptions {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,
     /// `TCP_NODELAY`.
-    #[serde(default)]
     pub nodelay: bool,
     /// `TCP_CORK`.
     #[serde(skip_serializing_if = "super::is_false", default)]

@@ -6,8 +6,8 @@
 
 use super::claims::{Answer, claim, each_size};
 use super::judge::{grows, near_of_cpu};
-use super::measured::Measured;
-use super::{Case, FILES_KIB, Run, Runs};
+use super::measured::ServerSamples;
+use super::{FILES_KIB, Run, Runs, ServerCase};
 use crate::comparison::{Compared, Comparison, Difference};
 use crate::report::{Claim, Report};
 use slowpath_cost::categories::Category;
@@ -37,7 +37,7 @@ const FIGURES: [(&str, &str); FILES_KIB.len()] = [
 ];
 
 /// The cases that these figures are of.
-pub fn compared_cases() -> [Case; FILES_KIB.len()] {
+pub fn compared_cases() -> [ServerCase; FILES_KIB.len()] {
     FILES_KIB.map(super::plain)
 }
 
@@ -59,7 +59,7 @@ pub fn put_beside(report: &mut Report, before: Side<'_>, after: Side<'_>) {
 }
 
 /// What the server's functions cost themselves. The unit of work is so chosen that what each costs for one is nanoseconds a request.
-fn as_run<'a>(side: Side<'a>, runs: &Runs, case: Case) -> Option<slowpath_cost::Run<'a>> {
+fn as_run<'a>(side: Side<'a>, runs: &Runs, case: ServerCase) -> Option<slowpath_cost::Run<'a>> {
     let profile = side.runs.iter().find(|run| run.case == case)?.profile;
     let measured = runs.get(case)?;
     let mut own = vec![0; profile.functions.len()];
@@ -205,11 +205,14 @@ fn claims(measured: &[Runs; 2], tables: &[Compared]) -> Vec<Claim> {
 }
 
 /// Asks a question of each size, before and after.
-fn each([before, after]: &[Runs; 2], ask: impl Fn(&Measured, &Measured) -> Answer) -> Option<Answer> {
+fn each(
+    [before, after]: &[Runs; 2],
+    ask: impl Fn(&ServerSamples, &ServerSamples) -> Answer,
+) -> Option<Answer> {
     each_size(|kib| Some(ask(before.plain(kib)?, after.plain(kib)?)))
 }
 
-fn grew(before: &Measured, after: &Measured, share: impl Fn(&Measured) -> Share) -> Answer {
+fn grew(before: &ServerSamples, after: &ServerSamples, share: impl Fn(&ServerSamples) -> Share) -> Answer {
     let (first, second) = (share(before), share(after));
     (format!("{first} before, {second} after"), grows((before, first), (after, second)))
 }

@@ -1,8 +1,8 @@
 //! What the paper's text says, and what profiles of today's kernel say to it.
 
 use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
-use super::measured::{Measured, Owner};
-use super::{Case, FILES_KIB, Runs};
+use super::measured::{Owner, ServerSamples};
+use super::{FILES_KIB, Runs, ServerCase};
 use crate::report::Claim;
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
@@ -146,12 +146,12 @@ pub(super) fn each_size(ask: impl Fn(u32) -> Option<Answer>) -> Option<Answer> {
 }
 
 /// Asks a question of each of the plain cases.
-fn each(runs: &Runs, ask: impl Fn(&Measured) -> Answer) -> Option<Answer> {
+fn each(runs: &Runs, ask: impl Fn(&ServerSamples) -> Answer) -> Option<Answer> {
     each_size(|kib| Some(ask(runs.plain(kib)?)))
 }
 
 /// A share of the CPU, and what it is of the CPU without steering.
-fn of_cpu(measured: &Measured, share: Share) -> String {
+fn of_cpu(measured: &ServerSamples, share: Share) -> String {
     // A hundredth is less than what chance makes.
     if measured.steering * 100 < measured.total {
         return share.to_string();
@@ -161,7 +161,7 @@ fn of_cpu(measured: &Measured, share: Share) -> String {
     format!("{share}, without steering {bare:.1} %")
 }
 
-fn attributed(measured: &Measured, operation: &str, owner: Owner, published: f64) -> Option<Answer> {
+fn attributed(measured: &ServerSamples, operation: &str, owner: Owner, published: f64) -> Option<Answer> {
     let share = measured.attributed(operation, owner);
     let receive = measured.attributed(operation, Owner::Receive);
     let beside = if owner == Owner::Receive {
@@ -179,7 +179,7 @@ fn tcp(runs: &Runs) -> Option<Answer> {
     })
 }
 
-fn sending(measured: &Measured) -> Share {
+fn sending(measured: &ServerSamples) -> Share {
     let (message, pages) = (measured.owned(Owner::Message), measured.owned(Owner::Pages));
     Share { part: message.part + pages.part, of: message.of }
 }
@@ -193,9 +193,9 @@ fn receive_dominates(runs: &Runs) -> Option<Answer> {
 
 /// From the smallest file to the largest.
 fn ends(
-    first: Option<&Measured>,
-    last: Option<&Measured>,
-    share: impl Fn(&Measured) -> Share,
+    first: Option<&ServerSamples>,
+    last: Option<&ServerSamples>,
+    share: impl Fn(&ServerSamples) -> Share,
 ) -> Option<Answer> {
     let (first, last) = (first?, last?);
     let (before, after) = (share(first), share(last));
@@ -229,8 +229,8 @@ fn send_message(runs: &Runs) -> Option<Answer> {
 
 /// What TCP costs for each request: of the CPU time of a request the part that is TCP's.
 fn tso_lessens(runs: &Runs) -> Option<Answer> {
-    let case = |tso| Case { file_kib: 64, requests: 1, sendfile: true, tso };
-    let cost = |measured: &Measured, tso| {
+    let case = |tso| ServerCase { file_kib: 64, requests: 1, sendfile: true, tso };
+    let cost = |measured: &ServerSamples, tso| {
         let ns = runs.ns_a_request(case(tso))?;
         let [least, most] = measured.category(Category::Tcp).interval()?;
         Some([least * ns, most * ns])
@@ -370,7 +370,7 @@ const DIVIDED: [&str; 4] =
 fn attribution_with_tso(runs: &Runs) -> Option<Answer> {
     let (without, with) = (runs.plain(64)?, runs.tso(64)?);
     let parts = DIVIDED.map(|operation| {
-        let of = |measured: &Measured| measured.attributed(operation, Owner::Receive);
+        let of = |measured: &ServerSamples| measured.attributed(operation, Owner::Receive);
         (operation, of(without), of(with))
     });
     let seen = parts.map(|(operation, without, with)| {

@@ -1,6 +1,6 @@
 //! What can be drawn of it: shares over the size of the file.
 
-use super::measured::{Measured, Owner};
+use super::measured::{Owner, ServerSamples};
 use super::tables::per_cent;
 use super::{FILES_KIB, Runs};
 use crate::figure::{Axis, Figure, Series};
@@ -11,9 +11,9 @@ const FILE: Axis = Axis::logarithmic("file", "KiB");
 const CPU: Axis = Axis::linear("of the CPU", "%");
 
 /// Which run of a size a figure is of.
-type Of = for<'a> fn(&'a Runs, u32) -> Option<&'a Measured>;
+type Of = for<'a> fn(&'a Runs, u32) -> Option<&'a ServerSamples>;
 
-fn series(runs: &Runs, of: Of, name: &str, share: impl Fn(&Measured) -> Share) -> Option<Series> {
+fn series(runs: &Runs, of: Of, name: &str, share: impl Fn(&ServerSamples) -> Share) -> Option<Series> {
     let points =
         FILES_KIB.map(|kib| of(runs, kib).map(|measured| (f64::from(kib), per_cent(share(measured)))));
     let points: Vec<_> = points.into_iter().flatten().collect();
@@ -111,7 +111,7 @@ const DIVIDED: [&str; 8] = [
 
 fn divided(
     runs: &Runs,
-    share: impl Fn(&Measured, &str) -> Share,
+    share: impl Fn(&ServerSamples, &str) -> Share,
     name: &'static str,
     about: &'static str,
 ) -> Figure {

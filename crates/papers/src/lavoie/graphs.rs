@@ -3,7 +3,7 @@
 //! A box is one of the paper's operations, or a function that is of none. To whom a sample belongs is what the tables have.
 
 use super::Runs;
-use super::measured::{Measured, Owner};
+use super::measured::{Owner, ServerSamples};
 use crate::graph::{About, Graph};
 use slowpath_cost::functions::{Function, Functions, Image};
 use slowpath_cost::names::plain;
@@ -84,7 +84,7 @@ pub fn graphs(measured: &Runs) -> Vec<Graph> {
     BELOW.iter().filter_map(graph).collect()
 }
 
-fn graph(of: &Below, measured: &Measured) -> Graph {
+fn graph(of: &Below, measured: &ServerSamples) -> Graph {
     let functions = &measured.called;
     let mut names = Functions::default();
     let root = names.of(of.about.root, &Image::Kernel(None));

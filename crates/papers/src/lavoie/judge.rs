@@ -5,7 +5,7 @@
 //! no part of what the paper measured, while a card's, which were, are missing. What is said of shares of the CPU is therefore
 //! judged with that part and without it, and told only if both say the same.
 
-use super::measured::Measured;
+use super::measured::ServerSamples;
 use slowpath_cost::Share;
 use slowpath_cost::significance::by_chance;
 
@@ -44,13 +44,13 @@ pub fn larger(first: u64, second: u64) -> Option<bool> {
 }
 
 /// Whether a share of the CPU is the published one, however steering counts.
-pub fn near_of_cpu(measured: &Measured, share: Share, published: f64) -> Option<bool> {
+pub fn near_of_cpu(measured: &ServerSamples, share: Share, published: f64) -> Option<bool> {
     alike([near(share, published), near(Share { of: measured.bare(), ..share }, published)])
 }
 
 /// Whether a share of the CPU is larger in the second of two profiles, however steering counts.
-pub fn grows(first: (&Measured, Share), second: (&Measured, Share)) -> Option<bool> {
-    let bare = |(measured, share): (&Measured, Share)| Share { of: measured.bare(), ..share };
+pub fn grows(first: (&ServerSamples, Share), second: (&ServerSamples, Share)) -> Option<bool> {
+    let bare = |(measured, share): (&ServerSamples, Share)| Share { of: measured.bare(), ..share };
     alike([is_greater(first.1, second.1), is_greater(bare(first), bare(second))])
 }
 
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_depends_on_steering_is_not_told() {
         let of = |steering| {
-            let mut measured = Measured::default();
+            let mut measured = ServerSamples::default();
             (measured.total, measured.steering) = (10_000, steering);
             measured
         };

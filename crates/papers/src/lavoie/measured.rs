@@ -63,7 +63,7 @@ pub(super) struct Called {
 
 /// What was seen of a server.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub struct ServerSamples {
     /// Samples that are the server's.
     pub total: u64,
     /// Of these, what steering costs, which has no counterpart with a card: interrupts between CPUs, sent and taken.
@@ -236,7 +236,7 @@ impl<'a> Read<'a> {
     }
 }
 
-impl Measured {
+impl ServerSamples {
     /// Of a profile of the server's CPU alone, in which the server's processes have this name. Of several events the first counts.
     pub fn of(profile: &Profile, server: &str) -> Self {
         let read = Read::of(profile);

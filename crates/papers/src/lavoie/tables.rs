@@ -1,6 +1,6 @@
 //! The paper's lists and figures as tables: what it gives in numbers, and what was measured.
 
-use super::measured::{Measured, Owner};
+use super::measured::{Owner, ServerSamples};
 use super::{FILES_KIB, Runs};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
@@ -97,7 +97,7 @@ fn whole(runs: &Runs) -> Table {
     Table { name: "The whole", about: "to whom the server's CPU time belongs, %", cells }
 }
 
-fn top(name: &'static str, about: &'static str, measured: &Measured) -> Table {
+fn top(name: &'static str, about: &'static str, measured: &ServerSamples) -> Table {
     let cells = measured.functions.iter().take(10).map(|(function, samples)| {
         cell(function.clone(), "itself", None, Share { part: *samples, of: measured.total })
     });

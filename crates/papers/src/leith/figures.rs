@@ -4,7 +4,7 @@ use super::{
     ALL, CAPPED, CERN, CERN_CHANGED, CERN_FROM_DUBLIN, HOLES, LBL, MODERATED, THREE_QUARTERS, WALKED,
 };
 use crate::figure::{Axis, Drawn, Figure, Series};
-use crate::measure::{Measured, spread};
+use crate::measure::{FlowMeasures, spread};
 use crate::report::Claim;
 use crate::trace::{CongestionWindow, Trace};
 
@@ -97,13 +97,13 @@ fn told(window: &CongestionWindow) -> String {
 
 /// What the paper says of these figures, as far as it can be counted: of figure 2 what else its transfer did (its throttles and
 /// timeouts, and the rates of both) is in the runs.
-pub fn claims(runs: &[Vec<Measured>], traces: &[Trace]) -> Vec<Claim> {
+pub fn claims(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Vec<Claim> {
     let window = |case: usize| traces.get(case).map(|trace| &trace.window);
     let (Some(walked), Some(changed)) = (window(CERN), window(CERN_CHANGED)) else { return Vec::new() };
     let (Some(capped), Some(free)) = (window(CAPPED), window(ALL)) else { return Vec::new() };
     // Without a recovery nothing is taken.
     let [left, left_free] = [capped, free].map(|window| window.least_left.unwrap_or(1.0));
-    let median = |case: usize, of: &dyn Fn(&Measured) -> f64| spread(&runs[case], of)[1];
+    let median = |case: usize, of: &dyn Fn(&FlowMeasures) -> f64| spread(&runs[case], of)[1];
     let throttled = median(CERN, &|run| run.sender_backlog.throttled as f64);
     let timeouts = median(CERN, &|run| f64::from(run.timeouts));
     vec![
@@ -115,8 +115,8 @@ pub fn claims(runs: &[Vec<Measured>], traces: &[Trace]) -> Vec<Claim> {
                  and walk; {:.1} and {:.1} Mbit/s",
                 walked.recovering,
                 changed.recovering,
-                median(CERN, &Measured::rate),
-                median(CERN_CHANGED, &Measured::rate)
+                median(CERN, &FlowMeasures::rate),
+                median(CERN_CHANGED, &FlowMeasures::rate)
             ),
             holds: Some(throttled > 0.0 && timeouts > 0.0 && walked.recovering > changed.recovering),
         },

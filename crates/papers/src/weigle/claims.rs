@@ -3,6 +3,7 @@
 use super::grid::{AUTO, DELAYS, DRS, KERNELS, NONE, SIZES, STREAMS, Tuned, size};
 use super::results::Results;
 use crate::report::Claim;
+use slowpath_model::statistics;
 
 const NEAR: u32 = DELAYS[0];
 const REGIONAL: u32 = DELAYS[1];
@@ -256,7 +257,7 @@ fn far(results: &Results) -> Vec<Claim> {
         .flat_map(|delay| ratios(bounded(results, DRS, *delay), bounded(results, AUTO, *delay)))
         .collect();
     let within = factors.iter().filter(|factor| (5.0..=15.0).contains(*factor)).count();
-    let mean = |values: [f64; 4]| values.iter().sum::<f64>() / 4.0;
+    let mean = |values: [f64; 4]| statistics::mean(values).unwrap_or(f64::NAN);
     let apart =
         |delay, kernel| (mean(ideals(results, AUTO, delay)) - mean(ideals(results, kernel, delay))).abs();
     let spread = DELAYS.map(|delay| apart(delay, NONE));

@@ -1,6 +1,6 @@
 //! The paper's experiments: kernels, delays, streams, and what of the buffers was tuned.
 
-use crate::Case;
+use crate::PaperCase;
 
 const FILE: &str = "scenarios/weigle/grid.toml";
 const TEXT: &str = include_str!("../../../../scenarios/weigle/grid.toml");
@@ -96,7 +96,7 @@ pub fn points() -> Vec<Point> {
 }
 
 /// The paper's experiments.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<PaperCase> {
     points().into_iter().map(Point::case).collect()
 }
 
@@ -116,7 +116,7 @@ pub fn described() -> Vec<(String, String)> {
 
 impl Point {
     /// Its scenario.
-    pub fn case(self) -> Case {
+    pub fn case(self) -> PaperCase {
         let (kernel, half) = (KERNELS[self.kernel], self.delay / 2);
         let sets = vec![
             format!("hosts.sender.kernel={}", kernel.base),
@@ -125,7 +125,7 @@ impl Point {
             format!("flows.streams={}", self.streams),
             format!("flows.messages.count={}", 128 / self.streams),
         ];
-        let mut case = Case { name: self.name(), file: FILE, text: TEXT, sets };
+        let mut case = PaperCase { name: self.name(), file: FILE, text: TEXT, sets };
         if let Tuned::Kernel(most) | Tuned::Both(most) = self.tuned {
             // 2.2 has no sysctls of TCP's own for this.
             let first = (self.kernel != NONE).then_some([87_380, 16_384]);

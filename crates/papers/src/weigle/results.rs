@@ -1,7 +1,7 @@
 //! What came of the grid, and which buffers were the best.
 
 use super::grid::{ALL_SIZES, DELAYS, DRS, NONE, Point, SIZES, STREAMS, Tuned, points};
-use crate::measure::{Measured, spread};
+use crate::measure::{FlowMeasures, spread};
 use std::collections::BTreeMap;
 
 /// The least, the median and the most of some runs.
@@ -14,12 +14,12 @@ pub struct Results {
 
 impl Results {
     /// From the runs of each case, in their order.
-    pub fn new(runs: &[Vec<Measured>]) -> Self {
+    pub fn new(runs: &[Vec<FlowMeasures>]) -> Self {
         Self {
             rates: points()
                 .into_iter()
                 .zip(runs)
-                .map(|(point, runs)| (point, spread(runs, Measured::rate)))
+                .map(|(point, runs)| (point, spread(runs, FlowMeasures::rate)))
                 .collect(),
         }
     }

@@ -5,7 +5,7 @@
 //! times, losses chances from 0 to 1.
 
 use slowpath_kernels::schedule::o1_time_slice;
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::{Bytes, Rate, statistics};
 use std::time::Duration;
 
 /// Equation 11's bounds (`TCP_RTO_MIN`, `TCP_RTO_MAX`).
@@ -54,10 +54,10 @@ impl RoundTrip {
 
 /// Mean, and variance in seconds squared, of round trips (equations 6 and 7); `None` of none.
 pub fn mean_and_variance(round_trips: &[Duration]) -> Option<(Duration, f64)> {
-    let count = round_trips.len() as f64;
-    let mean = round_trips.iter().map(Duration::as_secs_f64).sum::<f64>() / count;
-    let variance = round_trips.iter().map(|time| (time.as_secs_f64() - mean).powi(2)).sum::<f64>() / count;
-    (!round_trips.is_empty()).then(|| (Duration::from_secs_f64(mean), variance))
+    let seconds = || round_trips.iter().map(Duration::as_secs_f64);
+    let mean = statistics::mean(seconds())?;
+    let variance = statistics::mean(seconds().map(|time| (time - mean).powi(2)))?;
+    Some((Duration::from_secs_f64(mean), variance))
 }
 
 /// Equation 8: the bandwidth that Reno reaches with this chance of loss; `None` without losses, for then nothing bounds it.

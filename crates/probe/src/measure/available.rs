@@ -10,9 +10,9 @@
 //! hands over together is a small part of it, and counts only at the rate that its sender reached.
 
 use super::channel::{Channel, Passed, Train};
-use super::statistics::median;
 use super::trend::{self, Trend};
 use super::{Progress, Setting, Told};
+use slowpath_model::statistics::lower_median;
 
 /// Streams of a fleet (PAM 2002, section 3; N = 12).
 const STREAMS: u32 = 12;
@@ -235,7 +235,7 @@ fn lost_anyway<C: Channel>(channel: &mut C, setting: &Setting, rate: u64) -> Res
         lost.push(passed.loss_permille());
         channel.rest(setting.round_trip_ns)?;
     }
-    Ok(median(&lost).unwrap_or(0))
+    Ok(lower_median(&lost).unwrap_or(0))
 }
 
 /// No longer than the channel carries.
@@ -284,7 +284,7 @@ fn fleet<C: Channel>(
         () if staying * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Below,
         () => Verdict::Grey,
     };
-    let rate = median(&reached).unwrap_or(rate);
+    let rate = lower_median(&reached).unwrap_or(rate);
     Ok(Fleet { rate, growing, staying, unclear: sent - growing - staying, verdict })
 }
 

@@ -13,8 +13,9 @@
 //! they do not say several times what trains say.
 
 use super::channel::{Channel, Passed, Train, nanos_for};
-use super::statistics::{median, mode, quantile, slope_ps};
+use super::statistics::{mode, slope_ps};
 use super::{Progress, Setting, Told};
+use slowpath_model::statistics::{lower_median, nearest_rank};
 
 /// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
 const PAIRS: u32 = 60;
@@ -160,9 +161,9 @@ fn pair_rates(passed: &Passed, bytes: u32) -> Vec<u64> {
 }
 
 fn judged(trains: &[u64], pairs: &[u64], train_packets: u32, bytes: u32) -> Capacity {
-    let dispersion = median(trains);
-    let fast_trains = quantile(trains, TRAINS_PERMILLE);
-    let fast_pairs = quantile(pairs, 1000 - TOGETHER_PERMILLE);
+    let dispersion = lower_median(trains);
+    let fast_trains = nearest_rank(&mut trains.to_vec(), TRAINS_PERMILLE);
+    let fast_pairs = nearest_rank(&mut pairs.to_vec(), 1000 - TOGETHER_PERMILLE);
     let handed_over_together = match (fast_pairs, fast_trains) {
         (Some(pairs), Some(trains)) => pairs > trains.saturating_mul(TOGETHER),
         _ => false,

@@ -1,8 +1,8 @@
 //! The round trip, by echoes.
 
 use super::channel::Channel;
-use super::statistics::median;
 use super::{Progress, Told};
+use slowpath_model::statistics::lower_median;
 
 /// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
 pub const ECHOES: u32 = 40;
@@ -47,8 +47,8 @@ fn summed_up(echoes: u32, times: &[u64]) -> RoundTrip {
         echoes,
         lost: echoes - times.len() as u32,
         min_ns: times.iter().min().copied(),
-        median_ns: median(times),
-        jitter_ns: median(&changes),
+        median_ns: lower_median(times),
+        jitter_ns: lower_median(&changes),
     }
 }
 

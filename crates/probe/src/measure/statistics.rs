@@ -1,17 +1,4 @@
-//! Medians, modes and slopes, in integers.
-
-/// The value below which this share of `values` lies, in thousandths; `None` of none.
-pub fn quantile<T: Ord + Copy>(values: &[T], permille: usize) -> Option<T> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let last = sorted.len().checked_sub(1)?;
-    sorted.get(last * permille.min(1000) / 1000).copied()
-}
-
-/// The value in the middle; the lower of two.
-pub fn median<T: Ord + Copy>(values: &[T]) -> Option<T> {
-    quantile(values, 500)
-}
+//! Modes and slopes, in integers.
 
 /// Where values lie closest together: the middle of the window, as wide as this share of its upper end in thousandths, that
 /// holds most of them, and how many it holds. Of equally full windows the lowest. `None` of none.
@@ -55,10 +42,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn quantiles_and_modes_of_few() {
-        assert_eq!(median::<u64>(&[]), None);
-        assert_eq!(median(&[3, 1, 2]), Some(2));
-        assert_eq!(quantile(&[1, 2, 3, 4], 1000), Some(4));
+    fn modes_of_few() {
         assert_eq!(mode(&[], 50), None);
         assert_eq!(mode(&[100_000, 50_000, 101_000, 102_000, 7], 50), Some((101_000, 3)));
     }

@@ -5,7 +5,7 @@
 //! asked of the medians of groups of delays, which single late packets do not move.
 
 use super::channel::Passed;
-use super::statistics::median;
+use slowpath_model::statistics::lower_median;
 
 /// Groups of consecutive packets: √K of the paper's streams of K = 100. Here streams are longer, and groups with them:
 /// what an end hands over together is to be a small part of a group.
@@ -48,7 +48,8 @@ pub fn of(passed: &Passed) -> Option<Trend> {
     let first = delays[0];
     let delays: Vec<i64> = delays.iter().map(|delay| delay.wrapping_sub(first)).collect();
     let bounds = |n: usize| n * delays.len() / GROUPS;
-    let medians: Vec<i64> = (0..GROUPS).filter_map(|n| median(&delays[bounds(n)..bounds(n + 1)])).collect();
+    let medians: Vec<i64> =
+        (0..GROUPS).filter_map(|n| lower_median(&delays[bounds(n)..bounds(n + 1)])).collect();
     Some(judged(&medians, i64::try_from(lasted).unwrap_or(i64::MAX)))
 }
 

@@ -1,6 +1,6 @@
 //! A transfer by TCP, and what the kernel says of it at its end.
 
-use super::Error;
+use super::ProbeError;
 use super::clock::monotonic_ns;
 use crate::measure::Direction;
 use crate::measure::channel::rate_of;
@@ -72,9 +72,9 @@ impl Transfer {
 pub fn write(
     stream: &TcpStream,
     duration_ns: u64,
-    goes_on: &dyn Fn() -> Result<(), Error>,
-) -> Result<Bulk, Error> {
-    stream.set_write_timeout(Some(ASK)).map_err(Error::system("set a time-out"))?;
+    goes_on: &dyn Fn() -> Result<(), ProbeError>,
+) -> Result<Bulk, ProbeError> {
+    stream.set_write_timeout(Some(ASK)).map_err(ProbeError::system("set a time-out"))?;
     let chunk = vec![0; CHUNK_BYTES];
     let (begin_ns, mut bytes) = (monotonic_ns(), 0);
     while monotonic_ns() - begin_ns < duration_ns {
@@ -82,7 +82,7 @@ pub fn write(
         match { stream }.write(&chunk) {
             Ok(count) => bytes += count as u64,
             Err(error) if is_passing(&error) => {}
-            Err(source) => return Err(Error::System { what: "write to the connection", source }),
+            Err(source) => return Err(ProbeError::System { what: "write to the connection", source }),
         }
     }
     let lasted_ns = monotonic_ns() - begin_ns;
@@ -100,9 +100,9 @@ pub fn read(
     stream: &TcpStream,
     begun: u64,
     duration_ns: u64,
-    goes_on: &dyn Fn() -> Result<(), Error>,
-) -> Result<Bulk, Error> {
-    stream.set_read_timeout(Some(ASK)).map_err(Error::system("set a time-out"))?;
+    goes_on: &dyn Fn() -> Result<(), ProbeError>,
+) -> Result<Bulk, ProbeError> {
+    stream.set_read_timeout(Some(ASK)).map_err(ProbeError::system("set a time-out"))?;
     let mut chunk = vec![0; CHUNK_BYTES];
     let begin_ns = monotonic_ns();
     let most_ns = duration_ns + AFTERWARDS.as_nanos() as u64;
@@ -117,7 +117,7 @@ pub fn read(
                 first_ns.get_or_insert(last_ns);
             }
             Err(error) if is_passing(&error) => {}
-            Err(source) => return Err(Error::System { what: "read from the connection", source }),
+            Err(source) => return Err(ProbeError::System { what: "read from the connection", source }),
         }
     }
     Ok(Bulk { bytes, lasted_ns: last_ns - first_ns.unwrap_or(last_ns), end: asked(stream)? })
@@ -128,7 +128,7 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 /// What the kernel says of this end.
-fn asked(stream: &TcpStream) -> Result<TcpEnd, Error> {
+fn asked(stream: &TcpStream) -> Result<TcpEnd, ProbeError> {
     let mut bytes = [0_u8; TcpInfo::LENGTH];
     let mut length = TcpInfo::LENGTH as libc::socklen_t;
     // SAFETY: both are ours and as long as said.
@@ -137,7 +137,7 @@ fn asked(stream: &TcpStream) -> Result<TcpEnd, Error> {
         libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
     };
     if result != 0 {
-        return Err(Error::System { what: "ask for TCP_INFO", source: io::Error::last_os_error() });
+        return Err(ProbeError::System { what: "ask for TCP_INFO", source: io::Error::last_os_error() });
     }
     let info = TcpInfo::decode(&bytes[..length as usize]);
     Ok(TcpEnd {

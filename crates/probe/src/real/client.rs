@@ -4,7 +4,7 @@ use super::bulk::{self, Transfer};
 use super::clock::{is_gone, readable, sleep, time_of_day_ns};
 use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
-use super::{Error, Stop, pace};
+use super::{ProbeError, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
 use std::net::{SocketAddr, TcpStream};
@@ -56,16 +56,16 @@ impl<'a> Client<'a> {
     ///
     /// # Errors
     /// If nobody serves there, or will not, or UDP does not pass.
-    pub fn connect(to: SocketAddr, stop: Stop<'a>) -> Result<(Self, Connected), Error> {
-        let stream =
-            TcpStream::connect_timeout(&to, PATIENCE).map_err(|source| Error::NoServer { to, source })?;
-        let local = stream.local_addr().map_err(Error::system("ask for the own address"))?;
+    pub fn connect(to: SocketAddr, stop: Stop<'a>) -> Result<(Self, Connected), ProbeError> {
+        let stream = TcpStream::connect_timeout(&to, PATIENCE)
+            .map_err(|source| ProbeError::NoServer { to, source })?;
+        let local = stream.local_addr().map_err(ProbeError::system("ask for the own address"))?;
         let mut control = Control::new(stream, SERVER_BYTES)?;
         control.say(&Message::Hello)?;
         let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } =
             control.wait(PATIENCE, stop)?
         else {
-            return Err(Error::OutOfTurn);
+            return Err(ProbeError::OutOfTurn);
         };
         // From the address that the far end knows.
         let own = if local.ip().is_unspecified() { any_like(to.ip()) } else { local.ip() };
@@ -88,15 +88,15 @@ impl<'a> Client<'a> {
     ///
     /// # Errors
     /// If an end cannot go on, or will not.
-    pub fn transfer(&mut self, direction: Direction, duration: Duration) -> Result<Transfer, Error> {
+    pub fn transfer(&mut self, direction: Direction, duration: Duration) -> Result<Transfer, ProbeError> {
         let stream = TcpStream::connect_timeout(&self.to, PATIENCE)
-            .map_err(|source| Error::NoServer { to: self.to, source })?;
+            .map_err(|source| ProbeError::NoServer { to: self.to, source })?;
         let mut control = Control::new(stream, SERVER_BYTES)?;
         let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(self.limits.duration_ns);
         control.say(&Message::Transfer { token: self.token, direction, duration_ns })?;
-        let Message::Ready(_) = control.wait(PATIENCE, self.stop)? else { return Err(Error::OutOfTurn) };
+        let Message::Ready(_) = control.wait(PATIENCE, self.stop)? else { return Err(ProbeError::OutOfTurn) };
         let (stream, begun) = control.into_stream();
-        let goes_on = || if (self.stop)() { Err(Error::Stopped) } else { Ok(()) };
+        let goes_on = || if (self.stop)() { Err(ProbeError::Stopped) } else { Ok(()) };
         let here = match direction {
             Direction::There => bulk::write(&stream, duration_ns, &goes_on)?,
             Direction::Back => bulk::read(&stream, begun, duration_ns, &goes_on)?,
@@ -110,11 +110,11 @@ impl<'a> Client<'a> {
         Ok(Transfer::of(direction, &sender, &receiver))
     }
 
-    fn ask_transfer(&mut self) -> Result<Bulk, Error> {
+    fn ask_transfer(&mut self) -> Result<Bulk, ProbeError> {
         self.control.say(&Message::AskTransfer)?;
         match self.control.wait(bulk::AFTERWARDS + PATIENCE, self.stop)? {
             Message::Transferred(bulk) => Ok(bulk),
-            _ => Err(Error::OutOfTurn),
+            _ => Err(ProbeError::OutOfTurn),
         }
     }
 
@@ -122,25 +122,25 @@ impl<'a> Client<'a> {
     ///
     /// # Errors
     /// If the far end has gone first.
-    pub fn close(mut self) -> Result<(), Error> {
+    pub fn close(mut self) -> Result<(), ProbeError> {
         self.control.say(&Message::Bye)
     }
 
-    fn goes_on(&self) -> Result<(), Error> {
+    fn goes_on(&self) -> Result<(), ProbeError> {
         match () {
-            () if (self.stop)() => Err(Error::Stopped),
-            () if is_gone(self.control.descriptor()) => Err(Error::Closed),
+            () if (self.stop)() => Err(ProbeError::Stopped),
+            () if is_gone(self.control.descriptor()) => Err(ProbeError::Closed),
             () => Ok(()),
         }
     }
 
     /// A train there: the far end says when its packets came.
-    fn there(&mut self, train: &Train, number: u32) -> Result<Passed, Error> {
+    fn there(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
         let Message::Ready(ready) = self.control.wait(PATIENCE, self.stop)? else {
-            return Err(Error::OutOfTurn);
+            return Err(ProbeError::OutOfTurn);
         };
         if ready != number {
-            return Err(Error::OutOfTurn);
+            return Err(ProbeError::OutOfTurn);
         }
         let sent = pace::send(&self.udp, &self.token, number, train, || self.goes_on())?;
         self.control.say(&Message::Gone(number))?;
@@ -151,16 +151,16 @@ impl<'a> Client<'a> {
                 Message::Finished { number: of, overflowed } if of == number => {
                     return Ok(put_together(&sent, &came, overflowed));
                 }
-                _ => return Err(Error::OutOfTurn),
+                _ => return Err(ProbeError::OutOfTurn),
             }
             if came.len() > 2 * train.packets as usize {
-                return Err(Error::OutOfTurn);
+                return Err(ProbeError::OutOfTurn);
             }
         }
     }
 
     /// A train back: it comes here, and the far end says when it sent it.
-    fn back(&mut self, train: &Train, number: u32) -> Result<Passed, Error> {
+    fn back(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
         let overflowed_before = self.udp.overflowed()?;
         let mut arriving = Arriving { number, came: Vec::new(), batch: Vec::new(), last: Instant::now() };
         let mut sent = vec![None; train.packets as usize];
@@ -169,7 +169,7 @@ impl<'a> Client<'a> {
         while !is_sent || (arriving.came.len() < left && arriving.last.elapsed() < QUIET) {
             self.goes_on()?;
             if Instant::now() > until {
-                return Err(Error::Silent);
+                return Err(ProbeError::Silent);
             }
             readable([self.control.descriptor(), self.udp.descriptor()], QUIET)?;
             arriving.take(&self.udp, &self.token, train.packets)?;
@@ -177,7 +177,7 @@ impl<'a> Client<'a> {
                 match message {
                     Message::Stamps { number: of, stamps } if of == number => {
                         for Stamp { packet, at_ns } in stamps {
-                            let slot = sent.get_mut(packet as usize).ok_or(Error::OutOfTurn)?;
+                            let slot = sent.get_mut(packet as usize).ok_or(ProbeError::OutOfTurn)?;
                             left += usize::from(slot.replace(at_ns).is_none());
                         }
                     }
@@ -185,8 +185,8 @@ impl<'a> Client<'a> {
                         is_sent = true;
                         arriving.last = Instant::now();
                     }
-                    Message::Refused(why) => return Err(Error::Refused(why)),
-                    _ => return Err(Error::OutOfTurn),
+                    Message::Refused(why) => return Err(ProbeError::Refused(why)),
+                    _ => return Err(ProbeError::OutOfTurn),
                 }
             }
         }
@@ -202,21 +202,21 @@ fn open(
     token: &Token,
     to: SocketAddr,
     stop: Stop<'_>,
-) -> Result<(), Error> {
+) -> Result<(), ProbeError> {
     for _ in 0..OPENINGS {
         udp.send(&[Datagram::Open.write(token)], 0)?;
         match control.wait(ECHO_PATIENCE / OPENINGS, stop) {
             Ok(Message::Opened) => return Ok(()),
-            Ok(_) => return Err(Error::OutOfTurn),
-            Err(Error::Silent) => {}
+            Ok(_) => return Err(ProbeError::OutOfTurn),
+            Err(ProbeError::Silent) => {}
             Err(error) => return Err(error),
         }
     }
     // A longer way than the last of them was given.
     match control.wait(PATIENCE, stop) {
         Ok(Message::Opened) => Ok(()),
-        Err(Error::Silent) => Err(Error::NoUdp(to)),
-        Ok(_) => Err(Error::OutOfTurn),
+        Err(ProbeError::Silent) => Err(ProbeError::NoUdp(to)),
+        Ok(_) => Err(ProbeError::OutOfTurn),
         Err(error) => Err(error),
     }
 }
@@ -230,7 +230,7 @@ struct Arriving {
 }
 
 impl Arriving {
-    fn take(&mut self, udp: &Udp, token: &Token, packets: u32) -> Result<(), Error> {
+    fn take(&mut self, udp: &Udp, token: &Token, packets: u32) -> Result<(), ProbeError> {
         loop {
             udp.take(&mut self.batch)?;
             for one in &self.batch {
@@ -269,19 +269,19 @@ fn put_together(sent: &[Option<u64>], came: &[Stamp], overflowed: u32) -> Passed
 }
 
 impl Channel for Client<'_> {
-    type Error = Error;
+    type Error = ProbeError;
 
     fn limits(&self) -> Limits {
         self.limits
     }
 
-    fn pass(&mut self, train: &Train) -> Result<Passed, Error> {
+    fn pass(&mut self, train: &Train) -> Result<Passed, ProbeError> {
         let limits = &self.limits;
         if train.packets > limits.packets
             || train.burst > limits.burst
             || train.duration_ns() > limits.duration_ns
         {
-            return Err(Error::TooMuch { packets: train.packets, duration_ns: train.duration_ns() });
+            return Err(ProbeError::TooMuch { packets: train.packets, duration_ns: train.duration_ns() });
         }
         self.number += 1;
         let number = self.number;
@@ -293,7 +293,7 @@ impl Channel for Client<'_> {
         }
     }
 
-    fn echo(&mut self) -> Result<Option<Echo>, Error> {
+    fn echo(&mut self) -> Result<Option<Echo>, ProbeError> {
         self.number += 1;
         let number = self.number;
         let sent_ns = time_of_day_ns();
@@ -317,7 +317,7 @@ impl Channel for Client<'_> {
         Ok(None)
     }
 
-    fn rest(&mut self, nanos: u64) -> Result<(), Error> {
+    fn rest(&mut self, nanos: u64) -> Result<(), ProbeError> {
         sleep(nanos, self.stop)
     }
 }

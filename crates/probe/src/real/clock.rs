@@ -1,6 +1,6 @@
 //! The kernel's clocks, waiting, and randomness.
 
-use super::{Error, Stop};
+use super::{ProbeError, Stop};
 use crate::protocol::Token;
 use std::io;
 use std::os::fd::RawFd;
@@ -27,11 +27,11 @@ fn read(clock: libc::clockid_t) -> u64 {
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Sleeps, unless somebody wants to stop.
-pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), Error> {
+pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), ProbeError> {
     let until = Instant::now() + Duration::from_nanos(nanos);
     loop {
         if stop() {
-            return Err(Error::Stopped);
+            return Err(ProbeError::Stopped);
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -43,7 +43,7 @@ pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), Error> {
 
 /// Waits until one of these can be read or is at its end, for so long at most and no longer than one may without looking
 /// whether to stop. Which of them.
-pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Result<[bool; N], Error> {
+pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Result<[bool; N], ProbeError> {
     let mut polled = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // Rounded up, so that waiting for less than a millisecond is not spinning.
     let millis = most.min(LOOK).as_micros().div_ceil(1000) as libc::c_int;
@@ -51,7 +51,7 @@ pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Resu
     let count = unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, millis) };
     let error = io::Error::last_os_error();
     if count < 0 && error.kind() != io::ErrorKind::Interrupted {
-        return Err(Error::System { what: "wait for packets", source: error });
+        return Err(ProbeError::System { what: "wait for packets", source: error });
     }
     Ok(polled.map(|one| count > 0 && one.revents != 0))
 }
@@ -65,13 +65,13 @@ pub fn is_gone(connection: RawFd) -> bool {
 }
 
 /// Random bytes from the kernel.
-pub fn token() -> Result<Token, Error> {
+pub fn token() -> Result<Token, ProbeError> {
     let mut token = Token::default();
     // SAFETY: the buffer is ours and as long as said.
     let count = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
     if count == token.len() as isize {
         Ok(token)
     } else {
-        Err(Error::System { what: "draw a random token", source: io::Error::last_os_error() })
+        Err(ProbeError::System { what: "draw a random token", source: io::Error::last_os_error() })
     }
 }

@@ -1,7 +1,7 @@
 //! The TCP connection on which the ends talk.
 
 use super::clock::readable;
-use super::{Error, Stop};
+use super::{ProbeError, Stop};
 use crate::protocol::Message;
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -22,10 +22,10 @@ pub struct Control {
 }
 
 impl Control {
-    pub fn new(stream: TcpStream, most: usize) -> Result<Self, Error> {
+    pub fn new(stream: TcpStream, most: usize) -> Result<Self, ProbeError> {
         // What is said is short and waited for.
-        stream.set_nodelay(true).map_err(Error::system("set TCP_NODELAY"))?;
-        stream.set_write_timeout(Some(PATIENCE)).map_err(Error::system("set a time-out"))?;
+        stream.set_nodelay(true).map_err(ProbeError::system("set TCP_NODELAY"))?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(ProbeError::system("set a time-out"))?;
         Ok(Self { stream, most, read: Vec::new(), begun: None })
     }
 
@@ -39,18 +39,18 @@ impl Control {
     }
 
     /// Says something.
-    pub fn say(&mut self, message: &Message) -> Result<(), Error> {
+    pub fn say(&mut self, message: &Message) -> Result<(), ProbeError> {
         let mut bytes = Vec::new();
         message.write(&mut bytes);
         self.stream.write_all(&bytes).map_err(|source| match source.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Silent,
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Error::Closed,
-            _ => Error::System { what: "write to the other end", source },
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => ProbeError::Silent,
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ProbeError::Closed,
+            _ => ProbeError::System { what: "write to the other end", source },
         })
     }
 
     /// The next message, if all of it is there.
-    pub fn heard(&mut self) -> Result<Option<Message>, Error> {
+    pub fn heard(&mut self) -> Result<Option<Message>, ProbeError> {
         loop {
             if let Some((message, length)) = Message::read(&self.read, self.most)? {
                 self.read.drain(..length);
@@ -59,14 +59,14 @@ impl Control {
             }
             if !self.take()? {
                 let is_slow = self.begun.is_some_and(|begun| begun.elapsed() > PATIENCE);
-                return if is_slow { Err(Error::Silent) } else { Ok(None) };
+                return if is_slow { Err(ProbeError::Silent) } else { Ok(None) };
             }
             self.begun.get_or_insert_with(Instant::now);
         }
     }
 
     /// Takes what the kernel has; whether there was anything. No more than a message, which is looked at then.
-    fn take(&mut self) -> Result<bool, Error> {
+    fn take(&mut self) -> Result<bool, ProbeError> {
         let length = self.read.len();
         self.read.resize(self.most + 4, 0);
         let room = &mut self.read[length..];
@@ -77,30 +77,30 @@ impl Control {
         let error = std::io::Error::last_os_error();
         self.read.truncate(length + usize::try_from(count).unwrap_or(0));
         match (count, error.kind()) {
-            (0, _) => Err(Error::Closed),
+            (0, _) => Err(ProbeError::Closed),
             (1.., _) => Ok(true),
             (_, ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
-            (_, ErrorKind::ConnectionReset) => Err(Error::Closed),
-            _ => Err(Error::System { what: "read from the other end", source: error }),
+            (_, ErrorKind::ConnectionReset) => Err(ProbeError::Closed),
+            _ => Err(ProbeError::System { what: "read from the other end", source: error }),
         }
     }
 
     /// Waits for the next message.
-    pub fn wait(&mut self, most: Duration, stop: Stop<'_>) -> Result<Message, Error> {
+    pub fn wait(&mut self, most: Duration, stop: Stop<'_>) -> Result<Message, ProbeError> {
         let until = Instant::now() + most;
         loop {
             if let Some(message) = self.heard()? {
                 return match message {
-                    Message::Refused(why) => Err(Error::Refused(why)),
+                    Message::Refused(why) => Err(ProbeError::Refused(why)),
                     message => Ok(message),
                 };
             }
             let left = until.saturating_duration_since(Instant::now());
             if stop() {
-                return Err(Error::Stopped);
+                return Err(ProbeError::Stopped);
             }
             if left.is_zero() {
-                return Err(Error::Silent);
+                return Err(ProbeError::Silent);
             }
             readable([self.descriptor()], left)?;
         }

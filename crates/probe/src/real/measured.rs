@@ -1,6 +1,6 @@
 //! All that is wanted of a path to a host, one after the other.
 
-use super::{Client, Error, Stop};
+use super::{Client, ProbeError, Stop};
 use crate::findings::{Found, Wanted};
 use crate::measure::{Direction, Progress};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ pub struct Measured {
     /// What was measured; perhaps nothing ([`Found::or_nothing`]).
     pub found: Found,
     /// Why measuring ended early; `None` if it came to its end.
-    pub ended_by: Option<Error>,
+    pub ended_by: Option<ProbeError>,
 }
 
 /// Measures the path to the first of these addresses that answers; a TCP transfer of this duration each way comes last, the
@@ -26,12 +26,12 @@ pub fn measure(
     transfers: Option<Duration>,
     stop: Stop<'_>,
     told: &mut dyn FnMut(Progress),
-) -> Result<Measured, Option<Error>> {
+) -> Result<Measured, Option<ProbeError>> {
     let mut last = None;
     for to in addresses {
         let (mut client, connected) = match Client::connect(*to, stop) {
             Ok(connected) => connected,
-            Err(error @ Error::NoServer { .. }) => {
+            Err(error @ ProbeError::NoServer { .. }) => {
                 last = Some(error);
                 continue;
             }
@@ -55,7 +55,7 @@ fn transfer(
     found: &mut Found,
     duration: Option<Duration>,
     told: &mut dyn FnMut(Progress),
-) -> Result<(), Error> {
+) -> Result<(), ProbeError> {
     let Some(duration) = duration else { return Ok(()) };
     told(Progress::Transfers);
     for direction in [Direction::There, Direction::Back] {

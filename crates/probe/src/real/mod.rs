@@ -31,7 +31,7 @@ pub const PORT: u16 = 5717;
 
 /// Why an end cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ProbeError {
     /// The system refused something.
     #[error("cannot {what}: {source}")]
     System {
@@ -81,7 +81,7 @@ pub enum Error {
     Stopped,
 }
 
-impl Error {
+impl ProbeError {
     /// For `map_err`: what was to be done.
     fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }

@@ -1,6 +1,6 @@
 //! Sends a train by the clock.
 
-use super::Error;
+use super::ProbeError;
 use super::clock::{monotonic_ns, time_of_day_ns};
 use super::udp::{BATCH, Udp};
 use crate::measure::Train;
@@ -22,8 +22,8 @@ pub fn send(
     token: &Token,
     number: u32,
     train: &Train,
-    mut goes_on: impl FnMut() -> Result<(), Error>,
-) -> Result<Vec<Option<u64>>, Error> {
+    mut goes_on: impl FnMut() -> Result<(), ProbeError>,
+) -> Result<Vec<Option<u64>>, ProbeError> {
     let mut left = Vec::with_capacity(train.packets as usize);
     let begin_ns = monotonic_ns();
     let due_ns = |packet: u32| begin_ns + train.gap_ns * u64::from(packet / train.burst.max(1));

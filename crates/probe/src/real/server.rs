@@ -8,7 +8,7 @@ use super::clock::{readable, token};
 use super::control::Control;
 use super::session::{self, Session};
 use super::sessions::{Caps, Sessions};
-use super::{Error, Stop, bulk};
+use super::{ProbeError, Stop, bulk};
 use crate::measure::Direction;
 use crate::protocol::{CLIENT_BYTES, Message, Token};
 use std::io::ErrorKind;
@@ -32,7 +32,7 @@ pub enum Happened<'a> {
     /// A session ended as it should.
     Ended(IpAddr),
     /// A connection ended otherwise.
-    Broke(IpAddr, &'a Error),
+    Broke(IpAddr, &'a ProbeError),
 }
 
 /// A far end.
@@ -48,9 +48,9 @@ impl Server {
     ///
     /// # Errors
     /// If the address is not this host's or the port is taken.
-    pub fn bind(listen: SocketAddr, caps: Caps) -> Result<Self, Error> {
-        let listener = TcpListener::bind(listen).map_err(Error::system("listen there"))?;
-        listener.set_nonblocking(true).map_err(Error::system("listen without waiting"))?;
+    pub fn bind(listen: SocketAddr, caps: Caps) -> Result<Self, ProbeError> {
+        let listener = TcpListener::bind(listen).map_err(ProbeError::system("listen there"))?;
+        listener.set_nonblocking(true).map_err(ProbeError::system("listen without waiting"))?;
         Ok(Self { listener, caps, sessions: Sessions::default(), connections: AtomicUsize::new(0) })
     }
 
@@ -58,15 +58,15 @@ impl Server {
     ///
     /// # Errors
     /// If the system does not say.
-    pub fn address(&self) -> Result<SocketAddr, Error> {
-        self.listener.local_addr().map_err(Error::system("ask where one listens"))
+    pub fn address(&self) -> Result<SocketAddr, ProbeError> {
+        self.listener.local_addr().map_err(ProbeError::system("ask where one listens"))
     }
 
     /// Serves until somebody wants it to stop; sessions that are under way are ended then.
     ///
     /// # Errors
     /// If no more connections can be taken.
-    pub fn run(&self, stop: Stop<'_>, told: &(dyn Fn(Happened<'_>) + Sync)) -> Result<(), Error> {
+    pub fn run(&self, stop: Stop<'_>, told: &(dyn Fn(Happened<'_>) + Sync)) -> Result<(), ProbeError> {
         std::thread::scope(|scope| {
             while !stop() {
                 if readable([self.listener.as_raw_fd()], LOOK)? == [false] {
@@ -103,8 +103,8 @@ impl Server {
         client: IpAddr,
         stop: Stop<'_>,
         told: &(dyn Fn(Happened<'_>) + Sync),
-    ) -> Result<(), Error> {
-        let local = stream.local_addr().map_err(Error::system("ask for the own address"))?;
+    ) -> Result<(), ProbeError> {
+        let local = stream.local_addr().map_err(ProbeError::system("ask for the own address"))?;
         let mut control = Control::new(stream, CLIENT_BYTES)?;
         let result = match control.wait(FIRST_WORD, stop) {
             Ok(Message::Hello) => {
@@ -114,7 +114,7 @@ impl Server {
             Ok(Message::Transfer { token, direction, duration_ns }) => {
                 return self.transfer(control, client, &token, (direction, duration_ns), stop);
             }
-            Ok(_) => Err(Error::OutOfTurn),
+            Ok(_) => Err(ProbeError::OutOfTurn),
             Err(error) => Err(error),
         };
         if let Err(error) = &result {
@@ -131,7 +131,7 @@ impl Server {
         at: SocketAddr,
         stop: Stop<'_>,
         told: &(dyn Fn(Happened<'_>) + Sync),
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProbeError> {
         let token = token()?;
         let slot = match self.sessions.enter(client, token) {
             Ok(slot) => slot,
@@ -157,7 +157,7 @@ impl Server {
         token: &Token,
         (direction, duration_ns): (Direction, u64),
         stop: Stop<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProbeError> {
         let most_ns = u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX);
         let begun = if duration_ns > most_ns {
             Err("a longer transfer than is served")
@@ -168,8 +168,8 @@ impl Server {
             return control.say(&Message::Refused(why.to_owned()));
         }
         let goes_on = || match () {
-            () if stop() => Err(Error::Stopped),
-            () if !self.sessions.knows(client, token) => Err(Error::Closed),
+            () if stop() => Err(ProbeError::Stopped),
+            () if !self.sessions.knows(client, token) => Err(ProbeError::Closed),
             () => Ok(()),
         };
         let result =

@@ -5,7 +5,7 @@ use super::clock::{is_gone, readable, time_of_day_ns};
 use super::control::Control;
 use super::sessions::{Answer, Caps, Sessions};
 use super::udp::{BATCH, Came, Udp};
-use super::{Error, Stop, pace};
+use super::{ProbeError, Stop, pace};
 use crate::measure::channel::rate_of;
 use crate::measure::{Direction, Train};
 use crate::protocol::{DATAGRAM_BYTES, Datagram, MOST_TIMES, Message, Stamp, Token};
@@ -29,7 +29,7 @@ const READS: usize = 64;
 
 /// The socket of a session: the port that the server listens on and those after it, so that a firewall can let them through,
 /// or any if that is taken.
-pub fn udp(at: SocketAddr, slot: usize) -> Result<Udp, Error> {
+pub fn udp(at: SocketAddr, slot: usize) -> Result<Udp, ProbeError> {
     let port = at.port().saturating_add(slot as u16);
     Udp::bind(SocketAddr::new(at.ip(), port)).or_else(|_| Udp::bind(SocketAddr::new(at.ip(), 0)))
 }
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
     }
 
     /// Serves until the client says good-bye.
-    pub fn run(&mut self, stop: Stop<'_>) -> Result<(), Error> {
+    pub fn run(&mut self, stop: Stop<'_>) -> Result<(), ProbeError> {
         self.control.say(&Message::Welcome {
             token: self.token,
             udp_port: self.udp.port()?,
@@ -109,8 +109,8 @@ impl<'a> Session<'a> {
         let mut asked = Instant::now();
         loop {
             match () {
-                () if stop() => return Err(Error::Stopped),
-                () if asked.elapsed() > IDLE || began.elapsed() > LIFE => return Err(Error::Silent),
+                () if stop() => return Err(ProbeError::Stopped),
+                () if asked.elapsed() > IDLE || began.elapsed() > LIFE => return Err(ProbeError::Silent),
                 () => {}
             }
             let most = self.coming.as_ref().map_or(IDLE, |coming| coming.wait / 4);
@@ -129,14 +129,14 @@ impl<'a> Session<'a> {
     }
 
     /// Waits for the datagram with the token, from the address of the connection and no other.
-    fn open(&mut self, stop: Stop<'_>) -> Result<(), Error> {
+    fn open(&mut self, stop: Stop<'_>) -> Result<(), ProbeError> {
         let until = Instant::now() + OPENING;
         while Instant::now() < until {
             if stop() {
-                return Err(Error::Stopped);
+                return Err(ProbeError::Stopped);
             }
             if is_gone(self.control.descriptor()) {
-                return Err(Error::Closed);
+                return Err(ProbeError::Closed);
             }
             readable([self.udp.descriptor()], OPENING)?;
             while let Some((head, from)) = self.udp.first()? {
@@ -147,10 +147,10 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        Err(Error::Silent)
+        Err(ProbeError::Silent)
     }
 
-    fn take_datagrams(&mut self) -> Result<(), Error> {
+    fn take_datagrams(&mut self) -> Result<(), ProbeError> {
         for _ in 0..READS {
             self.udp.take(&mut self.batch)?;
             for n in 0..self.batch.len() {
@@ -163,7 +163,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn datagram(&mut self, came: Came) -> Result<(), Error> {
+    fn datagram(&mut self, came: Came) -> Result<(), ProbeError> {
         match Datagram::read(&came.head, &self.token) {
             Some(Datagram::Echo { number }) => self.reply(number, came.at_ns),
             Some(Datagram::Load { train, packet }) => {
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
     }
 
     /// Sends an echo back: no longer than the shortest that can be a question.
-    fn reply(&mut self, number: u32, came_ns: u64) -> Result<(), Error> {
+    fn reply(&mut self, number: u32, came_ns: u64) -> Result<(), ProbeError> {
         let bytes = DATAGRAM_BYTES as u32 + self.udp.headers();
         if self.spend(u64::from(bytes)).is_ok() {
             let turned_ns = time_of_day_ns().saturating_sub(came_ns);
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn answer(&mut self, message: Message, stop: Stop<'_>) -> Result<(), Error> {
+    fn answer(&mut self, message: Message, stop: Stop<'_>) -> Result<(), ProbeError> {
         match message {
             Message::Train { number, train, wait_ns } => {
                 let result = self.check(&train).and_then(|()| match train.direction {
@@ -222,7 +222,7 @@ impl<'a> Session<'a> {
                 self.asked_transfer = true;
                 Ok(())
             }
-            _ => Err(Error::OutOfTurn),
+            _ => Err(ProbeError::OutOfTurn),
         }
     }
 
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn listen(&mut self, number: u32, train: &Train, wait_ns: u64) -> Result<(), Error> {
+    fn listen(&mut self, number: u32, train: &Train, wait_ns: u64) -> Result<(), ProbeError> {
         let now = Instant::now();
         self.coming = Some(Coming {
             number,
@@ -264,9 +264,9 @@ impl<'a> Session<'a> {
     }
 
     /// Says what came of a train, when it is over.
-    fn end_of_train(&mut self) -> Result<(), Error> {
+    fn end_of_train(&mut self) -> Result<(), ProbeError> {
         if self.coming.as_ref().is_some_and(|coming| !coming.has_gone && Instant::now() > coming.until) {
-            return Err(Error::Silent);
+            return Err(ProbeError::Silent);
         }
         // Its sender is still about to say that it has left.
         let Some(coming) = self.coming.take_if(|coming| coming.has_gone && coming.is_over()) else {
@@ -276,7 +276,7 @@ impl<'a> Session<'a> {
         self.tell(coming.number, &coming.stamps, overflowed)
     }
 
-    fn tell(&mut self, number: u32, stamps: &[Stamp], overflowed: u32) -> Result<(), Error> {
+    fn tell(&mut self, number: u32, stamps: &[Stamp], overflowed: u32) -> Result<(), ProbeError> {
         for part in stamps.chunks(MOST_TIMES) {
             self.control.say(&Message::Stamps { number, stamps: part.to_vec() })?;
         }
@@ -284,11 +284,11 @@ impl<'a> Session<'a> {
     }
 
     /// Sends a train, as long as the control connection is there.
-    fn send(&mut self, number: u32, train: &Train, stop: Stop<'_>) -> Result<(), Error> {
+    fn send(&mut self, number: u32, train: &Train, stop: Stop<'_>) -> Result<(), ProbeError> {
         let connection = self.control.descriptor();
         let goes_on = || match () {
-            () if stop() => Err(Error::Stopped),
-            () if is_gone(connection) => Err(Error::Closed),
+            () if stop() => Err(ProbeError::Stopped),
+            () if is_gone(connection) => Err(ProbeError::Closed),
             () => Ok(()),
         };
         let left = pace::send(&self.udp, &self.token, number, train, goes_on)?;
@@ -298,7 +298,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says what a transfer was, when that was asked and it is over.
-    fn end_of_transfer(&mut self) -> Result<(), Error> {
+    fn end_of_transfer(&mut self) -> Result<(), ProbeError> {
         if !self.asked_transfer {
             return Ok(());
         }

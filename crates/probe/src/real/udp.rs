@@ -1,6 +1,6 @@
 //! A UDP socket whose packets the kernel stamps, read and written many at a time.
 
-use super::Error;
+use super::ProbeError;
 use crate::protocol::DATAGRAM_BYTES;
 use std::io::{self, ErrorKind};
 use std::mem::{MaybeUninit, size_of, zeroed};
@@ -37,8 +37,8 @@ pub struct Udp {
 }
 
 impl Udp {
-    pub fn bind(address: SocketAddr) -> Result<Self, Error> {
-        let socket = UdpSocket::bind(address).map_err(Error::system("bind a UDP socket"))?;
+    pub fn bind(address: SocketAddr) -> Result<Self, ProbeError> {
+        let socket = UdpSocket::bind(address).map_err(ProbeError::system("bind a UDP socket"))?;
         let v6 = address.is_ipv6();
         let udp = Self { socket, headers: if v6 { V6_HEADERS } else { V4_HEADERS } };
         udp.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1, "have packets stamped (SO_TIMESTAMPNS)")?;
@@ -68,29 +68,33 @@ impl Udp {
         name: libc::c_int,
         value: libc::c_int,
         what: &'static str,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProbeError> {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
         // SAFETY: the value is ours and as long as said.
         let result =
             unsafe { libc::setsockopt(self.descriptor(), level, name, (&raw const value).cast(), length) };
-        if result == 0 { Ok(()) } else { Err(Error::System { what, source: io::Error::last_os_error() }) }
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(ProbeError::System { what, source: io::Error::last_os_error() })
+        }
     }
 
-    pub fn connect(&self, to: SocketAddr) -> Result<(), Error> {
-        self.socket.connect(to).map_err(Error::system("connect a UDP socket"))
+    pub fn connect(&self, to: SocketAddr) -> Result<(), ProbeError> {
+        self.socket.connect(to).map_err(ProbeError::system("connect a UDP socket"))
     }
 
     pub fn descriptor(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
-    pub fn port(&self) -> Result<u16, Error> {
-        self.socket.local_addr().map(|local| local.port()).map_err(Error::system("ask for the UDP port"))
+    pub fn port(&self) -> Result<u16, ProbeError> {
+        self.socket.local_addr().map(|local| local.port()).map_err(ProbeError::system("ask for the UDP port"))
     }
 
     /// Datagrams that the socket had no room for, since it is there (`sk_drops`). `SO_RXQ_OVFL` tells the same count, but only
     /// with the next packet that there is room for.
-    pub fn overflowed(&self) -> Result<u32, Error> {
+    pub fn overflowed(&self) -> Result<u32, ProbeError> {
         let mut memory = [0_u32; SK_MEMINFO_VARS];
         let mut length = size_of_val(&memory) as libc::socklen_t;
         // SAFETY: both are ours and as long as said.
@@ -101,7 +105,7 @@ impl Udp {
         if result == 0 {
             return Ok(memory[SK_MEMINFO_DROPS]);
         }
-        Err(Error::System { what: "ask for drops (SO_MEMINFO)", source: io::Error::last_os_error() })
+        Err(ProbeError::System { what: "ask for drops (SO_MEMINFO)", source: io::Error::last_os_error() })
     }
 
     /// Bytes of headers of each packet.
@@ -126,20 +130,20 @@ impl Udp {
     }
 
     /// A first datagram from anybody, before the socket is connected.
-    pub fn first(&self) -> Result<Option<([u8; DATAGRAM_BYTES], SocketAddr)>, Error> {
+    pub fn first(&self) -> Result<Option<([u8; DATAGRAM_BYTES], SocketAddr)>, ProbeError> {
         let mut head = [0; DATAGRAM_BYTES];
-        self.socket.set_nonblocking(true).map_err(Error::system("not wait for UDP"))?;
+        self.socket.set_nonblocking(true).map_err(ProbeError::system("not wait for UDP"))?;
         let result = self.socket.recv_from(&mut head);
-        self.socket.set_nonblocking(false).map_err(Error::system("wait for UDP again"))?;
+        self.socket.set_nonblocking(false).map_err(ProbeError::system("wait for UDP again"))?;
         match result {
             Ok((_, from)) => Ok(Some((head, from))),
             Err(error) if is_passing(&error) => Ok(None),
-            Err(source) => Err(Error::System { what: "read from a UDP socket", source }),
+            Err(source) => Err(ProbeError::System { what: "read from a UDP socket", source }),
         }
     }
 
     /// Takes what the kernel has, up to a batch, and says what came.
-    pub fn take(&self, came: &mut Vec<Came>) -> Result<(), Error> {
+    pub fn take(&self, came: &mut Vec<Came>) -> Result<(), ProbeError> {
         came.clear();
         let mut heads = [[0_u8; DATAGRAM_BYTES]; BATCH];
         let mut controls = [[0_u64; CONTROL_BYTES / 8]; BATCH];
@@ -162,7 +166,7 @@ impl Udp {
             return if is_passing(&source) {
                 Ok(())
             } else {
-                Err(Error::System { what: "read from a UDP socket", source })
+                Err(ProbeError::System { what: "read from a UDP socket", source })
             };
         }
         for n in 0..count as usize {
@@ -176,7 +180,7 @@ impl Udp {
 
     /// Sends packets of so many bytes, as IP counts it, that begin like this; of how many the kernel took. `None` if the queue
     /// before the card refused the first.
-    pub fn send(&self, heads: &[[u8; DATAGRAM_BYTES]], bytes: u32) -> Result<Option<usize>, Error> {
+    pub fn send(&self, heads: &[[u8; DATAGRAM_BYTES]], bytes: u32) -> Result<Option<usize>, ProbeError> {
         static REST: [u8; MOST_BYTES] = [0; MOST_BYTES];
         let payload = (bytes as usize).saturating_sub(self.headers).clamp(DATAGRAM_BYTES, MOST_BYTES);
         // SAFETY: of both kinds of structure all-zero is a value: null pointers and zero lengths.
@@ -203,7 +207,7 @@ impl Udp {
                 Ok(None)
             }
             _ if is_passing(&source) => Ok(Some(0)),
-            _ => Err(Error::System { what: "send a packet", source }),
+            _ => Err(ProbeError::System { what: "send a packet", source }),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The procedures between two namespaces, over the lab's emulated path, whose truth is known.
 
-use slowpath_lab::case::Settings;
 use slowpath_lab::clock;
 use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;
 use slowpath_lab::relay::Relay;
+use slowpath_lab::settings::Settings;
 use slowpath_lab::testbed;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::PathConfig;
@@ -13,7 +13,7 @@ use slowpath_path::link::{LinkConfig, QueueLimit};
 use slowpath_probe::measure::{
     Available, Capacity, Channel, Direction, RoundTrip, Setting, available, capacity, round_trip,
 };
-use slowpath_probe::real::{Caps, Client, Error, Server};
+use slowpath_probe::real::{Caps, Client, ProbeError, Server};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -108,7 +108,7 @@ impl Cell {
     }
 }
 
-fn measured(to: SocketAddr) -> Result<Found, Error> {
+fn measured(to: SocketAddr) -> Result<Found, ProbeError> {
     let (mut client, connected) = Client::connect(to, &|| false)?;
     let round_trip = round_trip::measure(&mut client, &mut |_| ())?;
     let setting = Setting {

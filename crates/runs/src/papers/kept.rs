@@ -5,14 +5,14 @@ use super::Error;
 use serde::{Deserialize, Serialize};
 use slowpath_cost::Profile;
 use slowpath_lab::web::Ran;
-use slowpath_papers::lavoie::{Case, compared_cases};
-use slowpath_profile::{Contents, Oddity, Options};
+use slowpath_papers::lavoie::{ServerCase, compared_cases};
+use slowpath_profile::{Contents, Oddity, SymbolSources};
 use std::fs;
 use std::path::Path;
 
 /// A case that was run, with its profile.
 pub struct Done {
-    pub case: Case,
+    pub case: ServerCase,
     pub ran: Ran,
     pub profile: Profile,
     pub event: String,
@@ -44,25 +44,25 @@ const KALLSYMS: &str = "/proc/kallsyms";
 const SYMBOLS: &str = "kallsyms";
 
 /// A case's name in a folder.
-fn name_of(case: Case) -> String {
+fn name_of(case: ServerCase) -> String {
     case.to_string().replace(' ', "-")
 }
 
-fn beside_of(case: Case) -> String {
+fn beside_of(case: ServerCase) -> String {
     format!("{}.json", name_of(case))
 }
 
 /// A case's profile in a folder.
-pub fn file_of(case: Case) -> String {
+pub fn file_of(case: ServerCase) -> String {
     format!("{}.perf.data", name_of(case))
 }
 
-fn has(folder: &Path, case: Case) -> bool {
+fn has(folder: &Path, case: ServerCase) -> bool {
     folder.join(beside_of(case)).exists()
 }
 
 /// Those of the cases that a folder has.
-pub fn read_all(cases: &[Case], folder: &Path) -> Result<Vec<Done>, Error> {
+pub fn read_all(cases: &[ServerCase], folder: &Path) -> Result<Vec<Done>, Error> {
     let there = cases.iter().filter(|case| has(folder, **case));
     let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<Result<_, Error>>()?;
     if done.is_empty() { Err(Error::NoneKept(folder.to_owned())) } else { Ok(done) }
@@ -73,11 +73,11 @@ pub fn read_all(cases: &[Case], folder: &Path) -> Result<Vec<Done>, Error> {
 /// # Errors
 ///
 /// If one folder has some that the other has not, or neither has any.
-pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> Result<Vec<Case>, Error> {
-    let wanted: Vec<Case> = compared_cases().into_iter().filter(|case| cases.contains(case)).collect();
+pub fn in_both(cases: &[ServerCase], before: &Path, after: &Path) -> Result<Vec<ServerCase>, Error> {
+    let wanted: Vec<ServerCase> = compared_cases().into_iter().filter(|case| cases.contains(case)).collect();
     let missing = |folder: &Path, other: &Path| {
         let cases = wanted.iter().filter(|case| !has(folder, **case) && has(other, **case));
-        let names: Vec<String> = cases.map(Case::to_string).collect();
+        let names: Vec<String> = cases.map(ServerCase::to_string).collect();
         let (folder, other) = (folder.display(), other.display());
         (!names.is_empty()).then(|| format!("{folder}: has no {}, which {other} has", names.join(", ")))
     };
@@ -86,7 +86,7 @@ pub fn in_both(cases: &[Case], before: &Path, after: &Path) -> Result<Vec<Case>,
     if !missing.is_empty() {
         return Err(Error::NotInBoth(missing.join("; ")));
     }
-    let both: Vec<Case> = wanted.into_iter().filter(|case| has(after, *case)).collect();
+    let both: Vec<ServerCase> = wanted.into_iter().filter(|case| has(after, *case)).collect();
     if both.is_empty() {
         let names = compared_cases().map(|case| case.to_string()).join(", ");
         return Err(Error::NoneCompared { folders: [before.to_owned(), after.to_owned()], names });
@@ -114,7 +114,7 @@ impl Done {
         fs::write(&path, text).map_err(Error::file(&path, "cannot be written"))
     }
 
-    fn kept(case: Case, folder: &Path) -> Result<Self, Error> {
+    fn kept(case: ServerCase, folder: &Path) -> Result<Self, Error> {
         let path = folder.join(beside_of(case));
         let text = fs::read(&path).map_err(Error::file(&path, "cannot be read"))?;
         let beside: Beside = serde_json::from_slice(&text).map_err(|source| Error::json(&path, source))?;
@@ -142,7 +142,7 @@ pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
 /// If it cannot be read, or if what runs here is another kernel and its symbols were not kept: without names there is nothing to say.
 pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     let kallsyms = symbols.map(Path::to_owned);
-    let input = slowpath_profile::open(file, &Options { kallsyms, ..Options::default() })?;
+    let input = slowpath_profile::open(file, &SymbolSources { kallsyms, ..SymbolSources::default() })?;
     let nameless = |oddity: Oddity| {
         matches!(oddity, Oddity::KernelSymbolsHidden | Oddity::OtherKernel | Oddity::NoKernelSymbols)
     };

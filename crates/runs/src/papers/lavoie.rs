@@ -6,7 +6,7 @@ use slowpath_lab::scratch::Scratch;
 use slowpath_lab::web::{self, Bench, Times, tools};
 use slowpath_lab::{privilege, signals};
 use slowpath_papers::Report;
-use slowpath_papers::lavoie::{self, Case, Counters, FILES_KIB, Run, Side, put_beside};
+use slowpath_papers::lavoie::{self, Counters, FILES_KIB, Run, ServerCase, Side, put_beside};
 use slowpath_profile::{Recorder, What};
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn side<'a>(done: &'a [Done], runs: &'a [Run<'a>]) -> Side<'a> {
 }
 
 fn run_all<D: FnMut()>(
-    cases: Vec<Case>,
+    cases: Vec<ServerCase>,
     asked: &Asked<'_>,
     begin: impl FnOnce(usize) -> D,
 ) -> Result<Vec<Done>, Error> {
@@ -117,8 +117,8 @@ fn all_is_there() -> Result<(), Error> {
     if privilege::is_root() { Ok(()) } else { Err(Error::NotRoot) }
 }
 
-fn chosen(only: &[String]) -> Result<Vec<Case>, Error> {
-    let has = |case: &Case, words: &str| {
+fn chosen(only: &[String]) -> Result<Vec<ServerCase>, Error> {
+    let has = |case: &ServerCase, words: &str| {
         let name = case.to_string();
         words.split_whitespace().all(|word| name.split(' ').any(|part| part.eq_ignore_ascii_case(word)))
     };
@@ -126,18 +126,18 @@ fn chosen(only: &[String]) -> Result<Vec<Case>, Error> {
     if let Some(words) = only.iter().find(|words| !all.iter().any(|case| has(case, words))) {
         return Err(Error::NoSuchCase { words: words.clone(), like: all[0].to_string() });
     }
-    let wanted = |case: &Case| only.is_empty() || only.iter().any(|words| has(case, words));
+    let wanted = |case: &ServerCase| only.is_empty() || only.iter().any(|words| has(case, words));
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-fn run(bench: &Bench, case: Case, times: Times, file: &Path) -> Result<Done, Error> {
-    let Case { file_kib, requests, sendfile, tso } = case;
+fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Done, Error> {
+    let ServerCase { file_kib, requests, sendfile, tso } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
         longest: times.observed + SPARE,
         ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
     };
-    let web_case = web::Case { file_kib, requests, sendfile, tso };
+    let web_case = web::WebCase { file_kib, requests, sendfile, tso };
     let (ran, recorded) = bench.run(
         web_case,
         times,

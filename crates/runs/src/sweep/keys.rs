@@ -3,7 +3,7 @@
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_recording::results::{Field, Holds, Value};
-use slowpath_scenario::{Case, Override};
+use slowpath_scenario::{Override, SweepCase};
 
 /// What the values of a key are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub fn split(one: &Override) -> (&str, &str) {
 
 impl Key {
     /// Every key that a case sets, in order of appearance.
-    pub fn of<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Self> {
+    pub fn of<'a>(cases: impl Iterator<Item = &'a SweepCase>) -> Vec<Self> {
         let mut keys: Vec<Self> = Vec::new();
         for (key, value) in cases.flat_map(|case| &case.set).map(split) {
             let kind = Kind::read(value).0;
@@ -137,13 +137,13 @@ impl Key {
     }
 
     /// What a case sets it to.
-    pub fn written<'a>(&self, case: &'a Case) -> Option<&'a str> {
+    pub fn written<'a>(&self, case: &'a SweepCase) -> Option<&'a str> {
         // What is set last holds.
         case.set.iter().rev().map(split).find(|(key, _)| *key == self.key).map(|(_, value)| value)
     }
 
     /// Its value for the data set; `None` where the scenario's own value holds.
-    pub fn value(&self, case: &Case) -> Option<Value> {
+    pub fn value(&self, case: &SweepCase) -> Option<Value> {
         let written = self.written(case)?;
         let (_, number) = Kind::read(written);
         Some(match self.kind {
@@ -155,7 +155,7 @@ impl Key {
     }
 
     /// Its value for an axis; `None` if it is no number.
-    pub fn number(&self, case: &Case) -> Option<f64> {
+    pub fn number(&self, case: &SweepCase) -> Option<f64> {
         match self.value(case)? {
             Value::Number(number) => Some(number),
             Value::Count(count) => Some(count as f64),
@@ -199,8 +199,10 @@ mod tests {
 
     #[test]
     fn a_column_is_of_one_type() {
-        let case =
-            |set: &[&str]| Case { name: None, set: set.iter().map(|one| one.parse().unwrap()).collect() };
+        let case = |set: &[&str]| SweepCase {
+            name: None,
+            set: set.iter().map(|one| one.parse().unwrap()).collect(),
+        };
         let cases = [case(&["a.b=5ms", "path.queue=1bdp"]), case(&["a.b=1 s", "path.queue=10 packets"])];
         let keys = Key::of(cases.iter());
         let names: Vec<_> = keys.iter().map(|key| key.field(|_| false)).collect();

@@ -3,6 +3,7 @@
 use crate::Measured;
 use slowpath_analyses::waits::Spread;
 use slowpath_model::Wait;
+use slowpath_model::statistics::median;
 use slowpath_recording::results::{Holds, Value};
 use slowpath_simulator::report::Total;
 
@@ -73,7 +74,7 @@ pub static NUMBERS: [Number; 12] = [
     }),
     number("rtt_s", "RTT", "smoothed RTT at the end", Unit::Time, |run| {
         let times = run.totals.iter().filter_map(|total| total.smoothed_rtt);
-        quantile(times.map(|time| time.as_secs_f64()).collect(), 0.5)
+        median(times.map(|time| time.as_secs_f64()))
     }),
     number("least_rtt_s", "min RTT", "minimum RTT", Unit::Time, |run| {
         Some(run.totals.iter().filter_map(|total| total.least_rtt).min()?.as_secs_f64())
@@ -106,7 +107,7 @@ pub fn of_tables() -> impl Iterator<Item = &'static Number> {
 impl Number {
     /// The median of the runs that count; of all, if none does.
     pub fn median(&self, runs: &[Measured]) -> Option<f64> {
-        quantile(self.each(runs).collect(), 0.5)
+        median(self.each(runs))
     }
 
     /// The values of the runs that count; of all, if none does.
@@ -130,12 +131,6 @@ impl Number {
         let number = (self.of)(run)?;
         Some(if self.is_whole() { Value::Count(number as u64) } else { Value::Number(number) })
     }
-}
-
-/// The smallest of `numbers` that at least this share of them does not exceed, by nearest rank from below.
-pub fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    numbers.get((numbers.len().checked_sub(1)? as f64 * share) as usize).copied()
 }
 
 fn sum(run: &Measured, of: impl Fn(&Total) -> u64) -> f64 {

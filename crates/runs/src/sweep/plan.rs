@@ -5,7 +5,7 @@ use crate::Error;
 use crate::file::{self, Changes};
 use slowpath_lab::run::kernel_release;
 use slowpath_scenario::sweep::MOST_CASES;
-use slowpath_scenario::{Case, Override, Scenario, Sweep, Vary};
+use slowpath_scenario::{Override, Scenario, Sweep, SweepCase, Vary};
 use std::path::Path;
 
 /// What is to be run.
@@ -27,7 +27,7 @@ pub struct Plan {
 /// One of the sweep's cases, ready to run.
 pub struct Planned {
     /// Its name or its values.
-    pub case: Case,
+    pub case: SweepCase,
     /// Its scenario, once for each repetition, with increasing seeds.
     pub scenarios: Vec<Scenario>,
 }
@@ -94,7 +94,7 @@ impl Plan {
         if runs > MOST_CASES {
             return Err(Error::TooMany { runs, most: MOST_CASES });
         }
-        let ready = |case: Case| -> Result<Planned, Error> {
+        let ready = |case: SweepCase| -> Result<Planned, Error> {
             let scenario = file::load_text(file, &text, changes, &case.set)?;
             let seeds = (0..repeat).map(|n| scenario.seed.wrapping_add(n.into()));
             let scenarios = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();
@@ -123,6 +123,6 @@ impl Plan {
 }
 
 /// The name of a case, or its values.
-pub fn case_name(case: &Case) -> String {
+pub fn case_name(case: &SweepCase) -> String {
     case.name.clone().unwrap_or_else(|| case.set.iter().map(Override::text).collect::<Vec<_>>().join(" "))
 }

@@ -4,9 +4,7 @@ use crate::file::{Entry, Place, Table, Value};
 use crate::schema::nearest::nearest;
 use crate::schema::table::origin;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
-use slowpath_kernels::choice::{Choice, choices};
-use slowpath_kernels::sysctls::{Sysctl, sysctls};
-use slowpath_kernels::{KernelProfile, registry};
+use slowpath_kernels::{Choice, KernelProfile, Sysctl, choices, registry, sysctls};
 use std::time::Duration;
 
 static BASE: Key<String> = Key::new("base", "The kernel to start from.").default("6.18", "today's kernel");

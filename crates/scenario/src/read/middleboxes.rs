@@ -3,6 +3,7 @@
 use crate::schema::quantity::{Chance, Clearing, Dropping, HostIdentification, Scale};
 use crate::schema::{Describe, Key, Reader, Section};
 use slowpath_model::Bytes;
+use slowpath_path::action::Replacement;
 use slowpath_path::damage::DamageConfig;
 use slowpath_path::ecn::EcnConfig;
 use slowpath_path::forget::ForgetConfig;
@@ -11,7 +12,7 @@ use slowpath_path::middlebox::MiddleboxConfig;
 use slowpath_path::mtu::MtuConfig;
 use slowpath_path::resets::ResetConfig;
 use slowpath_path::sack_shift::SackShiftConfig;
-use slowpath_path::window_scale::{Replacement, WindowScaleConfig};
+use slowpath_path::window_scale::WindowScaleConfig;
 use std::time::Duration;
 
 const ANOTHER: &str = "another kind of middlebox";

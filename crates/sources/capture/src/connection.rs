@@ -130,7 +130,7 @@ impl Connection {
             // The connection that it met is gone, and it is tried again, perhaps with another number.
             false
         } else if stream.syn {
-            // The same number again is a retransmission, unless both sides had already said goodbye, or the other end had
+            // A SYN with the number of the first is a retransmission, unless both sides had already said goodbye, or the other end had
             // refused the first one.
             let refused = self.reset && !self.streams[(!from).index()].syn;
             stream.isn != seq || (a.fin && b.fin) || refused

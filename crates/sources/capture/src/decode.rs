@@ -5,12 +5,14 @@
 //! nothing else unusual; [`headers`] takes any, one header after the other.
 
 use crate::addresses::Addresses;
-use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
-use crate::link::{self, LinkType};
+use crate::icmp::QuotingError;
+use crate::layer::{Header, Layer, Outer, Quote, Skip, Step, Walk};
+use crate::link;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::short::{self, Datagram};
-use crate::{icmp, ip, tunnel, wifi};
+use crate::{ip, tunnel, wifi};
 use slowpath_model::Checksum;
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
@@ -91,7 +93,7 @@ fn tcp_in<'a>(
 }
 
 /// What is inside a header.
-pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     match header {
         Header::Ethernet => link::ethernet(layer, walk),
         Header::Typed(kind) => link::typed(kind, layer, walk),
@@ -113,11 +115,27 @@ pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> S
         Header::Ipv4 => ip::v4(layer, walk),
         Header::Ipv6 => ip::v6(layer, walk),
         Header::Inside(protocol, outer) => ip::inside(protocol, outer, layer, walk),
-        Header::Icmp(protocol, outer) => Err(icmp::skip(protocol, outer, layer, walk)),
+        Header::Icmp(protocol, outer) => {
+            Err(quote(protocol, outer, layer, walk).map_or(Skip::NotTcp(protocol), Skip::IcmpError))
+        }
         Header::Udp => tunnel::udp(layer, walk),
         Header::GtpU => tunnel::gtp_u(layer, walk),
         Header::Gre => tunnel::gre(layer, walk),
         Header::Tcp(_) => Ok((header, layer)),
+    }
+}
+
+/// The segment that an ICMP error is about. It may have been inside a tunnel's packet, if enough of that is quoted.
+fn quote(protocol: u8, outer: Outer, layer: Layer<'_>, walk: &mut Walk) -> Option<Quote> {
+    let error = QuotingError::parse(protocol, outer, layer)?;
+    let (mut header, mut quoted) = error.quoted;
+    loop {
+        match header {
+            Header::Tcp(segment) => return error.about(segment, quoted),
+            // No error is sent about an error.
+            Header::Icmp(..) => return None,
+            _ => (header, quoted) = inside(header, quoted, walk).ok()?,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 /// A capture of which nothing could be read.
 ///
 /// One that breaks off half-way is not an error: what was readable is delivered, and
-/// [`Summary::stopped`](crate::Summary::stopped) says where and why the reading ended.
+/// [`CaptureSummary::stopped`](crate::CaptureSummary::stopped) says where and why the reading ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {

@@ -85,7 +85,7 @@ impl Pair {
 
 /// A live flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct LiveFlow {
     pub(crate) connection: Connection,
     pub(crate) id: FlowId,
     pub(crate) occurrence: u32,
@@ -95,7 +95,7 @@ pub(crate) struct Flow {
     touched: bool,
 }
 
-impl Flow {
+impl LiveFlow {
     pub(crate) fn new(id: FlowId, occurrence: u32, a_is_second: bool) -> Self {
         Self { connection: Connection::NEW, id, occurrence, a_is_second, touched: false }
     }
@@ -112,7 +112,7 @@ impl Flow {
 #[repr(align(128))]
 struct Slot {
     pair: Pair,
-    flow: Flow,
+    flow: LiveFlow,
 }
 
 /// A bucket of the index: the low half of the hash, and the slot's number plus one (0: free).
@@ -157,7 +157,7 @@ impl Flows {
 
     /// The live flow between the ends of `pair`.
     #[inline(always)]
-    pub(crate) fn find(&mut self, pair: &Pair) -> Option<&mut Flow> {
+    pub(crate) fn find(&mut self, pair: &Pair) -> Option<&mut LiveFlow> {
         let flow = self.at(pair)?;
         flow.touched = true;
         Some(flow)
@@ -165,12 +165,12 @@ impl Flows {
 
     /// The flow of `pair`, without marking it as touched.
     #[cold]
-    pub(crate) fn peek(&mut self, pair: &Pair) -> Option<&mut Flow> {
+    pub(crate) fn peek(&mut self, pair: &Pair) -> Option<&mut LiveFlow> {
         self.at(pair)
     }
 
     #[inline(always)]
-    fn at(&mut self, pair: &Pair) -> Option<&mut Flow> {
+    fn at(&mut self, pair: &Pair) -> Option<&mut LiveFlow> {
         self.last = match self.slots.get(self.last) {
             Some(slot) if slot.pair == *pair => self.last,
             _ => self.look_up(pair)?,
@@ -198,7 +198,7 @@ impl Flows {
 
     /// Adds a flow between ends that have none. Gives back the one that had to make room.
     #[cold]
-    pub(crate) fn insert(&mut self, pair: Pair, flow: Flow) -> Option<FlowId> {
+    pub(crate) fn insert(&mut self, pair: Pair, flow: LiveFlow) -> Option<FlowId> {
         let evicted = if self.len() >= self.most { self.evict() } else { None };
         if (self.len() + 1) * 2 > self.buckets.len() {
             self.grow();
@@ -343,9 +343,9 @@ mod tests {
     fn the_flow_silent_for_longest_makes_room() {
         let mut flows = Flows::new(4);
         for n in 1..=4 {
-            assert_eq!(flows.insert(pair(n, 1), Flow::new(FlowId(n), 0, false)), None);
+            assert_eq!(flows.insert(pair(n, 1), LiveFlow::new(FlowId(n), 0, false)), None);
         }
-        assert!(flows.insert(pair(5, 1), Flow::new(FlowId(5), 0, false)).is_some());
+        assert!(flows.insert(pair(5, 1), LiveFlow::new(FlowId(5), 0, false)).is_some());
         let live =
             |flows: &mut Flows| (1..=9).filter(|n| flows.look_up(&pair(*n, 1)).is_some()).collect::<Vec<_>>();
         let before = live(&mut flows);
@@ -353,7 +353,7 @@ mod tests {
         let active = before[0];
         for n in 6..=9 {
             flows.find(&pair(active, 1)).expect("it speaks, so it stays");
-            assert!(flows.insert(pair(n, 1), Flow::new(FlowId(n), 0, false)).is_some());
+            assert!(flows.insert(pair(n, 1), LiveFlow::new(FlowId(n), 0, false)).is_some());
         }
         assert_eq!(flows.len(), 4);
     }
@@ -378,7 +378,7 @@ mod tests {
                 prop_assert_eq!(found, map.get(&key).copied());
                 if found.is_none() {
                     next += 1;
-                    let evicted = flows.insert(pair, Flow::new(FlowId(next), 0, false));
+                    let evicted = flows.insert(pair, LiveFlow::new(FlowId(next), 0, false));
                     map.retain(|_, id| Some(*id) != evicted);
                     map.insert(key, FlowId(next));
                 }

@@ -1,10 +1,10 @@
 //! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
 
 use crate::decode::{self, Whole};
-use crate::flows::{Flow, Flows, Pair};
-use crate::icmp::Quote;
+use crate::flows::{Flows, LiveFlow, Pair};
+use crate::layer::Quote;
 use crate::layer::Skip;
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
 use crate::protocol::Protocol;
@@ -238,12 +238,12 @@ impl<'s, S: Sink> Frames<'s, S> {
             Some(flow) => {
                 let replaced = flow.id;
                 let occurrence = flow.occurrence.saturating_add(1);
-                *flow = Flow::new(id, occurrence, a_is_second);
+                *flow = LiveFlow::new(id, occurrence, a_is_second);
                 self.sink.close(replaced, FlowEnd::Replaced);
                 occurrence
             }
             None => {
-                let evicted = self.flows.insert(pair, Flow::new(id, 0, a_is_second));
+                let evicted = self.flows.insert(pair, LiveFlow::new(id, 0, a_is_second));
                 if let Some(evicted) = evicted {
                     self.counts.evicted += 1;
                     self.sink.close(evicted, FlowEnd::Evicted);

@@ -2,7 +2,7 @@
 //!
 //! Reading list: draft-ietf-opsawg-pcapng, sections 4.2 (interface description) and 4.6 (interface statistics).
 
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::summary::Interface;
 use slowpath_wire::bytes::Order;
 use slowpath_wire::pcapng::{IF_NAME, IF_TSOFFSET, IF_TSRESOL, ISB_IFDROP, ISB_OSDROP, options};

@@ -1,12 +1,12 @@
 //! The headers of a frame, one inside the other: what each reads, and what it says is inside it.
 
 use crate::addresses::Addresses;
-use crate::icmp::Quote;
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddities;
 use crate::protocol::Protocol;
-use slowpath_model::IpFacts;
+use slowpath_model::{IcmpKind, IpFacts};
 use slowpath_wire::tcp::HeaderFault;
+use std::net::IpAddr;
 
 /// Why a frame holds no TCP segment that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,23 @@ impl From<HeaderFault> for Skip {
             HeaderFault::Malformed => Self::Malformed,
         }
     }
+}
+
+/// An ICMP error that quotes a TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// The protocol that it came in: ICMP or ICMPv6.
+    pub protocol: u8,
+    /// Who sent it.
+    pub from: IpAddr,
+    /// What it says.
+    pub kind: IcmpKind,
+    /// Between whom the segment went.
+    pub addresses: Addresses,
+    /// The ports of the segment's sender and receiver.
+    pub ports: (u16, u16),
+    /// The segment's sequence number.
+    pub seq: u32,
 }
 
 /// Headers inside each other that are followed, of whatever kind. Ordinary traffic has 2 to 4, a provider's

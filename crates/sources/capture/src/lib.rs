@@ -1,7 +1,7 @@
 //! pcap and pcapng captures as slowpath events.
 //!
 //! [`Capture`] reads a file or a stream, frame by frame, in bounded memory, and pushes what it finds into a
-//! [`Sink`]: a flow's `open`, its segments in the order of the file, its `close`. The [`Summary`] at the end says
+//! [`Sink`]: a flow's `open`, its segments in the order of the file, its `close`. The [`CaptureSummary`] at the end says
 //! what was read, what was not, and what was odd.
 //!
 //! ```no_run
@@ -60,6 +60,7 @@ mod interfaces;
 mod ip;
 pub mod layer;
 pub mod link;
+pub mod link_type;
 mod oddity;
 pub mod packet;
 mod pcap;
@@ -71,11 +72,11 @@ mod tunnel;
 mod wifi;
 
 pub use error::CaptureError;
-pub use icmp::Quote;
-pub use link::LinkType;
+pub use layer::Quote;
+pub use link_type::LinkType;
 pub use oddity::{Oddities, Oddity};
 pub use protocol::Protocol;
-pub use summary::{Compression, Format, Interface, Note, StepsBack, Stop, Summary};
+pub use summary::{CaptureSummary, Compression, Format, Interface, Note, StepsBack, Stop};
 
 use crate::frames::Frames;
 use crate::input::{Ending, Input, Progress};
@@ -159,12 +160,12 @@ impl Capture {
 
     /// Reads all of it into `sink`.
     ///
-    /// A capture that breaks off or is damaged half-way is delivered up to there; [`Summary::stopped`] says so.
+    /// A capture that breaks off or is damaged half-way is delivered up to there; [`CaptureSummary::stopped`] says so.
     ///
     /// # Errors
     ///
     /// If not even one frame of it can be read: it is empty, no capture, or damaged from its start on.
-    pub fn run(self, sink: &mut impl Sink) -> Result<Summary, CaptureError> {
+    pub fn run(self, sink: &mut impl Sink) -> Result<CaptureSummary, CaptureError> {
         let Self { name, reader, total, progress, live_flows } = self;
         let (mut input, compression) = match Input::open(reader, total, progress) {
             Ok(opened) => opened,
@@ -188,7 +189,7 @@ impl Capture {
         }
         let (interfaces, interface_count, drops) = interfaces.finish();
         let dated = counts.epoch.is_some();
-        Ok(Summary {
+        Ok(CaptureSummary {
             name,
             format,
             compression,

@@ -6,7 +6,7 @@
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// Skipped: neither IPv4 nor IPv6; what it is, is in [`Summary::other_protocols`](crate::Summary::other_protocols).
+    /// Skipped: neither IPv4 nor IPv6; what it is, is in [`CaptureSummary::other_protocols`](crate::CaptureSummary::other_protocols).
     NotIp,
     /// Skipped: IP, but not TCP; which protocols is there as well.
     NotTcp,

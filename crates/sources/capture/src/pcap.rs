@@ -4,7 +4,7 @@
 
 use crate::frames::{Frame, Frames};
 use crate::input::{Input, LARGEST, WHOLE};
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::summary::{Format, Stop};
 use slowpath_model::Sink;

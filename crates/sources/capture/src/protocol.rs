@@ -2,7 +2,7 @@
 //!
 //! Reading list: IANA's "Assigned Internet Protocol Numbers", "IEEE 802 Numbers" and "PPP DLL Protocol Numbers".
 
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use std::fmt;
 
 /// The innermost protocol of a frame that was recognised, and is not read further.

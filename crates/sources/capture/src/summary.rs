@@ -1,6 +1,6 @@
 //! What was read, what was not, and what was odd about it.
 
-use crate::link::LinkType;
+use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::protocol::Protocol;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub struct StepsBack {
 ///
 /// What is not judged here: checksums (they are facts of segments) and frames captured twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct CaptureSummary {
     /// The name it was opened under.
     pub name: String,
     /// The file format.
@@ -140,7 +140,7 @@ pub struct Summary {
     pub stopped: Option<Stop>,
 }
 
-impl Summary {
+impl CaptureSummary {
     /// How often `oddity` was met.
     pub fn count(&self, oddity: Oddity) -> u64 {
         self.notes.iter().find(|note| note.oddity == oddity).map_or(0, |note| note.count)

@@ -4,7 +4,8 @@
 //! Information Header Specification" (CACE Technologies).
 
 use crate::layer::{Header, Layer, Skip, Step, Walk};
-use crate::link::{self, LinkType};
+use crate::link;
+use crate::link_type::LinkType;
 use crate::protocol::Protocol;
 use slowpath_wire::bytes::Order::Little;
 

@@ -2,7 +2,7 @@
 
 use crate::drops::{Counts, Drops, Reasons};
 use crate::raw::{Closing, Look};
-use crate::record::{self, Account, HELD, NoRecord, Output, Record, Sample, Turn, WAITS};
+use crate::record::{self, Account, HELD, NoRecord, Output, Record, SampleRecord, Turn, WAITS};
 use crate::table::{Owner, Table};
 use bytemuck::Zeroable;
 use slowpath_model::{
@@ -346,7 +346,7 @@ impl Account {
     }
 }
 
-impl Sample {
+impl SampleRecord {
     /// What is read of the socket itself.
     fn of(&self, end: End) -> SocketSample {
         SocketSample {

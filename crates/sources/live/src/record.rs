@@ -128,7 +128,7 @@ pub struct Drop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
-pub struct Flow {
+pub struct FlowRecord {
     pub last_ns: u64,
     pub segments: u64,
     pub unstamped: u64,
@@ -179,7 +179,7 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
-pub struct Sample {
+pub struct SampleRecord {
     pub at_ns: u64,
     pub inode: u64,
     pub bytes_acked: u64,
@@ -244,9 +244,9 @@ struct Head {
 pub struct Account {
     head: Head,
     /// Its socket.
-    pub sample: Sample,
+    pub sample: SampleRecord,
     /// What was added up.
-    pub flow: Flow,
+    pub flow: FlowRecord,
     /// Where its packets leave.
     pub output: Output,
 }
@@ -255,7 +255,7 @@ impl Account {
     /// How many bytes it has of a file of version 2, which ends with what stands before the flow's last numbers and the
     /// output.
     pub(crate) const BYTES_OF_2: usize =
-        std::mem::offset_of!(Self, flow) + std::mem::offset_of!(Flow, paced_ns);
+        std::mem::offset_of!(Self, flow) + std::mem::offset_of!(FlowRecord, paced_ns);
 }
 
 const ALIVE: u32 = 1;
@@ -298,8 +298,11 @@ pub struct Totals {
 impl Account {
     /// As it was when the probe first saw the socket: nothing was added up.
     pub(crate) fn begun(&self) -> Self {
-        let Flow { segments_before, cgroup, netns, .. } = self.flow;
-        Self { flow: Flow { segments_before, cgroup, netns, ..Zeroable::zeroed() }, ..Zeroable::zeroed() }
+        let FlowRecord { segments_before, cgroup, netns, .. } = self.flow;
+        Self {
+            flow: FlowRecord { segments_before, cgroup, netns, ..Zeroable::zeroed() },
+            ..Zeroable::zeroed()
+        }
     }
 
     /// What the process has written since the probe first saw the socket.
@@ -334,7 +337,7 @@ impl Output {
     }
 }
 
-impl Flow {
+impl FlowRecord {
     /// What held the sender so far, in the order of [`HELD`].
     pub fn held_ns(&self) -> [u64; ALL_HOLDS] {
         let mut held = [0; ALL_HOLDS];
@@ -352,7 +355,7 @@ impl Flow {
     }
 }
 
-impl Sample {
+impl SampleRecord {
     /// What holds the sender since the last segment came; `None` in a file that does not have that.
     pub fn hold(&self) -> Option<Hold> {
         HELD.get(usize::from(self.hold.checked_sub(1)?)).copied()
@@ -388,8 +391,8 @@ impl Turn {
 
 const _: () = {
     assert!(size_of::<Waits>() == 416, "bpf/record.h");
-    assert!(size_of::<Flow>() == 3448, "bpf/record.h");
-    assert!(size_of::<Sample>() == 128, "bpf/record.h");
+    assert!(size_of::<FlowRecord>() == 3448, "bpf/record.h");
+    assert!(size_of::<SampleRecord>() == 128, "bpf/record.h");
     assert!(size_of::<Output>() == 80, "bpf/record.h");
     assert!(size_of::<Exact>() == 1280, "bpf/record.h");
 };

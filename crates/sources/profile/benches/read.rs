@@ -8,7 +8,7 @@
 //! together take longer than what is shown. Time is CPU time, user and system, the least of some runs, in turn; memory
 //! is the peak resident set of a process of its own.
 
-use slowpath_profile::{Contents, Measure, Options, open, write_folded};
+use slowpath_profile::{Contents, Measure, SymbolSources, open, write_folded};
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -46,7 +46,7 @@ fn measure(command: &mut Command) -> io::Result<(f64, f64)> {
 
 /// Reads a file as a user would, with all names, into folded stacks.
 fn read(path: &Path) -> Result<u64, Box<dyn Error>> {
-    let input = open(path, &Options::default())?;
+    let input = open(path, &SymbolSources::default())?;
     let Contents::Stacks(profile) = &input.contents else { return Err("no stacks".into()) };
     for event in 0..profile.events.len() {
         write_folded(

@@ -4,7 +4,7 @@ use crate::error::{ProfileError, Stop, quoted};
 use crate::gather::Gather;
 use crate::notes::Notes;
 use crate::text::{folded, opreport, script};
-use crate::{At, Contents, Format, Input, Options, perf, pprof};
+use crate::{At, Contents, Format, Input, SymbolSources, perf, pprof};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -21,7 +21,7 @@ const MOST_HELD: u64 = 1024 * 1024 * 1024;
 /// # Errors
 ///
 /// If nothing of it can be read. One that breaks off half-way is read up to there; [`Input::stopped`] says so.
-pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Input, ProfileError> {
+pub fn open(path: impl AsRef<Path>, options: &SymbolSources) -> Result<Input, ProfileError> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| {
@@ -60,7 +60,11 @@ fn too_large(name: &str, held: &[u8]) -> ProfileError {
 /// # Errors
 ///
 /// As [`open`].
-pub fn read(name: &str, mut source: impl Read + Seek, options: &Options) -> Result<Input, ProfileError> {
+pub fn read(
+    name: &str,
+    mut source: impl Read + Seek,
+    options: &SymbolSources,
+) -> Result<Input, ProfileError> {
     let head = look(&mut source).map_err(|error| failed(name, &error))?;
     if !head.starts_with(&GZIP) {
         return read_plain(name, &head, source, options);
@@ -98,7 +102,7 @@ fn read_plain(
     name: &str,
     head: &[u8],
     mut source: impl Read + Seek,
-    options: &Options,
+    options: &SymbolSources,
 ) -> Result<Input, ProfileError> {
     let Some(format) = format(head) else { return Err(refusal(name, head)) };
     let (mut gather, mut notes) = (Gather::default(), Notes::default());

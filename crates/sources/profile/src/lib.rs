@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # fn run() -> Result<(), slowpath_profile::ProfileError> {
-//! let input = slowpath_profile::open("perf.data", &slowpath_profile::Options::default())?;
+//! let input = slowpath_profile::open("perf.data", &slowpath_profile::SymbolSources::default())?;
 //! if let slowpath_profile::Contents::Stacks(profile) = &input.contents {
 //!     println!("{} distinct stacks", profile.stacks.len());
 //! }
@@ -48,7 +48,7 @@ use std::path::PathBuf;
 
 /// Where names of addresses come from. All that is not given is looked for on this host.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SymbolSources {
     /// The `/proc/kallsyms` of the profiled host, as its root read it.
     pub kallsyms: Option<PathBuf>,
     /// The profiled kernel with its symbols, if `kallsyms` is not given.

@@ -1,6 +1,6 @@
 //! A profile that was read: its functions, its call graph, its stacks if it has them, and what is missing in it.
 
-use crate::{Contents, Input, Note, Options, ProfileError, Stop};
+use crate::{Contents, Input, Note, ProfileError, Stop, SymbolSources};
 use slowpath_cost::{Calls, Edges, Event, Function, Functions, Lost, Operation, Profile, Roots, Run};
 use std::path::Path;
 use thiserror::Error;
@@ -23,7 +23,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If the file cannot be read, has no such event, or no samples.
-    pub fn open(file: &Path, options: &Options, event_name: Option<&str>) -> Result<Self, LoadError> {
+    pub fn open(file: &Path, options: &SymbolSources, event_name: Option<&str>) -> Result<Self, LoadError> {
         let input = crate::open(file, options)?;
         let event = match &input.contents {
             Contents::Stacks(profile) => event(&input.name, profile, event_name)?,

@@ -5,7 +5,7 @@
 
 use slowpath_model::End;
 use slowpath_simulator::{Observer, Progress, Sight, Simulation};
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 use std::time::Duration;
 
 /// Counts what hosts send and what ACKs senders get.
@@ -29,7 +29,7 @@ impl Observer for Counter {
             self.bytes += u64::from(packet.len);
         } else if !sight.sent && sight.from == End::B {
             self.acks += 1;
-            self.sacks += u64::from(matches!(packet.options, Options::Sack(_)));
+            self.sacks += u64::from(matches!(packet.options, TcpOptions::Sack(_)));
         }
     }
 }

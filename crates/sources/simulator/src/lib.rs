@@ -37,6 +37,7 @@ pub mod outside;
 pub mod pcapng;
 pub mod program;
 pub mod report;
+pub mod shown;
 pub mod simulation;
 pub mod tap;
 pub mod transfer;

@@ -3,6 +3,7 @@
 
 use crate::host::datagram_socket::DatagramCounts;
 use crate::host::socket::SocketId;
+use crate::shown;
 use crate::transfer::{Told, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
@@ -55,7 +56,7 @@ impl Link {
         let (bytes, last) = self.read[(!sender).index()];
         Transfer {
             stream: self.stream,
-            key: crate::tap::key(number, self),
+            key: shown::key(number, self.hosts),
             sender,
             bytes: Bytes::new(bytes),
             opened: self.opened,

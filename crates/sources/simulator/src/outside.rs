@@ -3,7 +3,7 @@
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
 use crate::links::{Link, Links};
-use crate::tap;
+use crate::shown;
 use crate::wire::{Frame, Wire};
 use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Mark, Wait};
 use slowpath_scenario::HostId;
@@ -166,7 +166,7 @@ impl Teller<'_> {
     /// A host drops a packet, its own or one that came.
     pub fn dropped(&mut self, host: usize, sent: bool, frame: &Frame, why: DropReason) {
         if self.wants.drops {
-            let segment = |here: End| tap::segment(frame, if sent { here } else { !here }, sent);
+            let segment = |here: End| shown::segment(frame, if sent { here } else { !here }, sent);
             self.tell(host, frame.connection, |here| EventKind::Dropped(segment(here), why));
         }
     }

@@ -4,12 +4,12 @@
 //! Checksums are right, for a payload of zeros.
 
 use crate::outside::{Observer, Sight};
-use crate::tap;
-use crate::wire::{Frame, Kind};
+use crate::shown;
+use crate::wire::{Frame, FrameKind};
 use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
 use slowpath_tcp::Packet;
-use slowpath_tcp::packet::{Options, SynOptions};
+use slowpath_tcp::packet::{SynOptions, TcpOptions};
 use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put};
 use slowpath_wire::{checksum, ip, pcap, pcapng, tcp, udp};
 use std::net::{IpAddr, Ipv4Addr};
@@ -61,7 +61,7 @@ impl Pcapng {
     /// An ICMP error from the path, about a segment that the host which sees it has sent.
     fn write_too_big(&mut self, sight: &Sight<'_>) {
         let mtu = sight.frame.packet.urgent;
-        let frame = Frame { kind: Kind::Segment, ..*sight.frame };
+        let frame = Frame { kind: FrameKind::Segment, ..*sight.frame };
         self.write_headers(&Sight { from: !sight.from, sent: false, frame: &frame, ..*sight });
         let quoted = self.headers[ETHERNET..ETHERNET + QUOTED].to_vec();
         let [mut destination, mut source] = [[0; 6]; 2];
@@ -70,9 +70,9 @@ impl Pcapng {
         self.headers.clear();
         self.headers.extend(destination.into_iter().chain(source).chain([0x08, 0x00]));
         let to = sight.link.hosts[(!sight.from).index()];
-        let fields = ip::Fields { ttl: tap::ttl(false), protocol: ip::ICMP, ..ip::Fields::default() };
+        let fields = ip::Fields { ttl: shown::ttl(false), protocol: ip::ICMP, ..ip::Fields::default() };
         let length = sight.frame.length() - ip::V4_BYTES as u32;
-        fields.put(&mut self.headers, (MIDDLEBOX.into(), tap::address(to).into()), length);
+        fields.put(&mut self.headers, (MIDDLEBOX.into(), shown::address(to).into()), length);
         let begin = self.headers.len();
         self.headers.extend(TOO_BIG);
         self.headers.extend([0; 4]);
@@ -99,7 +99,7 @@ impl Pcapng {
             self.headers.extend((host as u32 + 1).to_be_bytes());
         }
         self.headers.extend([0x08, 0x00]);
-        let between = hosts.map(|host| IpAddr::from(tap::address(host)));
+        let between = hosts.map(|host| IpAddr::from(shown::address(host)));
         let (protocol, header) = match sight.frame.is_datagram() {
             true => (ip::UDP, udp::HEADER),
             false => (ip::TCP, tcp::HEADER + self.options.len()),
@@ -108,7 +108,7 @@ impl Pcapng {
         let ip = ip::Fields {
             class: packet.ecn.bits(),
             id: sight.frame.id,
-            ttl: tap::ttl(sight.sent),
+            ttl: shown::ttl(sight.sent),
             protocol,
             ..ip::Fields::default()
         };
@@ -123,7 +123,7 @@ impl Pcapng {
         // Of payload that is zeros.
         let pseudo = checksum::pseudo_header(checksum::addresses(between[0], between[1]), protocol, length);
         let mut sum = checksum::of(checksum::sum(&self.headers[begin..]) + pseudo);
-        if sight.frame.kind == Kind::Damaged {
+        if sight.frame.kind == FrameKind::Damaged {
             sum = !sum;
         }
         let (at, sum) = match sight.frame.is_datagram() {
@@ -135,15 +135,15 @@ impl Pcapng {
 
     fn write_udp(&mut self, sight: &Sight<'_>, length: u32) {
         let (from, connection) = (sight.from, sight.frame.connection);
-        let ports = (tap::port(connection, from), tap::port(connection, !from));
+        let ports = (shown::port(connection, from), shown::port(connection, !from));
         udp::put(&mut self.headers, ports, length as u16);
     }
 
     fn write_tcp(&mut self, sight: &Sight<'_>) {
         let (packet, from, connection) = (&sight.frame.packet, sight.from, sight.frame.connection);
         let header = tcp::Fields {
-            source: tap::port(connection, from),
-            destination: tap::port(connection, !from),
+            source: shown::port(connection, from),
+            destination: shown::port(connection, !from),
             seq: on_wire(connection, from, packet.seq.0),
             ack: packet.acknowledges().map_or(0, |ack| on_wire(connection, !from, ack.0)),
             control: Flags(packet.flags.0 & 0x1ff),
@@ -160,7 +160,7 @@ impl Observer for Pcapng {
             return;
         }
         self.frames += 1;
-        let length = if sight.frame.kind == Kind::TooBig {
+        let length = if sight.frame.kind == FrameKind::TooBig {
             self.write_too_big(sight);
             ETHERNET as u32 + sight.frame.length()
         } else {
@@ -206,7 +206,7 @@ fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<
         put(options, FAST_OPEN, cookie.as_slice().iter().copied());
         options.resize(options.len().next_multiple_of(4), NOP);
     }
-    if let Options::Sack(sack) = packet.options {
+    if let TcpOptions::Sack(sack) = packet.options {
         options.extend([NOP, NOP]);
         let edges = sack.blocks(packet.ack).flat_map(|block| [block.start, block.end]);
         put(options, SACK, edges.flat_map(|edge| on_wire(connection, !from, edge.0).to_be_bytes()));

@@ -3,21 +3,10 @@
 
 use crate::links::Link;
 use crate::outside::{Observer, Occurrence, Sight, Wants};
-use crate::wire::{Frame, Kind};
-use slowpath_model::{
-    End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, SackBlocks, Segment, Sink,
-};
+use crate::shown;
+use crate::wire::FrameKind;
+use slowpath_model::{Event, EventKind, FlowEnd, FlowId, Sink};
 use slowpath_scenario::HostId;
-use slowpath_tcp::packet::Options;
-use std::net::{IpAddr, Ipv4Addr};
-
-/// Ephemeral ports (`net.ipv4.ip_local_port_range`).
-const FIRST_PORT: u32 = 32_768;
-const PORTS: u32 = 28_232;
-/// The port of every server: iperf3's.
-const SERVER_PORT: u16 = 5201;
-/// The TTL that Linux sends with (`IPDEFTTL`), and that of what comes over the one router of a path.
-const SENT_TTL: u8 = 64;
 
 /// Pushes what passes one host's card into a sink, and what else of that host it is asked for. Segments are told one by
 /// one: super-packets as their segments.
@@ -75,7 +64,7 @@ impl<S: Sink> Tap<S> {
         self.opened += 1;
         let flow = FlowId(self.opened);
         self.flows[index] = Some(flow);
-        self.sink.open(flow, &key(number, link));
+        self.sink.open(flow, &shown::key(number, link.hosts));
         flow
     }
 }
@@ -83,13 +72,13 @@ impl<S: Sink> Tap<S> {
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
         // Only TCP is told.
-        let is_segment = matches!(sight.frame.kind, Kind::Segment | Kind::Damaged);
+        let is_segment = matches!(sight.frame.kind, FrameKind::Segment | FrameKind::Damaged);
         if sight.host != self.host || !self.packets || !is_segment {
             return;
         }
         self.frames += 1;
         let flow = self.flow(sight.frame.connection, sight.link);
-        let mut seen = segment(sight.frame, sight.from, sight.sent);
+        let mut seen = shown::segment(sight.frame, sight.from, sight.sent);
         seen.frame = self.frames;
         self.sink.accept(flow, &Event { at: sight.at, kind: EventKind::Seen(seen) });
     }
@@ -106,64 +95,4 @@ impl<S: Sink> Observer for Tap<S> {
             self.sink.accept(flow, &Event { at, kind });
         }
     }
-}
-
-/// The address of a host: 10.0.0.1 for the first.
-pub fn address(host: usize) -> Ipv4Addr {
-    let [.., high, low] = (host as u32 + 1).to_be_bytes();
-    Ipv4Addr::new(10, 0, high, low)
-}
-
-/// The client's port of a connection.
-pub fn client_port(connection: u32) -> u16 {
-    (FIRST_PORT + connection % PORTS) as u16
-}
-
-/// The addresses and ports of a connection.
-pub fn key(connection: u32, link: &Link) -> FlowKey {
-    let endpoint = |host: usize, port| Endpoint { address: IpAddr::V4(address(host)), port };
-    FlowKey {
-        a: endpoint(link.hosts[0], client_port(connection)),
-        b: endpoint(link.hosts[1], SERVER_PORT),
-        occurrence: connection / PORTS,
-    }
-}
-
-/// The TTL of a packet as it is seen.
-pub fn ttl(sent: bool) -> u8 {
-    if sent { SENT_TTL } else { SENT_TTL - 1 }
-}
-
-/// The port of an end of a connection.
-pub fn port(connection: u32, end: End) -> u16 {
-    match end {
-        End::A => client_port(connection),
-        End::B => SERVER_PORT,
-    }
-}
-
-/// A packet as it is seen, without its number.
-pub fn segment(frame: &Frame, from: End, sent: bool) -> Segment {
-    let packet = &frame.packet;
-    let mut segment = Segment::new(from, packet.flags, packet.seq, packet.len);
-    segment.ack = packet.acknowledges();
-    segment.window = packet.window;
-    segment.timestamps = packet.timestamps;
-    segment.ip = IpFacts { id: Some(frame.id), ttl: ttl(sent), ecn: packet.ecn };
-    match packet.options {
-        Options::None => {}
-        Options::Sack(sack) => {
-            let mut blocks = SackBlocks::NONE;
-            for block in sack.blocks(packet.ack) {
-                blocks.push(SackBlock { start: block.start, end: block.end });
-            }
-            segment.sack = blocks;
-        }
-        Options::Syn(syn) => {
-            segment.mss = syn.mss;
-            segment.window_scale = syn.window_scale;
-            segment.sack_permitted = syn.sack_permitted;
-        }
-    }
-    segment
 }

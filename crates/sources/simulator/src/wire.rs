@@ -6,12 +6,12 @@
 
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Bytes, Flags, Instant, StreamOffset};
-use slowpath_path::middlebox::{Answer, Changes};
-use slowpath_path::window_scale::Replacement;
+use slowpath_path::action::Replacement;
+use slowpath_path::action::{Answer, Changes};
 use slowpath_path::{Path, PathConfig, StreamPart, Verdict};
 use slowpath_scenario::DATAGRAM_HEADERS;
 use slowpath_tcp::Packet;
-use slowpath_tcp::packet::{Block, Options, Sack};
+use slowpath_tcp::packet::{Block, Sack, TcpOptions};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -24,7 +24,7 @@ const ICMP_QUOTES: u32 = 548;
 
 /// What a frame is, beside its TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// A TCP segment.
     Segment,
     /// A TCP segment whose checksum is wrong.
@@ -43,7 +43,7 @@ pub struct Frame {
     /// The IP identification.
     pub id: u16,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Its TCP segment.
     pub packet: Packet,
 }
@@ -51,23 +51,23 @@ pub struct Frame {
 impl Frame {
     /// Whether it is UDP.
     pub fn is_datagram(&self) -> bool {
-        self.kind == Kind::Datagram
+        self.kind == FrameKind::Datagram
     }
 
     /// Length of the IP packet, in bytes.
     pub fn length(&self) -> u32 {
         let segment = HEADERS + self.packet.option_bytes() + self.packet.len;
         match self.kind {
-            Kind::Segment | Kind::Damaged => segment,
-            Kind::Datagram => DATAGRAM_HEADERS as u32 + self.packet.len,
-            Kind::TooBig => ICMP_HEADERS + segment.min(ICMP_QUOTES),
+            FrameKind::Segment | FrameKind::Damaged => segment,
+            FrameKind::Datagram => DATAGRAM_HEADERS as u32 + self.packet.len,
+            FrameKind::TooBig => ICMP_HEADERS + segment.min(ICMP_QUOTES),
         }
     }
 
     /// What a path is told of it, which was cut from a super-packet of so many bytes.
     fn shown(&self, super_packet: u32) -> slowpath_path::Packet {
         let packet = &self.packet;
-        let part = matches!(self.kind, Kind::Segment | Kind::Damaged).then(|| StreamPart {
+        let part = matches!(self.kind, FrameKind::Segment | FrameKind::Damaged).then(|| StreamPart {
             super_packet,
             ack: packet.acknowledges(),
             window: packet.window,
@@ -85,17 +85,17 @@ impl Frame {
         packet.ecn = changes.ecn.unwrap_or(packet.ecn);
         self.id = changes.id.unwrap_or(self.id);
         match (changes.window_scale, &mut packet.options) {
-            (Some(Replacement::Shift(shift)), Options::Syn(syn)) => syn.window_scale = Some(shift),
-            (Some(Replacement::Removed), Options::Syn(syn)) => syn.window_scale = None,
+            (Some(Replacement::Shift(shift)), TcpOptions::Syn(syn)) => syn.window_scale = Some(shift),
+            (Some(Replacement::Removed), TcpOptions::Syn(syn)) => syn.window_scale = None,
             _ => {}
         }
-        if let Options::Sack(sack) = packet.options
+        if let TcpOptions::Sack(sack) = packet.options
             && changes.sack_shift != 0
         {
-            packet.options = Options::Sack(shifted(&sack, packet.ack, changes.sack_shift));
+            packet.options = TcpOptions::Sack(shifted(&sack, packet.ack, changes.sack_shift));
         }
         if changes.is_damaged {
-            self.kind = Kind::Damaged;
+            self.kind = FrameKind::Damaged;
         }
         self
     }
@@ -104,7 +104,7 @@ impl Frame {
     fn reset_behind(&self, beyond: u32) -> Self {
         let flags = Flags::RST.with(Flags(self.packet.flags.0 & Flags::ACK.0));
         let reset = Packet { ack: self.packet.ack, ..Packet::new(flags, self.packet.end() + beyond, 0) };
-        Self { connection: self.connection, id: 0, kind: Kind::Segment, packet: reset }
+        Self { connection: self.connection, id: 0, kind: FrameKind::Segment, packet: reset }
     }
 
     /// What its sender gets.
@@ -112,11 +112,11 @@ impl Frame {
         match answer {
             Answer::TooBig { mtu } => {
                 let urgent = u16::try_from(mtu.get()).unwrap_or(u16::MAX);
-                Self { kind: Kind::TooBig, packet: Packet { urgent, ..self.packet }, ..*self }
+                Self { kind: FrameKind::TooBig, packet: Packet { urgent, ..self.packet }, ..*self }
             }
             Answer::Reset => {
                 let packet = Packet::new(Flags::RST, self.packet.ack, 0);
-                Self { connection: self.connection, id: 0, kind: Kind::Segment, packet }
+                Self { connection: self.connection, id: 0, kind: FrameKind::Segment, packet }
             }
         }
     }
@@ -345,7 +345,7 @@ mod tests {
 
     fn frame(id: u16) -> Frame {
         let packet = Packet::new(Flags::ACK, StreamOffset(1 + i64::from(id) * 1460), 1460);
-        Frame { connection: 0, id, kind: Kind::Segment, packet }
+        Frame { connection: 0, id, kind: FrameKind::Segment, packet }
     }
 
     fn at(nanos: i64) -> Instant {
@@ -430,6 +430,6 @@ mod tests {
         let [there, back] = sent_with(MiddleboxConfig::Mtu(mtu), frame(0).packet);
         let back = back.expect("an ICMP error");
         assert!(there.is_none());
-        assert_eq!((back.kind, back.packet.urgent, back.length()), (Kind::TooBig, 1400, 576));
+        assert_eq!((back.kind, back.packet.urgent, back.length()), (FrameKind::TooBig, 1400, 576));
     }
 }

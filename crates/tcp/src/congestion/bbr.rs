@@ -3,17 +3,14 @@
 
 mod model;
 mod policed;
+mod scale;
 
 use super::{CaEvent, CaState, Control, INFINITE_SSTHRESH, Moment, RateSample, Window};
 use crate::filter::RunningMax;
 use policed::Policed;
+use scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, RATE_SHIFT, bytes_per_second};
 use slowpath_model::Instant;
 
-/// Rates are in segments a microsecond times 2^24 (`BW_SCALE`), gains in 256ths (`BBR_SCALE`).
-const RATE_SHIFT: u32 = 24;
-const RATE_ONE: u64 = 1 << RATE_SHIFT;
-const GAIN_SHIFT: u32 = 8;
-const GAIN_ONE: u32 = 1 << GAIN_SHIFT;
 /// 2/ln(2), so that what is sent doubles in each round trip (`bbr_high_gain`), and what drains that queue again.
 const HIGH_GAIN: u32 = GAIN_ONE * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = GAIN_ONE * 1000 / 2885;
@@ -122,12 +119,6 @@ impl Default for Bbr {
 /// `before`, `after`: numbers that wrap.
 pub(super) const fn is_after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
-}
-
-/// `bbr_rate_bytes_per_sec`: a hundredth less, so that no queue grows.
-fn bytes_per_second(rate: u64, mss: u32, gain: u32) -> u64 {
-    let bytes = (u128::from(rate) * u128::from(mss) * u128::from(gain)) >> GAIN_SHIFT;
-    u64::try_from((bytes * 10_000 * 99) >> RATE_SHIFT).unwrap_or(u64::MAX)
 }
 
 impl Bbr {

@@ -1,5 +1,6 @@
 //! When acknowledgments go out (`icsk_ack`; net/ipv4/tcp_input.c and tcp_output.c, 6.18).
 
+use super::receiver::Pending;
 use crate::clock::Jiffies;
 use crate::connection::{Connection, State};
 use crate::packet::Packet;
@@ -18,53 +19,6 @@ const DELACK_MAX: Duration = Duration::from_millis(200);
 const SLOW_ATO_MAX: Duration = Duration::from_millis(500);
 /// `net.ipv4.tcp_pingpong_thresh`.
 const PINGPONG_THRESHOLD: u8 = 1;
-
-/// Why an ACK is owed (`enum inet_csk_ack_state_t`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "the bits of icsk_ack.pending")]
-pub(crate) struct Pending {
-    /// One is (`ICSK_ACK_SCHED`).
-    pub scheduled: bool,
-    /// The timer will send it (`ICSK_ACK_TIMER`).
-    pub timer: bool,
-    /// A small segment has come, and another one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
-    pub pushed: bool,
-    pub pushed2: bool,
-    /// At once (`ICSK_ACK_NOW`).
-    pub now: bool,
-    /// And with a closed window, since there was no memory (`ICSK_ACK_NOMEM`).
-    pub nomem: bool,
-}
-
-/// When acknowledgments go out.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AckState {
-    pub pending: Pending,
-    /// ACKs that will still go out at once (`quick`).
-    pub quick: u8,
-    /// Answers that were sent soon after data came: from one on, ACKs wait to ride on them (`pingpong`).
-    pub pingpong: u8,
-    /// How long an ACK is delayed, in ticks; 0 before the first data (`ato`).
-    pub ato: i64,
-    /// When the timer was to expire (`icsk_delack_timeout`).
-    timeout: Jiffies,
-    /// When data last came (`lrcvtime`).
-    pub last_data: Jiffies,
-    /// The size of the last segment, if it was a small one (`last_seg_size`).
-    pub last_seg_size: u32,
-    /// What the peer's segments hold (`rcv_mss`).
-    pub rcv_mss: u32,
-    /// ACKs held back by compression, and the hole they are about (`compressed_ack`, `compressed_ack_rcv_nxt`,
-    /// `dup_ack_counter`).
-    compressed: u32,
-    hole: Option<StreamOffset>,
-    duplicates: u8,
-    /// A process holds the socket: the ACK waits for the last segment of its backlog (`TCP_ACK_DEFERRED`).
-    held: bool,
-    deferred: bool,
-    /// When an ACK was last sent, for `TCP_INFO`.
-    pub last_sent: Option<Instant>,
-}
 
 impl Connection {
     fn ato_min(&self) -> i64 {

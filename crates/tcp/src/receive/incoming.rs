@@ -3,8 +3,8 @@
 
 use super::closing::Closing;
 use crate::connection::{Connection, State};
-use crate::packet::{Options, Packet};
-use crate::send::AckResult;
+use crate::packet::{Packet, TcpOptions};
+use crate::send::ack::AckResult;
 use slowpath_model::{Flags, Instant};
 
 /// What stays of a segment after its acknowledgment was processed.
@@ -78,7 +78,7 @@ impl Connection {
             && packet.seq == self.rcv.nxt
             && packet.ack <= self.snd.nxt
             && u32::from(packet.window) == self.snd.wnd >> theirs
-            && packet.options == Options::None
+            && packet.options == TcpOptions::None
             && packet.timestamps.is_some() == self.negotiated.timestamps
             && self.timestamps_of(packet).is_none_or(|stamps| !self.rcv.is_older(stamps))
     }

@@ -1,16 +1,12 @@
-//! What arrivals cost, and what is dropped when that is too much (`tcp_try_rmem_schedule`,
-//! net/ipv4/tcp_input.c, 6.18).
+//! What packets cost in memory, and the queue of what arrived in order.
 
-use crate::choices::{BufferMemory, ForwardAlloc};
-use crate::connection::Connection;
-use crate::packet::{Packet, TCP_HEADER};
+use crate::choices::{BufferMemory, OLD_SK_BUFF};
+use crate::packet::Packet;
 use slowpath_model::StreamOffset;
 use std::collections::VecDeque;
 
 /// `struct sk_buff`, to a cache line.
 const SK_BUFF: u32 = 256;
-/// `struct sk_buff` of 2.4 and 2.6.14, as `tcp_fixup_rcvbuf` has it.
-pub(crate) const OLD_SK_BUFF: u32 = 176;
 /// `struct skb_shared_info`, to a cache line.
 const SHARED_INFO: u32 = 320;
 /// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).
@@ -24,7 +20,7 @@ const SENDER_PAGES: u32 = 32_768;
 /// Pieces of one buffer (`MAX_SKB_FRAGS`).
 const MAX_FRAGS: u16 = 17;
 /// What memory is reserved in.
-const PAGE: u32 = 4096;
+pub(super) const PAGE: u32 = 4096;
 /// Payload of a buffer made in collapsing: one page (`SKB_MAX_ORDER(0, 0)` in `tcp_collapse`).
 const COLLAPSED: u32 = PAGE - SHARED_INFO;
 
@@ -228,7 +224,7 @@ impl ReceiveQueue {
     }
 
     /// Copies payload from loose buffers to full ones (`tcp_collapse`); says what was freed.
-    fn collapse(&mut self, copied: StreamOffset) -> u32 {
+    pub(super) fn collapse(&mut self, copied: StreamOffset) -> u32 {
         let mut start = copied;
         let mut freed = 0;
         for buffer in &mut self.buffers {
@@ -237,139 +233,6 @@ impl ReceiveQueue {
             start = buffer.end;
         }
         freed
-    }
-}
-
-impl Connection {
-    /// How drivers lay out what arrives, from now on.
-    pub fn set_packet_memory(&mut self, layout: PacketMemory) {
-        self.rcv.packet_memory = layout;
-    }
-
-    /// Memory of what is received and not read, by true size (`sk_rmem_alloc`).
-    pub fn receive_memory(&self) -> u32 {
-        self.rcv.rmem_alloc
-    }
-
-    /// The receive buffer's size in bytes of memory (`sk_rcvbuf`).
-    pub fn receive_buffer(&self) -> u32 {
-        self.rcv.buffer
-    }
-
-    /// What a packet costs on its way in.
-    pub(super) fn arrival_cost(&self, packet: &Packet) -> Cost {
-        let headers = self.settings.ip_header + TCP_HEADER + packet.option_bytes();
-        self.rcv.packet_memory.cost(packet, headers)
-    }
-
-    /// Whether the packet may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
-    pub(super) fn make_room(&mut self, packet: &Packet) -> bool {
-        let is_room = self.can_ingest() || self.prune_queue(packet);
-        if is_room {
-            self.reserve(self.arrival_cost(packet).truesize);
-        }
-        is_room
-    }
-
-    /// Reserves memory for a packet, in whole pages: until 2.6 for all of it, later for what is missing (`tcp_mem_schedule`,
-    /// `sk_rmem_schedule`). The kernel has one reserve for both directions; here it is for what arrives.
-    fn reserve(&mut self, truesize: u32) {
-        let missing = truesize.saturating_sub(self.rcv.reserved);
-        if missing > 0 {
-            let asked = match self.settings.choices.forward_alloc {
-                ForwardAlloc::Kept => truesize,
-                ForwardAlloc::Returned => missing,
-            };
-            self.rcv.reserved = self.rcv.reserved.saturating_add(asked.next_multiple_of(PAGE));
-        }
-    }
-
-    /// Returns what is reserved and not in use, in whole pages (`tcp_mem_reclaim`, `sk_mem_reclaim`).
-    pub(super) fn reclaim_memory(&mut self) {
-        self.rcv.reserved %= PAGE;
-    }
-
-    /// `tcp_can_ingest`: a buffer that is not overrun may be, by one packet (the stronger checks of 6.17 were given
-    /// up in 6.18's stable releases).
-    fn can_ingest(&self) -> bool {
-        self.rcv.rmem_alloc <= self.rcv.buffer
-    }
-
-    /// Whether a packet fits what is already reserved: only then does the fast path take it, and it does not look at the
-    /// buffer's size.
-    pub(super) fn is_reserved(&self, truesize: u32) -> bool {
-        truesize <= self.rcv.reserved
-    }
-
-    /// Makes room by growing the buffer, collapsing what is loose and, last, throwing away what is beyond a hole
-    /// (`tcp_prune_queue`); whether it helped.
-    fn prune_queue(&mut self, packet: &Packet) -> bool {
-        if self.rcv.rmem_alloc == 0 {
-            return false;
-        }
-        self.rcv.counters.prune_called += 1;
-        self.clamp_window();
-        if self.can_ingest() {
-            return true;
-        }
-        let freed = self.rcv.ofo.collapse() + self.rcv.queue.collapse(self.rcv.copied);
-        self.uncharge(freed);
-        if self.can_ingest() {
-            return true;
-        }
-        self.prune_ofo_queue(packet);
-        if self.can_ingest() {
-            return true;
-        }
-        self.rcv.fast_path = false;
-        false
-    }
-
-    /// Throws away what lies furthest beyond the hole, an eighth of the buffer at a time (`tcp_prune_ofo_queue`).
-    fn prune_ofo_queue(&mut self, packet: &Packet) {
-        let eighth = i64::from(self.rcv.buffer >> 3);
-        let mut goal = eighth;
-        let mut pruned = false;
-        while let Some(stretch) = self.rcv.ofo.pop_from(packet.seq) {
-            pruned = true;
-            self.uncharge(stretch.cost.truesize);
-            goal -= i64::from(stretch.cost.truesize);
-            if goal <= 0 {
-                if self.can_ingest() {
-                    break;
-                }
-                goal = eighth;
-            }
-        }
-        if pruned {
-            self.rcv.counters.ofo_pruned += 1;
-            // What the peer was told of is gone: it finds out by its timeout (RFC 2018, section 8).
-            self.rcv.sacks.clear();
-        }
-    }
-
-    /// Adds to the memory in use.
-    pub(super) fn charge(&mut self, truesize: u32) {
-        self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_add(truesize);
-        self.rcv.reserved = self.rcv.reserved.saturating_sub(truesize);
-    }
-
-    /// Takes from the memory in use.
-    pub(crate) fn uncharge(&mut self, truesize: u32) {
-        self.rcv.rmem_alloc = self.rcv.rmem_alloc.saturating_sub(truesize);
-        self.rcv.reserved = self.rcv.reserved.saturating_add(truesize);
-        if self.settings.choices.forward_alloc == ForwardAlloc::Returned {
-            self.reclaim_memory();
-        }
-    }
-
-    /// Forgets everything received and not read (`tcp_done`'s purge, `tcp_disconnect`).
-    pub(crate) fn purge_receive_queues(&mut self) {
-        self.rcv.queue = ReceiveQueue::default();
-        self.rcv.ofo.clear();
-        self.rcv.sacks.clear();
-        self.rcv.rmem_alloc = 0;
-        self.rcv.reserved = 0;
     }
 }
 

@@ -1,96 +1,16 @@
-//! What the SACK option says (`tcp_sack_new_ofo_skb` and its neighbours, net/ipv4/tcp_input.c, 6.18; RFC 2018,
-//! RFC 2883).
+//! What an ACK says beyond its number (RFC 2018, RFC 2883; net/ipv4/tcp_input.c, 6.18).
 
+use super::sack_blocks::{BLOCKS_EXPECTED, extend, touches};
 use crate::connection::Connection;
-use crate::packet::{Block, Options, Sack};
+use crate::packet::{Block, Sack, TcpOptions};
 use slowpath_model::{Instant, StreamOffset};
-
-/// `TCP_NUM_SACKS` (include/linux/tcp.h).
-const BLOCKS: usize = 4;
-/// `TCP_SACK_BLOCKS_EXPECTED` (net/ipv4/tcp_input.c): blocks that one option surely carries; a block behind them
-/// must be told before it is forgotten.
-const BLOCKS_EXPECTED: usize = 2;
-
-/// The blocks of data beyond a hole, the one that changed last first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SackBlocks {
-    blocks: [Block; BLOCKS],
-    count: usize,
-}
-
-impl SackBlocks {
-    /// The blocks, the latest first.
-    pub fn as_slice(&self) -> &[Block] {
-        &self.blocks[..self.count]
-    }
-
-    /// Forgets all (`tcp_sack_reset`).
-    pub fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// Where the block is that `range` touches, if any (the search of `tcp_sack_new_ofo_skb`).
-    fn position(&self, range: Block) -> Option<usize> {
-        self.as_slice().iter().position(|block| touches(*block, range))
-    }
-
-    /// Takes in `range`; the block that it is in comes first now.
-    pub(super) fn add(&mut self, range: Block) {
-        if let Some(found) = self.position(range) {
-            extend(&mut self.blocks[found], range);
-            self.blocks[..=found].rotate_right(1);
-            self.join_first();
-            return;
-        }
-        self.count = (self.count + 1).min(BLOCKS);
-        self.blocks[..self.count].rotate_right(1);
-        self.blocks[0] = range;
-    }
-
-    /// Joins to the first block those that it touches since it grew (`tcp_sack_maybe_coalesce`).
-    fn join_first(&mut self) {
-        let mut kept = 1;
-        for index in 1..self.count {
-            let block = self.blocks[index];
-            if touches(self.blocks[0], block) {
-                extend(&mut self.blocks[0], block);
-            } else {
-                self.blocks[kept] = block;
-                kept += 1;
-            }
-        }
-        self.count = kept.min(self.count);
-    }
-
-    /// Forgets what has been received in order (`tcp_sack_remove`).
-    fn remove_below(&mut self, nxt: StreamOffset) {
-        let mut kept = 0;
-        for index in 0..self.count {
-            if self.blocks[index].start > nxt {
-                self.blocks[kept] = self.blocks[index];
-                kept += 1;
-            }
-        }
-        self.count = kept;
-    }
-}
-
-/// Whether the two share a byte or an edge.
-fn touches(block: Block, range: Block) -> bool {
-    range.start <= block.end && block.start <= range.end
-}
-
-fn extend(block: &mut Block, range: Block) {
-    block.start = block.start.min(range.start);
-    block.end = block.end.max(range.end);
-}
 
 impl Connection {
     /// The SACK option of an ACK: what came twice, then what came last (`tcp_established_options`); three blocks
     /// beside timestamps, four without.
-    pub(crate) fn sack_option(&self) -> Options {
+    pub(crate) fn sack_option(&self) -> TcpOptions {
         if !self.negotiated.sack {
-            return Options::None;
+            return TcpOptions::None;
         }
         // 40 bytes of options: 12 for timestamps, 4 for the option's head, 8 for a block.
         let room = if self.negotiated.timestamps { 3 } else { 4 };
@@ -99,7 +19,7 @@ impl Connection {
         for block in blocks.take(room) {
             sack.push(self.rcv.nxt, *block);
         }
-        if sack.is_empty() { Options::None } else { Options::Sack(sack) }
+        if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) }
     }
 
     /// Notes what came twice (`tcp_dsack_set`).
@@ -137,36 +57,5 @@ impl Connection {
         } else {
             self.rcv.sacks.remove_below(self.rcv.nxt);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn block(start: i64, end: i64) -> Block {
-        Block { start: StreamOffset(start), end: StreamOffset(end) }
-    }
-
-    #[test]
-    fn the_latest_block_comes_first_and_grows_into_others() {
-        let mut sacks = SackBlocks::default();
-        for range in [block(10, 20), block(30, 40), block(50, 60)] {
-            sacks.add(range);
-        }
-        assert_eq!(sacks.as_slice(), [block(50, 60), block(30, 40), block(10, 20)]);
-        sacks.add(block(20, 30));
-        assert_eq!(sacks.as_slice(), [block(10, 40), block(50, 60)]);
-    }
-
-    #[test]
-    fn the_oldest_of_five_blocks_is_forgotten() {
-        let mut sacks = SackBlocks::default();
-        for start in [10, 30, 50, 70, 90] {
-            sacks.add(block(start, start + 10));
-        }
-        assert_eq!(sacks.as_slice(), [block(90, 100), block(70, 80), block(50, 60), block(30, 40)]);
-        sacks.remove_below(StreamOffset(60));
-        assert_eq!(sacks.as_slice(), [block(90, 100), block(70, 80)]);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::acks::MAX_QUICKACKS;
 use crate::connection::{Connection, State};
-use crate::packet::{Options, Packet};
-use crate::send::MIN_TIMEOUT_TICKS;
+use crate::packet::{Packet, TcpOptions};
+use crate::send::timer::MIN_TIMEOUT_TICKS;
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, Timestamps};
 use std::time::Duration;
@@ -105,7 +105,7 @@ impl Connection {
         agreed.window_scale = theirs
             .window_scale
             .filter(|_| sysctls.tcp_window_scaling)
-            .map(|shift| (shift.min(super::window::MAX_WINDOW_SCALE), ours));
+            .map(|shift| (shift.min(super::initial_window::MAX_WINDOW_SCALE), ours));
     }
 
     /// `tcp_finish_connect`.
@@ -158,7 +158,7 @@ impl Connection {
             ack: self.rcv.nxt,
             window: self.initial_window_field(),
             timestamps,
-            options: Options::Syn(self.syn_options()),
+            options: TcpOptions::Syn(self.syn_options()),
             ..Packet::new(flags, self.snd.una, 0)
         });
         self.ack_was_sent(now);

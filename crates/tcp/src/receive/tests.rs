@@ -1,7 +1,7 @@
 //! What waits beyond a hole, against a slow and obvious model: a set of numbers.
 
 use super::ofo::{OutOfOrder, Stretch};
-use super::sack::SackBlocks;
+use super::sack_blocks::SackBlocks;
 use super::{PacketMemory, memory::ReceiveQueue};
 use crate::packet::{Block, Packet};
 use proptest::prelude::*;

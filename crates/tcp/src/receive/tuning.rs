@@ -1,37 +1,19 @@
 //! How the receive buffer finds its size (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
 
-use super::MSS_MIN;
+use super::receiver::QueueSpace;
 use super::window::RATIO_SHIFT;
 use crate::choices::{BufferArithmetic, ReceiveTuning, TimestampClock, WindowGrowth};
 use crate::connection::Connection;
 use crate::packet::{DEFAULT_MSS, Packet};
-use slowpath_model::{Flags, Instant, StreamOffset};
+use slowpath_model::{Flags, Instant};
 
-/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrived.
-pub(super) const DEFAULT_SCALING_RATIO: u8 = 128;
+/// `TCP_MIN_MSS`: the least segment a guess about the peer's may be.
+const MSS_MIN: u32 = 88;
+
 /// `TCP_INIT_CWND`.
 const INITIAL_SEGMENTS: u32 = 10;
 /// Payload from which a segment says something about the buffer (`tcp_event_data_recv`).
 const TELLING_SIZE: u32 = 128;
-
-/// The round trip as a receiver sees it (`rcv_rtt_est`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RoundTrip {
-    /// Eight times it, in microseconds; 0 before the first measurement.
-    pub rtt_us: u32,
-    /// A window measured without timestamps: where it ends, and since when.
-    measuring: Option<(StreamOffset, Instant)>,
-}
-
-/// What the application reads in a round trip (`rcvq_space`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct QueueSpace {
-    /// Bytes.
-    pub space: u32,
-    /// Where and when the round trip began.
-    seq: StreamOffset,
-    since: Instant,
-}
 
 impl Connection {
     /// Prepares window and buffers once the connection is made (`tcp_init_buffer_space`; the sender's part is its

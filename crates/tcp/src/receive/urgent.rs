@@ -1,29 +1,9 @@
 //! The urgent byte (`tcp_urg`, net/ipv4/tcp_input.c, 6.18).
 
+use super::receiver::{Urgent, UrgentByte};
 use crate::connection::Connection;
 use crate::packet::Packet;
-use slowpath_model::{Flags, StreamOffset};
-
-/// What is known of the urgent byte (`urg_data`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum UrgentByte {
-    /// There is none.
-    #[default]
-    None,
-    /// It is announced and has not come (`TCP_URG_NOTYET`).
-    Announced,
-    /// It is here (`TCP_URG_VALID`).
-    Here,
-    /// It was read out of band (`TCP_URG_READ`).
-    Read,
-}
-
-/// The urgent byte and its place (`urg_data`, `urg_seq`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Urgent {
-    pub byte: UrgentByte,
-    pub seq: StreamOffset,
-}
+use slowpath_model::Flags;
 
 impl Connection {
     /// Takes note of an urgent pointer and of the byte that it means (`tcp_urg`).

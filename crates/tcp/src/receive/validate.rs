@@ -1,8 +1,8 @@
 //! Whether a segment belongs to the connection (`tcp_validate_incoming`, net/ipv4/tcp_input.c, 6.18; RFC 5961,
 //! RFC 7323).
 
-use super::Receiver;
 use super::acks::MAX_QUICKACKS;
+use super::receiver::Receiver;
 use crate::connection::{Connection, State};
 use crate::packet::Packet;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};

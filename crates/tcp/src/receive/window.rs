@@ -1,79 +1,13 @@
 //! The window: what is told to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
 
-use super::Receiver;
-use crate::choices::{BufferArithmetic, FirstWindow, WindowScale, ZeroWindow};
-use crate::connection::{Connection, Settings};
+use super::initial_window::{InitialReceiveWindow, MAX_SIGNED_WINDOW, MAX_WINDOW_SCALE};
+use super::receiver::Receiver;
+use crate::choices::{BufferArithmetic, ZeroWindow};
+use crate::connection::Connection;
+use crate::settings::Settings;
 
-/// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
-pub(crate) const MAX_WINDOW_SCALE: u8 = 14;
-/// `MAX_TCP_WINDOW`: the most that stacks understand which take the field for signed.
-const MAX_SIGNED_WINDOW: u32 = 32_767;
 /// Payload times this over true size is the scaling ratio (`TCP_RMEM_TO_WIN_SCALE`: 8 bits).
 pub(super) const RATIO_SHIFT: u32 = 8;
-
-/// What an end starts with (`tcp_select_initial_window`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InitialWindow {
-    /// The first window, in bytes.
-    pub window: u32,
-    /// The most it may ever be.
-    pub clamp: u32,
-    /// The shift count that the SYN offers; 0 without the option.
-    pub scale: u8,
-}
-
-/// Chooses the first window and the scale (`tcp_select_initial_window`).
-///
-/// `space` is what the buffer stands for, `mss` a segment's payload, `clamp` the bound so far (0: none).
-pub(crate) fn initial_window(
-    settings: &Settings,
-    space: u32,
-    mss: u32,
-    clamp: u32,
-    scaling: bool,
-) -> InitialWindow {
-    let sysctls = &settings.sysctls;
-    let clamp = if clamp == 0 { 65_535 << MAX_WINDOW_SCALE } else { clamp };
-    let mut space = space.min(clamp);
-    if mss > 0 && space > mss {
-        space -= space % mss;
-    }
-    let is_signed =
-        sysctls.tcp_workaround_signed_windows || settings.choices.first_window != FirstWindow::Whole;
-    let window = if is_signed { space.min(MAX_SIGNED_WINDOW) } else { space };
-    let scale = if scaling {
-        let largest = scaled_for(settings, space, clamp);
-        // At most 31 - 15: the cast keeps it.
-        (largest.checked_ilog2().unwrap_or(0).saturating_sub(15) as u8).min(MAX_WINDOW_SCALE)
-    } else {
-        0
-    };
-    let window = match settings.choices.first_window {
-        FirstWindow::Rfc2414 if mss > 1 << scale => window.min(segments_of_rfc_2414(mss).saturating_mul(mss)),
-        FirstWindow::Rfc2414 | FirstWindow::Signed | FirstWindow::Whole => window,
-    };
-    let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
-    let window = window.min(of_route);
-    InitialWindow { window, clamp: clamp.min(65_535 << scale), scale }
-}
-
-/// The window that the scale has to reach, where the buffer stands for `space` and the bound is `clamp`.
-pub(crate) fn scaled_for(settings: &Settings, space: u32, clamp: u32) -> u32 {
-    let sysctls = &settings.sysctls;
-    match settings.choices.window_scale {
-        WindowScale::FirstBuffer => space,
-        WindowScale::LargestBuffer => space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp),
-    }
-}
-
-/// Most segments at the begin of a connection (RFC 2414, as `tcp_select_initial_window` has it).
-const fn segments_of_rfc_2414(mss: u32) -> u32 {
-    match mss {
-        0..=1460 => 4,
-        1461..=4380 => 3,
-        _ => 2,
-    }
-}
 
 impl Receiver {
     /// The window that `space` bytes of buffer stand for (`tcp_win_from_space`).
@@ -109,7 +43,7 @@ impl Receiver {
     /// Sets the bound on the window (`tcp_set_window_clamp`).
     pub fn set_window_clamp(&mut self, clamp: u32) {
         // SOCK_MIN_RCVBUF / 2 (include/net/sock.h).
-        let new = clamp.max(crate::socket::MIN_RECEIVE_BUFFER / 2);
+        let new = clamp.max(crate::sysctl::MIN_RECEIVE_BUFFER / 2);
         if new < self.window_clamp {
             self.ssthresh = self.ssthresh.min(new);
         } else if new > self.window_clamp {
@@ -119,7 +53,7 @@ impl Receiver {
     }
 
     /// Takes over what the handshake chose.
-    pub fn set_initial_window(&mut self, chosen: InitialWindow) {
+    pub fn set_initial_window(&mut self, chosen: InitialReceiveWindow) {
         self.wnd = chosen.window;
         self.ssthresh = chosen.window;
         self.window_clamp = chosen.clamp;

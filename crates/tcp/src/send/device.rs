@@ -1,27 +1,14 @@
 //! How much of one connection waits in the queues below it (TCP small queues: `tcp_small_queue_check`, `tcp_wfree`,
 //! `tcp_should_autocork`; 6.18), and what a packet does that they have no room for (`tcp_transmit_skb`).
 
-use super::queue::{SkbId, WriteQueue};
-use super::skb::{Fate, Skb};
+use super::queue::WriteQueue;
+use super::skb::{Fate, Skb, SkbId};
 use crate::choices::{BufferMemory, WindowReduction};
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::Packet;
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, StreamOffset};
-
-/// What waits in the queueing discipline and the device.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Device {
-    /// Whether the host says when a packet has left. Without it nothing is ever waiting.
-    tells: bool,
-    /// Memory of the packets that wait (`sk_wmem_alloc`, which counts one byte more from the start).
-    waiting: u32,
-    /// Something waits for them to leave (`TSQ_THROTTLED`).
-    throttled: bool,
-    /// Segments with data made since the host last had all of them.
-    burst: u32,
-}
 
 /// A queue below holds about a millisecond of data (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;

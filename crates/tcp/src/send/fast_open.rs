@@ -3,7 +3,7 @@
 
 use super::skb::Skb;
 use crate::connection::Connection;
-use crate::packet::{Cookie, Options, TCP_HEADER};
+use crate::packet::{Cookie, TCP_HEADER, TcpOptions};
 use slowpath_model::{Flags, Instant, StreamOffset};
 
 /// `MAX_TCP_OPTION_SPACE`: what the SYN's options may take.
@@ -17,7 +17,7 @@ impl Connection {
         let path = self.snd.pmtu.saturating_sub(self.settings.ip_header + TCP_HEADER);
         let len = len.min(path.min(u32::from(self.negotiated.mss)).saturating_sub(OPTIONS));
         let Some(packet) = self.out.back_mut() else { return 0 };
-        if let Options::Syn(offer) = &mut packet.options {
+        if let TcpOptions::Syn(offer) = &mut packet.options {
             offer.fast_open = option;
         }
         if len == 0 {

@@ -2,9 +2,8 @@
 //! the highest segment sacked is lost, until the path is seen to reorder. From then on only the head of the queue is, until something
 //! is sacked that was sent after recovery began.
 
-use super::ack::AckFlags;
-use super::queue::SkbId;
-use super::skb::{Fate, Skb};
+use super::acking::AckFlags;
+use super::skb::{Fate, Skb, SkbId};
 use super::write::Nagle;
 use crate::choices::{LossDetection, SackWalk};
 use crate::congestion::CaState;

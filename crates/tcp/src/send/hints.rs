@@ -1,6 +1,6 @@
 //! Where searches of the write queue ended, so that the next ones begin there.
 
-use super::queue::SkbId;
+use super::skb::SkbId;
 
 /// Buffers that are still in the queue; `None` is its head.
 #[derive(Clone, Copy, Debug, Default)]

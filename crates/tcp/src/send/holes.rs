@@ -1,7 +1,7 @@
 //! The sent buffers that are not sacked, as a list of their own (leith, section 1.1): what a SACK block can be about, what
 //! can be lost, and what can be sent again. Its length follows the losses, not the window.
 
-use super::queue::SkbId;
+use super::skb::SkbId;
 
 /// A buffer's neighbours in the list.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! `TCP_INFO` (`tcp_get_info`, tcp.c, 6.18).
 
-use super::rtt::micros;
+use super::sender::micros;
 use crate::connection::{Connection, State};
 use slowpath_model::Instant;
 use slowpath_uapi::TcpInfo;

@@ -8,25 +8,11 @@
 use crate::choices::MetricsCache;
 use crate::congestion::{CaState, INFINITE_SSTHRESH};
 use crate::connection::Connection;
+use crate::route::Metrics;
 use std::time::Duration;
 
 /// The timeout when the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
-
-/// One destination's metrics; `None` where nothing was learned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metrics {
-    /// Eight times the smoothed round trip, in microseconds.
-    pub rtt_us: Option<u32>,
-    /// Four times its mean deviation, in microseconds.
-    pub rttvar_us: Option<u32>,
-    /// The slow start threshold, in segments.
-    pub ssthresh: Option<u32>,
-    /// The congestion window, in segments.
-    pub cwnd: Option<u32>,
-    /// The reordering, in segments.
-    pub reordering: Option<u32>,
-}
 
 /// The first window while nothing says how long the round trip is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
 /// `tcp_init_metrics` leaves it so where it resets).

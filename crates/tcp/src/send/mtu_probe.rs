@@ -2,36 +2,15 @@
 //! `tcp_mtu_probing`, tcp_timer.c, 6.18): one large segment among others shows whether the path takes its size, and
 //! timeouts in a row show that the path takes less than it says.
 
-use super::queue::SkbId;
+use super::sender::{MtuProbe, MtuSearch};
+use super::skb::SkbId;
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::TCP_HEADER;
-use slowpath_model::{Instant, StreamOffset};
+use slowpath_model::Instant;
 
 /// The congestion window below which a probe would stall the flow.
 const LEAST_CWND: u32 = 11;
-
-/// A probe that is out (`tp->mtu_probe`).
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// The MTU that it asks for.
-    mtu: u32,
-    start: StreamOffset,
-    end: StreamOffset,
-}
-
-/// What is known of the path's MTU (`icsk_mtup`), in bytes of IP packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MtuSearch {
-    /// Whether the path is searched (`tcp_mtu_probing` 2, or 1 and it swallowed segments).
-    enabled: bool,
-    /// What is sure to pass, and what may.
-    low: u32,
-    high: u32,
-    probe: Option<Probe>,
-    /// When the search began (`probe_timestamp`).
-    since: Option<Instant>,
-}
 
 /// Whether a probe went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +134,7 @@ impl Connection {
         self.snd.window.cwnd -= 1;
         let skb = self.snd.queue[id];
         let mtu = self.mtu_of_mss(skb.len());
-        self.snd.mtu_search.probe = Some(Probe { mtu, start: skb.seq, end: skb.end_seq });
+        self.snd.mtu_search.probe = Some(MtuProbe { mtu, start: skb.seq, end: skb.end_seq });
     }
 
     /// The search is over; after a while it begins again (`tcp_mtu_check_reprobe`).

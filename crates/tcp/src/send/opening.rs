@@ -3,7 +3,7 @@
 use super::skb::Skb;
 use crate::congestion::CaState;
 use crate::connection::Connection;
-use crate::packet::{Options, Packet, SynOptions};
+use crate::packet::{Packet, SynOptions, TcpOptions};
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 
@@ -42,7 +42,7 @@ impl Connection {
         let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > 0;
         let value = self.snd.queue.head().map(|id| self.timestamp(self.snd.queue[id].sent_at));
         let Some(syn) = self.out.back_mut() else { return };
-        syn.options = Options::Syn(now_offered);
+        syn.options = TcpOptions::Syn(now_offered);
         if timestamps {
             syn.timestamps = value.map(|val| Timestamps { val, ecr: 0 });
         }

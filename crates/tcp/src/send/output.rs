@@ -2,14 +2,14 @@
 
 use super::chrono::Waiting;
 use super::mtu_probe::Probing;
-use super::queue::SkbId;
-use super::skb::Skb;
+use super::skb::{Skb, SkbId};
 use super::tso::Defer;
 use super::write::Nagle;
 use crate::choices::TimestampClock;
 use crate::congestion::CaEvent;
-use crate::connection::{Connection, Settings, State};
-use crate::packet::{DEFAULT_MSS, Options, Packet, TCP_HEADER};
+use crate::connection::{Connection, State};
+use crate::packet::{DEFAULT_MSS, Packet, TCP_HEADER, TcpOptions};
+use crate::settings::Settings;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
 /// How much of what waits is to go.
@@ -65,8 +65,8 @@ impl Connection {
     /// The MSS of the next segment, options taken off (`tcp_current_mss`).
     pub(crate) fn current_mss(&self) -> u32 {
         let sack = match self.sack_option() {
-            Options::Sack(sack) => 4 + 8 * u32::try_from(sack.len()).unwrap_or(0),
-            Options::None | Options::Syn(_) => 0,
+            TcpOptions::Sack(sack) => 4 + 8 * u32::try_from(sack.len()).unwrap_or(0),
+            TcpOptions::None | TcpOptions::Syn(_) => 0,
         };
         self.snd.mss.saturating_sub(sack).max(1)
     }

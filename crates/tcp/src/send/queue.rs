@@ -7,21 +7,11 @@
 //! are, so that a flow without losses keeps none.
 
 use super::holes::Holes;
-use super::skb::{Fate, Skb};
+use super::skb::{Fate, Skb, SkbId};
 use slowpath_model::StreamOffset;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::ops;
-
-/// A buffer's place in the slab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SkbId(NonZeroU32);
-
-impl SkbId {
-    pub(super) const fn place(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
 
 /// The two ends of a list.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! RACK: losses by time (RFC 8985; net/ipv4/tcp_recovery.c, 6.18).
 
 use super::ack::micros_since;
-use super::rtt::micros;
+use super::sender::{PERSIST, micros};
 use super::skb::{Fate, Skb};
 use super::timer::MIN_TIMEOUT_TICKS;
 use crate::congestion::CaState;
@@ -10,53 +10,9 @@ use crate::timers::Pending;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
-/// Recoveries without a DSACK after which the window shrinks back (`TCP_RACK_RECOVERY_THRESH`).
-const PERSIST: u8 = 16;
 /// `tcp_recovery`: 2 keeps the window at a quarter of the least round trip, 4 forgets the duplicate threshold.
 const STATIC_WINDOW: u8 = 2;
 const NO_DUP_THRESHOLD: u8 = 4;
-
-/// What RACK knows (`struct tcp_rack`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rack {
-    /// When the latest sent of the delivered segments was sent, and where it ends.
-    sent_at: Option<Instant>,
-    end_seq: StreamOffset,
-    /// Its round trip, in microseconds.
-    rtt_us: u32,
-    /// The reordering window in quarters of the least round trip, and how many recoveries more it lasts.
-    pub steps: u8,
-    pub persist: u8,
-    pub dsack_seen: bool,
-    last_delivered: u32,
-    /// Something was delivered since the queue was last walked.
-    pub advanced: bool,
-    /// The timestamp that the current ACK echoes.
-    pub echoed: Option<u32>,
-}
-
-impl Default for Rack {
-    fn default() -> Self {
-        Self {
-            sent_at: None,
-            end_seq: StreamOffset(0),
-            rtt_us: 0,
-            steps: 1,
-            persist: 0,
-            dsack_seen: false,
-            last_delivered: 0,
-            advanced: false,
-            echoed: None,
-        }
-    }
-}
-
-impl Rack {
-    /// A needless recovery was undone: the wider window is kept for longer.
-    pub fn persist_longer(&mut self) {
-        self.persist = PERSIST.min(self.persist + 1);
-    }
-}
 
 /// Whether the first of two was sent after the second (`tcp_skb_sent_after`).
 fn sent_after(first: (Instant, StreamOffset), second: (Instant, StreamOffset)) -> bool {

@@ -1,54 +1,11 @@
 //! Delivery rate samples (net/ipv4/tcp_rate.c, 6.18; draft-cheng-iccrg-delivery-rate-estimation).
 
+use super::sender::NewestDelivered;
 use super::skb::{SentRecord, Skb};
 use crate::congestion::RateSample;
 use crate::connection::Connection;
 use slowpath_model::Instant;
 use std::time::Duration;
-
-/// What rate sampling keeps of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rate {
-    /// When the current flight's first segment was sent, and when something was delivered last.
-    first_sent: Instant,
-    delivered_at: Instant,
-    /// Until so much is delivered, samples are the application's and not the path's (`app_limited`).
-    app_limited: Option<u32>,
-    /// The newest segment that the current ACK delivers.
-    newest: Option<Sample>,
-    /// The last sample: segments, over how long, held by the application.
-    delivered: u32,
-    interval: Duration,
-    sample_app_limited: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    record: SentRecord,
-    sent_at: Instant,
-}
-
-impl Rate {
-    /// An ACK begins.
-    pub fn begin_ack(&mut self) {
-        self.newest = None;
-    }
-
-    /// When something was delivered last.
-    pub const fn delivered_at(&self) -> Instant {
-        self.delivered_at
-    }
-
-    /// Whether samples are the application's.
-    pub const fn is_app_limited(&self) -> bool {
-        self.app_limited.is_some()
-    }
-
-    /// What had been delivered when the newest segment of this ACK was sent.
-    pub fn prior_delivered(&self) -> Option<u32> {
-        self.newest.map(|sample| sample.record.delivered).filter(|&delivered| delivered > 0)
-    }
-}
 
 impl Connection {
     /// `tcp_rate_skb_sent`: what a segment that leaves now is to remember.
@@ -72,7 +29,7 @@ impl Connection {
             (skb.sent.delivered, skb.sent_at) >= (newest.record.delivered, newest.sent_at)
         });
         if newer {
-            rate.newest = Some(Sample { record: skb.sent, sent_at: skb.sent_at });
+            rate.newest = Some(NewestDelivered { record: skb.sent, sent_at: skb.sent_at });
             rate.first_sent = skb.sent_at;
         }
         rate.delivered_at = now;

@@ -1,25 +1,14 @@
 //! The congestion state machine (`tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_enter_loss`, `tcp_process_loss`,
 //! tcp_input.c, 6.18).
 
-use super::ack::{AckFlags, Acking};
-use super::skb::Fate;
-use super::{Undo, queue::SkbId};
+use super::acking::{AckFlags, Acking, Retransmit};
+use super::sender::Undo;
+use super::skb::{Fate, SkbId};
 use crate::choices::{ForwardRto, LossDetection, PartialUndo, PriorThreshold, Reneging, SackWalk};
 use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
 use crate::timers::Pending;
 use slowpath_model::Instant;
-
-/// What is to be sent after an ACK (`enum rexmit`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Retransmit {
-    /// Nothing by itself.
-    Nothing,
-    /// What is lost.
-    Lost,
-    /// New data: F-RTO asks whether anything still arrives.
-    NewData,
-}
 
 impl Connection {
     /// `tcp_fastretrans_alert`. `duplicates` is how many duplicate ACKs this one stands for.

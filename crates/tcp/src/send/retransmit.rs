@@ -1,8 +1,7 @@
 //! Sending again (`tcp_retransmit_skb`, `tcp_xmit_retransmit_queue`, tcp_output.c, 6.18).
 
-use super::queue::SkbId;
-use super::recovery::Retransmit;
-use super::skb::Fate;
+use super::acking::Retransmit;
+use super::skb::{Fate, SkbId};
 use super::write::Nagle;
 use crate::choices::SackWalk;
 use crate::congestion::CaState;

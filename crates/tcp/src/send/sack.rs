@@ -1,9 +1,8 @@
 //! SACK blocks (RFC 2018, RFC 2883; `tcp_sacktag_write_queue`, tcp_input.c, 6.18).
 
-use super::ack::{AckFlags, Acking};
-use super::queue::SkbId;
+use super::acking::{AckFlags, Acking};
 use super::shift::Merged;
-use super::skb::{Fate, Skb};
+use super::skb::{Fate, Skb, SkbId};
 use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::{Block, Packet};

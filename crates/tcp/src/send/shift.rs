@@ -4,9 +4,8 @@
 //! It is seen from outside. A merged buffer was sent when its first part was, and an ACK that ends within it, or
 //! within a segment of it, takes whole segments off it.
 
-use super::ack::Acking;
-use super::queue::SkbId;
-use super::skb::{Fate, Skb};
+use super::acking::Acking;
+use super::skb::{Fate, Skb, SkbId};
 use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::Block;

@@ -1,7 +1,17 @@
 //! A buffer of the send queue (`struct sk_buff` with its `tcp_skb_cb`).
 
-use super::queue::SkbId;
 use slowpath_model::{Flags, Instant, StreamOffset};
+use std::num::NonZeroU32;
+
+/// A buffer's place in the slab of a [`WriteQueue`](super::queue::WriteQueue).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SkbId(pub(super) NonZeroU32);
+
+impl SkbId {
+    pub(super) const fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// What has become of a buffer that was sent (`TCPCB_*`, include/net/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Timeouts, tail loss probes and zero-window probes (tcp_timer.c and tcp_output.c, 6.18).
 
-use super::Probe;
 use super::info::millis_between;
 use super::output::Amount;
+use super::sender::Probe;
 use super::skb::Skb;
 use super::write::Nagle;
 use crate::congestion::CaState;
@@ -135,10 +135,10 @@ impl Connection {
     pub(super) fn process_probe_ack(
         &mut self,
         ack: slowpath_model::StreamOffset,
-        flags: super::ack::AckFlags,
+        flags: super::acking::AckFlags,
         now: Instant,
     ) {
-        use super::ack::AckFlags;
+        use super::acking::AckFlags;
         let Some(probe) = self.snd.probe.filter(|probe| ack >= probe.high_seq) else { return };
         if !probe.retransmission || flags.any(AckFlags::DSACK_TLP) {
             self.snd.probe = None;
@@ -431,7 +431,7 @@ impl Connection {
     }
 
     /// The window is open, but smaller than sender SWS avoidance waits for.
-    fn send_into_small_window(&mut self, now: Instant, id: super::queue::SkbId) {
+    fn send_into_small_window(&mut self, now: Instant, id: super::skb::SkbId) {
         let mss = self.current_mss();
         let skb: Skb = self.snd.queue[id];
         let room = u32::try_from(self.snd.wnd_end().distance_from(skb.seq)).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@ use super::skb::Skb;
 use crate::choices::SendTuning;
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
-use crate::socket::MIN_SEND_BUFFER;
+use crate::sysctl::MIN_SEND_BUFFER;
 use slowpath_model::{Flags, Instant};
 
 /// The flags of `sendmsg` that change what is sent.
@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// The last unsent buffer if it may take more, or a new one if there is memory for it.
-    fn buffer_with_room(&mut self, now: Instant, goal: u32) -> Option<(super::queue::SkbId, u32)> {
+    fn buffer_with_room(&mut self, now: Instant, goal: u32) -> Option<(super::skb::SkbId, u32)> {
         if let Some(id) = self.snd.queue.unsent_tail() {
             let skb = &self.snd.queue[id];
             if skb.len() < goal && !skb.eor && !skb.flags.has(Flags::FIN) {

@@ -1,11 +1,13 @@
 //! The connection that a handshake leaves at the side that was asked (`tcp_create_openreq_child`,
 //! net/ipv4/tcp_minisocks.c, 6.18).
 
-use super::SocketOptions;
+use super::options::SocketOptions;
 use super::request::SynAck;
-use crate::connection::{Connection, Settings, State};
+use crate::connection::{Connection, State};
 use crate::packet::Packet;
-use crate::receive::{InitialWindow, Receiver, initial_window};
+use crate::receive::initial_window::{InitialReceiveWindow, initial_window};
+use crate::receive::receiver::Receiver;
+use crate::settings::Settings;
 use slowpath_model::{Instant, StreamOffset};
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ pub(super) fn listener_window(
     options: &SocketOptions,
     mss: u32,
     scaling: bool,
-) -> InitialWindow {
+) -> InitialReceiveWindow {
     let socket = Receiver::new(settings, options);
     let space = u32::try_from(socket.full_space(settings).max(0)).unwrap_or(u32::MAX);
     let clamp = match socket.window_clamp {

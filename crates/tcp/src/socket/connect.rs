@@ -1,11 +1,13 @@
 //! A socket, and its way into a connection (`tcp_init_sock`, `tcp_connect_init`; net/ipv4/tcp.c, tcp_output.c).
 
-use super::{SocketOptions, default_mss};
+use super::default_mss;
+use super::options::SocketOptions;
 use crate::congestion::Congestion;
-use crate::connection::{Connection, Negotiated, Settings, State, Wakeups};
-use crate::receive::{Counters, Receiver, initial_window};
-use crate::send::Sender;
-use crate::send::micros;
+use crate::connection::{Connection, State, Wakeups};
+use crate::receive::initial_window::initial_window;
+use crate::receive::receiver::{Counters, Receiver};
+use crate::send::sender::{Sender, micros};
+use crate::settings::{Negotiated, Settings};
 use crate::timers::Timers;
 use crate::work::Work;
 use slowpath_model::Instant;

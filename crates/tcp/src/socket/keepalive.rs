@@ -3,7 +3,7 @@
 use super::options::Linger2;
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
-use crate::receive::TIME_WAIT;
+use crate::receive::closing::TIME_WAIT;
 use slowpath_model::Instant;
 use std::time::Duration;
 

@@ -1,24 +1,30 @@
 //! The socket that waits for connections (`tcp_conn_request`, `inet_csk_accept`, `reqsk_timer_handler`;
 //! net/ipv4/tcp_input.c and inet_connection_sock.c, 6.18).
 
-use super::fast_open::{self, Key};
+use super::child::listener_window;
+use super::cookie::{Key, Peer};
+use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
-use super::{Events, SocketOptions};
-use crate::connection::{Connection, Settings, State};
+use super::{Events, peer_mss};
+use crate::connection::{Connection, State};
 use crate::errno::Errno;
-use crate::packet::Packet;
-use crate::receive::reset_for;
-use slowpath_model::{Flags, Instant, StreamOffset};
+use crate::packet::{Cookie, Packet};
+use crate::receive::closing::reset_for;
+use crate::receive::initial_window::MAX_WINDOW_SCALE;
+use crate::settings::{Negotiated, Settings};
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
 const MAX_REQUESTS: usize = 65_536;
-
-/// Who a segment comes from: address and port, as its host numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer(pub u64);
+/// `TFO_SERVER_ENABLE` (include/net/tcp.h), a bit of `tcp_fastopen`.
+const SERVER_ENABLE: u32 = 2;
+/// `TFO_SERVER_COOKIE_NOT_REQD`.
+const SERVER_NO_COOKIE: u32 = 0x200;
+/// `TFO_SERVER_WO_SOCKOPT1`: every listener takes data in SYNs, without the option.
+const SERVER_WITHOUT_OPTION: u32 = 0x400;
 
 /// The socket that waits for connections.
 ///
@@ -35,9 +41,9 @@ pub struct Listener {
     ready: VecDeque<Peer>,
     out: VecDeque<(Peer, Packet)>,
     /// Secret of the Fast Open cookies.
-    pub(super) key: Key,
+    key: Key,
     /// What its peers' cookies are made of, if not their numbers.
-    pub(super) addresses: Option<Vec<u8>>,
+    addresses: Option<Vec<u8>>,
     /// A connection has come since this was last asked.
     woken: bool,
     counters: ListenerCounters,
@@ -143,10 +149,10 @@ impl Listener {
             return;
         };
         let mut request = SynAck::new(now, syn, &self.settings, &self.options);
-        match fast_open::answer(self, peer, syn) {
-            fast_open::Answer::No => {}
-            fast_open::Answer::Cookie(cookie) => request.cookie = Some(cookie),
-            fast_open::Answer::Accept => {
+        match answer(self, peer, syn) {
+            Answer::No => {}
+            Answer::Cookie(cookie) => request.cookie = Some(cookie),
+            Answer::Accept => {
                 self.open_fast(now, peer, syn, request);
                 return;
             }
@@ -409,6 +415,104 @@ impl Listener {
             while let Some(packet) = child.poll_transmit() {
                 self.out.push_back((peer, packet));
             }
+        }
+    }
+}
+
+/// What a listener does with a SYN's wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Nothing: an ordinary handshake.
+    No,
+    /// A cookie for the next time.
+    Cookie(Cookie),
+    /// The data is taken now.
+    Accept,
+}
+
+/// `tcp_try_fastopen`.
+fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
+    let mode = listener.settings().sysctls.tcp_fastopen;
+    let asked = syn.syn_options().fast_open;
+    let has_data = syn.len > 0;
+    let allowed = listener.options().fast_open_queue > 0 || mode & SERVER_WITHOUT_OPTION != 0;
+    if mode & SERVER_ENABLE == 0 || !allowed || (!has_data && asked.is_none()) {
+        return Answer::No;
+    }
+    let limit = match listener.options().fast_open_queue {
+        0 => listener.queue().1,
+        limit => limit,
+    };
+    let waiting = u32::try_from(listener.fast_children()).unwrap_or(u32::MAX);
+    if waiting >= limit {
+        return Answer::No;
+    }
+    if mode & SERVER_NO_COOKIE != 0
+        || listener.options().fast_open_no_cookie
+        || listener.settings().route.fast_open_no_cookie
+    {
+        return Answer::Accept;
+    }
+    let Some(asked) = asked else { return Answer::No };
+    let good = listener.cookie(peer);
+    if asked == good { Answer::Accept } else { Answer::Cookie(good) }
+}
+
+impl Listener {
+    /// Sets the secret of the cookies.
+    pub fn set_fast_open_key(&mut self, key: Key) {
+        self.key = key;
+    }
+
+    /// Says what the addresses of all peers are, the client's bytes first: their cookies depend on it. Without it,
+    /// the number of a peer serves.
+    pub fn set_fast_open_addresses(&mut self, addresses: Vec<u8>) {
+        self.addresses = Some(addresses);
+    }
+
+    fn cookie(&self, peer: Peer) -> Cookie {
+        let number = peer.0.to_be_bytes();
+        self.key.cookie(self.addresses.as_deref().unwrap_or(&number))
+    }
+}
+
+impl SynAck {
+    /// What is agreed with a SYN (`tcp_conn_request`).
+    pub fn new(now: Instant, syn: &Packet, settings: &Settings, options: &SocketOptions) -> Self {
+        let sysctls = &settings.sysctls;
+        let offered = syn.syn_options();
+        let timestamps = syn.timestamps.filter(|_| sysctls.tcp_timestamps != 0);
+        let asks_ecn = syn.flags.has(Flags::ECE.with(Flags::CWR));
+        let advmss = settings.advmss(options);
+        let payload = if timestamps.is_some() { advmss.saturating_sub(12) } else { advmss };
+        let scaling = sysctls.tcp_window_scaling && offered.window_scale.is_some();
+        let window = listener_window(settings, options, payload, scaling);
+        let theirs = offered.window_scale.map(|shift| shift.min(MAX_WINDOW_SCALE));
+        Self {
+            negotiated: Negotiated {
+                timestamps: timestamps.is_some(),
+                sack: sysctls.tcp_sack && offered.sack_permitted,
+                window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
+                mss: peer_mss(offered.mss, options, settings),
+                // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
+                // what everybody understands.
+                ecn: asks_ecn
+                    && (sysctls.tcp_ecn != 0 || settings.route.ecn)
+                    && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
+            },
+            window,
+            advmss,
+            ts_recent: timestamps.map_or(0, |stamps| stamps.val),
+            first_sent: now,
+            last_sent: now,
+            timeouts: 0,
+            retransmissions: 0,
+            due: now,
+            acked: false,
+            rcv_nxt: syn.seq + 1,
+            last_oow_ack: None,
+            cookie: None,
+            in_sequence: false,
         }
     }
 }

@@ -5,37 +5,33 @@
 //! - [`listener`], `request`: the socket that waits for connections, and the handshakes under way.
 //! - `read`, `poll`, `close`: what an application does beside writing.
 //! - `keepalive`, `icmp`: what happens without it.
-//! - [`fast_open`]: data in the SYN (RFC 7413).
+//! - `fast_open`: data in the SYN (RFC 7413); [`cookie`]: its cookies.
 
 mod child;
 mod close;
 mod connect;
-pub mod fast_open;
+pub mod cookie;
+mod fast_open;
 mod icmp;
 mod keepalive;
 pub mod listener;
 pub mod options;
 mod poll;
 mod read;
-mod request;
+pub(crate) mod request;
 mod setsockopt;
 
 pub use crate::receive::{Counters, PacketMemory};
 pub use close::Shutdown;
+pub use cookie::Peer;
 pub use icmp::Unreachable;
-pub use listener::{Listener, Peer};
+pub use listener::Listener;
 pub use options::{SocketOption, SocketOptions};
 pub use poll::Events;
 pub use read::ReadFlags;
-pub(crate) use request::SynAck;
 
-use crate::connection::Settings;
 use crate::packet::DEFAULT_MSS;
-
-/// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
-pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
-/// `SOCK_MIN_SNDBUF`: two of them.
-pub(crate) const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
+use crate::settings::Settings;
 
 /// The MSS that every host takes over IPv6: what fits into its least MTU (`tcp_v6_connect`, RFC 8200, section 5).
 const DEFAULT_MSS_V6: u16 = 1220;

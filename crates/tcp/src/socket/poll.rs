@@ -1,7 +1,7 @@
 //! What `poll` says (`tcp_poll`, net/ipv4/tcp.c, 6.18).
 
 use crate::connection::{Connection, State};
-use crate::receive::UrgentByte;
+use crate::receive::receiver::UrgentByte;
 
 /// The events of `poll` and `epoll`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

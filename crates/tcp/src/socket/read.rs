@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
-use crate::receive::UrgentByte;
+use crate::receive::receiver::UrgentByte;
 use slowpath_model::{Instant, StreamOffset};
 
 /// The flags of `recvmsg` that change what is taken.

@@ -1,10 +1,9 @@
 //! A handshake at the side that was asked (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
-use super::{SocketOptions, peer_mss};
-use crate::connection::{Negotiated, Settings};
-use crate::packet::{Cookie, Options, Packet, SynOptions};
-use crate::receive::{InitialWindow, MAX_WINDOW_SCALE};
-use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
+use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
+use crate::receive::initial_window::InitialReceiveWindow;
+use crate::settings::{Negotiated, Settings};
+use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use std::time::Duration;
 
 /// How long a SYN cookie is believed (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
@@ -16,7 +15,7 @@ pub(crate) struct SynAck {
     /// What both sides do.
     pub negotiated: Negotiated,
     /// Our first window, and its scale.
-    pub window: InitialWindow,
+    pub window: InitialReceiveWindow,
     /// The MSS we tell the peer.
     pub advmss: u32,
     /// The peer's timestamp, to be echoed.
@@ -59,45 +58,6 @@ pub(crate) enum Verdict {
 }
 
 impl SynAck {
-    /// What is agreed with a SYN (`tcp_conn_request`).
-    pub fn new(now: Instant, syn: &Packet, settings: &Settings, options: &SocketOptions) -> Self {
-        let sysctls = &settings.sysctls;
-        let offered = syn.syn_options();
-        let timestamps = syn.timestamps.filter(|_| sysctls.tcp_timestamps != 0);
-        let asks_ecn = syn.flags.has(Flags::ECE.with(Flags::CWR));
-        let advmss = settings.advmss(options);
-        let payload = if timestamps.is_some() { advmss.saturating_sub(12) } else { advmss };
-        let scaling = sysctls.tcp_window_scaling && offered.window_scale.is_some();
-        let window = super::child::listener_window(settings, options, payload, scaling);
-        let theirs = offered.window_scale.map(|shift| shift.min(MAX_WINDOW_SCALE));
-        Self {
-            negotiated: Negotiated {
-                timestamps: timestamps.is_some(),
-                sack: sysctls.tcp_sack && offered.sack_permitted,
-                window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
-                mss: peer_mss(offered.mss, options, settings),
-                // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
-                // what everybody understands.
-                ecn: asks_ecn
-                    && (sysctls.tcp_ecn != 0 || settings.route.ecn)
-                    && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
-            },
-            window,
-            advmss,
-            ts_recent: timestamps.map_or(0, |stamps| stamps.val),
-            first_sent: now,
-            last_sent: now,
-            timeouts: 0,
-            retransmissions: 0,
-            due: now,
-            acked: false,
-            rcv_nxt: syn.seq + 1,
-            last_oow_ack: None,
-            cookie: None,
-            in_sequence: false,
-        }
-    }
-
     /// Makes it a SYN cookie, which has room for one of four sizes (`__cookie_v4_init_sequence`,
     /// `__cookie_v6_init_sequence`) and, without timestamps, for no option (`tcp_clear_options`). Nobody sends it
     /// again.
@@ -137,7 +97,7 @@ impl SynAck {
             // Never scaled.
             window: self.window.window.min(65_535) as u16,
             timestamps: self.stamps(timestamp),
-            options: Options::Syn(SynOptions {
+            options: TcpOptions::Syn(SynOptions {
                 mss: Some(u16::try_from(self.advmss).unwrap_or(u16::MAX)),
                 window_scale: self.negotiated.window_scale.map(|(_, ours)| ours),
                 sack_permitted: self.negotiated.sack,

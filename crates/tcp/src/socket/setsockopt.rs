@@ -1,11 +1,13 @@
 //! `setsockopt` and `getsockopt` (`do_tcp_setsockopt`, `sk_setsockopt`; net/ipv4/tcp.c, net/core/sock.c, 6.18).
 
+use super::Listener;
 use super::fast_open::CLIENT_ENABLE;
 use super::options::{Linger2, SocketOption, SocketOptions};
-use super::{Listener, MIN_RECEIVE_BUFFER};
 use crate::buffers::AskedBuffer;
-use crate::connection::{Connection, Settings, State};
+use crate::connection::{Connection, State};
 use crate::errno::Errno;
+use crate::settings::Settings;
+use crate::sysctl::MIN_RECEIVE_BUFFER;
 use slowpath_model::Instant;
 use std::time::Duration;
 
@@ -87,7 +89,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// Options that are times and counts; whether `option` is one.
+    /// TcpOptions that are times and counts; whether `option` is one.
     fn set_timing(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let timer = |value: i64| {
             let time = Duration::from_micros(u64::from(unsigned(value)?));
@@ -125,7 +127,7 @@ impl SocketOptions {
         Ok(true)
     }
 
-    /// Options that are amounts of memory; whether `option` is one.
+    /// TcpOptions that are amounts of memory; whether `option` is one.
     fn set_buffer(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let [least_receive, least_send] = settings.choices.buffer_memory.least_buffers();
         match option {

@@ -4,7 +4,7 @@ use crate::ends::{Application, Pair, settings};
 use proptest::prelude::*;
 use slowpath_kernels::Release;
 use slowpath_tcp::buffers::{AskedBuffer, ReceiveBuffer, SendBuffer};
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 use slowpath_tcp::socket::{PacketMemory, SocketOptions};
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Choices, Connection, Settings, Sysctls};
@@ -36,7 +36,7 @@ fn transferred(settings: &std::sync::Arc<Settings>, asked: Option<i64>) -> (Opti
     pair.drive(Duration::from_secs(600));
     pair.assert_complete();
     let (_, syn) = pair.there.record[0];
-    let Options::Syn(offer) = syn.options else { panic!("no options") };
+    let TcpOptions::Syn(offer) = syn.options else { panic!("no options") };
     let shift = offer.window_scale.unwrap_or(0);
     let windows = pair.there.record.iter().skip(1).map(|(_, packet)| u32::from(packet.window) << shift);
     (offer.window_scale, windows.max().unwrap_or(0))

@@ -3,7 +3,7 @@
 use crate::ends::settings;
 use slowpath_kernels::Release;
 use slowpath_model::Instant;
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 use slowpath_tcp::socket::SocketOptions;
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Connection, Settings, Sysctls};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 fn syn(settings: Settings) -> (u16, Option<u8>) {
     let mut client = Connection::connect(Arc::new(settings), SocketOptions::default(), Instant::START);
     let syn = client.poll_transmit().unwrap();
-    let Options::Syn(options) = syn.options else { panic!("a SYN has its own options: {syn:?}") };
+    let TcpOptions::Syn(options) = syn.options else { panic!("a SYN has its own options: {syn:?}") };
     (syn.window, options.window_scale)
 }
 

@@ -4,7 +4,7 @@ use crate::ends::{PEER, settings};
 use proptest::prelude::*;
 use slowpath_kernels::Release;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
-use slowpath_tcp::packet::{Block, Cookie, Options, Sack, SynOptions};
+use slowpath_tcp::packet::{Block, Cookie, Sack, SynOptions, TcpOptions};
 use slowpath_tcp::socket::{Listener, ReadFlags, Shutdown, SocketOption, SocketOptions, Unreachable};
 use slowpath_tcp::{Connection, Packet, Settings, Sysctls, WriteFlags};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ fn offset() -> impl Strategy<Value = StreamOffset> {
     .prop_map(StreamOffset)
 }
 
-fn options() -> impl Strategy<Value = Options> {
+fn options() -> impl Strategy<Value = TcpOptions> {
     let syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), any::<Option<[u8; 8]>>()).prop_map(
         |(mss, window_scale, sack_permitted, cookie)| {
-            Options::Syn(SynOptions {
+            TcpOptions::Syn(SynOptions {
                 mss,
                 window_scale,
                 sack_permitted,
@@ -36,9 +36,9 @@ fn options() -> impl Strategy<Value = Options> {
         for (start, end) in edges {
             sack.push(ack, Block { start, end });
         }
-        Options::Sack(sack)
+        TcpOptions::Sack(sack)
     });
-    prop_oneof![Just(Options::None), syn, sack]
+    prop_oneof![Just(TcpOptions::None), syn, sack]
 }
 
 prop_compose! {
@@ -132,7 +132,7 @@ fn opened(now: Instant) -> Connection {
     let mut listener = Listener::listen(modern(), SocketOptions::default(), 4);
     let syn = Packet {
         window: 60_000,
-        options: Options::Syn(SynOptions {
+        options: TcpOptions::Syn(SynOptions {
             mss: Some(1460),
             window_scale: Some(7),
             sack_permitted: true,

@@ -3,7 +3,7 @@
 use crate::ends::settings;
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
-use slowpath_tcp::packet::{Options, SynOptions};
+use slowpath_tcp::packet::{SynOptions, TcpOptions};
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags, SocketOption, SocketOptions};
 use slowpath_tcp::{Connection, Errno, Packet, State, Sysctls, WriteFlags};
 
@@ -18,7 +18,7 @@ fn at(millis: i64) -> Instant {
 fn syn(flags: Flags) -> Packet {
     let offer =
         SynOptions { mss: Some(1000), window_scale: Some(7), sack_permitted: true, ..SynOptions::default() };
-    Packet { window: 60_000, options: Options::Syn(offer), ..Packet::new(flags, StreamOffset(0), 0) }
+    Packet { window: 60_000, options: TcpOptions::Syn(offer), ..Packet::new(flags, StreamOffset(0), 0) }
 }
 
 fn ack(seq: i64, len: u32) -> Packet {

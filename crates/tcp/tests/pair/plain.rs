@@ -4,9 +4,9 @@ use crate::ends::{Application, PEER, Pair, settings};
 use crate::network::Fate;
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant};
-use slowpath_tcp::packet::{Cookie, Options};
+use slowpath_tcp::packet::{Cookie, TcpOptions};
 use slowpath_tcp::socket::SocketOptions;
-use slowpath_tcp::socket::fast_open::CookieCache;
+use slowpath_tcp::socket::cookie::CookieCache;
 use slowpath_tcp::{Connection, Errno, State, Sysctls};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn a_handshake_is_syn_syn_ack_ack() {
     pair.drive(Duration::from_millis(100));
     let (_, syn) = pair.there.record[0];
     assert_eq!((syn.flags, syn.window), (Flags::SYN, 64_240));
-    let Options::Syn(offer) = syn.options else { panic!("no options") };
+    let TcpOptions::Syn(offer) = syn.options else { panic!("no options") };
     assert_eq!((offer.mss, offer.window_scale, offer.sack_permitted), (Some(1460), Some(10), true));
     let (_, syn_ack) = pair.back.record[0];
     assert_eq!((syn_ack.flags, syn_ack.window), (Flags::SYN.with(Flags::ACK), 65_160));

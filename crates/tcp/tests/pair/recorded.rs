@@ -3,7 +3,7 @@
 use crate::ends::{PEER, settings};
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
-use slowpath_tcp::packet::{Options, SynOptions};
+use slowpath_tcp::packet::{SynOptions, TcpOptions};
 use slowpath_tcp::socket::{Listener, ReadFlags, SocketOption, SocketOptions};
 use slowpath_tcp::{Connection, Packet};
 
@@ -25,7 +25,7 @@ impl Receiver {
             SynOptions { mss: Some(mss), window_scale: Some(7), sack_permitted: true, fast_open: None };
         let syn = Packet {
             window: 65_535,
-            options: Options::Syn(offer),
+            options: TcpOptions::Syn(offer),
             ..Packet::new(Flags::SYN, StreamOffset(0), 0)
         };
         let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };

@@ -5,7 +5,7 @@ use crate::network::Fate;
 use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::choices::{FirstWindow, ReceiveTuning, WindowGrowth, ZeroWindow};
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 use slowpath_tcp::socket::ReadFlags;
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Choices, Sysctls};
@@ -33,7 +33,7 @@ fn transfer(choices: Choices, sysctls: Sysctls, there: Vec<Fate>) -> Pair {
 fn buffer_and_window(pair: &Pair) -> (u32, u32) {
     let server = pair.server.as_ref().expect("accepted");
     let (_, syn_ack) = pair.back.record[0];
-    let Options::Syn(offer) = syn_ack.options else { panic!("no options") };
+    let TcpOptions::Syn(offer) = syn_ack.options else { panic!("no options") };
     let scale = offer.window_scale.unwrap_or(0);
     let windows = pair.back.record.iter().skip(1).map(|(_, packet)| u32::from(packet.window) << scale);
     (server.receive_buffer(), windows.max().unwrap_or(0))

@@ -4,7 +4,7 @@
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::SackWalk;
-use slowpath_tcp::packet::{Block, Options, Sack, SynOptions};
+use slowpath_tcp::packet::{Block, Sack, SynOptions, TcpOptions};
 use slowpath_tcp::socket::options::SocketOptions;
 use slowpath_tcp::sysctl::BufferSizes;
 use slowpath_tcp::{Choices, Connection, Packet, Settings, Sysctls, WriteFlags};
@@ -110,7 +110,7 @@ impl Script {
         let answer = Packet {
             ack: StreamOffset(1),
             window: 65_535,
-            options: Options::Syn(offer),
+            options: TcpOptions::Syn(offer),
             ..Packet::new(Flags::SYN.with(Flags::ACK), StreamOffset(0), 0)
         };
         self.sender.handle_packet(self.now, &answer);
@@ -165,7 +165,7 @@ impl Script {
         for (start, end) in duplicate.into_iter().chain(self.receiver.blocks.iter().copied()).take(most) {
             sack.push(ack, Block { start: seq(start), end: seq(end) });
         }
-        let options = if sack.is_empty() { Options::None } else { Options::Sack(sack) };
+        let options = if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) };
         Packet { ack, window: 65_535, options, ..Packet::new(Flags::ACK, StreamOffset(1), 0) }
     }
 

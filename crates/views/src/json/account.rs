@@ -6,7 +6,7 @@ use slowpath_runs::simulated::Run;
 use slowpath_scenario::Scenario;
 
 /// Of a capture.
-pub(crate) fn of_capture(summary: &slowpath_capture::Summary) -> Value {
+pub(crate) fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Value {
     let format = match summary.format {
         Format::Pcap => "pcap",
         Format::PcapNanoseconds => "pcap-nanoseconds",
@@ -65,7 +65,7 @@ pub(crate) fn of_capture(summary: &slowpath_capture::Summary) -> Value {
 }
 
 /// Of a recording of events.
-pub(crate) fn of_events(summary: &slowpath_recording::Summary) -> Value {
+pub(crate) fn of_events(summary: &slowpath_recording::RecordingSummary) -> Value {
     let about = &summary.about;
     json!({ "title": about.title, "seed": about.seed, "host": about.host, "events": summary.events })
 }

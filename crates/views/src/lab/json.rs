@@ -10,8 +10,8 @@ use crate::transfers::FlowResult;
 use crate::waits::WaitResult;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_lab::case;
 use slowpath_lab::relay::Cost;
+use slowpath_lab::settings;
 use slowpath_lab::truth::OneWay;
 use slowpath_runs::kernel::{Live, ways};
 use slowpath_scenario::Scenario;
@@ -59,7 +59,7 @@ pub struct Document<'a> {
 
 mirrored! {
     /// What carries packets from one host to the other.
-    enum Carrier of case::Carrier {
+    enum Carrier of settings::Carrier {
         /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
             Veth,
         /// The relay, by TAP devices: a packet came when it was read.
@@ -96,8 +96,8 @@ struct Way {
 }
 
 impl Way {
-    fn new(way: &OneWay, carrier: case::Carrier) -> Self {
-        let late = (carrier != case::Carrier::Netem).then_some(way.report.lateness);
+    fn new(way: &OneWay, carrier: settings::Carrier) -> Self {
+        let late = (carrier != settings::Carrier::Netem).then_some(way.report.lateness);
         Self {
             totals: way.report.totals.clone().into(),
             late_p50_ns: late.map(|late| late.p50_ns),

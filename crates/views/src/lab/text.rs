@@ -5,7 +5,7 @@ use super::programs::ProgramResult;
 use crate::quantity::{count, counted, duration};
 use crate::terminal::Look;
 use crate::{transfers, waits};
-use slowpath_lab::case::Carrier;
+use slowpath_lab::settings::Carrier;
 use slowpath_model::units::duration_text;
 use slowpath_runs::kernel::{Live, ways};
 use slowpath_scenario::Scenario;

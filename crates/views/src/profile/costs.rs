@@ -5,7 +5,7 @@ use crate::quantity::{count, counted, share};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::Work;
-use slowpath_cost::each::{Each, Found, Measured};
+use slowpath_cost::each::{Each, Found, MeasuredCost};
 use slowpath_profile::Loaded;
 use slowpath_scenario::costs::{COSTS, Cost};
 use slowpath_scenario::machines::machine;
@@ -169,7 +169,7 @@ pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String 
     text
 }
 
-fn measured(loaded: &Loaded, name: &str, found: &Measured) -> String {
+fn measured(loaded: &Loaded, name: &str, found: &MeasuredCost) -> String {
     let cost = written(Cost::picos((found.nanos * 1000.0).round() as u64));
     // A function's name is the kernel's: no line ends in it.
     let functions: Vec<String> = found

@@ -4,9 +4,10 @@ use super::numbers::median;
 use crate::quantity::share;
 use crate::table::Table;
 use crate::terminal::Look;
+use slowpath_model::statistics;
 use slowpath_runs::Measured;
-use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, quantile, split};
-use slowpath_scenario::{Case, Scenario};
+use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables, split};
+use slowpath_scenario::{Scenario, SweepCase};
 use std::io::{self, Write};
 
 /// Prints the scenario, and where its runs were made.
@@ -98,9 +99,10 @@ pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Re
         cells
     };
     tables(rows, &columns, cells, look, out)?;
-    let errors: Vec<f64> = rows.iter().filter_map(error).map(f64::abs).collect();
-    let within = |share| quantile(errors.clone(), share).map(|error| error * 100.0);
-    if let (Some(half), Some(most), Some(worst)) = (within(0.5), within(0.95), within(1.0)) {
+    let errors: Vec<f64> = rows.iter().filter_map(error).map(|error| error.abs() * 100.0).collect();
+    let within = |permille| statistics::quantile(errors.iter().copied(), permille);
+    let half = statistics::median(errors.iter().copied());
+    if let (Some(half), Some(most), Some(worst)) = (half, within(950), within(1000)) {
         writeln!(out)?;
         let text = format!(
             "Error of the simulator's rate, relative to the kernel's, of {} cases: median {half:.1} %, 95th percentile \
@@ -129,7 +131,7 @@ fn tables(
 ) -> io::Result<()> {
     let (grid, tries): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().partition(|row| row.planned.case.name.is_none());
-    let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&Case) -> Vec<String>| {
+    let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&SweepCase) -> Vec<String>| {
         let columns = columns.iter().map(|column| (*column).to_owned());
         let mut table = Table::new(labels.len(), labels.into_iter().chain(columns));
         rows.iter().for_each(|row| table.row([of(&row.planned.case), cells(row)].concat()));
@@ -138,7 +140,7 @@ fn tables(
     if let Some(first) = grid.first() {
         let keys: Vec<&str> = first.planned.case.set.iter().map(|one| split(one).0).collect();
         let labels = keys.iter().map(|key| last_part(key, &keys)).collect();
-        let values = |case: &Case| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
+        let values = |case: &SweepCase| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
         table(labels, &grid, &values).print(look, out)?;
     }
     if !tries.is_empty() {

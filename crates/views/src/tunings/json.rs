@@ -130,8 +130,8 @@ impl Document {
     }
 }
 
-impl From<tunings::Kind> for Kind {
-    fn from(tunings::Kind { level, changes, band, visibility }: tunings::Kind) -> Self {
+impl From<tunings::TuningKind> for Kind {
+    fn from(tunings::TuningKind { level, changes, band, visibility }: tunings::TuningKind) -> Self {
         Self { level, changes, band, visibility }
     }
 }

@@ -1,6 +1,6 @@
 //! Frames and files made by hand, and a sink that writes down what it is told.
 
-use slowpath_capture::{Capture, CaptureError, Summary};
+use slowpath_capture::{Capture, CaptureError, CaptureSummary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
 use slowpath_wire::checksum;
 use slowpath_wire::ip::Ip;
@@ -218,13 +218,13 @@ impl Sink for Told {
 }
 
 /// Reads a file that is in memory.
-pub fn read(file: &[u8]) -> Result<(Summary, Told), CaptureError> {
+pub fn read(file: &[u8]) -> Result<(CaptureSummary, Told), CaptureError> {
     let mut told = Told::default();
     let summary = Capture::from_reader("test", Cursor::new(file.to_vec())).run(&mut told)?;
     Ok((summary, told))
 }
 
 /// Reads Ethernet frames.
-pub fn frames(frames: &[Vec<u8>]) -> (Summary, Told) {
+pub fn frames(frames: &[Vec<u8>]) -> (CaptureSummary, Told) {
     read(&pcap(1, frames)).unwrap()
 }

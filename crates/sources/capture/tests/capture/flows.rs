@@ -4,7 +4,7 @@ use crate::build::{
     self, ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record,
 };
 use proptest::prelude::*;
-use slowpath_capture::{Capture, Summary};
+use slowpath_capture::{Capture, CaptureSummary};
 use slowpath_model::{
     Checksum, Ecn, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, IpFacts, SackBlock, Segment, Sink,
     StreamOffset, Timestamps,
@@ -184,7 +184,7 @@ fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
                 assert_eq!(lines[met.len() + 1..], expected, "{lines:?}");
             }
         }
-        // The same when the old connection was captured: it ends with the new SYN.
+        // An old connection that was captured, too, ends with the new SYN.
         let before = Tcp::new(ACK, old - 50, old_ack, 50).back();
         let met = vec![before, Tcp::new(SYN, 99, 0, 0), challenge, reset];
         let lines = told(&[met, transfer(99)].concat());
@@ -394,7 +394,7 @@ impl Sink for Open {
     }
 }
 
-fn flood(flows: u32, most: usize) -> (Summary, Open) {
+fn flood(flows: u32, most: usize) -> (CaptureSummary, Open) {
     let reader = Flood { left: flows, pending: Cursor::new(pcap(1, &[])) };
     let mut open = Open::default();
     let summary = Capture::from_reader("flood", reader).max_live_flows(most).run(&mut open).unwrap();

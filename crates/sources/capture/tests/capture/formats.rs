@@ -3,7 +3,7 @@
 use crate::build::{
     self, ACK, SYN, Tcp, block, gzip, interface, packet, pcap, pcap_header, read, record, section, zstd,
 };
-use slowpath_capture::{Capture, CaptureError, Compression, Format, Oddity, Summary};
+use slowpath_capture::{Capture, CaptureError, CaptureSummary, Compression, Format, Oddity};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
@@ -324,7 +324,7 @@ impl Read for Vast {
     }
 }
 
-fn vast(start: Vec<u8>, zeros: u64) -> Summary {
+fn vast(start: Vec<u8>, zeros: u64) -> CaptureSummary {
     let reader = Vast { start: io::Cursor::new(start), zeros };
     Capture::from_reader("vast", reader).run(&mut build::Told::default()).unwrap()
 }

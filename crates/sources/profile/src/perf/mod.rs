@@ -30,7 +30,7 @@ mod unpack;
 use crate::error::{At, ProfileError, Stop};
 use crate::gather::Gather;
 use crate::notes::{Notes, Oddity};
-use crate::{Contents, Format, Input, Options};
+use crate::{Contents, Format, Input, SymbolSources};
 use attr::Attr;
 use chains::{Chains, Key};
 use fields::{Fields, Order, text};
@@ -69,7 +69,7 @@ struct Reading<'a> {
     notes: Notes,
     /// The number that the kernel gave an event, and the event.
     ids: std::collections::HashMap<u64, u16>,
-    options: &'a Options,
+    options: &'a SymbolSources,
     /// The addresses of the sample at hand.
     addresses: Vec<u64>,
 }
@@ -78,7 +78,7 @@ struct Reading<'a> {
 pub(crate) fn read(
     name: &str,
     source: &mut (impl Read + Seek),
-    options: &Options,
+    options: &SymbolSources,
 ) -> Result<Input, ProfileError> {
     let about = About::read(source).map_err(|stop| ProfileError::damaged(name, stop))?;
     let mut reading = Reading {

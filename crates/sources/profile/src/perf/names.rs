@@ -2,7 +2,7 @@
 
 use super::header::About;
 use super::spaces::{File, Space, Spaces};
-use crate::Options;
+use crate::SymbolSources;
 use crate::images::{image, module};
 use crate::notes::{Notes, Oddity};
 use crate::symbols::demangle::demangled;
@@ -78,7 +78,7 @@ type Named = Result<String, u64>;
 
 /// Finds functions.
 pub(crate) struct Names<'a> {
-    options: &'a Options,
+    options: &'a SymbolSources,
     about: &'a About,
     spaces: &'a Spaces,
     kernel_map: KernelMap,
@@ -97,7 +97,7 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(crate) fn new(
-        options: &'a Options,
+        options: &'a SymbolSources,
         about: &'a About,
         spaces: &'a Spaces,
         mut map: KernelMap,

@@ -5,7 +5,7 @@ use super::context;
 use super::header::About;
 use super::names::{KernelMap, Names};
 use super::spaces::{Space, Spaces};
-use crate::Options;
+use crate::SymbolSources;
 use crate::gather::Gather;
 use crate::images::is_whole;
 use crate::notes::Notes;
@@ -26,7 +26,7 @@ pub(crate) fn name(
     spaces: &Spaces,
     kernel: KernelMap,
     chains: &Chains,
-    options: &Options,
+    options: &SymbolSources,
     gather: &mut Gather,
     notes: &mut Notes,
 ) {

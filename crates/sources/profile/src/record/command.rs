@@ -3,8 +3,8 @@
 //! perf can start a command itself, but then its exit code is either's. So the command is ours: a process that waits in front of its
 //! execve(2) for a byte from a pipe, while perf opens its events on it.
 
+use super::child::{PATIENCE, end, find};
 use super::error::RecordError;
-use super::perf::{PATIENCE, find};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -12,10 +12,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-
-/// How often a process is asked whether it has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A process that is to become the command.
 pub(super) struct Held {
@@ -130,27 +126,4 @@ impl Drop for Running {
         // That it cannot be ended nobody could be told.
         let _ = end(&mut self.0, libc::SIGKILL, PATIENCE);
     }
-}
-
-/// Ends a child by a signal, or after some time by force; how it ended, and whether it was forced.
-pub(super) fn end(
-    child: &mut Child,
-    signal: libc::c_int,
-    patience: Duration,
-) -> io::Result<(ExitStatus, bool)> {
-    if let Some(status) = child.try_wait()? {
-        return Ok((status, false));
-    }
-    let pid = libc::pid_t::try_from(child.id()).map_err(|_| io::ErrorKind::InvalidData)?;
-    // SAFETY: it is our child and has not been waited for, so the id is its own.
-    unsafe { libc::kill(pid, signal) };
-    let until = Instant::now() + patience;
-    while Instant::now() < until {
-        if let Some(status) = child.try_wait()? {
-            return Ok((status, false));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-    child.kill()?;
-    Ok((child.wait()?, true))
 }

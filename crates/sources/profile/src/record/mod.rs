@@ -26,6 +26,7 @@
 //! before execve(2) until perf has opened its events, so that its exit code is its own. Counters are read in the
 //! network namespace of the thread, since `/proc/net` is that of the process's first thread.
 
+mod child;
 mod command;
 mod error;
 mod event;
@@ -37,7 +38,7 @@ pub use event::{Chosen, Why};
 pub use perf::program;
 
 use crate::work::{self, Begun};
-use crate::{Contents, Options, ProfileError};
+use crate::{Contents, ProfileError, SymbolSources};
 use command::{Held, Running};
 use perf::Perf;
 use slowpath_cost::Work;
@@ -147,7 +148,7 @@ impl Recorded {
     ///
     /// If it cannot be read.
     pub fn count(&self) -> Result<Option<Counted>, ProfileError> {
-        let Contents::Stacks(profile) = crate::open(&self.out, &Options::default())?.contents else {
+        let Contents::Stacks(profile) = crate::open(&self.out, &SymbolSources::default())?.contents else {
             return Ok(None);
         };
         let samples = profile.entries.iter().map(|entry| entry.samples).sum();

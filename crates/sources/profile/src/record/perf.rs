@@ -1,13 +1,11 @@
 //! The process of perf: when it begins, and that it ends.
 
-use super::command::end;
+use super::child::{PATIENCE, end, find};
 use super::error::RecordError;
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,8 +13,6 @@ use std::ptr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long something may take to end once it is told to. perf reads its whole file again, for the build-ids of what was seen.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long perf may take until it samples: it reads all of /proc before.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// What is kept of what it says.
@@ -172,14 +168,6 @@ pub fn program() -> Result<PathBuf, RecordError> {
 
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
-}
-
-/// A program in the folders of PATH.
-pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
 /// The package that has perf, by the distribution (os-release(5)) and the kernel that runs.

@@ -3,7 +3,7 @@
 use super::elf::Elf;
 use super::kallsyms;
 use super::table::Table;
-use crate::Options;
+use crate::SymbolSources;
 use crate::notes::Oddity;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -28,7 +28,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// The symbols of the profiled kernel, from where they are given or from this host.
-    pub(crate) fn of(profiled: &Profiled, options: &Options) -> Self {
+    pub(crate) fn of(profiled: &Profiled, options: &SymbolSources) -> Self {
         let none = |oddity, subject: String| Self { missing: Some((oddity, subject)), ..Self::default() };
         if let Some(path) = &options.kallsyms {
             let name = path.display().to_string();

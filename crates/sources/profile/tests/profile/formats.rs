@@ -74,7 +74,7 @@ fn what_is_no_profile_says_what_it_is() {
         refused(&[0x7f, b'E', b'L', b'F', 0, 0]).contains("not a profile: starts with bytes 7f 45 4c 46")
     );
     assert!(matches!(
-        slowpath_profile::open("/nowhere/perf.data", &slowpath_profile::Options::default()),
+        slowpath_profile::open("/nowhere/perf.data", &slowpath_profile::SymbolSources::default()),
         Err(ProfileError::Open { .. })
     ));
 }

@@ -3,7 +3,7 @@
 use crate::build::{Order, Recording, USER};
 use crate::told::{profile, told};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
-use slowpath_profile::{Options, read};
+use slowpath_profile::{SymbolSources, read};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,7 +64,7 @@ impl Program {
             1,
             &[USER, MAPPED + in_file],
         );
-        let options = Options { inlined, ..Options::default() };
+        let options = SymbolSources { inlined, ..SymbolSources::default() };
         let input = read("test", Cursor::new(recording.file()), &options).unwrap();
         told(profile(&input)).into_keys().next().expect("a sample")
     }
@@ -169,7 +169,7 @@ fn debug_information_that_is_kept_apart_is_found() {
     for (at, (_, in_file)) in addresses.iter().enumerate() {
         recording.sample(2 + at as u64, 7, 1, &[USER, MAPPED + in_file]);
     }
-    let options = Options { inlined: true, root: Some(root.clone()), ..Options::default() };
+    let options = SymbolSources { inlined: true, root: Some(root.clone()), ..SymbolSources::default() };
     let input = read("test", Cursor::new(recording.file()), &options).unwrap();
     let found = told(profile(&input));
     let nested = "outer (stripped); middle (stripped) inlined; innermost (stripped) inlined";

@@ -2,7 +2,7 @@
 
 use crate::build::{KERNEL, Order, Recording, USER};
 use crate::told::{profile, read_apart, read_bytes, told};
-use slowpath_profile::{At, Oddity, Options, ProfileError, read};
+use slowpath_profile::{At, Oddity, ProfileError, SymbolSources, read};
 use std::io::Cursor;
 use std::path::PathBuf;
 
@@ -24,10 +24,10 @@ fn recording(order: Order) -> Recording {
 }
 
 /// The symbols of the profiled kernel, as `--kallsyms` gives them.
-fn with_kallsyms(test: &str, text: &str) -> (Options, PathBuf) {
+fn with_kallsyms(test: &str, text: &str) -> (SymbolSources, PathBuf) {
     let path = std::env::temp_dir().join(format!("slowpath-kallsyms-{test}-{}", std::process::id()));
     std::fs::write(&path, text).unwrap();
-    (Options { kallsyms: Some(path.clone()), ..Options::default() }, path)
+    (SymbolSources { kallsyms: Some(path.clone()), ..SymbolSources::default() }, path)
 }
 
 #[test]

@@ -1,20 +1,21 @@
 //! A profile as lines that can be compared.
 
 use slowpath_cost::{Image, Profile};
-use slowpath_profile::{Contents, Input, Options, ProfileError, read};
+use slowpath_profile::{Contents, Input, ProfileError, SymbolSources, read};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::PathBuf;
 
 /// What is at hand, read.
 pub fn read_bytes(bytes: &[u8]) -> Result<Input, ProfileError> {
-    read("test", Cursor::new(bytes), &Options::default())
+    read("test", Cursor::new(bytes), &SymbolSources::default())
 }
 
 /// Reads a profile with a kernel of two functions, and no programs: nothing of this host is looked at.
 pub fn read_apart(bytes: &[u8]) -> Result<Input, ProfileError> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profile/data");
-    let options = Options { kallsyms: Some(data.join("kallsyms")), root: Some(data), ..Options::default() };
+    let options =
+        SymbolSources { kallsyms: Some(data.join("kallsyms")), root: Some(data), ..SymbolSources::default() };
     read("test", Cursor::new(bytes), &options)
 }
 

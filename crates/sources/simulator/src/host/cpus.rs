@@ -83,4 +83,31 @@ impl Cpus {
     pub(super) fn next_tick(&self, now: Instant) -> Instant {
         Instant::from_nanos((now.nanos() / self.tick_ns + 1) * self.tick_ns)
     }
+
+    /// Whether a task can go on: it has the kernel lock, gets it, or does not need it.
+    pub(super) fn has_kernel(&mut self, task: TaskId) -> bool {
+        if !self.tasks[task.index()].is_in_call() {
+            self.leave_kernel(task);
+            return true;
+        }
+        self.kernel_lock.as_mut().is_none_or(|lock| lock.take(task))
+    }
+
+    /// A task gives the kernel lock up, if it has it: whoever spins looks again.
+    pub(super) fn leave_kernel(&mut self, task: TaskId) {
+        let Some(lock) = &mut self.kernel_lock else { return };
+        if !lock.give_up(task) {
+            return;
+        }
+        while let Some(spinner) = lock.next_to_look() {
+            let waits = &mut self.tasks[spinner.index()];
+            let cpu = &mut self.all[waits.cpu];
+            if cpu.current == Some(spinner) {
+                cpu.drop_task_piece();
+                self.kicked |= 1 << waits.cpu;
+            } else {
+                waits.left = None;
+            }
+        }
+    }
 }

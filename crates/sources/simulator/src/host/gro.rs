@@ -1,8 +1,8 @@
 //! Merging received packets before the stack sees them (`dev_gro_receive`, `tcp_gro_receive`, 6.18).
 
-use crate::wire::{Frame, Kind};
+use crate::wire::{Frame, FrameKind};
 use slowpath_model::Flags;
-use slowpath_tcp::packet::Options;
+use slowpath_tcp::packet::TcpOptions;
 
 /// Flows that are held at once (`GRO_HASH_BUCKETS` times `MAX_GRO_SKBS`).
 const MOST_HELD: usize = 64;
@@ -38,7 +38,7 @@ pub struct Offered {
 impl Gro {
     /// Offers a packet.
     pub fn offer(&mut self, frame: &Frame) -> Offered {
-        if frame.kind != Kind::Segment {
+        if frame.kind != FrameKind::Segment {
             return Offered { merge: Merge::Normal, flushed: None };
         }
         let at = self.held.iter().position(|held| held.connection == frame.connection);
@@ -97,8 +97,8 @@ fn follows(held: &Frame, frame: &Frame) -> bool {
         && !two.flags.has(Flags::CWR)
         && one.ecn == two.ecn
         && one.timestamps == two.timestamps
-        && one.options == Options::None
-        && two.options == Options::None
+        && one.options == TcpOptions::None
+        && two.options == TcpOptions::None
         && held.length() + two.len < MOST_BYTES
 }
 
@@ -118,7 +118,12 @@ mod tests {
     use slowpath_tcp::Packet;
 
     fn frame(connection: u32, seq: i64, len: u32, flags: Flags) -> Frame {
-        Frame { connection, id: 0, kind: Kind::Segment, packet: Packet::new(flags, StreamOffset(seq), len) }
+        Frame {
+            connection,
+            id: 0,
+            kind: FrameKind::Segment,
+            packet: Packet::new(flags, StreamOffset(seq), len),
+        }
     }
 
     #[test]

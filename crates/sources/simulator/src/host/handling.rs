@@ -1,5 +1,5 @@
 //! What a context does with a packet, a timer or a system call once TCP has had it: put out what TCP wants to send,
-//! one packet after the other, and then wake who waits. The same in softirq and in process context.
+//! one packet after the other, and then wake who waits. Softirqs and processes do it alike.
 
 mod tcp;
 

@@ -1,9 +1,7 @@
 //! What BBR believes of the path, and what it does to find out (`bbr_update_model`).
 
-use super::{
-    Bbr, CYCLE, DRAIN_GAIN, GAIN_ONE, GAIN_SHIFT, HIGH_GAIN, LEAST_WINDOW, Mode, RATE_ONE, WINDOW_GAIN,
-    is_after,
-};
+use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE};
+use super::{Bbr, CYCLE, DRAIN_GAIN, HIGH_GAIN, LEAST_WINDOW, Mode, WINDOW_GAIN, is_after};
 use crate::congestion::{Moment, RateSample, Window};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Whether a policer drops what is beyond its rate: the same rate twice, with a fifth lost (`bbr_lt_bw_sampling`).
 
-use super::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, bytes_per_second};
+use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, bytes_per_second};
 use crate::congestion::Moment;
 
 /// Round trips that a rate is taken over at least, and four times as many at most (`bbr_lt_intvl_min_rtts`).

@@ -6,7 +6,7 @@ use crate::host::nic::transmit::{Handed, Outgoing};
 use crate::host::schedule::{TaskId, Waker};
 use crate::host::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
-use crate::wire::{Frame, Kind};
+use crate::wire::{Frame, FrameKind};
 use slowpath_kernels::SocketBacklogLimit;
 use slowpath_model::{DropReason, Wait};
 use slowpath_scenario::Cost;
@@ -51,7 +51,8 @@ impl Host {
             let packet = socket.tcp.poll_transmit()?;
             let id_on_wire = socket.next_id;
             socket.next_id = socket.next_id.wrapping_add(packet.segments() as u16);
-            let frame = Frame { connection: socket.connection, id: id_on_wire, kind: Kind::Segment, packet };
+            let frame =
+                Frame { connection: socket.connection, id: id_on_wire, kind: FrameKind::Segment, packet };
             return Some(Outgoing { socket: id, wire: socket.wire, frame });
         }
         if let Some(socket) = self.connections.sockets.datagrams_mut(id) {
@@ -61,7 +62,7 @@ impl Host {
         let door = self.connections.sockets.door_mut(id)?;
         let (Peer(peer), packet) = door.listener.poll_transmit()?;
         // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
-        let frame = Frame { connection: peer as u32, id: 0, kind: Kind::Segment, packet };
+        let frame = Frame { connection: peer as u32, id: 0, kind: FrameKind::Segment, packet };
         Some(Outgoing { socket: id, wire: door.wire, frame })
     }
 
@@ -172,12 +173,12 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Cost {
-        if frame.kind == Kind::Damaged {
+        if frame.kind == FrameKind::Damaged {
             // Before anything of it is believed (`tcp_v4_rcv`, `TcpInCsumErrors`).
             return Cost::ZERO;
         }
         let Some(id) = self.connections.socket_for(frame, out) else { return Cost::ZERO };
-        if frame.kind == Kind::TooBig {
+        if frame.kind == FrameKind::TooBig {
             return self.too_big(id, frame, handling, out);
         }
         let Some(socket) = self.connections.sockets.get_mut(id) else {

@@ -193,7 +193,7 @@ pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Kind;
+    use crate::wire::FrameKind;
     use slowpath_model::{Flags, StreamOffset};
     use slowpath_tcp::Packet;
 
@@ -203,7 +203,7 @@ mod tests {
         let mut packet = Packet::new(flags, StreamOffset(1), 3000);
         packet.gso_size = 1448;
         let cut: Vec<Frame> =
-            segments(&Frame { connection: 0, id: u16::MAX, kind: Kind::Segment, packet }).collect();
+            segments(&Frame { connection: 0, id: u16::MAX, kind: FrameKind::Segment, packet }).collect();
         let lengths: Vec<_> =
             cut.iter().map(|frame| (frame.packet.seq.0, frame.packet.len, frame.id)).collect();
         assert_eq!(lengths, [(1, 1448, u16::MAX), (1449, 1448, 0), (2897, 104, 1)]);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_no_super_packet_stays_as_it_is() {
         let packet = Packet::new(Flags::ACK.with(Flags::PSH), StreamOffset(1), 0);
-        let frame = Frame { connection: 3, id: 9, kind: Kind::Segment, packet };
+        let frame = Frame { connection: 3, id: 9, kind: FrameKind::Segment, packet };
         let cut: Vec<Frame> = segments(&frame).collect();
         assert_eq!(cut.len(), 1);
         assert_eq!(cut[0].packet, packet);

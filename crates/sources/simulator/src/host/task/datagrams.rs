@@ -9,7 +9,7 @@ use crate::host::schedule::{TaskId, Waker};
 use crate::host::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
 use crate::program::Done;
-use crate::wire::{Frame, Kind};
+use crate::wire::{Frame, FrameKind};
 use slowpath_model::{Flags, StreamOffset};
 use slowpath_scenario::{Cost, DATAGRAM_HEADERS};
 use slowpath_tcp::Packet;
@@ -37,7 +37,7 @@ impl Host {
         let packet =
             Packet::new(Flags::default(), StreamOffset(1), u32::try_from(length).unwrap_or(u32::MAX));
         socket.unsent += packet.send_memory();
-        socket.outgoing = Some(Frame { connection, id: socket.next_id, kind: Kind::Datagram, packet });
+        socket.outgoing = Some(Frame { connection, id: socket.next_id, kind: FrameKind::Datagram, packet });
         socket.next_id = socket.next_id.wrapping_add(1);
         if let Some(counts) = out.links.datagrams_mut(connection) {
             counts.sent += 1;

@@ -1,0 +1,281 @@
+//! The state of the receiving half (the fields of `struct tcp_sock` and `struct inet_connection_sock` that are about what
+//! arrives).
+
+use super::memory::{PacketMemory, ReceiveQueue};
+use super::ofo::OutOfOrder;
+use super::sack_blocks::SackBlocks;
+use crate::choices::ReceiveTuning;
+use crate::clock::Jiffies;
+use crate::packet::{Block, Cookie};
+use crate::settings::Settings;
+use crate::socket::options::SocketOptions;
+use crate::socket::request::SynAck;
+use slowpath_model::{Instant, StreamOffset};
+
+/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrived.
+const DEFAULT_SCALING_RATIO: u8 = 128;
+
+/// The receiving half of a connection.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// What is expected next (`rcv_nxt`).
+    pub nxt: StreamOffset,
+    /// `nxt` at the last window that was told (`rcv_wup`).
+    pub wup: StreamOffset,
+    /// The window that was told last, in bytes from `wup` (`rcv_wnd`).
+    pub wnd: u32,
+    /// What the application reads next (`copied_seq`).
+    pub copied: StreamOffset,
+    /// The most the window may be (`window_clamp`); 0 before anything was said about it.
+    pub window_clamp: u32,
+    /// What the window may be for now, growing as what arrives proves to be worth its memory (`rcv_ssthresh`).
+    pub ssthresh: u32,
+    /// Payload for 256 bytes of memory (`scaling_ratio`).
+    pub scaling_ratio: u8,
+    /// The MSS this end tells the peer (`advmss`), options not taken off.
+    pub advmss: u32,
+    /// The buffer's size (`sk_rcvbuf`), and whether `SO_RCVBUF` has fixed it (`SOCK_RCVBUF_LOCK`).
+    pub buffer: u32,
+    pub buffer_locked: bool,
+    /// Received in order and not read yet (`sk_receive_queue`).
+    pub queue: ReceiveQueue,
+    /// Received beyond a hole (`out_of_order_queue`).
+    pub ofo: OutOfOrder,
+    /// Memory of both queues, by true size (`sk_rmem_alloc`).
+    pub rmem_alloc: u32,
+    /// Memory that is reserved for what arrives, beyond that (`sk_forward_alloc`).
+    pub reserved: u32,
+    /// How drivers lay out what arrives.
+    pub packet_memory: PacketMemory,
+    /// The blocks of the SACK option (`selective_acks`), the latest first.
+    pub sacks: SackBlocks,
+    /// What came twice, until the next ACK has said so (`duplicate_sack`).
+    pub duplicate_sack: Option<Block>,
+    /// When acknowledgments go out (`icsk_ack`).
+    pub ack: AckState,
+    /// The timestamp that is echoed, and when it was noted (`ts_recent`, `ts_recent_stamp`).
+    pub ts_recent: u32,
+    pub ts_recent_stamp: Option<Instant>,
+    /// The TSecr of the last round-trip measurement (`rcv_rtt_last_tsecr`).
+    pub last_tsecr: u32,
+    /// The round trip as a receiver sees it (`rcv_rtt_est`).
+    pub rtt: RoundTrip,
+    /// What the application reads in a round trip (`rcvq_space`).
+    pub space: QueueSpace,
+    /// What arrived in the round trip that brought the most, and since when the next is counted.
+    pub arrivals: QueueSpace,
+    /// When an ACK was last sent about something out of the window (`last_oow_ack_time`).
+    pub last_oow_ack: Option<Instant>,
+    /// Header prediction is on (`pred_flags` is not 0).
+    pub fast_path: bool,
+    /// The urgent byte (`urg_data`, `urg_seq`).
+    pub urgent: Urgent,
+    /// ECE is to be set until the peer says CWR (`TCP_ECN_DEMAND_CWR`).
+    pub ecn_demand_cwr: bool,
+    /// A segment with ECT has been seen (`TCP_ECN_SEEN`).
+    pub ecn_seen: bool,
+    /// The FIN has arrived (`SOCK_DONE`).
+    pub fin: bool,
+    /// The shift count that our SYN offers.
+    pub offered_scale: u8,
+    /// An orphan in FIN-WAIT-2 that is no full socket any more (`tw_substate`).
+    pub waiting_quietly: bool,
+    /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
+    pub fast_open: Option<SynAck>,
+    /// It began as one (`syn_fastopen_child`).
+    pub fast_open_child: bool,
+    /// What our SYN was about, if it was a Fast Open.
+    pub attempt: Attempt,
+    /// The SYN's data was taken (`syn_data_acked`).
+    pub syn_data: bool,
+    /// What `TCP_INFO` counts.
+    pub counters: Counters,
+}
+
+/// What the receiving side counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments received (`segs_in`), and those of them with payload (`data_segs_in`).
+    pub segs_in: u32,
+    /// See [`segs_in`](Self::segs_in).
+    pub data_segs_in: u32,
+    /// Bytes received in order (`bytes_received`).
+    pub bytes_received: u64,
+    /// Segments that came beyond a hole (`rcv_ooopack`).
+    pub ofo_segments: u32,
+    /// Segments that took the fast path.
+    pub fast_path: u64,
+    /// Of these, with data (`TCPHPHits`), and, wherever new data was acknowledged, their ACKs (`TCPHPAcks`).
+    pub predicted_data: u32,
+    /// See [`predicted_data`](Self::predicted_data).
+    pub predicted_acks: u32,
+    /// Segments that took the slow path.
+    pub slow_path: u64,
+    /// How often the window closed (`TCPToZeroWindowAdv`) and opened again (`TCPFromZeroWindowAdv`).
+    pub to_zero_window: u32,
+    /// See [`to_zero_window`](Self::to_zero_window).
+    pub from_zero_window: u32,
+    /// Segments dropped for want of memory (`TCPRcvQDrop`, `TCPOFODrop`).
+    pub memory_drops: u32,
+    /// How often the queue was pruned (`PruneCalled`), and data beyond a hole thrown away (`OfoPruned`).
+    pub prune_called: u32,
+    /// See [`prune_called`](Self::prune_called).
+    pub ofo_pruned: u32,
+    /// ACKs that compression spared (`TCPAckCompressed`).
+    pub acks_compressed: u32,
+    /// ACKs sent by the timer (`DelayedACKs`).
+    pub delayed_acks: u32,
+    /// Challenge ACKs sent (`TCPChallengeACK`).
+    pub challenge_acks: u32,
+    /// Segments refused by PAWS (`PAWSEstab`).
+    pub paws_rejected: u32,
+}
+
+impl Receiver {
+    /// The receiver of a socket just made (`tcp_init_sock`).
+    pub fn new(settings: &Settings, options: &SocketOptions) -> Self {
+        Self {
+            nxt: StreamOffset(0),
+            wup: StreamOffset(0),
+            wnd: 0,
+            copied: StreamOffset(0),
+            window_clamp: options.window_clamp,
+            ssthresh: 0,
+            scaling_ratio: DEFAULT_SCALING_RATIO,
+            advmss: settings.advmss(options),
+            buffer: options.receive_buffer.unwrap_or(first_buffer(settings)),
+            buffer_locked: options.receive_buffer.is_some(),
+            queue: ReceiveQueue::default(),
+            ofo: OutOfOrder::default(),
+            rmem_alloc: 0,
+            reserved: 0,
+            packet_memory: PacketMemory::default(),
+            sacks: SackBlocks::default(),
+            duplicate_sack: None,
+            ack: AckState::default(),
+            ts_recent: 0,
+            ts_recent_stamp: None,
+            last_tsecr: 0,
+            rtt: RoundTrip::default(),
+            space: QueueSpace::default(),
+            arrivals: QueueSpace::default(),
+            last_oow_ack: None,
+            fast_path: false,
+            urgent: Urgent::default(),
+            ecn_demand_cwr: false,
+            ecn_seen: false,
+            fin: false,
+            offered_scale: 0,
+            waiting_quietly: false,
+            fast_open: None,
+            fast_open_child: false,
+            attempt: Attempt::default(),
+            syn_data: false,
+            counters: Counters::default(),
+        }
+    }
+}
+
+/// The buffer of a socket that has not set its own.
+fn first_buffer(settings: &Settings) -> u32 {
+    let sizes = settings.sysctls.tcp_rmem;
+    if settings.choices.receive_tuning == ReceiveTuning::Largest { sizes.max } else { sizes.default }
+}
+
+/// Why an ACK is owed (`enum inet_csk_ack_state_t`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the bits of icsk_ack.pending")]
+pub(crate) struct Pending {
+    /// One is (`ICSK_ACK_SCHED`).
+    pub scheduled: bool,
+    /// The timer will send it (`ICSK_ACK_TIMER`).
+    pub timer: bool,
+    /// A small segment has come, and another one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+    pub pushed: bool,
+    pub pushed2: bool,
+    /// At once (`ICSK_ACK_NOW`).
+    pub now: bool,
+    /// And with a closed window, since there was no memory (`ICSK_ACK_NOMEM`).
+    pub nomem: bool,
+}
+
+/// When acknowledgments go out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckState {
+    pub pending: Pending,
+    /// ACKs that will still go out at once (`quick`).
+    pub quick: u8,
+    /// Answers that were sent soon after data came: from one on, ACKs wait to ride on them (`pingpong`).
+    pub pingpong: u8,
+    /// How long an ACK is delayed, in ticks; 0 before the first data (`ato`).
+    pub ato: i64,
+    /// When the timer was to expire (`icsk_delack_timeout`).
+    pub(super) timeout: Jiffies,
+    /// When data last came (`lrcvtime`).
+    pub last_data: Jiffies,
+    /// The size of the last segment, if it was a small one (`last_seg_size`).
+    pub last_seg_size: u32,
+    /// What the peer's segments hold (`rcv_mss`).
+    pub rcv_mss: u32,
+    /// ACKs held back by compression, and the hole they are about (`compressed_ack`, `compressed_ack_rcv_nxt`,
+    /// `dup_ack_counter`).
+    pub(super) compressed: u32,
+    pub(super) hole: Option<StreamOffset>,
+    pub(super) duplicates: u8,
+    /// A process holds the socket: the ACK waits for the last segment of its backlog (`TCP_ACK_DEFERRED`).
+    pub(super) held: bool,
+    pub(super) deferred: bool,
+    /// When an ACK was last sent, for `TCP_INFO`.
+    pub last_sent: Option<Instant>,
+}
+
+/// The round trip as a receiver sees it (`rcv_rtt_est`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTrip {
+    /// Eight times it, in microseconds; 0 before the first measurement.
+    pub rtt_us: u32,
+    /// A window measured without timestamps: where it ends, and since when.
+    pub(super) measuring: Option<(StreamOffset, Instant)>,
+}
+
+/// What the application reads in a round trip (`rcvq_space`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueSpace {
+    /// Bytes.
+    pub space: u32,
+    /// Where and when the round trip began.
+    pub(super) seq: StreamOffset,
+    pub(super) since: Instant,
+}
+
+/// What is known of the urgent byte (`urg_data`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum UrgentByte {
+    /// There is none.
+    #[default]
+    None,
+    /// It is announced and has not come (`TCP_URG_NOTYET`).
+    Announced,
+    /// It is here (`TCP_URG_VALID`).
+    Here,
+    /// It was read out of band (`TCP_URG_READ`).
+    Read,
+}
+
+/// The urgent byte and its place (`urg_data`, `urg_seq`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Urgent {
+    pub byte: UrgentByte,
+    pub seq: StreamOffset,
+}
+
+/// What a client's SYN was about (`syn_fastopen`, `syn_data`), and what came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    /// It asked for a cookie, or showed one.
+    pub(crate) option: bool,
+    /// Data went with it.
+    pub(crate) data: bool,
+    /// The cookie that the SYN-ACK brought, and the MSS.
+    pub(crate) learned: Option<(Cookie, u16)>,
+}

@@ -1,0 +1,74 @@
+//! What the congestion control is told, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
+
+use crate::choices::LossDetection;
+use crate::congestion::{CaEvent, CaState, Moment};
+use crate::connection::Connection;
+use slowpath_model::Instant;
+
+impl Connection {
+    /// What a congestion control is told of the moment.
+    pub(crate) fn moment(&self, now: Instant) -> Moment {
+        Moment {
+            now,
+            state: self.snd.ca_state,
+            mss: self.snd.mss,
+            snd_una: self.snd.una,
+            snd_nxt: self.snd.nxt,
+            srtt: self.snd.rtt.smoothed(),
+            pacing_rate: self.snd.pacing_rate,
+            paced: self.is_paced(),
+            last_sent: self.snd.last_sent,
+            hz: self.settings.choices.clock.hz,
+            in_flight: self.snd.in_flight(),
+            delivered: self.snd.delivered,
+            lost: self.snd.lost,
+            delivered_at: self.snd.rate.delivered_at(),
+            wire_at: self.snd.wire_at,
+            app_limited: self.snd.rate.is_app_limited(),
+            least_rtt_us: self.min_rtt_us(),
+            most_pacing_rate: self.options.max_pacing_rate,
+        }
+    }
+
+    /// `tcp_init_congestion_control`.
+    pub(crate) fn begin_congestion_control(&mut self, now: Instant) {
+        let moment = self.moment(now);
+        self.congestion.init(&mut self.snd.window, &moment);
+        self.follow_control();
+    }
+
+    /// `tcp_ca_event`.
+    pub(crate) fn tell_control(&mut self, now: Instant, event: CaEvent) {
+        let moment = self.moment(now);
+        self.congestion.event(event, &mut self.snd.window, &moment);
+        self.follow_control();
+    }
+
+    /// Takes over the rate of a control that paces.
+    pub(crate) fn follow_control(&mut self) {
+        if self.congestion.paces {
+            self.snd.pacing_rate = self.congestion.pacing_rate().unwrap_or(0);
+        }
+    }
+
+    /// Whether losses are found by time (`tcp_is_rack`): it needs SACK.
+    pub(crate) fn uses_rack(&self) -> bool {
+        self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::Rack
+    }
+
+    /// Whether the connection has no SACK (`tcp_is_reno`).
+    pub(crate) const fn is_reno(&self) -> bool {
+        !self.negotiated.sack
+    }
+
+    pub(crate) fn set_ca_state(&mut self, now: Instant, state: CaState) {
+        let moment = self.moment(now);
+        self.congestion.set_state(state, &moment);
+        self.snd.ca_state = state;
+    }
+
+    /// Whether the sender is recovering from loss.
+    pub(crate) fn in_loss_or_recovery(&self) -> bool {
+        self.snd.ca_state >= CaState::Recovery
+    }
+}
