@@ -293,12 +293,12 @@ impl Outstanding {
             let label = Label::OutOfOrder;
             return Placed { label, unique: 0, repeated: false, tail, left_hole: false, needless };
         }
-        let mut repeated = false;
+        // Of a super-packet, it may have been another part that was retransmitted before.
+        let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
         for record in self.records.range_mut(first..) {
             if record.start >= new.end {
                 break;
             }
-            repeated |= record.again > 0;
             record.again = record.again.saturating_add(1);
             (record.at, record.tsval, record.id) = (new.at, new.tsval, new.id);
         }

@@ -291,6 +291,34 @@ fn what_could_have_held_a_paced_sender_is_excluded_by_what_was_seen() {
 }
 
 #[test]
+fn a_small_buffer_behind_another_flows_queue_is_no_slow_reader() {
+    for one_way in DELAYS {
+        let others = |now| if now > 500 * MS { 40 * MS } else { 0 };
+        let window = Box::new(|_, _| 44 * MSS);
+        let taps =
+            transfer(Setup { amount: 6_000_000, window, scale: 3, others, one_way, ..Setup::default() });
+        expect_mainly(&taps.a, Cause::ReceiveBufferTooSmall);
+        for passed in [&taps.a, &taps.b] {
+            expect_none(&report(passed), Cause::SlowReader);
+        }
+    }
+}
+
+/// Its window stays at 128 bytes, into which nobody sends.
+#[test]
+fn a_window_of_less_than_a_segment_is_a_stopped_readers() {
+    let window = |at: i64, next: u32| {
+        let room = 65_280_u32.saturating_sub(next);
+        if at < 5_000 * MS { room.max(128) } else { 65_280 }
+    };
+    let updates = vec![5_000 * MS];
+    let taps = transfer(Setup { amount: 90_000, window: Box::new(window), updates, ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        expect_mainly(passed, Cause::ReaderStopped);
+    }
+}
+
+#[test]
 fn acks_that_wait_for_a_reader_are_neither_a_queue_nor_a_busy_host() {
     for one_way in DELAYS {
         let taps = captures::unread(one_way);

@@ -70,6 +70,8 @@ pub struct Setup<'a> {
     pub ecn: bool,
     /// The bottleneck, in bytes per millisecond.
     pub rate: i64,
+    /// How long the data of other flows keeps the bottleneck busy before data of A that comes at a time.
+    pub others: fn(i64) -> i64,
     /// How long the path takes one way.
     pub one_way: i64,
     /// What happens to each packet on the way, in both directions.
@@ -94,6 +96,7 @@ impl Default for Setup<'_> {
             sack_shift: 0,
             ecn: false,
             rate: 12_500,
+            others: |_| 0,
             one_way: ONE_WAY,
             fate: Box::new(|_| Fate::Pass),
             until: 60_000 * MS,
@@ -311,7 +314,8 @@ impl Run<'_> {
         let mut leaves = self.now;
         if from_a {
             let size = i64::from(segment.len) + 66;
-            leaves = self.busy.max(self.now) + size * MS / self.setup.rate;
+            let waits = (self.setup.others)(self.now);
+            leaves = self.busy.max(self.now + waits) + size * MS / self.setup.rate;
             self.busy = leaves;
         }
         let arrives = if matches!(fate, Fate::Refuse | Fate::Damage) { Step::Refuse } else { Step::Arrive };

@@ -281,17 +281,22 @@ impl Classifier<'_> {
         }
         let closed =
             stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
-        if zero && stretch.lasted() >= thresholds::STOPPED_NS && closed {
-            return Cause::ReaderStopped;
-        }
         let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
         let before = largest(&self.stretches[..at]);
+        // Nobody sends into less than a segment, unless the window is always that small.
+        let mss = self.context.mss;
+        let shut = zero || stretch.window_max < mss && before / 2 > mss;
+        if shut && stretch.lasted() >= thresholds::STOPPED_NS && closed {
+            return Cause::ReaderStopped;
+        }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
         let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
         let outgrown = stretch.window_max < part(largest(&self.stretches[at..]), thresholds::SHRUNK);
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
-        // first burst's own queue looks the same.)
+        // first burst's own queue looks the same. Where the window is always the same, all is read each time, and the queue
+        // is of other flows.)
         let held = !outgrown
+            && stretch.window_min < stretch.window_max
             && queueing(self.overview, stretch)
             && stretch.rate().is_some_and(|rate| rate < thresholds::BELOW_PEAK * self.overview.peak_rate);
         let young = before < part(stretch.window_max, thresholds::YOUNG);

@@ -48,6 +48,19 @@ fn behind_a_hole_the_identification_tells_a_retransmission_from_an_overtaken_seg
 }
 
 #[test]
+fn the_halves_of_a_super_packet_that_are_retransmitted_one_by_one_are_not_repeated() {
+    let (_, _, mut outstanding) =
+        play(&["0.00 > . 1:2001(2000) ack 1", "0.30 > . 1:1001(1000) ack 1", "0.35 < . 1:1(0) ack 1001"]);
+    let mut repeated = |at: i64, seq: i64| {
+        let segment = Segment::new(End::A, Flags::ACK, StreamOffset(seq), 1000);
+        let at = Instant::from_nanos(at * 1_000_000);
+        outstanding.data(at, &segment, NONE_MISSING, &SendOrder::default(), NEAR).repeated
+    };
+    assert!(!repeated(360, 1001), "its first half was");
+    assert!(repeated(800, 1001), "this one was");
+}
+
+#[test]
 fn without_identification_the_timestamp_tells_and_then_the_time() {
     let (labels, _, _) = play(&[
         "0.000 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
