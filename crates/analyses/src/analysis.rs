@@ -9,8 +9,9 @@ use crate::outstanding::Needless;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
-use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink};
-use std::collections::{BTreeMap, VecDeque};
+use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 
 /// Told of every labelled segment as it is seen, and of what turns out later.
 pub trait Labels {
@@ -62,6 +63,15 @@ impl Watched {
         let reset = closing.reset.as_ref().filter(|reset| reset.cause == Some(Cause::ResetUnknown))?;
         let stray = Stray { flow, at: reset.at, from: key.endpoint(!reset.by) };
         opening.syn.is_none().then_some((key.endpoint(reset.by), stray))
+    }
+
+    /// The responder's address, if it answered next to the tap.
+    fn responder_here(&self) -> Option<IpAddr> {
+        let (key, is_here) = match self {
+            Self::Live(live) => (&live.key, live.is_next_to_responder()),
+            Self::Over(report) => (&report.key, report.vantage.vantage == Vantage::At(End::B)),
+        };
+        is_here.then_some(key.b.address)
     }
 
     fn captured_late(&self, end: End) -> &CapturedLate {
@@ -160,6 +170,12 @@ impl<L: Labels> Analysis<L> {
         strays
     }
 
+    /// The hosts that answer next to the tap.
+    fn hosts_here(&self) -> BTreeSet<IpAddr> {
+        let watched = self.flows.iter().flatten();
+        watched.filter_map(Watched::responder_here).collect()
+    }
+
     fn captured_late(&self) -> impl Iterator<Item = (FlowId, End, &CapturedLate)> {
         let flows = (1..).map(FlowId).zip(&self.flows);
         flows.filter_map(|(id, watched)| Some((id, watched.as_ref()?))).flat_map(|(id, watched)| {
@@ -170,10 +186,11 @@ impl<L: Labels> Analysis<L> {
     /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
     /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
-        let strays = self.strays();
+        let (strays, here) = (self.strays(), self.hosts_here());
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
             let mut report = match watched {
                 Some(Watched::Live(mut flow)) => {
+                    flow.note_hosts_here(&here);
                     summary::report(id, &mut flow, FlowEnd::EndOfRecording, self.options.vantage)
                 }
                 Some(Watched::Over(report)) => *report,

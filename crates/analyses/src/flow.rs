@@ -29,6 +29,8 @@ pub struct FlowState {
     pub closing: Closing,
     pub ends: [EndState; 2],
     pub started: bool,
+    /// Another flow shows that the tap is next to the responder's host.
+    is_responder_here: bool,
     /// It closed.
     over: bool,
 }
@@ -46,6 +48,7 @@ impl FlowState {
             closing: Closing::default(),
             ends: [EndState::new(given), EndState::new(given)],
             started: false,
+            is_responder_here: false,
             over: false,
         }
     }

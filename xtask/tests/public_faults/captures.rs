@@ -388,6 +388,14 @@ pub fn stray() -> Vec<u8> {
     file_of(&all)
 }
 
+/// A connection, and SYNs to the same server from another port that nothing answers. The file of a capture at one of them.
+pub fn syns_beside(connection: &[Passed]) -> Vec<u8> {
+    let mut all = frames(connection, ENDS);
+    all.extend(frames(&syns("63", "good"), [(ENDS[0].0, 41_000), ENDS[1]]));
+    all.sort_by_key(|frame| frame.at);
+    file_of(&all)
+}
+
 /// A handshake over 40 ms without timestamps, seen at the client.
 pub fn handshake() -> String {
     "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 64

@@ -1,8 +1,8 @@
 //! Connections that do not open, and connections that a RST ends.
 
 use crate::captures::{self, Answer};
-use crate::wire::{report, reports, script};
-use crate::{expect, expect_none};
+use crate::wire::{Passed, report, reports, script};
+use crate::{expect, expect_none, main_finding};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Evidence};
 use slowpath_model::{Bytes, End, IcmpKind};
@@ -178,4 +178,15 @@ fn a_segment_that_no_nat_translated_back_explains_the_reset() {
     let closing = stray.closing.reset.as_ref().expect("its RST");
     assert_eq!(stray.key.endpoint(closing.by), connection.key.a, "the client reset it");
     assert_eq!(stray.closing.stray, None);
+}
+
+#[test]
+fn syns_next_to_a_server_that_answers_others_have_arrived() {
+    let opening = |connection: &[Passed]| {
+        let reports = reports(captures::syns_beside(connection));
+        let syns = reports.iter().find(|report| report.opening.syn_ack.is_none()).expect("the SYNs");
+        main_finding(syns).cause
+    };
+    assert_eq!(opening(&captures::reset_in_an_upload(false)), Cause::NotAnswered, "at the server");
+    assert_eq!(opening(&captures::reset_after(2.0)), Cause::NoAnswer, "at the client");
 }

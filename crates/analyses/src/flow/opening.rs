@@ -4,6 +4,8 @@ use super::{FlowState, reset};
 use crate::cause::Cause;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The most that an end sends whose peer names no MSS, though RFC 9293, section 3.7.1 allows it 536 only.
@@ -181,7 +183,12 @@ impl FlowState {
     fn has_reached_the_responder(&self) -> bool {
         let judged = self.opening.syn_ack.is_some() || self.has_travelled();
         let damaged = judged && self.opening.lost_syns() == self.opening.unanswered_wrong_checksum;
-        self.is_next_to_responder() || damaged
+        self.is_next_to_responder() || self.is_responder_here || damaged
+    }
+
+    /// Says which hosts answered next to the tap, in any flow.
+    pub fn note_hosts_here(&mut self, hosts: &BTreeSet<IpAddr>) {
+        self.is_responder_here = hosts.contains(&self.key.b.address);
     }
 
     /// Whether the initiator's packets have passed a router: hosts start with these TTLs.
@@ -191,7 +198,7 @@ impl FlowState {
 
     /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
     /// initiator.
-    fn is_next_to_responder(&self) -> bool {
+    pub fn is_next_to_responder(&self) -> bool {
         let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
         let is_nearer = match (responder.min(), initiator.min()) {
             // The user says so.
