@@ -19,7 +19,9 @@
 //! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
 //! - [`table`]: tables within the width of a terminal.
 //! - [`recording`]: what was read, for people.
+//! - [`schemas`]: the schemas of all JSON documents.
 //! - [`words`]: the sentences of the verdict, which all views share.
+//! - [`headline`]: what a flow's headline names.
 //! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
 //!
 //! Nothing here reads a clock or does I/O but to the writer it is given.
@@ -37,6 +39,7 @@ pub mod drill;
 pub mod events;
 pub mod explain;
 pub mod flame;
+pub mod headline;
 pub mod json;
 pub mod kernels;
 pub mod lab;
@@ -52,6 +55,7 @@ pub mod rank;
 pub mod recording;
 pub mod run;
 pub mod scenario;
+pub mod schemas;
 pub mod sweep;
 pub mod table;
 pub mod terminal;

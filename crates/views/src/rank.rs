@@ -1,8 +1,10 @@
 //! Which flow lost most time, and what becomes of the many that are not shown one by one.
 
+use crate::headline::main_finding;
+use crate::quantity::{counted, duration};
 use crate::words;
-use slowpath_analyses::report::{Finding, FlowReport, Spell};
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::Cause;
+use slowpath_analyses::report::FlowReport;
 use slowpath_model::statistics::lower_median;
 use slowpath_model::{Bytes, End, Endpoint, FlowId};
 use std::cmp::Reverse;
@@ -90,6 +92,27 @@ impl Group {
     pub fn median_lasted(&self) -> Duration {
         lower_median(&self.lasted).unwrap_or_default()
     }
+
+    /// In a line: how many, to whom, how much, what bound them.
+    pub fn in_a_line(&self) -> String {
+        if self.flows == 1 {
+            return self.first.clone();
+        }
+        let cause = match self.cause {
+            Some(cause) => format!("mostly {}", cause.title()),
+            None => "without data".to_owned(),
+        };
+        let ids: Vec<_> = self.examples.iter().map(ToString::to_string).collect();
+        format!(
+            "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
+            counted(self.flows, "flow"),
+            self.server,
+            self.bytes,
+            duration(self.median_lasted()),
+            ids.join(", "),
+            if self.flows > ids.len() as u64 { ", …" } else { "" }
+        )
+    }
 }
 
 #[derive(Debug, Default)]
@@ -176,38 +199,4 @@ impl Ranker {
             left_out: self.left_out,
         }
     }
-}
-
-/// What the headline of a flow names: a reset that no program asked for, or else what took most time.
-pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
-    let is_failure = |cause| matches!(cause, Cause::ResetUnknown | Cause::ResetOnPath);
-    let failed = flow.main().findings.iter().find(|finding| is_failure(finding.cause));
-    failed.or_else(|| longest_finding(flow))
-}
-
-/// The largest cause of the limit that took most time of the transfer. Several causes of one limit together may take more
-/// time than the largest of all. That nothing was sent before the first data or after the last says nothing of the transfer,
-/// unless that was nearly all of the time.
-pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
-    let findings = &flow.main().findings;
-    let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
-    let weight = |finding: &Finding| {
-        let outside = outside.filter(|_| finding.cause == Cause::SenderIdle);
-        finding.lasted.saturating_sub(outside.unwrap_or_default())
-    };
-    let under = |limit: Limit| -> Duration {
-        findings.iter().filter(|finding| finding.cause.limit() == limit).map(weight).sum()
-    };
-    let most = Limit::ALL.into_iter().max_by_key(|limit| (under(*limit), Reverse(*limit)))?;
-    let of_it = findings.iter().filter(|finding| finding.cause.limit() == most);
-    of_it.max_by_key(|finding| weight(finding))
-}
-
-/// The time without anything to send before the first data of the main direction, and after its last.
-pub fn time_outside(flow: &FlowReport) -> Duration {
-    let (spells, measures) = (&flow.main().spells, &flow.main().measures);
-    let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);
-    let before = |spell: &Spell| measures.first_data?.min(spell.to).since(spell.from);
-    let after = |spell: &Spell| spell.to.since(measures.last_data?.max(spell.from));
-    idle.flat_map(|spell| [before(spell), after(spell)]).flatten().sum()
 }

@@ -4,7 +4,7 @@ use super::finding::{Finding, Spell, Stall};
 use super::measures::Measures;
 use super::pairing::Pair;
 use crate::diagnosis::{Advise, Diagnosis};
-use crate::rank::main_finding;
+use crate::headline::main_finding;
 use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;

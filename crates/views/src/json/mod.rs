@@ -122,35 +122,3 @@ struct Flows<'a> {
 fn diagnosed<S: Serializer>(flows: &Flows<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.diagnosis)))
 }
-
-/// The schema of every document, with the name of its file.
-pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
-    vec![
-        ("diagnosis-1", schemars::schema_for!(Diagnosis<'static>)),
-        ("flows-1", schemars::schema_for!(FlowList<'static>)),
-        ("event-1", schemars::schema_for!(EventLine)),
-        ("causes-1", schemars::schema_for!(Causes)),
-        ("live-1", schemars::schema_for!(crate::live::Document<'static>)),
-        ("explain-buffer-1", schemars::schema_for!(crate::explain::Buffer)),
-        ("explain-wait-1", schemars::schema_for!(crate::explain::Wait)),
-        ("probe-1", schemars::schema_for!(crate::probe::Document<'static>)),
-        ("profile-record-1", schemars::schema_for!(crate::profile::record::Document<'static>)),
-        ("profile-top-1", schemars::schema_for!(crate::profile::top::Document<'static>)),
-        ("profile-descendants-1", schemars::schema_for!(crate::profile::descendants::Document<'static>)),
-        ("profile-calltree-1", schemars::schema_for!(crate::profile::calltree::Document<'static>)),
-        ("profile-attribution-1", schemars::schema_for!(crate::profile::attribute::Document<'static>)),
-        ("profile-costs-1", schemars::schema_for!(crate::profile::costs::Document<'static>)),
-        ("profile-comparison-1", schemars::schema_for!(crate::profile::compare::Document<'static>)),
-        ("work-1", schemars::schema_for!(slowpath_profile::work::Document<'static>)),
-        ("paper-1", schemars::schema_for!(crate::papers::Document)),
-        ("doctor-1", schemars::schema_for!(crate::doctor::Document)),
-        ("drill-1", schemars::schema_for!(crate::drill::Document<'static>)),
-        ("lab-check-1", schemars::schema_for!(crate::lab::Check<'static>)),
-        ("lab-compare-1", schemars::schema_for!(crate::lab::Comparison<'static>)),
-        ("lab-run-1", schemars::schema_for!(crate::lab::Document<'static>)),
-        ("run-1", schemars::schema_for!(crate::run::Document<'static>)),
-        ("sweep-1", schemars::schema_for!(crate::sweep::Document<'static>)),
-        ("tunings-1", schemars::schema_for!(crate::tunings::Document)),
-        ("page-1", schemars::schema_for!(crate::page::Page)),
-    ]
-}

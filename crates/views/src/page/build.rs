@@ -37,7 +37,8 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         });
         flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
     }
-    let mut groups: Vec<_> = ranking.groups.iter().take(MOST_GROUPS).map(words::group).collect();
+    let mut groups: Vec<_> =
+        ranking.groups.iter().take(MOST_GROUPS).map(crate::rank::Group::in_a_line).collect();
     if ranking.groups.len() > MOST_GROUPS {
         let rest = &ranking.groups[MOST_GROUPS..];
         let number: u64 = rest.iter().map(|group| group.flows).sum();

@@ -1,8 +1,8 @@
 //! The measures of each flow: a table of one line each, or all of them.
 
 use super::look::{Look, columns};
+use crate::headline::main_finding;
 use crate::quantity::{count, duration, duration_or_dash, share};
-use crate::rank::main_finding;
 use crate::words;
 use slowpath_analyses::report::{DirectionReport, FlowReport, Measures, RttMeasures, ScaleKnown};
 use slowpath_model::Bytes;

@@ -3,7 +3,6 @@
 use super::look::Look;
 use crate::quantity::counted;
 use crate::rank::Ranking;
-use crate::words;
 use slowpath_model::Bytes;
 use std::io;
 
@@ -20,7 +19,7 @@ pub(crate) fn write(ranking: &Ranking, look: &Look, out: &mut impl io::Write) ->
     writeln!(out, "{}", look.strong(&format!("{} more, alike ones together", counted(others, "flow"))))?;
     let (shown, rest) = ranking.groups.split_at(MOST_GROUPS.min(ranking.groups.len()));
     for group in shown {
-        look.paragraph(out, "  • ", &words::group(group))?;
+        look.paragraph(out, "  • ", &group.in_a_line())?;
     }
     if !rest.is_empty() {
         let flows: u64 = rest.iter().map(|group| group.flows).sum();

@@ -8,8 +8,8 @@ pub use evidence::{evidence, vantage_evidence};
 pub use recording::{no_such_flow, recording_facts, show_command, skipped, warnings, without_tcp};
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
+use crate::headline::{longest_finding, main_finding, time_outside};
 use crate::quantity::{count, counted, duration, share};
-use crate::rank::{Group, longest_finding, main_finding, time_outside};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
@@ -226,27 +226,6 @@ pub fn in_a_line(flow: &FlowReport) -> String {
         _ => verdict(flow),
     };
     format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
-}
-
-/// A group of flows: how many, to whom, how much, what bound them.
-pub fn group(group: &Group) -> String {
-    if group.flows == 1 {
-        return group.first.clone();
-    }
-    let cause = match group.cause {
-        Some(cause) => format!("mostly {}", cause.title()),
-        None => "without data".to_owned(),
-    };
-    let ids: Vec<_> = group.examples.iter().map(ToString::to_string).collect();
-    format!(
-        "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
-        counted(group.flows, "flow"),
-        group.server,
-        group.bytes,
-        duration(group.median_lasted()),
-        ids.join(", "),
-        if group.flows > ids.len() as u64 { ", …" } else { "" }
-    )
 }
 
 /// What cannot be told about the flow, and what to record to know. Where it was recorded at both ends, what one of

@@ -41,7 +41,7 @@ fn event() {
 #[test]
 fn checked_in_schemas_are_those_of_the_code() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
-    for (name, schema) in json::schemas() {
+    for (name, schema) in slowpath_views::schemas::schemas() {
         let path = folder.join(format!("{name}.json"));
         let wanted = serde_json::to_string_pretty(&schema).expect("plain data") + "\n";
         if std::env::var_os("SLOWPATH_UPDATE").is_some() {

@@ -3,7 +3,8 @@
 use crate::sample;
 use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, FlowId};
-use slowpath_views::rank::{self, Selection};
+use slowpath_views::headline;
+use slowpath_views::rank::Selection;
 use slowpath_views::terminal::{self, Look};
 use slowpath_views::words;
 
@@ -39,7 +40,7 @@ fn diagnosis_in_colour() {
 fn the_headline_is_about_the_time_of_the_transfer() {
     let flow = sample::left_open();
     assert_eq!(flow.main().findings[0].cause, Cause::SenderIdle, "it took most of all time");
-    assert_eq!(rank::main_finding(&flow).map(|finding| finding.cause), Some(Cause::SlowReader));
+    assert_eq!(headline::main_finding(&flow).map(|finding| finding.cause), Some(Cause::SlowReader));
     assert_eq!(
         words::verdict(&flow),
         "8 % of that time: receive window, the receiving application read too slowly. Another 89 %, most of it before or \

@@ -1,0 +1,40 @@
+//! What a flow's headline names.
+
+use slowpath_analyses::report::{Finding, FlowReport, Spell};
+use slowpath_analyses::{Cause, Limit};
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// What the headline of a flow names: a reset that no program asked for, or else what took most time.
+pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
+    let is_failure = |cause| matches!(cause, Cause::ResetUnknown | Cause::ResetOnPath);
+    let failed = flow.main().findings.iter().find(|finding| is_failure(finding.cause));
+    failed.or_else(|| longest_finding(flow))
+}
+
+/// The largest cause of the limit that took most time of the transfer. Several causes of one limit together may take more
+/// time than the largest of all. That nothing was sent before the first data or after the last says nothing of the transfer,
+/// unless that was nearly all of the time.
+pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
+    let findings = &flow.main().findings;
+    let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
+    let weight = |finding: &Finding| {
+        let outside = outside.filter(|_| finding.cause == Cause::SenderIdle);
+        finding.lasted.saturating_sub(outside.unwrap_or_default())
+    };
+    let under = |limit: Limit| -> Duration {
+        findings.iter().filter(|finding| finding.cause.limit() == limit).map(weight).sum()
+    };
+    let most = Limit::ALL.into_iter().max_by_key(|limit| (under(*limit), Reverse(*limit)))?;
+    let of_it = findings.iter().filter(|finding| finding.cause.limit() == most);
+    of_it.max_by_key(|finding| weight(finding))
+}
+
+/// The time without anything to send before the first data of the main direction, and after its last.
+pub fn time_outside(flow: &FlowReport) -> Duration {
+    let (spells, measures) = (&flow.main().spells, &flow.main().measures);
+    let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);
+    let before = |spell: &Spell| measures.first_data?.min(spell.to).since(spell.from);
+    let after = |spell: &Spell| spell.to.since(measures.last_data?.max(spell.from));
+    idle.flat_map(|spell| [before(spell), after(spell)]).flatten().sum()
+}
