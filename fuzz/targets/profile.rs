@@ -12,7 +12,11 @@ use std::sync::LazyLock;
 /// No kernel's symbols and no files: nothing of this host is looked at.
 static APART: LazyLock<SymbolSources> = LazyLock::new(|| {
     let nowhere = PathBuf::from("/nowhere");
-    SymbolSources { kallsyms: Some(nowhere.join("kallsyms")), root: Some(nowhere), ..SymbolSources::default() }
+    SymbolSources {
+        kallsyms: Some(nowhere.join("kallsyms")),
+        root: Some(nowhere),
+        ..SymbolSources::default()
+    }
 });
 
 fn samples(contents: &Contents, event: u16) -> u128 {
