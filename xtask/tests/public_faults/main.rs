@@ -304,6 +304,25 @@ fn a_small_buffer_behind_another_flows_queue_is_no_slow_reader() {
     }
 }
 
+/// Its bursts leave when no ACK has just come, and are still let out by ACKs. A program that writes as much by its own clock is
+/// no such writer.
+#[test]
+fn a_writer_that_polls_is_held_by_its_buffer() {
+    for one_way in [ONE_WAY, 75 * MS] {
+        let taps = transfer(Setup {
+            amount: 6_000_000,
+            send_buffer: 128 << 10,
+            polls: true,
+            one_way,
+            ..Setup::default()
+        });
+        expect_mainly(&taps.a, Cause::SendBufferFull);
+        let taps =
+            transfer(Setup { amount: 6_000_000, pace: 2 * MS, pushes: true, one_way, ..Setup::default() });
+        expect_none(&report(&taps.a), Cause::SendBufferFull);
+    }
+}
+
 /// Its window stays at 128 bytes, into which nobody sends.
 #[test]
 fn a_window_of_less_than_a_segment_is_a_stopped_readers() {

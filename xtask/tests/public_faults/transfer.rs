@@ -56,6 +56,9 @@ pub struct Setup<'a> {
     pub scale: u8,
     /// Bytes that A may have unacknowledged: its send buffer.
     pub send_buffer: u32,
+    /// Whether A's program polls: it fills the buffer when a third of it is free (`sk_stream_is_writeable`, 6.18), 0.1 ms after
+    /// the ACK that frees it.
+    pub polls: bool,
     /// Bytes that B's application lets A send ahead of its grants, each of so many bytes.
     pub credit: Option<u32>,
     /// The time from one segment of A to the next at least, in nanoseconds: a shaper on A's host.
@@ -89,6 +92,7 @@ impl Default for Setup<'_> {
             updates: Vec::new(),
             scale: 7,
             send_buffer: u32::MAX,
+            polls: false,
             credit: None,
             pace: 0,
             pushes: false,
@@ -128,6 +132,7 @@ enum Step {
     Delack(u64),
     Window,
     Paced,
+    Write,
 }
 
 struct Sender {
@@ -148,6 +153,8 @@ struct Sender {
     id: u16,
     /// Before this, the shaper lets nothing out.
     held_until: i64,
+    /// How far the program has written.
+    written: u32,
 }
 
 struct Receiver {
@@ -202,6 +209,7 @@ pub fn transfer(setup: Setup<'_>) -> Taps {
             peer_val: 0,
             id: 100,
             held_until: 0,
+            written: setup.send_buffer.saturating_add(1),
         },
         receiver: Receiver {
             nxt: 1,
@@ -246,6 +254,10 @@ impl Run<'_> {
                 }
                 Step::Window => self.acknowledge(0),
                 Step::Paced => self.send_more(),
+                Step::Write => {
+                    self.sender.written = self.sender.una.saturating_add(self.setup.send_buffer);
+                    self.send_more();
+                }
                 Step::Timer(_) | Step::Delack(_) => {}
             }
         }
@@ -440,8 +452,14 @@ impl Run<'_> {
                 f64::from(newly) * mss / sender.cwnd
             };
         }
+        let is_writable = sender.written.saturating_sub(sender.una) <= self.setup.send_buffer / 3 * 2;
+        if !self.setup.polls {
+            sender.written = sender.una.saturating_add(self.setup.send_buffer);
+        } else if is_writable && newly > 0 {
+            self.at(self.now + MS / 10, Step::Write);
+        }
         if newly > 0 {
-            sender.backoff = 0;
+            self.sender.backoff = 0;
             self.set_timer();
         }
         self.send_more();
@@ -506,9 +524,8 @@ impl Run<'_> {
 
     fn new_data(&mut self, most: u32) -> Option<(u32, u32)> {
         let sender = &mut self.sender;
-        let buffered = sender.una.saturating_add(self.setup.send_buffer);
         let start = sender.nxt;
-        let end = sender.allowed.min(sender.edge).min(buffered).min(start + most * MSS);
+        let end = sender.allowed.min(sender.edge).min(sender.written).min(start + most * MSS);
         // No short segment while more than it is to come (RFC 9293, section 3.8.6.2.1).
         let whole = start + (end.saturating_sub(start)) / MSS * MSS;
         let end = if end == sender.allowed { end } else { whole };

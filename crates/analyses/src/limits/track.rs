@@ -19,7 +19,7 @@ use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
-use crate::rtt::{Distance, LinuxRto};
+use crate::rtt::{Distance, LinuxRto, micros};
 use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
@@ -51,8 +51,9 @@ pub struct Track {
     flight: i64,
     round_end: StreamOffset,
     dry: bool,
-    /// Delivered since data was last sent, what was outstanding then, and the time under [`Hold::Open`] since.
+    /// Delivered since data was last sent, by so many ACKs; what was outstanding then, and the time under [`Hold::Open`] since.
     unanswered: i64,
+    acks_unanswered: u32,
     flight_sent: i64,
     open_since_sent: i64,
     /// The most bytes in flight.
@@ -135,6 +136,7 @@ impl Track {
             round_end: una,
             dry: true,
             unanswered: 0,
+            acks_unanswered: 0,
             flight_sent: 0,
             open_since_sent: 0,
             flight_max: 0,
@@ -438,14 +440,10 @@ impl Track {
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
             // What is outstanding had fallen to half, and nothing followed: there was nothing to follow. What this
             // answer makes of it is not the past's.
-            self.dry = true;
-            let [open, dry] = [Hold::Open as usize, Hold::Dry as usize];
-            let since = self.open_since_sent.min(self.current.held[open]);
-            self.current.held[open] -= since;
-            self.current.held[dry] += since;
-            self.open_since_sent = 0;
+            self.was_dry();
         }
         self.unanswered += answer.delivered;
+        self.acks_unanswered += u32::from(answer.delivered > 0);
         if answer.delivered > 0 {
             let gap = u32::try_from(at.nanos_since(self.learnt) / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
@@ -549,6 +547,9 @@ impl Track {
             Label::New | Label::OutOfOrder => {
                 let oldest = if self.is_silent(at) && near.is_here() { oldest() } else { None };
                 self.overdue(at, oldest, rto);
+                if self.hold() == Hold::Open && near.is_here() && self.is_let_in(at, near) {
+                    self.was_dry();
+                }
                 let hold = self.hold();
                 let jumps = placed.left_hole
                     && at.nanos_since(self.last) >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
@@ -600,6 +601,7 @@ impl Track {
         let flight = u32::try_from(self.flight).unwrap_or(u32::MAX);
         self.current.flight_max = self.current.flight_max.max(flight);
         self.unanswered = 0;
+        self.acks_unanswered = 0;
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
@@ -692,9 +694,4 @@ impl Track {
 /// segment on a loopback device may exceed (RFC 9293, section 3.8.6.2.1; `tcp_bound_to_half_wnd`, 6.18).
 pub fn least_sent(mss: u32, window_most: u32) -> u32 {
     mss.min(window_most / 2).max(1)
-}
-
-/// A round trip in microseconds; more than 18 minutes count as that.
-pub fn micros(nanos: i64) -> u32 {
-    (nanos / 1000).clamp(0, i64::from(u32::MAX / 4)) as u32
 }

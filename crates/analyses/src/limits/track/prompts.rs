@@ -1,13 +1,17 @@
 //! What set the sender off when it sent new data: an ACK, payload of the other end, or neither.
 
 use super::{SHORTEST_WAIT, Track};
-use crate::limits::stretch::Prompt;
+use crate::limits::stretch::{Hold, Prompt};
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Flags, Instant, Segment};
 
 /// A writer that an ACK lets in needs to be woken and to run: in nanoseconds.
 const WAKE_UP: i64 = 1_500_000;
+
+/// A kernel that has data waiting sends it in the softirq of the ACK: after some 10 µs, or 60 where a CPU had to wake up for it.
+/// No more than a sixteenth of what is between two ACKs, chance makes that long seldom. In nanoseconds.
+const AT_ONCE: (i64, i64) = (50_000, 200_000);
 
 impl Track {
     /// Whether nothing was left to send behind `segment`: it is no multiple of the MSS, which Nagle's algorithm
@@ -26,6 +30,27 @@ impl Track {
         // With nothing in flight, it may have waited for the ACK of all.
         let pushes = pushes && self.known.una < segment.seq;
         std::mem::replace(&mut self.pushed, pushes) && pushes
+    }
+
+    /// Whether a writer that polls is let in at `at`: its buffer accepts more when a third is free (`sk_stream_is_writeable`,
+    /// 6.18). Several ACKs let nothing out, so that no window held it, and it writes when the last of them has just come; a
+    /// kernel with data waiting would have sent it in the softirq of each.
+    pub(super) fn is_let_in(&self, at: Instant, near: &Distance) -> bool {
+        const LET_NOTHING_OUT: u32 = 3;
+        self.acks_unanswered >= LET_NOTHING_OUT
+            && self.unanswered * 10 >= self.flight_sent * 3
+            && at.nanos_since(self.acked) > AT_ONCE.0
+            && self.is_soon_after(self.acked, at, near)
+    }
+
+    /// There was nothing to send since data was last sent.
+    pub(super) fn was_dry(&mut self) {
+        self.dry = true;
+        let [open, dry] = [Hold::Open as usize, Hold::Dry as usize];
+        let since = self.open_since_sent.min(self.current.held[open]);
+        self.current.held[open] -= since;
+        self.current.held[dry] += since;
+        self.open_since_sent = 0;
     }
 
     /// Whether the pause since the last data is long enough to count as a wait: not one between two writes.
@@ -63,9 +88,6 @@ impl Track {
     /// What set off new data at `at`.
     #[inline]
     pub(super) fn prompted_by(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
-        // A kernel that has data waiting sends it in the softirq of the ACK: after some 10 µs, or 60 where a CPU had to wake up
-        // for it. No more than a sixteenth of what is between two ACKs, chance makes that long seldom.
-        const AT_ONCE: (i64, i64) = (50_000, 200_000);
         // Segments of a burst leave back to back, as fast as the kernel makes them.
         const IN_A_BURST: (i64, i64) = (25_000, 200_000);
         if !near.is_here() {
