@@ -322,7 +322,7 @@ impl EndState {
             let is_dated = segment.timestamps.is_some();
             track.is_complete(missing == 0 && is_dated && self.order.counts_nothing_else());
         }
-        if placed.label != Label::New {
+        if placed.label != Label::New && !near.is_here() {
             track.date_silence(silence - late);
         }
         if late > LATE_ARRIVAL {

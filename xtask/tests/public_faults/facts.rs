@@ -224,3 +224,21 @@ fn a_super_packet_is_no_full_segment_of_an_end_that_keeps_no_room_for_options() 
     let measures = report(&script(lines)).main().measures.clone();
     assert_eq!((measures.mss_seen, measures.super_packets), (524, 1));
 }
+
+/// ACKs of data come for 400 ms in which the sender has nothing new to send, and set off a fast retransmission.
+#[test]
+fn a_retransmission_that_an_ack_sets_off_is_no_timers_though_nothing_was_sent_for_long() {
+    let mut lines = handshake();
+    for nth in 0..10 {
+        let seq = 1 + 1460 * nth;
+        lines += &format!("0.05{nth:04} > . {seq}:{}(1460) ack 1 win 502\n", seq + 1460);
+    }
+    for (at, ack) in [(0.0906, 1461), (0.2, 2921), (0.35, 4381), (0.5, 5841)] {
+        lines += &format!("{at:.6} < . 1:1(0) ack {ack} win 509 <sack 13141:14601>\n");
+    }
+    lines += "0.500100 > . 5841:7301(1460) ack 1 win 502
+              0.540300 < . 1:1(0) ack 14601 win 509\n";
+    let report = report(&script(&lines));
+    let measures = &report.main().measures;
+    assert_eq!((measures.recoveries, measures.timeouts), (1, 0), "{measures:#?}");
+}
