@@ -358,19 +358,13 @@ impl Track {
         self.reacted.take()
     }
 
-    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way. What is answered
-    /// at `at`, or still is not, was sent at `asked`, where that is known.
+    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way. `asked` gives when
+    /// that was sent which is answered at `at`, or still is not, where it is known.
     #[inline]
-    fn overdue(&mut self, at: Instant, asked: Option<Instant>, rto: &LinuxRto) {
-        if self.is_silent(at) {
-            self.account_overdue(at, asked, rto);
+    fn overdue(&mut self, at: Instant, asked: impl FnOnce() -> Option<Instant>, rto: &LinuxRto) {
+        if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
+            self.account_overdue(at, asked(), rto);
         }
-    }
-
-    /// Whether nothing has happened for so long that an answer may be overdue.
-    #[inline]
-    fn is_silent(&self, at: Instant) -> bool {
-        at.nanos_since(self.last) > 2 * LATE_BY_ITSELF
     }
 
     /// The receiver answered. `near` is how far the sender is from the tap.
@@ -426,9 +420,11 @@ impl Track {
     #[inline(always)]
     fn learn(&mut self, at: Instant, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
-        // Far from the sender it does not show how long an answer was under way to it.
-        let is_whole = at == answer.at && !answer.alone;
-        let asked = answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip));
+        let asked = || {
+            // Far from the sender it does not show how long an answer was under way to it.
+            let is_whole = at == answer.at && !answer.alone;
+            answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip))
+        };
         self.overdue(at, asked, rto);
         let hold = self.hold();
         // The wait that ends here was for this payload.
@@ -443,8 +439,8 @@ impl Track {
             self.was_dry();
         }
         self.unanswered += answer.delivered;
-        self.acks_unanswered += u32::from(answer.delivered > 0);
         if answer.delivered > 0 {
+            self.acks_unanswered += 1;
             let gap = u32::try_from(at.nanos_since(self.learnt) / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
@@ -533,7 +529,7 @@ impl Track {
         placed: &Placed,
         near: &Distance,
         rto: &LinuxRto,
-        oldest: impl Fn() -> Option<Instant>,
+        oldest: impl FnOnce() -> Option<Instant>,
     ) {
         if !self.pending.is_empty() {
             if segment.timestamps.is_none() {
@@ -545,12 +541,12 @@ impl Track {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, near, rto),
             Label::New | Label::OutOfOrder => {
-                let oldest = if self.is_silent(at) && near.is_here() { oldest() } else { None };
-                self.overdue(at, oldest, rto);
-                if self.hold() == Hold::Open && near.is_here() && self.is_let_in(at, near) {
+                self.overdue(at, || if near.is_here() { oldest() } else { None }, rto);
+                let mut hold = self.hold();
+                if hold == Hold::Open && near.is_here() && self.is_let_in(at, near) {
                     self.was_dry();
+                    hold = Hold::Dry;
                 }
-                let hold = self.hold();
                 let jumps = placed.left_hole
                     && at.nanos_since(self.last) >= 2 * rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
                 if jumps {
