@@ -20,7 +20,7 @@ use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto, micros};
-use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
+use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
 /// What of the answers so far still counts.

@@ -4,7 +4,7 @@ use super::Track;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
-use crate::limits::stretch::Log;
+use crate::limits::stretch::{Hold, Log};
 use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant};
@@ -35,6 +35,11 @@ impl Track {
     pub fn finish(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
+        if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
+            // Nothing came any more that could show the silence to be idleness.
+            self.is_complete = false;
+            self.note_unproven_silence(at, rto);
+        }
         self.account(at, hold, rto);
         self.cut();
         Finished {
