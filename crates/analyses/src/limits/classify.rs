@@ -127,6 +127,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
+    if let Some(rtt) = longer_rtt(&overview, stretches) {
+        overview.rare_mut().longer_rtt = Some(rtt);
+    }
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     let steady =
         base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued.max(repairing)));
@@ -147,9 +150,49 @@ fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
 
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
 fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
+    is_longer(overview, stretch)
+        && !overview
+            .rare()
+            .longer_rtt
+            .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
+}
+
+/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: they stood still, which
+/// those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
+fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let longer =
+        stretches.iter().filter(|stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch));
+    let mut rtts: Vec<(u32, i64)> = longer.map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
+    rtts.sort_unstable();
+    let &(rtt, _) = rtts.get(rtts.len() / 2)?;
+    let all: i64 = rtts.iter().map(|(_, lasted)| lasted).sum();
+    let still = rtts.iter().filter(|(one, _)| is_near(*one, rtt)).map(|(_, lasted)| lasted).sum::<i64>();
+    let is_still = still as f64 >= thresholds::STILL_SHARE * all as f64;
+    (is_still && all > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
+}
+
+/// Whether the RTT of `stretch` is that one.
+const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
+    is_near(stretch.rtt_min, rtt)
+}
+
+const fn is_near(one: u32, rtt: u32) -> bool {
+    one.abs_diff(rtt) <= rtt / thresholds::STILL_PART
+}
+
+/// Whether not even the shortest RTT of `stretch` was near the shortest of all.
+fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
     stretch.rtt_min != u32::MAX
         && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
+}
+
+/// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is
+/// in it without one.
+fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
+    let rate = stretch.rate().unwrap_or(0.0);
+    rate < thresholds::BELOW_PEAK * overview.peak_rate
+        && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
 }
 
 /// What is known of a direction whose time is divided among causes.
@@ -261,7 +304,11 @@ impl Classifier<'_> {
     /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
     fn unread(&self, at: usize) -> bool {
         let no_more = |stretch: &Stretch| {
-            !stretch.marks.has(Marks::READ)
+            // At the full rate nothing was waited for.
+            let rate = stretch.rate().unwrap_or(0.0);
+            let is_slow = rate < thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
+            is_slow
+                && !stretch.marks.has(Marks::READ)
                 && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(self.context.mss)
                 && stretch.gap_max > thresholds::DELAYED_ACKS_US
         };
@@ -506,6 +553,12 @@ impl Classifier<'_> {
     /// rate no time is lost to them.
     fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
         let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
+        let of_repair = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
+            )
+        };
         let mut on_path = None;
         for part in parts {
             let stretch = &self.stretches[part.stretch];
@@ -513,18 +566,15 @@ impl Classifier<'_> {
                 .rate()
                 .is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate);
             match (part.cause, on_path) {
-                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path))
-                    if at_rate =>
-                {
-                    part.cause = path
-                }
-                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
-                    if stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
+                (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
+                (cause, None)
+                    if of_repair(cause)
+                        && stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
                 {
                     part.cause = Cause::BottleneckFull;
                 }
                 (now, _) if full(now) => on_path = Some(now),
-                (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
+                (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
                 _ => on_path = None,
             }
         }
