@@ -301,7 +301,7 @@ impl Distance {
     /// Compares this end's distance with that of the other end, if that is known.
     pub fn compare(&mut self, other: &Self) {
         // The tap itself resolves no less, in nanoseconds.
-        const FINEST: i64 = 2_000;
+        const FINEST: i64 = 1_000;
         let pair = self.min.zip(other.min);
         self.is_farther = pair.is_some_and(|(mine, others)| mine > FAR_NEARER * others.max(FINEST));
     }

@@ -3,6 +3,7 @@
 use super::alternatives::Tally;
 use super::context::Context;
 use super::episodes::{Episode, Episodes};
+use super::growth;
 use super::pace;
 use super::policer;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
@@ -39,7 +40,39 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
     }
+    if std::env::var("DBG").is_ok() {
+        eprintln!(
+            "base {:?} peak {} longer {:?}",
+            overview.base_rtt,
+            overview.peak_rate,
+            overview.rare().longer_rtt
+        );
+        for part in &parts {
+            let s = &stretches[part.stretch];
+            eprintln!(
+                "{} {:.3}-{:.3} {:?} rtt {} rate {:.0} gap {} sgap {} flight {} win {}-{} held {:?} after {:?} waited {:?} emptied {} prompts {} m {:?}",
+                part.stretch,
+                part.from.nanos_since(context.first) as f64 / 1e9,
+                part.to.nanos_since(context.first) as f64 / 1e9,
+                part.cause,
+                s.rtt_min,
+                s.rate().unwrap_or(0.0),
+                s.gap_max,
+                s.send_gap_max,
+                s.flight_max,
+                s.window_min,
+                s.window_max,
+                s.held.map(|h| h / 1000),
+                s.sent_after,
+                s.waited_for,
+                s.emptied,
+                s.prompts,
+                s.marks
+            );
+        }
+    }
     classifier.repaired_on_a_full_path(&mut parts);
+    growth::full_without_a_queue(stretches, &overview, &mut parts);
     between_full_send_buffers(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is beyond the bare window field as well.
     let life = context.last.nanos_since(context.first);
@@ -445,8 +478,10 @@ impl Classifier<'_> {
             }
             return Cause::BottleneckFull;
         }
-        // A burst that payload set off, and that an ACK went on with, was one of the congestion window.
-        if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(pace::waited_for_acks) {
+        // A burst that payload set off, and that an ACK went on with, was one of the congestion window. The end of a write that
+        // Nagle's algorithm held back is no more than a segment.
+        let goes_on = |next: &Stretch| pace::waited_for_acks(next) && !pace::by_payload(next);
+        if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
         // From afar it does not show what set off a segment, but that each time all was sent.
