@@ -19,6 +19,8 @@ pub struct Overview {
     pub near_known: bool,
     /// See [`Self::near_known`].
     pub queue_shows: bool,
+    /// The rate, in bit/s, while the receiver's application read: the median. Unknown if it hardly did.
+    pub read_rate: Option<f64>,
     /// Seen from afar, ACKs do not set the sender off.
     pub unclocked: bool,
     /// Hardly any time went into the repair of losses.

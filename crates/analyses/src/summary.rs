@@ -9,7 +9,7 @@ use crate::limits::context::Context;
 use crate::limits::thresholds;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
-use crate::report::{DirectionReport, FlowReport, Measures, Spell, Unusual, WindowMeasures};
+use crate::report::{DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unusual, WindowMeasures};
 use crate::rtt::micros;
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
@@ -211,6 +211,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         established: flow.opening.established,
         opening: flow.opening_cause(),
         scale: peer.scale,
+        unscaled_window: (peer.scale == ScaleKnown::Unknown).then_some(peer.window.max),
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),
         mss: me.full_size(),
         answered: peer.packets > 0,

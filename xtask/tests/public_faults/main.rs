@@ -8,6 +8,7 @@ mod ends;
 mod facts;
 mod labels;
 mod pages;
+mod paths;
 mod stacks;
 #[path = "../contradictions/statements.rs"]
 mod statements;

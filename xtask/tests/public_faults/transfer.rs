@@ -77,6 +77,10 @@ pub struct Setup<'a> {
     pub others: fn(i64) -> i64,
     /// How long the path takes one way.
     pub one_way: i64,
+    /// When a packet arrives that would arrive then.
+    pub arrives: Box<dyn FnMut(&Segment, i64) -> i64 + 'a>,
+    /// Whether A holds a short segment back while anything is unacknowledged (Nagle's algorithm).
+    pub nagle: bool,
     /// What happens to each packet on the way, in both directions.
     pub fate: Box<dyn FnMut(&Segment) -> Fate + 'a>,
     /// When the capture ends.
@@ -102,6 +106,8 @@ impl Default for Setup<'_> {
             rate: 12_500,
             others: |_| 0,
             one_way: ONE_WAY,
+            arrives: Box::new(|_, at| at),
+            nagle: false,
             fate: Box::new(|_| Fate::Pass),
             until: 60_000 * MS,
         }
@@ -331,7 +337,8 @@ impl Run<'_> {
             self.busy = leaves;
         }
         let arrives = if matches!(fate, Fate::Refuse | Fate::Damage) { Step::Refuse } else { Step::Arrive };
-        self.at(leaves + self.setup.one_way, arrives(segment));
+        let at = (self.setup.arrives)(&segment, leaves + self.setup.one_way);
+        self.at(at, arrives(segment));
         if syn {
             // The handshake is not stepped through.
             let far = if from_a { &mut self.taps.b } else { &mut self.taps.a };
@@ -528,7 +535,8 @@ impl Run<'_> {
         let end = sender.allowed.min(sender.edge).min(sender.written).min(start + most * MSS);
         // No short segment while more than it is to come (RFC 9293, section 3.8.6.2.1).
         let whole = start + (end.saturating_sub(start)) / MSS * MSS;
-        let end = if end == sender.allowed { end } else { whole };
+        let may_be_short = end == sender.allowed && (!self.setup.nagle || sender.kept.is_empty());
+        let end = if may_be_short { end } else { whole };
         if end <= start {
             return None;
         }

@@ -59,6 +59,13 @@ pub fn file(passed: &[Passed]) -> Vec<u8> {
     file_of(&frames(passed, ENDS))
 }
 
+/// The capture file of what passed a tap, with so many bytes of each frame.
+pub fn file_cut(passed: &[Passed], snap_length: usize) -> Vec<u8> {
+    let mut frames = frames(passed, ENDS);
+    frames.iter_mut().for_each(|frame| frame.kept = frame.kept.min(snap_length));
+    file_of(&frames)
+}
+
 /// Frames between two ends.
 pub fn frames(passed: &[Passed], ends: [Address; 2]) -> Vec<Frame> {
     let frame = |(at, segment): &Passed| {

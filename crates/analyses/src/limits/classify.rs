@@ -13,6 +13,7 @@ use crate::cause::{Cause, Limit};
 use crate::overview::ScaleChanged;
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
+use slowpath_model::statistics::median;
 
 /// Splits a direction's time into spells of one cause each. `rule` is the cause that all its losses follow, where there
 /// is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
@@ -39,37 +40,6 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
-    }
-    if std::env::var("DBG").is_ok() {
-        eprintln!(
-            "base {:?} peak {} longer {:?}",
-            overview.base_rtt,
-            overview.peak_rate,
-            overview.rare().longer_rtt
-        );
-        for part in &parts {
-            let s = &stretches[part.stretch];
-            eprintln!(
-                "{} {:.3}-{:.3} {:?} rtt {} rate {:.0} gap {} sgap {} flight {} win {}-{} held {:?} after {:?} waited {:?} emptied {} prompts {} m {:?}",
-                part.stretch,
-                part.from.nanos_since(context.first) as f64 / 1e9,
-                part.to.nanos_since(context.first) as f64 / 1e9,
-                part.cause,
-                s.rtt_min,
-                s.rate().unwrap_or(0.0),
-                s.gap_max,
-                s.send_gap_max,
-                s.flight_max,
-                s.window_min,
-                s.window_max,
-                s.held.map(|h| h / 1000),
-                s.sent_after,
-                s.waited_for,
-                s.emptied,
-                s.prompts,
-                s.marks
-            );
-        }
     }
     classifier.repaired_on_a_full_path(&mut parts);
     growth::full_without_a_queue(stretches, &overview, &mut parts);
@@ -160,6 +130,10 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
+    let read = || stretches.iter().filter(|stretch| stretch.marks.has(Marks::READ));
+    if read().map(Stretch::lasted).sum::<i64>() >= time(&Stretch::lasted) / thresholds::READ_PART {
+        overview.read_rate = median(read().filter_map(Stretch::rate));
+    }
     if let Some(rtt) = longer_rtt(&overview, stretches) {
         overview.rare_mut().longer_rtt = Some(rtt);
     }
@@ -190,27 +164,24 @@ fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
             .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
 }
 
-/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: they stood still, which
-/// those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
+/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: once long, they stood still,
+/// which those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
 fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
-    let longer =
-        stretches.iter().filter(|stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch));
-    let mut rtts: Vec<(u32, i64)> = longer.map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
+    let is_one = |stretch: &&Stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch);
+    let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
+    let mut rtts: Vec<u32> = longer.iter().map(|stretch| stretch.rtt_min).collect();
     rtts.sort_unstable();
-    let &(rtt, _) = rtts.get(rtts.len() / 2)?;
-    let all: i64 = rtts.iter().map(|(_, lasted)| lasted).sum();
-    let still = rtts.iter().filter(|(one, _)| is_near(*one, rtt)).map(|(_, lasted)| lasted).sum::<i64>();
-    let is_still = still as f64 >= thresholds::STILL_SHARE * all as f64;
-    (is_still && all > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
+    let &rtt = rtts.get(rtts.len() / 2)?;
+    let still =
+        longer.iter().filter(|stretch| is_at(stretch, rtt)).map(|stretch| stretch.lasted()).sum::<i64>();
+    let since = longer.first().map_or(0, |first| longer[longer.len() - 1].to.nanos_since(first.from));
+    let is_still = still as f64 >= thresholds::STILL_SHARE * since as f64;
+    (is_still && since > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
 }
 
 /// Whether the RTT of `stretch` is that one.
 const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
-    is_near(stretch.rtt_min, rtt)
-}
-
-const fn is_near(one: u32, rtt: u32) -> bool {
-    one.abs_diff(rtt) <= rtt / thresholds::STILL_PART
+    stretch.rtt_min.abs_diff(rtt) <= rtt / thresholds::STILL_PART
 }
 
 /// Whether not even the shortest RTT of `stretch` was near the shortest of all.
@@ -295,6 +266,7 @@ impl Classifier<'_> {
             {
                 self.changed_scale()
             }
+            Hold::Dry | Hold::Open if self.fills_unscaled(stretch) => Cause::ReceiveBufferTooSmall,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             // What reached a sender whose distance is not known, and when, cannot be told.
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
@@ -333,14 +305,27 @@ impl Classifier<'_> {
         if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
     }
 
+    /// Whether what was in flight filled the receiver's window as it is on the wire, to the segment, where its scale is not known.
+    fn fills_unscaled(&self, stretch: &Stretch) -> bool {
+        let mss = self.context.mss;
+        self.context.unscaled_window.is_some_and(|window| {
+            window >= thresholds::CHANCE_SEGMENTS * mss
+                && (window.saturating_sub(mss) + 1..=window).contains(&stretch.flight_max)
+        })
+    }
+
     /// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
     /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
     fn unread(&self, at: usize) -> bool {
+        // By a window whose scale is not known it does not show whether it opens.
+        if !matches!(self.context.scale, ScaleKnown::Agreed(_)) {
+            return false;
+        }
         let no_more = |stretch: &Stretch| {
-            // At the full rate nothing was waited for.
+            // At the rate of a reader that reads, nothing was waited for.
             let rate = stretch.rate().unwrap_or(0.0);
-            let is_slow = rate < thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
-            is_slow
+            let is_slow = |read_at: f64| rate < thresholds::AS_IF_READ * read_at;
+            self.overview.read_rate.is_none_or(is_slow)
                 && !stretch.marks.has(Marks::READ)
                 && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(self.context.mss)
                 && stretch.gap_max > thresholds::DELAYED_ACKS_US

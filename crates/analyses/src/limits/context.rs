@@ -18,6 +18,8 @@ pub struct Context {
     pub opening: Cause,
     /// How the receiver's window is scaled, and whether each end offered scaling.
     pub scale: ScaleKnown,
+    /// The largest window as it is on the wire, where its scale is not known.
+    pub unscaled_window: Option<u32>,
     /// Both ends offered window scaling; unknown without the handshake.
     pub scaling: Option<bool>,
     /// Largest payload of a segment.

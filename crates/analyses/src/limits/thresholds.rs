@@ -82,14 +82,20 @@ pub const BROUGHT: f64 = 0.35;
 /// Between two losses this many RTTs tell it: halves of fewer are of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
+/// From this part of the rate of the time with a reader on, one who does not read holds nobody.
+pub const AS_IF_READ: f64 = 0.9;
+
+/// In less than this part of the time, a reader does not show at what rate the path delivers to one.
+pub const READ_PART: i64 = 5;
+
 /// What comes out of a queue comes without a pause of a third of an RTT, unless it holds more of others.
 pub const QUEUE_GAP_PART: u32 = 3;
 
 /// RTTs stand still within this part of one: what else a queue holds changes by more.
 pub const STILL_PART: u32 = 32;
 
-/// For this part of the time that the path may have been longer ...
-pub const STILL_SHARE: f64 = 0.8;
+/// For this part of the time from the first long one to the last ...
+pub const STILL_SHARE: f64 = 0.7;
 
 /// ... and for so many of its RTTs.
 pub const STILL_RTTS: i64 = 8;
@@ -199,6 +205,9 @@ pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
 
 /// So many segments have to end at the same part of the window before the sender scales it by another factor.
 pub const OTHER_SCALE_SEGMENTS: u32 = 4;
+
+/// A window of so many segments is not filled by chance: one or two may be.
+pub const CHANCE_SEGMENTS: u32 = 4;
 
 /// And this part of the short ones: the last of a write may end elsewhere.
 pub const OTHER_SCALE_PART: (u32, u32) = (4, 5);

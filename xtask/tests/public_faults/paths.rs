@@ -1,0 +1,170 @@
+//! Paths that change, and what a capture leaves out, on transfers of which everything else is known.
+
+use crate::transfer::{MS, Setup, Taps, transfer};
+use crate::wire::{Passed, file_cut, report, reports};
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
+use slowpath_model::End;
+
+/// The cause with the most time, with its share.
+fn mostly(report: &FlowReport) -> (Cause, f64) {
+    let finding = &report.main().findings[0];
+    (finding.cause, finding.share)
+}
+
+/// Says what both taps say of the limit with the most time.
+fn expect_limit(taps: &Taps, limit: Limit) {
+    for (place, passed) in [("sender", &taps.a), ("receiver", &taps.b)] {
+        let report = report(passed);
+        assert_eq!(mostly(&report).0.limit(), limit, "at the {place}: {:#?}", report.main().findings);
+    }
+}
+
+/// In a local network both ends are within a millisecond of the tap. A queue in between makes ACKs late, and neither the
+/// receiver nor the sender.
+#[test]
+fn a_queue_in_a_local_network_is_on_the_path() {
+    for send_buffer in [100_000, 400_000] {
+        let taps = transfer(Setup {
+            amount: 4_000_000,
+            one_way: 15_000,
+            rate: 3_750,
+            send_buffer,
+            ..Setup::default()
+        });
+        expect_limit(&taps, Limit::Path);
+    }
+}
+
+/// The path becomes 100 ms longer each way, and its rate stays: what is in flight fills a part of it only, in bursts. The sender's
+/// tap shows that RTTs stand still.
+#[test]
+fn a_path_that_became_longer_has_no_queue() {
+    let taps = transfer(Setup {
+        amount: 16_000_000,
+        rate: 2_500,
+        send_buffer: 250_000,
+        fate: Box::new(crate::captures::losing({
+            let mut left = 1;
+            move |segment| segment.seq.0 == 1_000_001 / 1448 * 1448 + 1 && std::mem::take(&mut left) > 0
+        })),
+        arrives: Box::new(|_, at| if at > 3_000 * MS { at + 100 * MS } else { at }),
+        until: 9_000 * MS,
+        ..Setup::default()
+    });
+    let report = report(&taps.a);
+    let (cause, _) = mostly(&report);
+    assert_eq!(cause.limit(), Limit::CongestionWindow, "{:#?}", report.main().findings);
+    let evidence = report.main().findings.iter().flat_map(|finding| &finding.evidence);
+    assert!(evidence.into_iter().any(|evidence| matches!(evidence, Evidence::LongerPath { .. })));
+}
+
+/// ACKs come in batches, so that the last of each shows no queue. More in flight brings no more: the path is full.
+#[test]
+fn a_full_path_whose_acks_come_in_batches_is_full() {
+    let batch = 20 * MS;
+    let mut lost = 0;
+    let taps = transfer(Setup {
+        amount: 12_000_000,
+        rate: 3_750,
+        one_way: 15 * MS,
+        fate: Box::new(crate::captures::losing(move |segment| {
+            let is_one = segment.from == End::A && segment.seq.0 == 1 + 300 * 1448;
+            lost += i32::from(is_one);
+            is_one && lost == 1
+        })),
+        arrives: Box::new(
+            move |segment, at| {
+                if segment.from == End::B { (at + batch - 1) / batch * batch } else { at }
+            },
+        ),
+        ..Setup::default()
+    });
+    let report = report(&taps.a);
+    let (cause, share) = mostly(&report);
+    assert!(cause.limit() == Limit::Path && share > 0.7, "{:#?}", report.main().findings);
+}
+
+/// Every second packet is late, and the link is full all the time: reordering takes no time then.
+#[test]
+fn reordering_takes_no_time_on_a_full_path() {
+    let mut count = 0;
+    let taps = transfer(Setup {
+        amount: 8_000_000,
+        rate: 2_500,
+        send_buffer: 300_000,
+        arrives: Box::new(move |segment, at| {
+            count += i32::from(segment.len > 0);
+            // By less than three segments.
+            if segment.len > 0 && count % 7 == 0 { at + MS } else { at }
+        }),
+        ..Setup::default()
+    });
+    expect_limit(&taps, Limit::Path);
+}
+
+/// The application's window of 65,535 bytes, whose last segment Nagle's algorithm holds back until an ACK.
+#[test]
+fn a_held_back_tail_does_not_hide_the_applications_window() {
+    let taps = transfer(Setup { credit: Some(65_535), nagle: true, ..Setup::default() });
+    let report = report(&taps.a);
+    assert_eq!(mostly(&report).0, Cause::ProtocolWindow, "{:#?}", report.main().findings);
+}
+
+/// The capture begins after the handshake, and the window is 65,535 without a scale: what is in flight ends there each time.
+#[test]
+fn a_window_that_is_filled_to_the_segment_has_no_scale() {
+    let taps =
+        transfer(Setup { amount: 6_000_000, scale: 0, window: Box::new(|_, _| 65_535), ..Setup::default() });
+    for tap in [taps.a, taps.b] {
+        let report = report(&without_beginning(&tap));
+        let finding = &report.main().findings[0];
+        assert_eq!(finding.cause, Cause::ReceiveBufferTooSmall, "{:#?}", report.main().findings);
+        assert!(finding.share > 0.8 && finding.confidence == Confidence::Low);
+    }
+}
+
+/// All but the first second.
+fn without_beginning(passed: &[Passed]) -> Vec<Passed> {
+    passed.iter().filter(|(at, _)| at.nanos() > 1_000 * MS).copied().collect()
+}
+
+/// Old tcpdumps kept 68 bytes, some people keep 54: the SYNs' options are cut, and with them the window scale. What is not seen
+/// was not absent.
+#[test]
+fn options_that_were_cut_off_are_not_absent() {
+    let taps = transfer(Setup { amount: 8_000_000, rate: 2_500, send_buffer: 300_000, ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        for snap_length in [54, 68] {
+            let reports = reports(file_cut(passed, snap_length));
+            let findings = &reports[0].main().findings;
+            let of_window = findings.iter().filter(|finding| finding.cause.limit() == Limit::ReceiveWindow);
+            assert_eq!(of_window.count(), 0, "{snap_length}: {findings:#?}");
+            let is_path = findings[0].cause.limit() == Limit::Path;
+            assert!(is_path || findings[0].cause == Cause::Undetermined, "{snap_length}: {findings:#?}");
+        }
+    }
+}
+
+/// The reader is stopped now and then, and its window shrinks, but stays larger than what is in flight: the path is full all the
+/// time.
+#[test]
+fn a_window_that_shrinks_and_still_has_room_holds_nobody() {
+    // It reads nothing for the first 0.4 of each second, and then all.
+    let mut read = 0_u32;
+    let read = std::cell::RefCell::new(&mut read);
+    let taps = transfer(Setup {
+        amount: 12_000_000,
+        rate: 2_500,
+        send_buffer: 300_000,
+        delays_unread: true,
+        window: Box::new(|now, next| {
+            if now % (1_000 * MS) > 400 * MS {
+                **read.borrow_mut() = next;
+            }
+            (4 << 20) - (next - **read.borrow())
+        }),
+        ..Setup::default()
+    });
+    expect_limit(&taps, Limit::Path);
+}
