@@ -92,7 +92,8 @@ pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     };
     let steps = clocks.steps().count() as u64;
     if steps > 0 {
-        text += &format!("; one of the clocks was set {} meanwhile", super::times(steps));
+        let which = if first.basis == Basis::EqualClocks { "both were" } else { "one of the clocks was" };
+        text += &format!("; {which} set {} meanwhile", super::times(steps));
     }
     Some(text + ".")
 }

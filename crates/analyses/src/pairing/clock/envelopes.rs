@@ -1,7 +1,7 @@
 //! What the stamps of the packets show, in bounded memory, and where one line cannot be θ because a clock was set.
 
 use super::line::{Between, MOST_DRIFT, Point, highest, slack};
-use super::{Alignment, Stretch};
+use super::{Alignment, Basis};
 
 /// The lower envelopes of both directions in bounded memory: the least of each of many short times.
 #[derive(Clone, Debug)]
@@ -45,62 +45,96 @@ impl Envelopes {
         if points.iter().any(Vec::is_empty) {
             return None;
         }
-        let (windows, mut torn): (Vec<_>, Vec<_>) =
-            windows(&points).into_iter().partition(|window| !window.is_torn);
-        if windows.is_empty() {
-            torn.clear();
-        }
-        let is_whole = |at: i64| {
-            let behind = torn.partition_point(|window| window.from <= at);
-            behind == 0 || torn[behind - 1].to < at
+        let (basis, even) = match equal(&points) {
+            Some(even) => (Basis::EqualClocks, even),
+            None => (Basis::EqualWays, apart(&points)),
         };
-        let mut parts = evenly(&windows);
-        let ends = points.iter().map(|points| (points[0].at, points[points.len() - 1].at));
-        let (first, last) = ends.fold((i64::MAX, i64::MIN), |(a, b), (c, d)| (a.min(c), b.max(d)));
-        // What only one direction shows before, and after, bounds θ as well.
-        match parts.as_mut_slice() {
-            [] => parts.push((first, last)),
-            [one] => *one = (first, last),
-            [one, .., other] => (one.0, other.1) = (first, last),
-        }
-        let mut even: Vec<Between> = Vec::new();
-        for (from, to) in parts {
-            let Some(next) = Between::of(&points, from, to, is_whole) else { continue };
-            // A queue that filled looks like a step from one side. Under one line for both, a step would have to be
-            // made up for by a shorter round trip than either shows.
-            let whole = even.last().and_then(|last| Between::of(&points, last.from, to, is_whole));
-            if let (Some(last), Some(whole)) = (even.last(), whole) {
-                let shortest = last.roomiest().1.min(next.roomiest().1);
-                if whole.roomiest().1 + slack(shortest) >= shortest {
-                    even.pop();
-                    even.push(whole);
-                    continue;
-                }
-            }
-            even.push(next);
-        }
-        // What looked like a clock being set may have been the one moment without a queue.
-        for one in &mut even {
-            let (from, to, drift) = (one.from, one.to, one.drift().is);
-            for window in torn.iter().filter(|window| window.from >= from && window.to <= to) {
-                let more = Between::of(&points, window.from, window.to, |_| true);
-                more.iter().for_each(|more| one.take_in(more, drift));
-            }
-        }
         let steadier = steadier.map(Self::points);
-        let alone = even.len() == 1;
-        let stretch = |one: &Between| -> Stretch {
+        let stretches = even.iter().map(|one| {
             let steadier =
-                steadier.as_ref().and_then(|points| Between::of(points, one.from, one.to, is_whole));
-            one.stretch(steadier.as_ref(), alone)
-        };
-        let stretches: Vec<_> = even.iter().map(stretch).collect();
+                steadier.as_ref().and_then(|points| Between::of(points, one.from, one.to, |_| true));
+            one.stretch(basis, steadier.as_ref())
+        });
+        let stretches: Vec<_> = stretches.collect();
         (!stretches.is_empty()).then_some(Alignment { stretches, packets: self.packets })
     }
 
     fn points(&self) -> [Vec<Point>; 2] {
         self.least.each_ref().map(|least| least.iter().flatten().copied().collect())
     }
+}
+
+/// The first and the last instant of all.
+fn ends(points: &[Vec<Point>; 2]) -> (i64, i64) {
+    let of_each = points.iter().map(|points| (points[0].at, points[points.len() - 1].at));
+    of_each.fold((i64::MAX, i64::MIN), |(a, b), (c, d)| (a.min(c), b.max(d)))
+}
+
+/// All of the time if the clocks can have been equal. Where both are one and it is set, the packets that are under way
+/// contradict that for a moment: then the time before and the time after.
+fn equal(points: &[Vec<Point>; 2]) -> Option<Vec<Between>> {
+    /// So short a part of the time is a moment.
+    const MOMENT: i64 = 10;
+    let (first, last) = ends(points);
+    let parts = match Between::against_equal_clocks(points) {
+        None => vec![(first, last)],
+        Some((from, to)) => {
+            let is_short = to.saturating_sub(from) <= last.saturating_sub(first) / MOMENT;
+            if !is_short || Between::of(points, first, last, |_| true)?.is_possible() {
+                return None;
+            }
+            vec![(first, from - 1), (to + 1, last)]
+        }
+    };
+    let parts: Option<Vec<_>> =
+        parts.into_iter().map(|(from, to)| Between::of(points, from, to, |_| true)).collect();
+    parts.filter(|parts| parts.iter().all(Between::allows_equal_clocks))
+}
+
+/// The times in which the clocks ran evenly, if they are not equal.
+fn apart(points: &[Vec<Point>; 2]) -> Vec<Between> {
+    let (windows, mut torn): (Vec<_>, Vec<_>) =
+        windows(points).into_iter().partition(|window| !window.is_torn);
+    if windows.is_empty() {
+        torn.clear();
+    }
+    let is_whole = |at: i64| {
+        let behind = torn.partition_point(|window| window.from <= at);
+        behind == 0 || torn[behind - 1].to < at
+    };
+    let mut parts = evenly(&windows);
+    let (first, last) = ends(points);
+    // What only one direction shows before, and after, bounds θ as well.
+    match parts.as_mut_slice() {
+        [] => parts.push((first, last)),
+        [one] => *one = (first, last),
+        [one, .., other] => (one.0, other.1) = (first, last),
+    }
+    let mut even: Vec<Between> = Vec::new();
+    for (from, to) in parts {
+        let Some(next) = Between::of(points, from, to, is_whole) else { continue };
+        // A queue that filled looks like a step from one side. Under one line for both, a step would have to be
+        // made up for by a shorter round trip than either shows.
+        let whole = even.last().and_then(|last| Between::of(points, last.from, to, is_whole));
+        if let (Some(last), Some(whole)) = (even.last(), whole) {
+            let shortest = last.roomiest().1.min(next.roomiest().1);
+            if whole.roomiest().1 + slack(shortest) >= shortest {
+                even.pop();
+                even.push(whole);
+                continue;
+            }
+        }
+        even.push(next);
+    }
+    // What looked like a clock being set may have been the one moment without a queue.
+    for one in &mut even {
+        let (from, to) = (one.from, one.to);
+        for window in torn.iter().filter(|window| window.from >= from && window.to <= to) {
+            let more = Between::of(points, window.from, window.to, |_| true);
+            more.iter().for_each(|more| one.take_in(more));
+        }
+    }
+    even
 }
 
 /// The least transit time each way within a while.

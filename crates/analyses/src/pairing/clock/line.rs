@@ -100,31 +100,45 @@ impl Between {
         highest(|drift| self.room(drift), [-MOST_DRIFT, MOST_DRIFT])
     }
 
+    /// Times in which packets would have taken less than no time if the clocks were equal: from and to.
+    pub fn against_equal_clocks(points: &[Vec<Point>; 2]) -> Option<(i64, i64)> {
+        let against = points.iter().flatten().filter(|point| (point.taken as f64) < -STAMPS);
+        against.fold(None, |found, point| {
+            let (from, to) = found.unwrap_or((point.at, point.at));
+            Some((from.min(point.at), to.max(point.at)))
+        })
+    }
+
+    /// Whether under any slope no packet takes less than no time.
+    pub fn is_possible(&self) -> bool {
+        self.roomiest().1 >= -STAMPS
+    }
+
     /// Adds points of a time within it, if with them no transit is shorter than nothing.
-    pub fn take_in(&mut self, other: &Self, drift: f64) {
-        let [one, two] = [self, &other.seen_from(self.middle)].map(|between| between.floors(drift));
-        if one[0].min(two[0]) + one[1].min(two[1]) < -STAMPS {
-            return;
-        }
+    pub fn take_in(&mut self, other: &Self) {
+        let before = self.ways.clone();
         for (own, more) in self.ways.iter_mut().zip(&other.ways) {
             own.extend(more);
         }
+        if !self.is_possible() {
+            self.ways = before;
+        }
     }
 
-    fn seen_from(&self, middle: i64) -> Self {
-        Self { middle, ..self.clone() }
-    }
-
-    /// The drift, which lies in the middle of all that leave as much room but for the scatter of the stamps.
-    pub fn drift(&self) -> Drift {
-        let (at, room) = self.roomiest();
-        // How far the least of a short time lies above the floor, for most of the better ones.
-        let floors = self.floors(at);
+    /// How far the least of a short time lies above the floor, for most of the better ones.
+    fn scatter(&self, drift: f64) -> f64 {
+        let floors = self.floors(drift);
         let above =
-            |way: usize| self.ways[way].iter().map(move |point| self.above(way, point, at) - floors[way]);
+            |way: usize| self.ways[way].iter().map(move |point| self.above(way, point, drift) - floors[way]);
         let mut excess: Vec<_> = above(0).chain(above(1)).collect();
         excess.sort_by(f64::total_cmp);
-        let scatter = excess[excess.len() / 4].max(1000.0);
+        excess[excess.len() / 4].max(1000.0)
+    }
+
+    /// The drift, and the slopes that leave as much room but for the scatter.
+    pub fn drift(&self) -> Drift {
+        let (at, room) = self.roomiest();
+        let scatter = self.scatter(at);
         let holds = |drift: f64| self.room(drift) >= room - scatter;
         let [low, high] = [-1.0, 1.0].map(|way| reach(holds, at, at + way * MOST_DRIFT * 2.0));
         let uncertainty = (high - at).max(at - low);
@@ -136,16 +150,14 @@ impl Between {
     }
 
     /// Whether the two clocks can have shown the same time all along, with no sign that they drifted apart.
-    fn allows_equal_clocks(&self) -> bool {
-        let floors = self.floors(0.0);
-        let room = |drift: f64| self.room(drift);
-        let (_, most) = highest(room, [-CRYSTALS, CRYSTALS]);
-        floors.iter().all(|floor| *floor >= -STAMPS) && room(0.0) + slack(most) >= most
+    pub fn allows_equal_clocks(&self) -> bool {
+        let (at, most) = highest(|drift| self.room(drift), [-CRYSTALS, CRYSTALS]);
+        self.floors(0.0).iter().all(|floor| *floor >= -STAMPS)
+            && self.room(0.0) + slack(most).max(self.scatter(at)) >= most
     }
 
-    /// The stretch as far as the packets alone tell of it; `alone` is whether no clock was set meanwhile.
-    /// `steadier` are packets that may tell more of the drift.
-    pub fn stretch(&self, steadier: Option<&Self>, alone: bool) -> Stretch {
+    /// The stretch, on an assumption. `steadier` are packets that may tell more of the drift.
+    pub fn stretch(&self, basis: Basis, steadier: Option<&Self>) -> Stretch {
         let own = self.drift();
         let steadier = steadier.map(Self::drift);
         let mut drift = steadier
@@ -154,7 +166,6 @@ impl Between {
         if self.room(drift.is) < 0.0 {
             drift = Drift { is: self.roomiest().0, ..drift };
         }
-        let basis = if alone && self.allows_equal_clocks() { Basis::EqualClocks } else { Basis::EqualWays };
         let middle = match basis {
             Basis::EqualClocks => {
                 drift = Drift { is: 0.0, uncertainty: drift.uncertainty + drift.is.abs() };
@@ -168,14 +179,15 @@ impl Between {
         let ahead = |at: i64| middle + drift.is * (at - self.middle) as f64;
         let slopes = self.slopes(drift);
         let at_ends = [self.from, self.to].map(|at| (self.bounds(at, slopes), ahead(at)));
-        let off = at_ends.iter().map(|([low, high], ahead)| (ahead - low).max(high - ahead));
+        let off = at_ends.iter().map(|([low, high], ahead)| (ahead - low).abs().max((high - ahead).abs()));
+        let [low, high] = at_ends[0].0;
         let uncertainty = off.fold(1000.0, f64::max);
         Stretch {
             from: Instant::from_nanos(self.from),
             to: Instant::from_nanos(self.to),
             offset_ns: ahead(self.from).round() as i64,
             basis,
-            offset_bounds_ns: at_ends[0].0.map(|bound| bound.round() as i64),
+            offset_bounds_ns: [low.min(high), high.max(low)].map(|bound| bound.round() as i64),
             drift_ppm: drift.is * 1e6,
             drift_uncertainty_ppm: drift.uncertainty * 1e6,
             uncertainty: Duration::from_nanos(uncertainty as u64),

@@ -3,6 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
+const SECOND: i64 = 1_000_000_000;
+
 /// Numbers by chance, the same each time.
 struct Chance(u64);
 
@@ -124,6 +126,25 @@ fn equal_clocks_are_not_assumed_against_a_packet() {
     assert!((alignment.stretches[0].drift_ppm - 50.0).abs() < 3.0, "{alignment:?}");
 }
 
+#[test]
+fn one_clock_that_is_set_stays_one_clock() {
+    let set = |at: i64| if at < 7 * SECOND { 0 } else { -400_000_000 };
+    let mut envelopes = Envelopes::over((0, 12 * SECOND));
+    for n in 0..5000 {
+        let sent = n * 2_400_000;
+        for way in 0..2 {
+            let arrived = sent + 20_000_000 + n % 40 * 1_000_000;
+            let [sent_stamp, arrived_stamp] = [sent, arrived].map(|at| at + set(at));
+            let at = if way == 0 { sent_stamp } else { arrived_stamp };
+            envelopes.saw(way, at, arrived_stamp - sent_stamp);
+        }
+    }
+    let alignment = envelopes.align(None).unwrap();
+    let [before, after] = alignment.stretches.as_slice() else { panic!("{alignment:?}") };
+    assert_eq!([before.basis, after.basis], [Basis::EqualClocks; 2]);
+    assert_eq!([before.offset_ns, after.offset_ns], [0, 0]);
+}
+
 /// What one flow meets: base delays, when it is active, and what queues hold at most in each direction.
 #[derive(Clone, Debug)]
 struct Flow {
@@ -132,8 +153,6 @@ struct Flow {
     queue: [i64; 2],
     period: i64,
 }
-
-const SECOND: i64 = 1_000_000_000;
 
 fn flow() -> impl Strategy<Value = Flow> {
     let queue = prop_oneof![Just(0i64), 0..300_000_000i64];
