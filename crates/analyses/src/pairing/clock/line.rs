@@ -135,18 +135,20 @@ impl Between {
         excess[excess.len() / 4].max(1000.0)
     }
 
-    /// The drift, and the slopes that leave as much room but for the scatter.
+    /// The drift: of the slopes that leave as much room but for the scatter, the one in the middle, or if there are too
+    /// many, the least, if crystals can differ by that.
     pub fn drift(&self) -> Drift {
         let (at, room) = self.roomiest();
-        let scatter = self.scatter(at);
+        let scatter = self.scatter(at).min(room / 2.0).max(1000.0);
         let holds = |drift: f64| self.room(drift) >= room - scatter;
         let [low, high] = [-1.0, 1.0].map(|way| reach(holds, at, at + way * MOST_DRIFT * 2.0));
-        let uncertainty = (high - at).max(at - low);
-        if uncertainty > CRYSTALS {
-            Drift { is: 0.0, uncertainty: uncertainty + at.abs() }
-        } else {
-            Drift { is: at, uncertainty }
-        }
+        let least = 0.0_f64.clamp(low, high);
+        let is = match high - low > 2.0 * CRYSTALS {
+            false => at,
+            true if least.abs() > CRYSTALS && self.room(0.0) >= 0.0 => 0.0,
+            true => least,
+        };
+        Drift { is, uncertainty: (high - is).max(is - low) }
     }
 
     /// Whether the two clocks can have shown the same time all along, with no sign that they drifted apart.
@@ -163,9 +165,6 @@ impl Between {
         let mut drift = steadier
             .filter(|other| other.uncertainty < own.uncertainty && self.room(other.is) >= 0.0)
             .unwrap_or(own);
-        if self.room(drift.is) < 0.0 {
-            drift = Drift { is: self.roomiest().0, ..drift };
-        }
         let middle = match basis {
             Basis::EqualClocks => {
                 drift = Drift { is: 0.0, uncertainty: drift.uncertainty + drift.is.abs() };
