@@ -3,9 +3,11 @@
 //! Segments are written in the model's notation or made by [`crate::transfer`]; here each becomes a frame with all its
 //! headers, so that the reader of captures is tested as well.
 
+use slowpath_analyses::pairing::{Both, Collector, Tap};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions, Judged, Label, Labels};
 use slowpath_capture::Capture;
+use slowpath_capture::summary::CaptureSummary;
 use slowpath_model::{
     Checksum, End, Event, EventKind, Flags, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink,
 };
@@ -200,8 +202,15 @@ impl Sink for Shown {
     fn close(&mut self, _: FlowId, _: FlowEnd) {}
 }
 
-fn read(file: Vec<u8>, sink: &mut impl Sink) {
-    Capture::from_reader("written", Cursor::new(file)).run(sink).expect("a capture");
+fn read(file: Vec<u8>, sink: &mut impl Sink) -> CaptureSummary {
+    Capture::from_reader("written", Cursor::new(file)).run(sink).expect("a capture")
+}
+
+/// What a capture has for comparison with another, and the reports of its own flows.
+pub fn collected(file: Vec<u8>) -> (Tap, Vec<FlowReport>) {
+    let (mut analysis, mut collector) = (Analysis::new(AnalysisOptions::default()), Collector::default());
+    let summary = read(file, &mut Both(&mut analysis, &mut collector));
+    (collector.finish(summary.epoch_ns.expect("frames")), analysis.finish().flows)
 }
 
 /// The lines of `slowpath show`.

@@ -1,6 +1,6 @@
 //! What became of each packet of one direction.
 
-use super::clock::Transit;
+use super::clock::{Alignment, Transit};
 use super::matching::{Lane, Matches, NONE};
 use super::record::Record;
 use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
@@ -259,7 +259,13 @@ impl Compared<'_, '_> {
             })
         });
         let queueing_p95 = nanos(delay.p95_ns - delay.min_ns);
-        Some(OneWay { delay, queueing: queueing.collect(), queueing_step: nanos(width), queueing_p95 })
+        Some(OneWay {
+            delay,
+            uncertainty: self.transit.alignment.map(Alignment::uncertainty).unwrap_or_default(),
+            queueing: queueing.collect(),
+            queueing_step: nanos(width),
+            queueing_p95,
+        })
     }
 
     /// From the last arrival that an ACK covers to the ACK.

@@ -214,8 +214,12 @@ fn full_packet(flows: [&Tapped; 2]) -> Option<i64> {
     }
 }
 
-/// The transit times between each two hosts: connections between the same two have the same shortest ones.
-struct Paths(HashMap<[IpAddr; 2], Envelopes>);
+/// The transit times of all packets, and of those between each two hosts: no packet takes less than no time, and
+/// connections between the same two have the same shortest one.
+struct Paths {
+    all: Envelopes,
+    by_hosts: HashMap<[IpAddr; 2], Envelopes>,
+}
 
 impl Paths {
     /// So many pairs of hosts are looked at: one will be enough, and those that say most come first.
@@ -229,29 +233,36 @@ impl Paths {
         }
         let mut most: Vec<_> = packets.into_iter().map(|(hosts, packets)| (packets, hosts)).collect();
         most.sort_unstable_by(|one, other| other.cmp(one));
-        let most = most.into_iter().take(Self::MOST);
-        Self(most.map(|(_, hosts)| (hosts, Envelopes::over(first.span))).collect())
+        let empty = Envelopes::over(first.span);
+        // Of a single path there is nothing to say that all packets do not.
+        let paths = if most.len() > 1 { most.len().min(Self::MOST) } else { 0 };
+        let by_hosts = most.into_iter().take(paths).map(|(_, hosts)| (hosts, empty.clone())).collect();
+        Self { all: empty, by_hosts }
     }
 
     /// Takes in what was matched beyond doubt.
     fn note(&mut self, half: &Half<'_>) {
-        let Some(envelopes) = self.0.get_mut(&hosts(half.flows[0])) else { return };
+        let mut of_hosts = self.by_hosts.get_mut(&hosts(half.flows[0]));
         for end in End::BOTH {
             let near_is = half.near(end);
             let (lane, matching) = &half.lanes[end.index()];
             let Some(matching) = matching else { continue };
             for (far, near) in (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE) {
                 let first = if near_is == 0 { lane.near.record(*near) } else { lane.far.record(far) };
-                envelopes.saw(near_is, first.at(), lane.far.wall(far).saturating_sub(lane.near.wall(*near)));
+                let taken = lane.far.wall(far).saturating_sub(lane.near.wall(*near));
+                self.all.saw(near_is, first.at(), taken);
+                if let Some(of_hosts) = &mut of_hosts {
+                    of_hosts.saw(near_is, first.at(), taken);
+                }
             }
         }
     }
 
-    /// Aligns the clocks by the two hosts whose packets show most.
+    /// Aligns the clocks by all packets, and by the two hosts whose packets show most.
     fn align(self) -> Option<Alignment> {
         // In the order of the addresses among equals, so that the result is the same each time.
-        let most = self.0.into_iter().max_by_key(|(hosts, envelopes)| (envelopes.weight(), *hosts));
-        most?.1.align()
+        let most = self.by_hosts.into_iter().max_by_key(|(hosts, envelopes)| (envelopes.weight(), *hosts));
+        self.all.align(most.as_ref().map(|(_, envelopes)| envelopes))
     }
 }
 

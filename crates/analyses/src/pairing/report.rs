@@ -174,7 +174,7 @@ impl DirectionPair {
     }
 }
 
-/// Signed, since the offset between the clocks is known only so well: nanoseconds.
+/// Times of many packets, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantiles {
     /// Samples.
@@ -200,9 +200,11 @@ impl Quantiles {
 /// How long packets took from one recording to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneWay {
-    /// One-way delay. Half of the shortest round trip is its share of the assumption that both ways are equally
-    /// long; differences between delays do not depend on it.
+    /// One-way delay, never less than nothing. It rests on what is assumed of the clocks
+    /// ([`Basis`](super::clock::Basis)); differences between delays do not depend on it.
     pub delay: Quantiles,
+    /// How far each delay may be off, in either direction.
+    pub uncertainty: Duration,
     /// What queues added over time: the delay less the least one. Times in which no packet passed are left out.
     pub queueing: Vec<Queueing>,
     /// How long each of these times is.

@@ -2,13 +2,14 @@
 //!
 //! What bound a direction is best told beside its sender, what the receiver did beside the receiver, and what
 //! became of a packet on the way by both. So the limits come from the sender's recording; times that it cannot
-//! explain and in which the receiver's shows late ACKs are the receiver's; and a repair of losses in a time when
-//! nothing was lost was no repair.
+//! explain and in which the receiver's shows late ACKs are the receiver's, and no others; and a repair of losses in a
+//! time when nothing was lost was no repair.
 
-use super::report::{DirectionPair, FlowPair, Pairing, Tally};
+use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
+use crate::limits::thresholds;
 use crate::report::{DirectionReport, FlowReport, Spell};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
@@ -54,9 +55,13 @@ pub fn merge(
         let beside = pair.beside(view.pairs(end));
         if let Some(theirs) = theirs.filter(|theirs| !theirs.spells.is_empty()) {
             if beside == Some(1 - base) {
-                view.take_over(&mut report, end, theirs);
+                let own = report.directions[end.index()].spells.clone();
+                if view.take_over(&mut report, end, theirs) {
+                    view.decide_late_acks(&mut report.directions[end.index()], &own);
+                }
             } else if beside == Some(base) {
-                view.add_late_acks(&mut report, end, theirs);
+                let at_receiver: Vec<_> = theirs.spells.iter().map(|spell| view.translated(spell)).collect();
+                view.decide_late_acks(&mut report.directions[end.index()], &at_receiver);
             }
         }
         view.correct_repairs(&mut report.directions[end.index()]);
@@ -100,10 +105,16 @@ impl View<'_> {
         tally.instants.iter().map(|at| self.here(of, *at)).collect()
     }
 
-    /// The sender's recording is the other one: what bound this direction is for that one to say.
-    fn take_over(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
+    /// A spell of the other recording's report, on the report's clock.
+    fn translated(&self, spell: &Spell) -> Spell {
+        let [from, to] = [spell.from, spell.to].map(|at| self.here(1 - self.base, at));
+        Spell { from, to, cause: spell.cause }
+    }
+
+    /// The sender's recording is the other one: what bound this direction is for that one to say. Whether it can.
+    fn take_over(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) -> bool {
         if self.pairing.clocks.is_none() || report.last < report.first {
-            return;
+            return false;
         }
         let (first, last) = (report.first, report.last);
         let here = |at: Instant| self.here(1 - self.base, at);
@@ -124,19 +135,60 @@ impl View<'_> {
             *at = here(*at);
         }
         report.directions[end.index()] = taken;
+        true
     }
 
-    /// Times in which the receiver's recording shows that ACKs were late. To the sender they look like a delay or a
-    /// queue on the way, or like a window that is too small for it.
-    fn add_late_acks(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) {
-        let spells = &mut report.directions[end.index()].spells;
-        let late = theirs.spells.iter().filter(|spell| spell.cause.limit() == Limit::ReceiverProcessing);
-        for spell in late {
-            let (from, to) = (self.here(1 - self.base, spell.from), self.here(1 - self.base, spell.to));
-            overlay(spells, Spell { from, to, cause: spell.cause }, |cause| {
+    /// Whether ACKs were late is for the receiver's recording to say. To the sender late ACKs look like a delay or a
+    /// queue on the way, or like a window that is too small for it; and a queue on the way looks like late ACKs.
+    fn decide_late_acks(&self, direction: &mut DirectionReport, at_receiver: &[Spell]) {
+        let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing;
+        let spells = &mut direction.spells;
+        for late in at_receiver.iter().filter(of_receiver) {
+            overlay(spells, *late, |cause| {
                 matches!(cause.limit(), Limit::Unknown | Limit::Path | Limit::CongestionWindow)
                     || matches!(cause, Cause::DelaySpike | Cause::SpuriousTimeout)
             });
+        }
+        let held_back = spells.iter().filter(|spell| spell.cause == Cause::AcksHeldBack).copied();
+        let mut in_time = Vec::new();
+        for held_back in held_back.collect::<Vec<_>>() {
+            let first = at_receiver.partition_point(|said| said.to <= held_back.from);
+            for said in at_receiver[first..].iter().take_while(|said| said.from < held_back.to) {
+                let (from, to) = (said.from.max(held_back.from), said.to.min(held_back.to));
+                if !of_receiver(&said) && from < to {
+                    in_time.push(Spell { from, to, cause: self.what_held_packets(direction.from, from, to) });
+                }
+            }
+        }
+        for over in in_time {
+            overlay(spells, over, |cause| cause == Cause::AcksHeldBack);
+        }
+    }
+
+    /// Where packets were late between the sender and the receiver's ACK, if not at the receiver: in a queue between
+    /// the two recordings, or it is not known.
+    fn what_held_packets(&self, from: End, since: Instant, until: Instant) -> Cause {
+        let direction = self.direction(from);
+        let Some(way) = &direction.delay else { return Cause::Undetermined };
+        let bins = &way.queueing;
+        let start = |bin: &Queueing| self.here(direction.near, bin.from);
+        let first = bins.partition_point(|bin| start(bin) <= since).saturating_sub(1);
+        let within = bins[first..].iter().take_while(|bin| start(bin) < until);
+        let least: Vec<_> = within.map(|bin| bin.min).collect();
+        let Some(mean) = least.iter().sum::<Duration>().checked_div(least.len() as u32) else {
+            return Cause::Undetermined;
+        };
+        let shortest = self.pairing.clocks.as_ref().and_then(|clocks| clocks.stretches.first());
+        let shortest = shortest.map_or(Duration::ZERO, |stretch| stretch.round_trip);
+        let micros = |micros: u32| Duration::from_micros(micros.into());
+        if mean < micros(thresholds::QUEUE_LEAST_US).max(shortest / thresholds::QUEUE_RTT_PART) {
+            Cause::Undetermined
+        } else if mean
+            > micros(thresholds::STANDING_LEAST_US).max(shortest.mul_f64(thresholds::STANDING_RTTS))
+        {
+            Cause::StandingQueue
+        } else {
+            Cause::BottleneckFull
         }
     }
 

@@ -19,7 +19,14 @@ pub struct Clocks {
     to_ns: i64,
     /// What the second is ahead at the start.
     offset_ns: i64,
-    /// How far that may be off: half of the shortest round trip.
+    /// What is assumed to know it: `equal-clocks`, where no packet contradicts that both clocks show the same time, or
+    /// `equal-ways`, that the shortest delay is the same in both directions.
+    offset_basis: &'static str,
+    /// The least that it can be: with less, a packet to the first recording would have arrived before it was sent.
+    offset_least_ns: i64,
+    /// The most that it can be: with more, a packet to the second recording would have.
+    offset_most_ns: i64,
+    /// How far what the second is ahead may be off, at any time until `to_ns`.
     offset_uncertainty_ns: u64,
     /// By how much the second runs faster, in parts per million.
     drift_ppm: f64,
@@ -90,6 +97,8 @@ pub struct Way {
     lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,
+    /// How far each of these delays may be off, in either direction, by what is assumed of the clocks.
+    delay_uncertainty_ns: Option<u64>,
     /// What queues added to the least delay for 95 of 100 packets at most.
     queueing_p95_ns: Option<u64>,
     /// From the arrival of data to its ACK, both at the far recording.
@@ -118,7 +127,10 @@ impl Clocks {
             from_ns: stretch.from.nanos(),
             to_ns: stretch.to.nanos(),
             offset_ns: stretch.offset_ns,
-            offset_uncertainty_ns: nanos(stretch.uncertainty()),
+            offset_basis: stretch.basis.slug(),
+            offset_least_ns: stretch.offset_bounds_ns[0],
+            offset_most_ns: stretch.offset_bounds_ns[1],
+            offset_uncertainty_ns: nanos(stretch.uncertainty),
             drift_ppm: stretch.drift_ppm,
             drift_uncertainty_ppm: stretch.drift_uncertainty_ppm,
         };
@@ -168,6 +180,7 @@ impl Way {
             ignored_stale: way.ignored_stale,
             lost_beyond: way.lost_beyond.count,
             delay: way.delay.as_ref().map(|way| Spread::of(&way.delay)),
+            delay_uncertainty_ns: way.delay.as_ref().map(|way| nanos(way.uncertainty)),
             queueing_p95_ns: way.delay.as_ref().map(|way: &OneWay| nanos(way.queueing_p95)),
             answer: way.answer.as_ref().map(Spread::of),
         }

@@ -2,12 +2,12 @@
 
 use crate::diagnosis::{Diagnosis, Paired};
 use crate::quantity::{count, counted, duration, duration_nanos};
-use slowpath_analyses::pairing::clock::{Alignment, Stretch};
+use slowpath_analyses::pairing::clock::{Alignment, Basis, Stretch};
 use slowpath_analyses::pairing::identify::Identified;
 use slowpath_analyses::pairing::report::{Quantiles, Rewritten, Tally};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_analyses::report::{FlowReport, SynOptions};
-use slowpath_model::{End, nanos};
+use slowpath_model::End;
 
 /// The flow in both recordings; `None` where only one was given, or has it.
 pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a Paired, &'a FlowPair)> {
@@ -45,7 +45,7 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     sentences.push(became(back, "back from the receiver"));
     sentences.extend(took(back, "They"));
     if let Some(answer) = &forth.answer {
-        sentences.push(format!("The receiver acknowledged data after {}.", spread(answer)));
+        sentences.push(format!("The receiver acknowledged data after {}.", spread(answer, "")));
     }
     if pair.one_in > 1 {
         sentences.push(format!(
@@ -82,28 +82,36 @@ pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
         let text = "The clocks of the two recordings cannot be aligned, so one-way delays are not known.";
         return Some(text.to_owned());
     };
-    let mut text = offset(first);
-    text += &match first.drift_ppm {
-        ppm if ppm.abs() < 0.05 => ", and runs as fast".to_owned(),
-        ppm => format!(", and runs {:.1} ppm {}", ppm.abs(), if ppm < 0.0 { "slower" } else { "faster" }),
+    let off = duration(clocks.uncertainty());
+    let mut text = match first.basis {
+        Basis::EqualClocks => format!(
+            "The clocks of the two recordings are assumed to show the same time: no packet contradicts it, and they \
+             differ by {off} at most"
+        ),
+        Basis::EqualWays => apart(first, &off),
     };
     let steps = clocks.steps().count() as u64;
     if steps > 0 {
-        text += &format!("; it was set {} meanwhile", super::times(steps));
+        let which = if first.basis == Basis::EqualClocks { "both were" } else { "one of the clocks was" };
+        text += &format!("; {which} set {} meanwhile", super::times(steps));
     }
     Some(text + ".")
 }
 
-/// What the second clock shows beside the first, at first.
-fn offset(first: &Stretch) -> String {
-    let within = duration(first.uncertainty());
+/// How far the second clock is from the first, if the shortest delays are alike.
+fn apart(first: &Stretch, off: &str) -> String {
     let offset = duration_nanos(first.offset_ns.saturating_abs());
-    // Less than can be told is no difference.
-    if first.offset_ns.unsigned_abs() <= nanos(first.uncertainty()) {
-        return format!("The second recording's clock shows the first's time, to within {within}");
-    }
     let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };
-    format!("The second recording's clock is {offset} {ahead} the first's, to within {within}")
+    let ppm = first.drift_ppm;
+    let drift = if ppm.abs() < 0.05 || ppm.abs() < first.drift_uncertainty_ppm {
+        String::new()
+    } else {
+        format!(" and runs {:.1} ppm {}", ppm.abs(), if ppm < 0.0 { "slower" } else { "faster" })
+    };
+    format!(
+        "The second recording's clock is {offset} (± {off}) {ahead} the first's{drift}, assuming that the \
+         shortest delay is the same in both directions"
+    )
 }
 
 /// Whether the clocks were aligned.
@@ -148,12 +156,17 @@ fn became(direction: &DirectionPair, from: &str) -> String {
 fn took(direction: &DirectionPair, who: &str) -> Option<String> {
     let way = direction.delay.as_ref()?;
     let queued = duration(way.queueing_p95);
-    Some(format!("{who} took {}; queues held 95 of 100 for no longer than {queued}.", spread(&way.delay)))
+    let off = format!(" ± {}", duration(way.uncertainty));
+    Some(format!(
+        "{who} took {}; queues held 95 of 100 for no longer than {queued}.",
+        spread(&way.delay, &off)
+    ))
 }
 
-fn spread(times: &Quantiles) -> String {
+/// `off` is how far each may be off.
+fn spread(times: &Quantiles, off: &str) -> String {
     format!(
-        "{} (median; {} at least, {} for 95 of 100, {} at most)",
+        "{}{off} (median; {} at least, {} for 95 of 100, {} at most)",
         duration_nanos(times.median_ns),
         duration_nanos(times.min_ns),
         duration_nanos(times.p95_ns),

@@ -1,0 +1,118 @@
+//! Written packets as two taps have them, by one clock or by two: what is said of the clocks, of one-way delays, and of
+//! ACKs that were late.
+
+use crate::captures;
+use crate::transfer::{MS, Setup, Taps, transfer};
+use crate::wire::{ENDS, Frame, Passed, collected, file_of, frames};
+use slowpath_analyses::Limit;
+use slowpath_analyses::pairing::clock::Basis;
+use slowpath_analyses::pairing::{Pairing, pair, verdict};
+use slowpath_analyses::report::FlowReport;
+use slowpath_model::{End, Instant};
+use std::time::Duration;
+
+/// How far ahead of the first tap's clock the second's is: equal, by half an hour and so that they drift apart.
+const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
+
+/// Both taps' frames of several transfers, each between ports of its own and from an instant on.
+fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
+    let file = |tap: fn(&Taps) -> &[Passed], ahead: &dyn Fn(i64) -> i64| {
+        let mut all: Vec<Frame> = Vec::new();
+        for ((taps, from), port) in transfers.iter().zip(41_001..) {
+            let at = |at: Instant| at.nanos() + from;
+            let passed: Vec<Passed> = tap(taps)
+                .iter()
+                .map(|(when, segment)| (Instant::from_nanos(at(*when) + ahead(at(*when))), *segment))
+                .collect();
+            all.extend(frames(&passed, [(ENDS[0].0, port), ENDS[1]]));
+        }
+        all.sort_by_key(|frame| frame.at);
+        file_of(&all)
+    };
+    [file(|taps| &taps.a, &|_| 0), file(|taps| &taps.b, &ahead)]
+}
+
+/// What both say together, with the flows as the sender's has them.
+fn compared(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> (Pairing, Vec<FlowReport>) {
+    let [(one, sent), (other, received)] = files(transfers, ahead).map(collected);
+    let pairing = pair(&one, &other).expect("flows in common");
+    let (base, flows) = verdict::merge_all(&pairing, [sent, received]);
+    assert_eq!(base, 0, "A sends");
+    (pairing, flows)
+}
+
+/// Asserts that a direction's least delay is `least`, to within what is said.
+#[track_caller]
+fn expect_least(pairing: &Pairing, flow: usize, from: End, least: i64) {
+    let way = pairing.flows[flow].directions[from.index()].delay.as_ref().expect("delays");
+    let off = i64::try_from(way.uncertainty.as_nanos()).unwrap();
+    assert!(
+        way.delay.min_ns >= 0 && (way.delay.min_ns - least).abs() <= off + 2_000,
+        "{way:?} {:?}",
+        pairing.clocks
+    );
+}
+
+/// 10 Mbit/s, of which a SYN takes 53 µs.
+fn narrow(one_way: i64) -> Taps {
+    transfer(Setup { amount: 4_000_000, rate: 1_250, one_way, ..Setup::default() })
+}
+
+#[test]
+fn a_queue_on_a_local_network_is_on_the_way_and_not_at_the_receiver() {
+    let taps = narrow(20_000);
+    for (n, clock) in CLOCKS.into_iter().enumerate() {
+        let (pairing, flows) = compared(&[(&taps, 0)], clock);
+        let clocks = pairing.clocks.as_ref().unwrap();
+        assert_eq!(clocks.stretches.len(), 1, "{clocks:?}");
+        let basis = if n == 0 { Basis::EqualClocks } else { Basis::EqualWays };
+        assert_eq!(clocks.stretches[0].basis, basis, "{clocks:?}");
+        expect_least(&pairing, 0, End::A, 73_000);
+        expect_least(&pairing, 0, End::B, 20_000);
+        let back = &pairing.flows[0].directions[1].delay.as_ref().unwrap().delay;
+        assert!(back.p95_ns < 200_000, "the queue is on the other way: {back:?}");
+        let late = flows[0].main().findings.iter().find(|f| f.cause.limit() == Limit::ReceiverProcessing);
+        assert!(late.is_none(), "{:#?}", flows[0].main().findings);
+        assert_eq!(flows[0].main().findings[0].cause.limit(), Limit::Path, "{:#?}", flows[0].main().findings);
+    }
+}
+
+#[test]
+fn another_flow_s_handshake_shows_the_path_that_a_flow_behind_its_queue_never_sees() {
+    // The captures begin when the queue stands, and end before it drains.
+    let whole = narrow(10 * MS);
+    let within = |passed: &[Passed]| -> Vec<Passed> {
+        let queued = passed.iter().filter(|(at, _)| (800 * MS..2_500 * MS).contains(&at.nanos()));
+        queued.copied().collect()
+    };
+    let queued = Taps { a: within(&whole.a), b: within(&whole.b) };
+    let other = transfer(Setup { amount: 20_000, one_way: 10 * MS, ..Setup::default() });
+    for clock in CLOCKS {
+        let (alone, _) = compared(&[(&queued, 0)], clock);
+        let (both, _) = compared(&[(&queued, 0), (&other, 1_500 * MS)], clock);
+        let uncertainty = |pairing: &Pairing| pairing.clocks.as_ref().unwrap().uncertainty();
+        // Half of what a queue adds is no one's to know from the flow alone.
+        assert!(uncertainty(&alone) > Duration::from_millis(50), "{:?}", alone.clocks);
+        assert!(uncertainty(&both) < Duration::from_millis(11), "{:?}", both.clocks);
+        // Of the first, the receiver's ACK came first, so that it is A.
+        expect_least(&both, 0, End::A, 10 * MS);
+        expect_least(&both, 1, End::A, 10 * MS);
+        expect_least(&both, 1, End::B, 10 * MS);
+        for pairing in [&alone, &both] {
+            let delays = pairing.flows.iter().flat_map(|pair| &pair.directions).flat_map(|way| &way.delay);
+            assert!(delays.clone().count() > 0 && delays.clone().all(|way| way.delay.min_ns >= 0));
+        }
+    }
+}
+
+#[test]
+fn acks_that_were_late_at_the_receiver_stay_its_own() {
+    let taps = captures::unread(10 * MS);
+    let own = |flow: &FlowReport| -> Duration {
+        let findings = flow.main().findings.iter();
+        findings.filter(|f| f.cause.limit() == Limit::ReceiverProcessing).map(|f| f.lasted).sum()
+    };
+    let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
+    let received = &collected(files(&[(&taps, 0)], CLOCKS[0])[1].clone()).1[0];
+    assert!(own(&flows[0]) >= own(received) / 2, "{:?} {:?}", own(&flows[0]), own(received));
+}
