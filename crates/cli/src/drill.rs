@@ -102,7 +102,7 @@ fn config(args: &Drill) -> anyhow::Result<Config> {
     });
     let tolerance = args.tolerance.as_deref().map(|micros| ("tolerance_usecs", Some(micros)));
     for (name, value) in given.chain(tolerance) {
-        config.apply(name, value).map_err(|(wrong, mend)| anyhow::anyhow!("{wrong}: {mend}"))?;
+        config.apply(name, value).map_err(|(wrong, hint)| anyhow::anyhow!("{wrong}: {hint}"))?;
     }
     Ok(config)
 }

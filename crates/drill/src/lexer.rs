@@ -120,7 +120,7 @@ impl<'a> Lexer<'a> {
             return Err(self
                 .source
                 .error(place, format!("this {what} does not end"))
-                .mend(format!("close it with {close}")));
+                .hint(format!("close it with {close}")));
         };
         self.advance(open.len() + length + close.len());
         Ok(&inside[..length])
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a> {
         Err(self
             .source
             .error(place, format!("this {what} does not end"))
-            .mend(format!("close it with {quote}")))
+            .hint(format!("close it with {quote}")))
     }
 
     fn next(&mut self) -> Result<Option<Token>, ScriptError> {

@@ -31,12 +31,12 @@ pub struct Ability {
 pub enum Found {
     /// It is there.
     There(String),
-    /// It is not, and what would mend that.
+    /// It is missing, with a fix.
     Missing {
         /// What is wrong.
         why: String,
         /// What to do.
-        mend: String,
+        fix: String,
     },
 }
 
@@ -70,8 +70,8 @@ pub fn abilities() -> Vec<Ability> {
     ]
 }
 
-fn missing(why: impl Into<String>, mend: impl Into<String>) -> Found {
-    Found::Missing { why: why.into(), mend: mend.into() }
+fn missing(why: impl Into<String>, fix: impl Into<String>) -> Found {
+    Found::Missing { why: why.into(), fix: fix.into() }
 }
 
 fn root() -> Found {
@@ -101,11 +101,11 @@ fn probe() -> Found {
 }
 
 /// Tries what changes a thread, on a thread of its own.
-fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, mend: &str) -> Found {
+fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, fix: &str) -> Found {
     let trial = move || if trial() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     match thread::spawn(trial).join() {
         Ok(Ok(())) => Found::There(there.into()),
-        Ok(Err(error)) => missing(format!("{name}: {error}"), mend),
+        Ok(Err(error)) => missing(format!("{name}: {error}"), fix),
         Err(_) => missing("the trial ended early", "report it"),
     }
 }
@@ -113,8 +113,8 @@ fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, mend: &str) 
 fn network_namespace() -> Found {
     // SAFETY: it concerns the calling thread only.
     let trial = || unsafe { libc::unshare(libc::CLONE_NEWNET) };
-    let mend = "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)";
-    on_a_thread("unshare(CLONE_NEWNET)", trial, "can be made", mend)
+    let fix = "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)";
+    on_a_thread("unshare(CLONE_NEWNET)", trial, "can be made", fix)
 }
 
 fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability {
@@ -134,8 +134,8 @@ fn priority() -> Found {
         // SAFETY: 0 is the calling thread, and the parameters are live.
         unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }
     };
-    let mend = "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)";
-    on_a_thread("sched_setscheduler(SCHED_FIFO)", trial, "SCHED_FIFO can be had", mend)
+    let fix = "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)";
+    on_a_thread("sched_setscheduler(SCHED_FIFO)", trial, "SCHED_FIFO can be had", fix)
 }
 
 fn cpus() -> Found {
@@ -165,8 +165,8 @@ fn taps() -> Found {
         }
         tun::open("slowpath", libc::IFF_TAP | libc::IFF_VNET_HDR).map_or(-1, |_| 0)
     };
-    let mend = "modprobe tun (CONFIG_TUN); in a container, have the device passed in";
-    on_a_thread(tun::PATH, trial, "can be made", mend)
+    let fix = "modprobe tun (CONFIG_TUN); in a container, have the device passed in";
+    on_a_thread(tun::PATH, trial, "can be made", fix)
 }
 
 fn netem() -> Found {

@@ -44,7 +44,7 @@ pub fn lost() -> &'static [&'static str] {
 /// its own, for good. Call it before there is a second thread.
 ///
 /// # Errors
-/// If the kernel or its administrator does not allow user namespaces, with what would mend it.
+/// If the kernel or its administrator does not allow user namespaces, with what would fix it.
 pub fn obtain() -> Result<Privilege, LabError> {
     if let Some(privilege) = PRIVILEGE.get() {
         return Ok(*privilege);

@@ -171,7 +171,7 @@ fn two_profiles_and_what_chance_makes_of_them() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_mend() {
+fn errors_name_the_fix() {
     let folder = ready();
     folder.write("empty.data", b"");
     folder.write("graph.pcap", &crate::captures::header());

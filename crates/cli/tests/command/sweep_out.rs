@@ -245,9 +245,9 @@ fn another_sweep_is_not_mixed_in() {
     let refused = |more: &[&str], part: &str| {
         let (code, out, err) = sweep(&folder, &[&["--out", "runs"], more].concat());
         assert_eq!((code, out.as_str()), (2, ""), "{more:?}");
-        let mend = "name another folder for --out";
+        let fix = "name another folder for --out";
         assert!(
-            err.contains("runs: has runs of another sweep") && err.contains(mend) && err.contains(part),
+            err.contains("runs: has runs of another sweep") && err.contains(fix) && err.contains(part),
             "{err}"
         );
     };
@@ -282,7 +282,7 @@ fn nor_that_of_another_version() {
 }
 
 #[test]
-fn folders_that_are_none_are_refused_with_the_mend() {
+fn a_path_that_is_no_folder_is_refused_with_a_fix() {
     let folder = folder();
     folder.write("file", b"");
     for (name, inside, part) in [

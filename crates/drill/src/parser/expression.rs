@@ -81,8 +81,8 @@ fn operand(cursor: &mut Cursor<'_>, depth: u32) -> Result<Expr, ScriptError> {
             named(cursor, word, depth)
         }
         _ => {
-            let mend = "write a number, a constant, \"a string\", [a list], {a struct} or ...";
-            Err(cursor.expected("a value").mend(mend))
+            let hint = "write a number, a constant, \"a string\", [a list], {a struct} or ...";
+            Err(cursor.expected("a value").hint(hint))
         }
     }
 }

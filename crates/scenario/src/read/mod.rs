@@ -75,14 +75,14 @@ const MOST_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, with line, caret and mend.
+/// Everything that is wrong with it, with line, caret and hint.
 pub fn check(name: &str, text: &str, overrides: &[Override], seed: Option<u64>) -> Result<Checked, Rejected> {
     let sources = Sources::new(name, text, overrides.iter().map(|with| with.text().to_owned()));
     if text.len() > MOST_BYTES {
         let too_long = Diagnostic {
             message: format!("this file has {} bytes; a scenario has at most {MOST_BYTES}", text.len()),
             place: Place::in_file(0..0),
-            mend: String::new(),
+            hint: String::new(),
         };
         return Err(Rejected::new(sources, vec![too_long]));
     }

@@ -34,14 +34,14 @@ pub enum CaptureError {
         name: String,
     },
     /// It is in a packing that is known, but not read.
-    #[error("{name}: packed with {packing}, which slowpath does not read; unpack it first (`{mend}`)")]
+    #[error("{name}: packed with {packing}, which slowpath does not read; unpack it first (`{unpack}`)")]
     Packed {
         /// The file.
         name: String,
         /// The packing.
         packing: &'static str,
         /// The command that unpacks it to standard output.
-        mend: &'static str,
+        unpack: &'static str,
     },
     /// It is in a capture format that is known, but not read.
     #[error("{name}: a {format} capture; convert it first (`editcap -F pcapng {name} converted.pcapng`)")]

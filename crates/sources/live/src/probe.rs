@@ -130,7 +130,7 @@ impl Probe {
     /// Loads and attaches it.
     ///
     /// # Errors
-    /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would mend it.
+    /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would fix it.
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
         said::keep();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;

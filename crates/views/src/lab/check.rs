@@ -30,20 +30,20 @@ struct AbilityResult<'a> {
     there: bool,
     /// What was found, or why it is missing.
     found: &'a str,
-    /// What fixes it; `null` if nothing is missing.
-    mend: Option<&'a str>,
+    /// How to fix it; `null` if nothing is missing.
+    fix: Option<&'a str>,
 }
 
 impl<'a> Check<'a> {
     /// Of everything that the lab uses.
     pub fn new(abilities: &'a [Ability], can_run: bool) -> Self {
         let one = |ability: &'a Ability| {
-            let (there, found, mend) = match &ability.found {
+            let (there, found, fix) = match &ability.found {
                 Found::There(found) => (true, found.as_str(), None),
-                Found::Missing { why, mend } => (false, why.as_str(), Some(mend.as_str())),
+                Found::Missing { why, fix } => (false, why.as_str(), Some(fix.as_str())),
             };
             let Ability { name, purpose, required, .. } = ability;
-            AbilityResult { name, purpose, required: *required, there, found, mend }
+            AbilityResult { name, purpose, required: *required, there, found, fix }
         };
         Self { schema: "slowpath/lab-check/1", can_run, abilities: abilities.iter().map(one).collect() }
     }
@@ -63,10 +63,10 @@ pub fn print_check(
     for Ability { name, purpose, required, found } in abilities {
         match found {
             Found::There(what) => look.paragraph(out, &format!("{:<8} {name:<12} ", "ok"), what)?,
-            Found::Missing { why, mend } => {
+            Found::Missing { why, fix } => {
                 let state = if *required { "MISSING" } else { "weak" };
                 look.paragraph(out, &format!("{state:<8} {name:<12} "), why)?;
-                look.paragraph(out, &format!("{:<22}", ""), &format!("it {purpose}; {mend}"))?;
+                look.paragraph(out, &format!("{:<22}", ""), &format!("it {purpose}; {fix}"))?;
             }
         }
     }

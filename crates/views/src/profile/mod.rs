@@ -40,7 +40,7 @@ pub struct About<'a> {
     truncated: u64,
     /// Records that could not be read.
     unreadable: u64,
-    /// What else was odd, and what mends it.
+    /// What else was odd, and how to fix it.
     notes: Vec<String>,
 }
 

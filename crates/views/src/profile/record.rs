@@ -41,7 +41,7 @@ pub struct Document<'a> {
     exit_code: Option<i32>,
     /// The signal that ended the command.
     signal: Option<i32>,
-    /// What is missing in it, and what mends it.
+    /// What is missing in it, and how to fix that.
     notes: &'a [String],
 }
 

@@ -49,7 +49,7 @@ struct Diagnostic<'a> {
     message: &'a str,
     /// How to fix it; absent if the message says it.
     #[serde(skip_serializing_if = "str::is_empty")]
-    mend: &'a str,
+    hint: &'a str,
 }
 
 impl From<Estimate> for Needs {
@@ -73,7 +73,7 @@ impl<'a> File<'a> {
             line: finding.line,
             column: finding.column,
             message: finding.message,
-            mend: finding.mend,
+            hint: finding.hint,
         });
         let estimate = checked.as_ref().ok().map(|checked| Estimate::of(&checked.scenario));
         Self { file, estimate: estimate.map(Needs::from), errors: errors.collect() }

@@ -128,7 +128,7 @@ pub struct Recorded {
     pub cut_short: bool,
     /// What the host did meanwhile, in the network namespace of the thread that recorded, or of the process.
     pub work: Work,
-    /// What is missing in it, and what mends it.
+    /// What is missing in it, and how to fix that.
     pub warnings: Vec<String>,
 }
 
@@ -259,7 +259,7 @@ impl Recording {
         &self.event
     }
 
-    /// What will be missing in it, and what mends it.
+    /// What will be missing in it, and how to fix that.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -57,7 +57,7 @@ fn both_byte_orders_and_a_pipe_tell_the_same() {
 }
 
 #[test]
-fn hidden_symbols_are_addresses_and_the_mend_is_said() {
+fn hidden_symbols_are_addresses_and_the_fix_is_reported() {
     let (options, path) = with_kallsyms("hidden", "0000000000000000 T _text\n0000000000000000 t tcp_ack\n");
     let input = read("test", Cursor::new(recording(Order::Little).file()), &options).unwrap();
     let note = input.notes.iter().find(|note| note.oddity == Oddity::KernelSymbolsHidden).unwrap();
