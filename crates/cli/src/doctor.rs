@@ -86,7 +86,7 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let findings = judge(&host, &aim.goal);
     console::tell(
         args.json,
-        || doctor::Document::new(&host, &aim, &findings),
+        || doctor::DoctorDocument::new(&host, &aim, &findings),
         |out| doctor::print(&host, &aim, &findings, &console.look(), out),
     )?;
     let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);

@@ -80,7 +80,7 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
         passed += usize::from(report.passed());
         let name = path.display().to_string();
         if args.json {
-            json::write_line(&view::Document::new(&name, &report), &mut out)?;
+            json::write_line(&view::DrillDocument::new(&name, &report), &mut out)?;
         } else {
             view::print(&name, &report, args.verbose, &mut out)?;
         }

@@ -170,7 +170,7 @@ fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
     let can_run = !abilities.iter().any(|ability| ability.required && lacks(ability));
     console::tell(
         as_json,
-        || view::Check::new(&abilities, can_run),
+        || view::LabCheckDocument::new(&abilities, can_run),
         |out| view::print_check(&abilities, can_run, &console.look(), out),
     )?;
     Ok(if can_run { Outcome::Whole } else { Outcome::Partial })
@@ -202,7 +202,7 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
     let lost = privilege::lost();
     console::tell(
         asked.json,
-        || view::Document::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
+        || view::LabRunDocument::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
         |out| {
             let look = console.look();
             view::print(&scenario, &live, lost, &look, out)?;
@@ -224,7 +224,7 @@ fn compare(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
         unreachable!("nothing stops it")
     };
     drop(working);
-    let comparison = view::Comparison::new(&scenario, &model, &kernel);
+    let comparison = view::LabComparisonDocument::new(&scenario, &model, &kernel);
     let print = |out: &mut _| comparison.print(scenario.heading(), &console.look(), out);
     console::tell(asked.json, || &comparison, print)?;
     Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })

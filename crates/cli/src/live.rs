@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use slowpath_live::NETNSES;
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::watch::{self, Wanted, Watched};
-use slowpath_views::live::{self as view, Document};
+use slowpath_views::live::{self as view, LiveDocument};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,6 +72,6 @@ pub struct Shown {
 /// Prints what was seen of the connections that were asked for.
 pub fn present(mut watched: Watched, choice: &Choice, Shown { top, json }: Shown) -> anyhow::Result<Outcome> {
     watched.choose(choice.flow, choice.min_bytes);
-    console::tell(json, || Document::of(&watched), |out| view::print(&watched, top, out))?;
+    console::tell(json, || LiveDocument::of(&watched), |out| view::print(&watched, top, out))?;
     Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }

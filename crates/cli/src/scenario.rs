@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 use slowpath_runs::file;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Estimate, Override};
-use slowpath_views::scenario::{Check as Document, Explanation, explain};
+use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -123,7 +123,7 @@ fn run_check(args: &Check) -> anyhow::Result<Outcome> {
             }
         })
     };
-    console::tell(args.json, || Document::new(&results), print)?;
+    console::tell(args.json, || ScenarioCheckDocument::new(&results), print)?;
     Ok(if results.iter().any(|(_, checked)| checked.is_err()) { Outcome::Partial } else { Outcome::Whole })
 }
 

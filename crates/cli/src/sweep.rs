@@ -185,7 +185,7 @@ fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyho
     let look = console.look();
     console::tell(
         args.json,
-        || view::Document::new(&plan.base, rows),
+        || view::SweepDocument::new(&plan.base, rows),
         |out| {
             view::heading(&plan.base, rows, out)?;
             if args.compare {

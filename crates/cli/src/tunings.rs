@@ -82,7 +82,7 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
     drop(bar);
     console::tell(
         args.json,
-        || view::Document::new(&path, &results),
+        || view::TuningsDocument::new(&path, &results),
         |out| view::print(&path, &results, &console.look(), out),
     )?;
     Ok(Outcome::Whole)

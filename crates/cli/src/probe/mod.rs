@@ -168,7 +168,7 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     };
     console::tell(
         args.json,
-        || view::Document::new(target, &found),
+        || view::ProbeDocument::new(target, &found),
         |out| view::print(target, &found, &console.look(), out),
     )?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })

@@ -31,7 +31,7 @@ const NOT_COUNTED: &[&str] = &[
 /// What a host did while it was profiled (schema slowpath/work/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/work/1")]
-pub struct Document<'a> {
+pub struct WorkDocument<'a> {
     /// `slowpath/work/1`.
     schema: &'static str,
     /// For how long it was profiled.
@@ -221,7 +221,7 @@ pub fn to_json(work: &Work) -> String {
         sent_bytes: carried.sent_bytes,
         sent_packets: carried.sent_packets,
     };
-    let document = Document {
+    let document = WorkDocument {
         schema: SCHEMA,
         seconds: work.seconds,
         cpus: work.cpus,

@@ -9,7 +9,8 @@ use slowpath_model::nanos;
 
 /// What was found on this host (schema slowpath/doctor/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+#[schemars(title = "Document")]
+pub struct DoctorDocument {
     /// Version of this layout.
     schema: &'static str,
     /// The intended transfer.
@@ -64,7 +65,7 @@ struct Finding {
     source: &'static str,
 }
 
-impl Document {
+impl DoctorDocument {
     /// What is printed of a host that was held against a goal.
     pub fn new(host: &doctor::Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
         let goal = &aim.goal;

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 /// What this machine can do (schema slowpath/lab-check/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Check<'a> {
+#[schemars(title = "Check")]
+pub struct LabCheckDocument<'a> {
     /// `slowpath/lab-check/1`.
     schema: &'static str,
     /// Whether the lab can run here.
@@ -34,7 +35,7 @@ struct AbilityResult<'a> {
     fix: Option<&'a str>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> LabCheckDocument<'a> {
     /// Of everything that the lab uses.
     pub fn new(abilities: &'a [Ability], can_run: bool) -> Self {
         let one = |ability: &'a Ability| {

@@ -19,7 +19,7 @@ use slowpath_scenario::Scenario;
 /// A run on the kernel (schema slowpath/lab-run/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/lab-run/1")]
-pub struct Document<'a> {
+pub struct LabRunDocument<'a> {
     /// `slowpath/lab-run/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -113,7 +113,7 @@ impl Way {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> LabRunDocument<'a> {
     /// Of a run of `scenario`. `lost` is what it lacked without root.
     pub fn new(
         scenario: &'a Scenario,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// What this host's connections did while they were watched.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/live/1")]
-pub struct Document<'a> {
+pub struct LiveDocument<'a> {
     /// `slowpath/live/1`.
     schema: &'static str,
     /// For how long, in seconds.
@@ -174,7 +174,7 @@ impl CountedResult {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> LiveDocument<'a> {
     /// The document of what was seen.
     pub fn of(watched: &'a Watched) -> Self {
         let began = watched.accounts.iter().filter_map(|account| account.told).map(|[first, _]| first).min();

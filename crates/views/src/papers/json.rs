@@ -7,7 +7,8 @@ use slowpath_papers::{self as papers, comparison, graph};
 
 /// All of a paper's tables, figures and claims.
 #[derive(Serialize, JsonSchema)]
-pub struct Report {
+#[schemars(title = "Report")]
+pub struct PaperDocument {
     /// Version of this layout.
     schema: &'static str,
     /// The paper, in short.
@@ -35,7 +36,7 @@ pub struct Report {
     runs: Vec<(String, String)>,
 }
 
-impl From<papers::Report> for Report {
+impl From<papers::Report> for PaperDocument {
     fn from(of: papers::Report) -> Self {
         let papers::Report {
             paper,

@@ -8,7 +8,8 @@ use slowpath_probe::findings::Found;
 
 /// What a path gave (schema slowpath/probe/1).
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document<'a> {
+#[schemars(title = "Document")]
+pub struct ProbeDocument<'a> {
     /// Version of this layout.
     schema: &'static str,
     /// The host or the scenario, as it was written.
@@ -39,7 +40,7 @@ pub struct Document<'a> {
     complete: bool,
 }
 
-impl<'a> Document<'a> {
+impl<'a> ProbeDocument<'a> {
     /// What is printed of what was found.
     pub fn new(target: &'a str, found: &Found) -> Self {
         Self {

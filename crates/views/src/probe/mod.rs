@@ -4,7 +4,7 @@ mod json;
 mod measured;
 mod text;
 
-pub use json::Document;
+pub use json::ProbeDocument;
 pub use text::print;
 
 use slowpath_model::Rate;

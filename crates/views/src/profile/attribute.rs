@@ -11,7 +11,7 @@ use std::io::{self, Write};
 /// For whom functions worked (schema slowpath/profile-attribution/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-attribution/1")]
-pub struct Document<'a> {
+pub struct AttributionDocument<'a> {
     /// `slowpath/profile-attribution/1`.
     schema: &'static str,
     /// The profile.
@@ -64,11 +64,15 @@ pub struct Shown {
 }
 
 /// The document of an attribution.
-pub fn document<'a>(loaded: &'a Loaded, attribution: &'a Attribution, shown: &Shown) -> Document<'a> {
+pub fn document<'a>(
+    loaded: &'a Loaded,
+    attribution: &'a Attribution,
+    shown: &Shown,
+) -> AttributionDocument<'a> {
     let all = loaded.weight() as f64;
     let roots = &attribution.roots;
     let shares = || roots.iter().map(|root| attribution.cost(root) / all).collect();
-    Document {
+    AttributionDocument {
         schema: "slowpath/profile-attribution/1",
         profile: about(loaded),
         to: roots.iter().map(|root| roots.name(root)).collect(),

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// Who called for given functions (schema slowpath/profile-calltree/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-calltree/1")]
-pub struct Document<'a> {
+pub struct CalltreeDocument<'a> {
     /// `slowpath/profile-calltree/1`.
     schema: &'static str,
     /// The profile.
@@ -72,7 +72,7 @@ impl<'a> Climbed<'a> {
     }
 
     /// As a document.
-    pub fn document(&self) -> Document<'_> {
+    pub fn document(&self) -> CalltreeDocument<'_> {
         let node = |(at, node): (usize, &slowpath_cost::calltree::Node)| NodeLine {
             function: named(self.loaded, node.function),
             share: self.part(node.own),
@@ -85,7 +85,7 @@ impl<'a> Climbed<'a> {
             callee: named(self.loaded, call.callee),
             share: call.share,
         };
-        Document {
+        CalltreeDocument {
             schema: "slowpath/profile-calltree/1",
             profile: about(self.loaded),
             functions: self.tree.nodes.iter().enumerate().map(node).collect(),

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// Two profiles (schema slowpath/profile-comparison/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-comparison/1")]
-pub struct Document<'a> {
+pub struct ProfileComparisonDocument<'a> {
     /// `slowpath/profile-comparison/1`.
     schema: &'static str,
     /// The first profile.
@@ -57,8 +57,8 @@ pub fn document<'a>(
     by_function: &Comparison<Known>,
     work: Option<&'static str>,
     top: usize,
-) -> Document<'a> {
-    Document {
+) -> ProfileComparisonDocument<'a> {
+    ProfileComparisonDocument {
         schema: "slowpath/profile-comparison/1",
         before: about(before),
         after: about(after),
@@ -94,7 +94,11 @@ fn line<K>(part: &Part<K>, name: Option<String>) -> Line {
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(document: &Document<'_>, compared: &Comparison<Known>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    document: &ProfileComparisonDocument<'_>,
+    compared: &Comparison<Known>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     table("category", &document.categories, out)?;
     writeln!(out)?;
     table("function", &document.functions, out)?;

@@ -19,7 +19,7 @@ const MOST_NANOS: f64 = 1e9;
 /// What pieces of work cost (schema slowpath/profile-costs/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-costs/1")]
-pub struct Document<'a> {
+pub struct CostsDocument<'a> {
     /// `slowpath/profile-costs/1`.
     schema: &'static str,
     /// The profile.
@@ -66,8 +66,8 @@ enum Status {
 }
 
 /// The document of what was found.
-pub fn document<'a>(loaded: &'a Loaded, work: &Work, share: f64, each: &[Each]) -> Document<'a> {
-    Document {
+pub fn document<'a>(loaded: &'a Loaded, work: &Work, share: f64, each: &[Each]) -> CostsDocument<'a> {
+    CostsDocument {
         schema: "slowpath/profile-costs/1",
         profile: about(loaded),
         is_whole_host: work.is_whole_host,
@@ -107,7 +107,12 @@ fn line<'a>(loaded: &'a Loaded, each: &Each) -> Line<'a> {
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(loaded: &Loaded, work: &Work, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    loaded: &Loaded,
+    work: &Work,
+    document: &CostsDocument<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     head(loaded, out)?;
     let width = document.costs.iter().map(|line| line.name.len()).max().unwrap_or(0);
     writeln!(out, "{:<width$}  {:>8}  {:>5}  {:>12}  of", "cost", "each", "error", "times")?;

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A recording that was made (schema slowpath/profile-record/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-record/1")]
-pub struct Document<'a> {
+pub struct ProfileRecordDocument<'a> {
     /// `slowpath/profile-record/1`.
     schema: &'static str,
     /// The profile.
@@ -51,8 +51,8 @@ pub fn document<'a>(
     work_file: Option<&Path>,
     counted: Option<&Counted>,
     ended_early: bool,
-) -> Document<'a> {
-    Document {
+) -> ProfileRecordDocument<'a> {
+    ProfileRecordDocument {
         schema: "slowpath/profile-record/1",
         file: recorded.out.display().to_string(),
         work_file: work_file.map(|file| file.display().to_string()),
@@ -73,7 +73,11 @@ pub fn document<'a>(
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(recorded: &Recorded, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    recorded: &Recorded,
+    document: &ProfileRecordDocument<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let samples =
         document.samples.map_or_else(|| "no samples".to_owned(), |samples| counted(samples, "sample"));
     let lasted = Duration::from_millis(u64::try_from(recorded.lasted.as_millis()).unwrap_or(u64::MAX));

@@ -14,7 +14,7 @@ use slowpath_simulator::report::HostReport;
 /// A simulated run (schema slowpath/run/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/run/1")]
-pub struct Document<'a> {
+pub struct RunDocument<'a> {
     /// `slowpath/run/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -80,7 +80,7 @@ struct PathResult<'a> {
     totals: PathTotals,
 }
 
-impl<'a> Document<'a> {
+impl<'a> RunDocument<'a> {
     /// Of a run of `scenario`.
     pub fn new(scenario: &'a Scenario, run: &Run, diagnosis: Diagnosis<'a>) -> Self {
         let reports = run.simulation.host_reports();

@@ -6,7 +6,7 @@ use slowpath_scenario::{Checked, Estimate, Rejected};
 
 /// The errors of scenario files (schema slowpath/scenario-check/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Check<'a> {
+pub struct ScenarioCheckDocument<'a> {
     /// `slowpath/scenario-check/1`.
     schema: &'static str,
     /// The files, in the order in which they were given.
@@ -58,7 +58,7 @@ impl From<Estimate> for Needs {
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> ScenarioCheckDocument<'a> {
     /// Of files by name.
     pub fn new(results: &'a [(String, Result<Checked, Rejected>)]) -> Self {
         Self { schema: "slowpath/scenario-check/1", files: results.iter().map(File::new).collect() }

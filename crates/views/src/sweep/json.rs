@@ -11,7 +11,7 @@ use slowpath_scenario::{Override, Scenario};
 /// The runs of a sweep (schema slowpath/sweep/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/sweep/1")]
-pub struct Document<'a> {
+pub struct SweepDocument<'a> {
     /// `slowpath/sweep/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -54,7 +54,7 @@ struct Bound {
     share: f64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> SweepDocument<'a> {
     /// Of the runs by case, of a sweep of `base`.
     pub fn new(base: &'a Scenario, rows: &'a [Row<'a>]) -> Self {
         let runs = || rows.iter().flat_map(|row| row.runs().map(move |run| (row, run)));
