@@ -61,7 +61,7 @@ fn cases() -> Vec<PathBuf> {
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("truth.json").exists()),
         );
     }
-    // What a recording lacks on purpose cannot be told from what its capture missed.
+    // What a recording lacks on purpose cannot be distinguished from what its capture missed.
     cases.retain(|case| truth(case).case.experiment().recording.omissions.is_empty());
     cases.retain(|case| !LEFT_OUT.iter().any(|(name, _)| case.ends_with(name)));
     cases.sort();

@@ -1,4 +1,4 @@
-//! `slowpath diagnose --live`: this host's connections, as its kernel tells of them.
+//! `slowpath diagnose --live`: this host's connections, as its kernel reports them.
 
 use crate::Outcome;
 use crate::choice::Choice;
@@ -40,7 +40,7 @@ pub struct Asked {
     /// cannot be seen this way
     #[arg(long, requires = "live", conflicts_with_all = ["cgroup", "netns"])]
     own: bool,
-    /// With --live: write what the probe tells to this file as well, as it comes; `slowpath diagnose FILE` reads it again,
+    /// With --live: also write the probe's records to this file as they arrive; `slowpath diagnose FILE` reads it again,
     /// without root
     #[arg(long, value_name = "FILE", requires = "live", conflicts_with = "own", value_hint = ValueHint::FilePath)]
     raw: Option<PathBuf>,

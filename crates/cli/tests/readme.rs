@@ -39,7 +39,7 @@ fn blocks(language: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A folder with stand-ins for the commands that the README calls beside slowpath, to put before the PATH.
+/// A folder with stand-ins for the commands that the README calls besides slowpath, to put before the PATH.
 fn stand_ins(folder: &Path) {
     let slowpath = env!("CARGO_BIN_EXE_slowpath");
     let sender = root().join(SENDER);
@@ -84,7 +84,7 @@ impl Drop for Folder {
     }
 }
 
-/// A folder with what the README's commands are given, and stand-ins for the commands beside slowpath.
+/// A folder with what the README's commands are given, and stand-ins for the commands besides slowpath.
 fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
     stand_ins(&bin);
@@ -92,7 +92,7 @@ fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
         fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
     }
-    fs::copy(root().join(KEPT), folder.join("host.raw")).expect("what a probe told");
+    fs::copy(root().join(KEPT), folder.join("host.raw")).expect("a probe's records");
     for shipped in ["scenarios", "crates"] {
         symlink(root().join(shipped), folder.join(shipped)).expect("a link to what the repository ships");
     }

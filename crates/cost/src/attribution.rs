@@ -44,7 +44,7 @@ impl Attributed {
     }
 
     /// Which part of its cost the estimate gives to somebody to whom it does not belong: half of what differences there are
-    /// among the roots, elsewhere and what cannot be told. `None` without stacks.
+    /// among the roots, elsewhere, and undecided. `None` without stacks.
     pub fn misplaced(&self) -> Option<f64> {
         let exact = self.exact.as_ref()?;
         let part = |weight: u64| weight as f64 / exact.weight.max(1) as f64;

@@ -1,6 +1,6 @@
 //! What kind of work a function is: the categories of lavoie's figure 1, and those that it leaves out.
 //!
-//! A kernel function is told by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
+//! A kernel function is recognised by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
 //! decides. What a program or library does is the application's. A function that no pattern fits is in no category, and is shown
 //! as that: a share of "other" that nobody looked at would hide what is missing in the table.
 

@@ -1,7 +1,7 @@
-//! Two profiles beside each other: what takes a larger part of the CPU in one, or more of it for the same work.
+//! Two profiles side by side: what takes a larger part of the CPU in one, or more of it for the same work.
 //!
 //! Functions are matched by name across the kernels' renames ([`names`](crate::names)), as lavoie's figures 20 to 22 match those of 2.4
-//! and 2.6. Beside each difference is how likely chance is to make one as large, from the counts of samples. That speaks of these
+//! and 2.6. Next to each difference is how likely chance is to make one as large, from the counts of samples. That speaks of these
 //! two runs: that they did the same work, and that other runs would do the same, no count of samples can say.
 
 use crate::categories::Category;
@@ -36,7 +36,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A list of functions and their samples, which is all that some profilers tell.
+    /// A list of functions and their samples, which is all that some profilers report.
     pub fn of_samples(functions: &'a Functions, samples: &[u64]) -> Self {
         let own = samples.iter().map(|samples| Cost { samples: *samples, weight: *samples }).collect();
         Self { functions, own, event: None, work: None }

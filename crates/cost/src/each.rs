@@ -157,7 +157,7 @@ pub const KINDS: &[WorkKind] = &[
     uncounted("schedule-step", &[], "schedulers since 2.6 do not look at each task"),
 ];
 
-/// What a profile has within another cost, which therefore is nothing beside it.
+/// What a profile has within another cost, which therefore adds nothing to it.
 pub const WITHIN: &[(&str, &str)] = &[("poll", "driver-receive"), ("clean", "ack-receive")];
 
 /// Loopback receives what it sends; of a host with cards it is not what comes from the network.

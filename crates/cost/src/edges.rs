@@ -1,4 +1,4 @@
-//! A call graph as OProfile tells it: what each function cost itself, and who called whom in how much of it.
+//! A call graph as OProfile reports it: what each function cost itself, and who called whom in how much of it.
 //!
 //! **What an edge weighs**: of the samples (or of what they stand for, [`Entry::weight`](crate::Entry::weight)) those on whose
 //! stacks the callee stands directly upon the caller, wherever on the stack, so that what the callee called is in it. So it is
@@ -201,7 +201,7 @@ impl Profile {
         self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0)
     }
 
-    /// The call graph of an event, as if OProfile had told it. See [`edges`](crate::edges) for what an edge weighs.
+    /// The call graph of an event, as OProfile would report it. See [`edges`](crate::edges) for what an edge weighs.
     pub fn edges(&self, event: u16) -> Edges {
         let functions = self.functions.len();
         let mut edges = Edges {

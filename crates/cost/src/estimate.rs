@@ -128,7 +128,7 @@ impl Named {
         self.functions.len() + 1
     }
 
-    /// How much of a function nobody called, and of how much that cannot be told.
+    /// How much of a function nobody called, and for how much that is unknown.
     fn ends_of(&self, ways: Ways<'_>) -> (f64, f64) {
         let whole = if self.in_kernel { ways.cut_in_program } else { 0 };
         (ways.outermost.saturating_add(whole) as f64, ways.cut.saturating_sub(whole) as f64)

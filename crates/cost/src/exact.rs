@@ -7,7 +7,7 @@
 //! Stacks are read as what was called ([`calls`](crate::calls)): what an interrupt does lies below nothing that it came upon.
 //!
 //! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
-//! it belongs cannot be told; but for one that was cut in a program, as many are that were compiled without frame pointers: above
+//! it belongs is unknown; but for one that was cut in a program, as many are that were compiled without frame pointers: above
 //! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
 
 use crate::calls::Calls;

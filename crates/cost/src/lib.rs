@@ -15,7 +15,7 @@
 //! - [`share`], [`significance`]: what of it chance can make.
 //! - [`subgraph`]: what works below a root, and who called whom for it.
 //! - [`tree`]: stacks merged from where they began.
-//! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
+//! - [`compare`]: two profiles side by side, across the kernels' renames ([`names`]).
 //! - [`each`]: what a packet, a byte and an ACK cost.
 //! - [`work`]: what the host did meanwhile.
 //!

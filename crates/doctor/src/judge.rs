@@ -49,7 +49,7 @@ pub fn bound(findings: &[Finding]) -> Option<(Rate, &Finding)> {
 
 /// What a header takes of a packet: IPv4's and TCP's with timestamps (RFC 9293, RFC 7323).
 const HEADERS: u32 = 52;
-/// What Ethernet takes beside a packet: header, checksum, preamble and the gap between frames (IEEE 802.3).
+/// What Ethernet adds to a packet: header, checksum, preamble and the gap between frames (IEEE 802.3).
 const FRAMING: u64 = 38;
 /// From so many packets a second on, what a packet costs a CPU shows. A packet through the whole stack costs in the
 /// order of a microsecond, so that this is a twentieth of a CPU.

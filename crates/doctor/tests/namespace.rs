@@ -73,7 +73,7 @@ impl Testbed {
     /// A line for a shell, in the namespace and as root.
     fn shell(&self, line: &str) {
         let name = self.0.name(Place::Sender);
-        // Without its output, which tells of settings and not of this test.
+        // Without its output, which is about settings and not about this test.
         run(&["ip", "netns", "exec", &name, "sh", "-c", &format!("{line} >/dev/null")])
             .unwrap_or_else(|error| panic!("{line}: {error}"));
     }

@@ -44,7 +44,7 @@ pub struct Token {
     pub kind: Kind,
     /// Where it begins.
     pub place: Place,
-    /// Where it ends, as an offset into the text; tells whether two tokens touch.
+    /// Where it ends, as an offset into the text; shows whether two tokens touch.
     pub end: usize,
     /// Where it begins, as an offset into the text.
     pub start: usize,

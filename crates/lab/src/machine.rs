@@ -63,7 +63,7 @@ pub fn abilities() -> Vec<Ability> {
         ),
         ability("TAP devices", "can be the hosts' interfaces (--carrier tap)", false, taps()),
         ability("netem", "can be the path (--carrier netem)", false, netem()),
-        ability("probe", "tells where packets and readers waited on the hosts", false, probe()),
+        ability("probe", "shows where packets and readers waited on the hosts", false, probe()),
         ability("punctuality", "decides which runs count", false, punctuality()),
         ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
         ability("leftovers", "of runs that were killed", false, leftovers()),

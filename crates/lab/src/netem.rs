@@ -2,7 +2,7 @@
 //! joins.
 //!
 //! It is there to hold the relay against, and for those who trust nothing else. Netem knows packets by chance only, draws
-//! other random numbers, and tells nothing but counts: not how late it was, and not which packet met what. It takes a
+//! other random numbers, and reports nothing but counts: not how late it was, and not which packet met what. It takes a
 //! super-packet for one packet, so that the hosts do without offloads.
 
 use crate::error::LabError;

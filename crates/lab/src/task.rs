@@ -1,7 +1,7 @@
 //! What a task is to the kernel's scheduler, and what became of it.
 //!
 //! To Linux a thread is a task like a process. Tasks of one session, and of one control group, share the CPU as equals
-//! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs beside it
+//! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs next to it
 //! as it would have on a host of its own. All of the machine's other sessions together are one more competitor.
 
 use crate::error::LabError;
@@ -129,7 +129,7 @@ impl TaskRecord {
 mod tests {
     use super::*;
 
-    /// What needs no privilege is as asked, and the thread beside it as it was.
+    /// What needs no privilege is as asked, and the thread next to it as it was.
     #[test]
     fn a_thread_is_scheduled_as_asked() {
         let before = own_cpus();

@@ -1,7 +1,7 @@
-//! The truth about a run, written beside its captures as `truth.json`.
+//! The truth about a run, written next to its captures as `truth.json`.
 //!
 //! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
-//! A counter that is absent is 0. What the kernel does not tell is `null`.
+//! A counter that is absent is 0. What the kernel does not report is `null`.
 
 use crate::case::{Check, Label, RunInput, ShareBasis};
 use crate::load::LoadRecord;

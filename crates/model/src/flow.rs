@@ -121,7 +121,7 @@ impl fmt::Display for FlowId {
 /// Where a flow was watched, which decides what of it can be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {
-    /// On, or right beside, the host of this end.
+    /// On, or right next to, the host of this end.
     At(End),
     /// Somewhere on the way.
     Between,

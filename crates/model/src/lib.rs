@@ -9,7 +9,7 @@
 //! - [`flow`]: who talks to whom, and from where we watch.
 //! - [`segment`]: one TCP segment as it passed the place of observation.
 //! - [`icmp`]: errors about a segment that was not delivered.
-//! - [`socket`]: what the host at one end can tell of its socket.
+//! - [`socket`]: what the host at one end reports of its socket.
 //! - [`histogram`]: how times are spread, in bounded memory.
 //! - [`statistics`]: medians, quantiles and means of what is all in memory.
 //! - [`event`]: what a source can say, and who listens.

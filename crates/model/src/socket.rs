@@ -1,4 +1,4 @@
-//! What the host at one end can tell of its socket: states, samples, waits, marks, drops.
+//! What the host at one end reports of its socket: states, samples, waits, marks, drops.
 //!
 //! Names are the kernel's where it has one, and so are the units.
 
@@ -181,7 +181,7 @@ impl Mark {
         }
     }
 
-    /// One of each, sizes 0, in the order in which those of one instant are told.
+    /// One of each, sizes 0, in the order in which those of one instant are written.
     pub fn all() -> impl Iterator<Item = Self> {
         let states = CaState::ALL.iter().copied().map(Self::State);
         let buffers = [Self::ReceiveBuffer(Bytes::ZERO), Self::SendBuffer(Bytes::ZERO)];

@@ -1,4 +1,4 @@
-//! Two measurements of the same experiments beside each other, function by function.
+//! Two measurements of the same experiments side by side, function by function.
 
 /// Two measurements.
 #[derive(Clone, Debug)]

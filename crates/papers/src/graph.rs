@@ -54,7 +54,7 @@ pub struct Call {
     pub direct: u64,
 }
 
-/// What is told of a graph beside what is in it.
+/// What is shown of a graph besides its contents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub name: &'static str,

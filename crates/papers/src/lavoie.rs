@@ -163,7 +163,7 @@ impl Runs {
         let of_all = |measured: &ServerSamples, part| Share { part, of: measured.sampled() };
         let notes: [Note<'_>; 4] = [
             (
-                "of the server's samples are interrupts between the two CPUs, by which packets are steered (told as steering)",
+                "of the server's samples are interrupts between the two CPUs, by which packets are steered (shown as steering)",
                 &|measured| of_servers(measured, measured.steering),
             ),
             (
@@ -188,7 +188,7 @@ impl Runs {
     }
 }
 
-/// What the paper says beside what was measured in the cases that were run. `measured_on` says where and with what, in lines;
+/// What the paper says next to what was measured in the cases that were run. `measured_on` says where and with what, in lines;
 /// `command` runs a case by itself.
 pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(ServerCase) -> String) -> Report {
     let measured = Runs::of(runs);

@@ -1,5 +1,5 @@
 //! Leith 2004, Linux TCP implementation issues in high-speed networks: what keeps the sender of 2.4 from filling a long fat path,
-//! each change beside what was there before.
+//! each change compared with what was there before.
 //!
 //! The paper's text has no numbers but round trips, and its figures are pictures of cwnd: what can be held against it are its
 //! claims. Nothing is fitted.
@@ -69,7 +69,7 @@ pub fn cases() -> Vec<PaperCase> {
     ]
 }
 
-/// The paper's figures and claims beside what was measured in the runs of each case, and traced in one of each.
+/// The paper's figures and claims next to what was measured in the runs of each case, and traced in one of each.
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     Report {
         figures: figures::figures(traces),

@@ -1,4 +1,4 @@
-//! Published experiments made again: what a paper says beside what comes out here.
+//! Published experiments made again: what a paper says next to what comes out here.
 //!
 //! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over

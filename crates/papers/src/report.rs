@@ -1,4 +1,4 @@
-//! What a paper says beside what came out.
+//! What a paper reports, next to our results.
 
 use crate::comparison::Comparison;
 use crate::figure::Figure;
@@ -22,7 +22,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Its graphs of who calls whom.
     pub graphs: Vec<Graph>,
-    /// Of one that was measured twice: both beside each other.
+    /// Of one that was measured twice: both side by side.
     pub comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,
@@ -140,6 +140,6 @@ pub struct Claim {
     pub says: &'static str,
     /// What we saw.
     pub seen: String,
-    /// Whether it is so here. `None` where that cannot be told.
+    /// Whether it is so here. `None` where that is undecided.
     pub holds: Option<bool>,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How often queues are looked at. No multiple of a scheduler's tick or of what lasts for some of them, which would be
 /// seen at the same place of its course each time.
 const EVERY: Duration = Duration::from_micros(997);
-/// Marks are letters, of which fewer can be told apart than points of a line.
+/// Marks are letters, of which fewer can be distinguished than points of a line.
 const STRETCHES_OF_MARKS: usize = 100;
 
 /// A run over time, in seconds since its flow began.
@@ -265,7 +265,7 @@ impl Tracer {
 
     fn sample(&mut self, at: f64, sample: &SocketSample) {
         let [in_order, beyond] = [sample.receive_queue, sample.ofo_queue].map(|bytes| bytes.map(f64::from));
-        // Memory is told of both together; with segments that are alike each has its share.
+        // Memory is reported for both together; with segments that are alike each has its share.
         let memory = sample.rmem_alloc.map(f64::from).zip(in_order).zip(beyond);
         let queues = &mut self.trace.queues;
         if let Some(((memory, in_order), beyond)) = memory {

@@ -212,7 +212,7 @@ pub struct Outcome {
     pub lasted_ns: u64,
     /// That, over this: in bit/s.
     pub rate: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

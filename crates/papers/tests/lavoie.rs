@@ -194,7 +194,7 @@ fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
     let not = report(&of_sizes(false));
     assert_eq!(verdict(&not, "96 % of TCP push pending frames").0, Some(false));
     assert_eq!(verdict(&not, "dominates the cost").0, Some(false));
-    // No card, no persistent connections, no TSO: these cannot be told.
+    // No card, no persistent connections, no TSO: these are undecided.
     for part in ["Ethernet type", "handling interrupts", "polling takes more", "with TSO TCP costs less"] {
         assert_eq!(verdict(&so, part).0, None, "{part}");
     }

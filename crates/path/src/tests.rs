@@ -138,7 +138,7 @@ fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
     // When they have gone, the link is its own again.
     assert_eq!(due(path.schedule(at(100 * MS), &packet(1500))), Some(101 * MS));
     assert_eq!(path.totals().cross_packets, 300);
-    // Half a link is left beside traffic that takes half of it.
+    // Half a link is left next to traffic that takes half of it.
     let config = PathConfig { link: link(12, 10_000), cross: vec![others(6)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     path.begin(at(0));

@@ -73,7 +73,7 @@ impl Found {
         }
     }
 
-    /// Measures what is wanted, and tells `told` of each step.
+    /// Measures what is wanted, and calls `told` for each step.
     ///
     /// # Errors
     /// If the channel cannot go on; what was found by then is there.

@@ -137,7 +137,7 @@ fn the_ramp_finds_where_loss_begins() {
     for step in &ramp.steps {
         let is_too_much = step.asked > 62 * MBIT;
         assert_eq!(step.weakest == Weakest::Path, is_too_much, "{step:?}");
-        assert_eq!(step.overflowed, None, "nobody can tell here");
+        assert_eq!(step.overflowed, None, "unknown here");
     }
 }
 

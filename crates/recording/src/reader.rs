@@ -224,7 +224,7 @@ fn words(bad: &BadTable) -> String {
     }
 }
 
-/// A sink, and what was told it so far.
+/// A sink, and what was passed to it so far.
 struct Reading<'a, S> {
     sink: &'a mut S,
     /// Whether each flow is still open, by its number less one.
@@ -258,7 +258,7 @@ impl<S: Sink> Reading<'_, S> {
         Ok(())
     }
 
-    /// Passes it on; `false` if it cannot be, after what was told before.
+    /// Passes it on; `false` if it cannot be, after what was passed before.
     fn tell(&mut self, told: &Told) -> bool {
         let place = |flow: FlowId| flow.0.checked_sub(1).map(|place| place as usize);
         match told {

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a sink is told.
+/// The calls that a sink gets.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 enum Told {
@@ -238,7 +238,7 @@ fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
 }
 
 /// Every file cut at many places, and with bytes changed at many: what comes out is an error or a part that says
-/// so, or, where nobody can tell, other numbers; never a panic.
+/// so, or, where the damage cannot be detected, other numbers; never a panic.
 #[test]
 fn damaged_files_are_said_to_be() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
         self.sent().flight_max.max(by_rate.unwrap_or_default())
     }
 
-    /// The whole path's round trips with all their waiting: known beside either end, not in between.
+    /// The whole path's round trips with all their waiting: known next to either end, not in between.
     pub(crate) fn round_trips(&self) -> Option<RttMeasures> {
         match self.report.vantage.vantage {
             Vantage::At(end) if end == self.finding.from => Some(self.sent().rtt_by_ack),

@@ -302,7 +302,7 @@ fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
     assert_eq!(pieces, 2);
 }
 
-/// A host whose limits are the kernel's own is never told to lower them, but for a standing queue, on
+/// A host whose limits are the kernel's own is never advised to lower them, but for a standing queue, on
 /// purpose.
 #[test]
 fn limits_are_not_lowered() {

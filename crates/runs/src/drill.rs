@@ -35,7 +35,7 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a script on the model of `kernel`, or without one on this machine's kernel. The files that it names lie beside it.
+/// Runs a script on the model of `kernel`, or without one on this machine's kernel. Files that it names are next to it.
 ///
 /// # Errors
 ///

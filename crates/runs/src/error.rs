@@ -167,7 +167,7 @@ impl Error {
     }
 }
 
-/// Who has no privilege is told what does without.
+/// Without privilege, the error adds what works without it.
 fn without_privilege(error: &LiveError) -> &'static str {
     if matches!(error, LiveError::NotAllowed { .. }) {
         "; --own needs none of these, and sees less"

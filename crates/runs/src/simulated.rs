@@ -68,7 +68,7 @@ pub fn run(
     run_seen(scenario, side, folders, stop, at, each)
 }
 
-/// As [`run`], with the analysis told where it is.
+/// Like [`run`], with the vantage point given to the analysis.
 pub(crate) fn run_seen(
     scenario: &Scenario,
     vantage: Option<VantageOverride>,

@@ -1,4 +1,4 @@
-//! What becomes of a buffer's size: from `setsockopt` to the window that the peer is told, and to the bytes in flight.
+//! What becomes of a buffer's size: from `setsockopt` to the window that is advertised to the peer, and to the bytes in flight.
 //!
 //! Nothing is computed here that a connection does not compute: a [`Connection`] is led through its handshake and through
 //! as many full segments as it needs, by the functions that it uses anyway, and asked after each step. So what is shown
@@ -68,7 +68,7 @@ pub struct ReceiveBuffer {
     pub most_space: u32,
     /// The bound on the window then.
     pub most_clamp: u32,
-    /// The largest window that is told to the peer, by the scale's unit.
+    /// The largest window that is advertised to the peer, by the scale's unit.
     pub most_window: u32,
     /// Full segments until then, if the reader takes each at once.
     pub segments: u32,

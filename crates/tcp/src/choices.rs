@@ -24,14 +24,14 @@ pub enum SackWalk {
     /// From the head of the write queue, for every block, and each time (`for_retrans_queue`).
     FromHead,
     /// Where only the end of the first block differs from the last ACK's, from where that block's last walk ended; else
-    /// from the head, once for all blocks. What is lost and what is sent again is looked for from where it was found last
+    /// from the head, once for all blocks. What is lost and what is retransmitted is looked for from where it was found last
     /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`).
     Repeats,
     /// Once for all blocks, over a list of what is not sacked. Where that has become long, blocks of several ACKs are put
-    /// together first. What is lost and what is sent again is looked for in that list, from where it was found last
+    /// together first. What is lost and what is retransmitted is looked for in that list, from where it was found last
     /// (leith, section 1.1).
     Holes,
-    /// By an index, for what the last ACK did not report already; what is sent again is looked for from where it was found
+    /// By an index, for what the last ACK did not report already; what is retransmitted is looked for from where it was found
     /// last (`tcp_sacktag_bsearch`).
     Index,
 }
@@ -84,7 +84,7 @@ pub enum PartialUndo {
     /// The window, for the time being: the recovery goes on, and comes to its end with the threshold that an undo restores
     /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`).
     Window,
-    /// All, and the recovery is over, once nothing that was sent again is out (`tcp_try_undo_partial`).
+    /// All, and the recovery is over, once nothing that was retransmitted is out (`tcp_try_undo_partial`).
     All,
 }
 
@@ -93,7 +93,7 @@ pub enum PartialUndo {
 pub enum Reneging {
     /// It counts as a timeout at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`).
     AsTimeout,
-    /// Nothing is sacked any more, and all is sent again in the Loss state, but cwnd and ssthresh stay (leith, section
+    /// Nothing is sacked any more, and everything is retransmitted in the Loss state, but cwnd and ssthresh stay (leith, section
     /// 1.3).
     Forget,
     /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
@@ -164,7 +164,7 @@ impl BufferMemory {
         }
     }
 
-    /// The memory of a buffer that is to be sent, beside its payload.
+    /// The memory of a buffer that is to be sent, besides its payload.
     ///
     /// Until 3.2 it is `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions built) and
     /// `struct sk_buff`, as `alloc_skb` counts them, and what is missing to a whole cache line behind an Ethernet's segment. A buffer
@@ -446,7 +446,7 @@ pub struct Choices {
     pub autocorking: bool,
     /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`).
     pub compressed_acks: bool,
-    /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`).
+    /// Whether the ACK that reports the last hole filled is sent immediately (`ICSK_ACK_NOW` in `tcp_data_queue`).
     pub ack_repairs_at_once: bool,
     /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961). Without,
     /// any reset or SYN in the window ends the connection.

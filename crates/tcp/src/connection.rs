@@ -38,7 +38,7 @@ pub struct Wakeups {
     pub readable: bool,
     /// There is room to write (`sk_write_space`).
     pub writable: bool,
-    /// The state changed, or an error is to be told (`sk_state_change`, `sk_error_report`).
+    /// The state changed, or an error is to be reported (`sk_state_change`, `sk_error_report`).
     pub state: bool,
 }
 
@@ -128,7 +128,7 @@ impl Connection {
         &self.options
     }
 
-    /// The name of its congestion control, as `TCP_CONGESTION` tells it.
+    /// The name of its congestion control, as `TCP_CONGESTION` returns it.
     pub fn congestion_control(&self) -> &'static str {
         self.congestion.name()
     }

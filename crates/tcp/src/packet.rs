@@ -35,7 +35,7 @@ pub struct Packet {
     pub options: TcpOptions,
 }
 
-/// Options beside the timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
+/// Options other than timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
 /// RFC 7413), so one place serves both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpOptions {

@@ -1,6 +1,6 @@
-//! Lines over numbers as a picture: an SVG file that needs nothing beside it, or a part of a page.
+//! Lines over numbers as a picture: an SVG file that needs no other file, or a part of a page.
 //!
-//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
+//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be distinguished in print and by
 //! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of
 //! ten is shown on a logarithmic scale, unless the axis says otherwise.
 //!
@@ -84,5 +84,5 @@ pub struct Point {
     pub each: Vec<f64>,
 }
 
-/// Lines that can be told apart.
+/// Lines that can be distinguished.
 pub const MOST_LINES: usize = 24;

@@ -38,7 +38,7 @@ pub struct Box<'a> {
     pub kind: Kind,
 }
 
-/// What functions are told apart by.
+/// What distinguishes functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// All stacks together.

@@ -1,5 +1,5 @@
-//! A graph of who calls whom, in layers from top to bottom: a caller stands above those that it calls. An SVG file that needs nothing
-//! beside it, or a part of a page.
+//! A graph of who calls whom, in layers from top to bottom: a caller stands above those that it calls. An SVG file that needs no
+//! other file, or a part of a page.
 //!
 //! As K. Sugiyama, S. Tagawa and M. Toda do it (IEEE Trans. SMC 11(2), 1981): what would close a cycle is turned round, every
 //! function stands one layer below the lowest of its callers, lines over several layers get a place in each of them, and layers
@@ -60,7 +60,7 @@ pub struct Line {
     pub from: usize,
     /// Who is called.
     pub to: usize,
-    /// How thick it is, beside the thickest, 0 to 1.
+    /// How thick it is, relative to the thickest, 0 to 1.
     pub weight: f64,
     /// What stands at its end.
     pub label: String,

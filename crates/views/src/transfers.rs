@@ -24,7 +24,7 @@ pub struct FlowResult<'a> {
     seconds: f64,
     /// Both together, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     retransmits: u64,
     /// Retransmission timeouts.
     timeouts: u64,

@@ -1,4 +1,4 @@
-//! `xtask compare-live`: the same scenario files in the simulator and on this machine's kernel, number beside number.
+//! `xtask compare-live`: the same scenario files in the simulator and on this machine's kernel, number by number.
 
 mod growth;
 mod live;

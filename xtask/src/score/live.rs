@@ -1,7 +1,7 @@
-//! What the probe told of a run, held against the same truth: limits by label, and at each time.
+//! What the probe reported of a run, compared with the same truth: limits by label, and at each time.
 //!
-//! The probe tells ten times a second for how long what held a sender, not in which order. So a look is right as far as
-//! what was told can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
+//! The probe reports ten times a second for how long what held a sender, not in which order. So a look is right as far as
+//! its report can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
 //! one look.
 
 use super::by_time::{ByTime, Judging, SAMPLED_NS, Timed};
@@ -44,7 +44,7 @@ pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) 
     Ok(true)
 }
 
-/// What was told between two looks.
+/// What was reported between two looks.
 struct Look {
     flow: FlowId,
     from: Instant,
@@ -67,7 +67,7 @@ struct Records {
     /// Which end of a flow is at the sender's host; flows of a warm-up are among them.
     ends: BTreeMap<FlowId, End>,
     looks: Vec<Look>,
-    /// Until when it was told what held the sender.
+    /// Until when it was reported what held the sender.
     until: BTreeMap<FlowId, Instant>,
     /// When the receiver was looked at first, and last.
     received: BTreeMap<FlowId, [Instant; 2]>,
@@ -166,7 +166,7 @@ const fn cause_of(what: Cause) -> Cause {
 }
 
 impl Whole {
-    /// What was told of a look, as causes, each with its time.
+    /// What was reported of a look, as causes, each with its time.
     fn causes(&self, look: &Look) -> Vec<(Cause, Duration)> {
         let account = &self.accounts[&look.flow];
         match &look.told {

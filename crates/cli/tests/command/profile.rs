@@ -216,7 +216,7 @@ fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
     assert_eq!(function(&document, &long)["share"].as_f64().expect("a share"), 5.0 / 6.0);
 }
 
-/// What `profile record` writes beside a profile is the work of a comparison, unless other work is given.
+/// What `profile record` writes next to a profile is the work of a comparison, unless other work is given.
 #[test]
 fn the_work_beside_profiles_makes_costs_for_each_segment() {
     let folder = ready();

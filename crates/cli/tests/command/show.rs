@@ -1,4 +1,4 @@
-//! `slowpath show --label`: data by what it was, as far as the whole recording tells.
+//! `slowpath show --label`: data by label, as far as the whole recording shows it.
 
 use crate::captures::Captures;
 use crate::{run, told};

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays and one beside them.
+/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays, and one more.
 const SCENARIO: &str = "title = \"short\"\nduration = \"100 ms\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
     [[flows]]\nname = \"up\"\n[[flows]]\nname = \"down\"\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"1ms\", \"5ms\", \"20 ms\"]\n\
@@ -394,7 +394,7 @@ fn a_picture_has_a_line_for_each_combination() {
     for name in ["streams 1", "streams 2"] {
         assert!(picture.contains(&format!(">{name}</text>")), "{name}");
     }
-    assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried beside the grid is not in it");
+    assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried outside the grid is not in it");
     assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
     well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
     let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
@@ -421,7 +421,7 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
                 "--vary",
                 "path.queue=1bdp,2bdp,3bdp,4bdp,5bdp",
             ],
-            "30 lines, and 24 can be told apart",
+            "30 lines, and 24 can be distinguished",
         ),
         (&["--carrier", "tap"], "<--lab|--compare>"),
         (&["--jobs", "0"], "--jobs"),

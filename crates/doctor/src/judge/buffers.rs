@@ -59,7 +59,7 @@ fn window_scaling(exam: &Examination<'_>) -> Option<Finding> {
 fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
     let most = exam.host.part(RMEM, 2)?;
     let severity = exam.limits(exam.goal.rate_with(window_of(exam, most))?)?;
-    // What the part takes away is told of the part.
+    // What the part takes away is reported with the part.
     if advertised_part(exam).is_some() {
         return None;
     }

@@ -101,7 +101,7 @@ struct OffloadCheck {
     without: &'static str,
 }
 
-/// Each needs those before it that send (`netdev_fix_features`, 6.18), so that only the first is told.
+/// Each needs those before it that send (`netdev_fix_features`, 6.18), so only the first is reported.
 const WORK: [OffloadCheck; 5] = [
     OffloadCheck {
         features: &["tx-checksum-ip-generic", "tx-checksum-ipv4"],

@@ -3,13 +3,13 @@
 use super::{Examination, percent};
 use crate::finding::{Check, Finding, Severity, look};
 
-/// A counter that tells of a fault of this host.
+/// A counter that shows a fault of this host.
 struct Counter {
     counter: &'static str,
     check: Check,
     /// Of what it is a share.
     of: &'static str,
-    /// The least share that is told. `None`: what CUBIC bears of loss at the goal.
+    /// The smallest share that is reported. `None`: the loss that CUBIC tolerates at the goal.
     least: Option<f64>,
     receiving: bool,
     title: &'static str,
@@ -28,7 +28,7 @@ const TOLD: [Counter; 9] = [
         least: None,
         receiving: true,
         title: "segments found no memory in receive queues",
-        why: "They were dropped, and had to be sent again.",
+        why: "They were dropped, and had to be retransmitted.",
         source: "tcp_data_queue (6.18)",
     },
     Counter {

@@ -21,7 +21,7 @@ fn sack(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_sack";
     (exam.host.number(NAME)? == 0).then_some(())?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Without holes in it there is nothing to tell.
+    // Without holes in it there is nothing to report.
     (window > 4).then_some(())?;
     Some(
         Finding::new(Check::Sack, Severity::Costs, "selective acknowledgments are off")
@@ -88,7 +88,7 @@ const SWITCHES: [Switch; 4] = [
         check: Check::Rack,
         on: "1",
         severity: Severity::Costs,
-        title: "losses are not told by time (RACK)",
+        title: "losses are not detected by time (RACK)",
         why: "A retransmission that is lost again, and the tail of a burst, wait for a retransmission timeout.",
         source: "RFC 8985; ip-sysctl.rst, tcp_recovery",
         gone: Some((6, 17)),
@@ -110,7 +110,7 @@ const SWITCHES: [Switch; 4] = [
         on: "2",
         severity: Severity::Costs,
         title: "needless timeouts are not recognised (F-RTO)",
-        why: "After a timeout that only lateness caused, everything outstanding is sent again, and the window stays \
+        why: "After a timeout that only lateness caused, everything outstanding is retransmitted, and the window stays \
               cut.",
         source: "RFC 5682; ip-sysctl.rst, tcp_frto",
         gone: None,

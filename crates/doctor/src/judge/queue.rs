@@ -40,7 +40,7 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     exam.goal.role.sends().then_some(())?;
     let (packets, bytes) = needed(exam, interface);
     let queues = interface.queues.as_ref()?;
-    // Under a shaper the queue is another one's, and its rate is what is told.
+    // Under a shaper the queue belongs to another qdisc, and the shaper's rate is reported.
     let under_rate = queues.iter().any(|queue| queue.rate.is_some());
     let queue = queues.iter().find(|queue| {
         let of_device = queue.kind == "pfifo_fast";

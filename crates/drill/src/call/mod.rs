@@ -180,7 +180,7 @@ pub struct Returned {
     pub output: Output,
 }
 
-/// What a call wrote into memory of the application, beside data.
+/// What a call wrote into memory of the application, besides data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// Nothing.

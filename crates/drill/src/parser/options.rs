@@ -82,7 +82,7 @@ fn timestamps(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     Ok(TcpOption::Timestamps(Timestamps { val, ecr: cursor.u32("an echoed timestamp")? }))
 }
 
-/// Counters by their names; the first tells the order (RFC 9768, section 3.2.3).
+/// Counters by their names; the first selects the order (RFC 9768, section 3.2.3).
 fn accurate_ecn(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     let ect1_first = cursor.is_word("e1b");
     let order = if ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };

@@ -202,7 +202,7 @@ impl Host {
         });
         let shift = buffer.scale.map_or(0, |(_, shift)| shift);
         steps.push(Step {
-            name: "first window told",
+            name: "first advertised window",
             function: "tcp_select_window, net/ipv4/tcp_output.c",
             formula: format!("what was promised before, or more, in units of {}", 1_u32 << shift),
             from: Some(buffer.syn_window.min(65_535).into()),
@@ -252,7 +252,7 @@ impl Host {
             WindowGrowth::TwiceReceived => "twice what came in a round trip".to_owned(),
         };
         steps.push(Step {
-            name: "window told at most",
+            name: "largest advertised window",
             function: "tcp_grow_window and tcp_select_window, net/ipv4/tcp_input.c and tcp_output.c",
             formula: format!(
                 "min(clamp {}, 65535 << {shift}), in units of {}; {grows}",

@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// What middleboxes did to a packet, if it is worth telling of each: another identification and a cleared ECN field
+    /// What middleboxes did to a packet, if it is worth reporting each: another identification and a cleared ECN field
     /// are every packet's.
     pub(super) fn of_changes(changes: &Changes) -> Option<Self> {
         let all = [

@@ -131,7 +131,7 @@ pub struct Counted {
     pub segments_in: u64,
     /// Segments that it sent, a super-packet as one for each segment that is in it (`OutSegs`).
     pub segments_out: u64,
-    /// Segments that it sent again (`RetransSegs`).
+    /// Segments that it retransmitted (`RetransSegs`).
     pub retransmitted: u64,
     /// ACKs without data that came to connections (`TCPPureAcks`) and were not already taken by header prediction.
     pub pure_acks_in: u64,
@@ -191,7 +191,7 @@ impl Counted {
 /// Packets of whatever device that a CPU has received since the machine began.
 ///
 /// # Errors
-/// If the kernel does not tell.
+/// If the kernel does not report it.
 pub(super) fn received_by(cpu: u32) -> Result<u64, LabError> {
     const FILE: &str = "/proc/net/softnet_stat";
     softnet(&read(FILE)?)

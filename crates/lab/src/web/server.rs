@@ -18,7 +18,7 @@ use std::time::Duration;
 const PORT: u16 = 80;
 /// The folder below which the files are.
 const FILES: &str = "files";
-/// Where nginx tells what it has counted (`ngx_http_stub_status_module`).
+/// Where nginx reports its counters (`ngx_http_stub_status_module`).
 const STATUS: &str = "/status";
 const STATUS_WITHIN: Duration = Duration::from_secs(2);
 

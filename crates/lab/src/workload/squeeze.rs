@@ -1,6 +1,6 @@
 //! A reader whose socket is short of memory just when it holds data behind a hole.
 //!
-//! The kernel then throws that data away although it has told the sender that it arrived (`tcp_prune_ofo_queue`): SACK
+//! The kernel then throws that data away although it has acknowledged by SACK that it arrived (`tcp_prune_ofo_queue`): SACK
 //! reneging. A host out of memory for TCP does so by itself (`tcp_mem`), but to all connections of the machine.
 
 use super::end::{End, check_deadline, poll};

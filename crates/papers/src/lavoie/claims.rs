@@ -126,7 +126,7 @@ const ASKED: &[Asked] = &[
     asked("section 2.2", "handling interrupts takes 2 to 5 % of the CPU (2.4)", interrupts),
 ];
 
-/// All of them, those that need what was not run as such that cannot be told.
+/// All of them; those that need cases that were not run are undecided.
 pub fn claims(runs: &Runs) -> Vec<Claim> {
     ASKED.iter().map(|asked| claim(asked.place, asked.says, (asked.ask)(runs))).collect()
 }
@@ -187,7 +187,7 @@ fn sending(measured: &ServerSamples) -> Share {
 fn receive_dominates(runs: &Runs) -> Option<Answer> {
     each(runs, |measured| {
         let (receive, send) = (measured.owned(Owner::Receive), sending(measured));
-        (format!("{receive} beside sending's {send}"), larger(receive.part, send.part))
+        (format!("{receive} compared with sending's {send}"), larger(receive.part, send.part))
     })
 }
 
@@ -286,7 +286,7 @@ fn polling(runs: &Runs) -> Option<Answer> {
     let (before, after) = (one.with_callees("TCP poll"), ten.with_callees("TCP poll"));
     let seen = format!(
         "8K: tcp_poll takes {before} with one request a connection, {after} with ten; the server waits by epoll, which asks \
-         only those of which something was told"
+         only those that have a measured difference"
     );
     Some((seen, all([near_of_cpu(ten, after, 0.04), grows((one, before), (ten, after))])))
 }

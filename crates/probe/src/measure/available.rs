@@ -4,7 +4,7 @@
 //! 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate says whether that is more than
 //! there is, and a binary search goes on from there; rates at which some streams grow and some do not are the grey region.
 //!
-//! Ubik (section V) found pathload wrong in two ways beside its constants. It lost packets in slow streams and then
+//! Ubik (section V) found pathload wrong in two ways besides its constants. It lost packets in slow streams and then
 //! said far too little: here what is lost at a gentle rate already is no sign of too high a rate. And it saw no delay grow in
 //! fast streams and then said the whole link: here a stream lasts some milliseconds, however fast it is, so that what an end
 //! hands over together is a small part of it, and counts only at the rate that its sender reached.
@@ -21,7 +21,7 @@ const AGREE_PERMILLE: u32 = 700;
 /// Packets of a stream at least (K = 100).
 const LEAST_PACKETS: u32 = 100;
 /// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
-/// bursts of others are short beside it.
+/// bursts of others are short compared with it.
 const STREAM_NS: u64 = 20_000_000;
 /// Packets that a stream has where that many come in [`WANTED_NS`]: of fewer, chance makes too much of how many of others' are
 /// among them.
@@ -32,7 +32,7 @@ const WANTED_NS: u64 = 50_000_000;
 const REST: u64 = 9;
 /// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
 const LOSSY_PERMILLE: u32 = 100;
-/// The search ends when its range is this share of its upper end, in thousandths: what a trend can tell.
+/// The search ends when its range is this share of its upper end, in thousandths: what a trend can resolve.
 const RESOLUTION_PERMILLE: u64 = 40;
 /// Fleets at most: each halves the range, from all to a twenty-fifth, both sides of a grey region, and what a wrong first
 /// guess takes.

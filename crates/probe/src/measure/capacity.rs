@@ -2,8 +2,8 @@
 //! one right after the other (Dovrolis, Ramanathan and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation
 //! Methodology", IEEE/ACM Transactions on Networking 12(6), 2004).
 //!
-//! Pairs tell the capacity by the mode of their distances, though others' packets between the two make modes below it and
-//! queues behind the narrow link some above (section III). Long trains tell a rate that many packets of others have pulled
+//! Pairs show the capacity by the mode of their distances, though others' packets between the two make modes below it and
+//! queues behind the narrow link some above (section III). Long trains show a rate that many packets of others have pulled
 //! down, the asymptotic dispersion rate; it is no more than the capacity (section IV), so that the mode is looked for from there
 //! up.
 //!
@@ -46,7 +46,7 @@ const TOGETHER_PERMILLE: usize = 250;
 /// slowest and the fastest is not to be what is believed.
 const TRAINS_PERMILLE: usize = 750;
 
-/// What the capacity was told by.
+/// What the capacity was measured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Pairs and trains, which agree: then trains say it more exactly.
@@ -63,7 +63,7 @@ pub struct Capacity {
     /// What the narrowest link carries, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
     /// link of the path too.
     pub rate: Option<u64>,
-    /// What that was told by.
+    /// What that was measured by.
     pub method: Method,
     /// The mode of pairs at or above what trains say, in bit/s; `None` if they have none, or were handed over together.
     pub pairs: Option<u64>,

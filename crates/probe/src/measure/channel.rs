@@ -67,7 +67,7 @@ pub struct Passed {
     pub flights: Vec<Flight>,
     /// Packets that came after one that was sent later (RFC 4737, section 4.2.2).
     pub overtaken: u32,
-    /// Packets that the receiver's socket had no room for (`SO_RXQ_OVFL`); `None` where nobody can tell.
+    /// Packets that the receiver's socket had no room for (`SO_RXQ_OVFL`); `None` where that is unknown.
     pub overflowed: Option<u32>,
 }
 

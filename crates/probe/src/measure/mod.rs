@@ -36,10 +36,10 @@ pub enum Progress {
     Transfers,
 }
 
-/// Who is told of it.
+/// What is called with it.
 pub type Told<'a> = &'a mut dyn FnMut(Progress);
 
-/// What a procedure is told of the path before it begins.
+/// What a procedure knows of the path before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The way whose trains are measured.

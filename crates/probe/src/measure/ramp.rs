@@ -42,7 +42,7 @@ pub struct Step {
     pub refused: u32,
     /// Packets that were sent and did not come.
     pub lost: u32,
-    /// Of these, those that the receiver's socket had no room for; `None` where nobody can tell.
+    /// Of these, those that the receiver's socket had no room for; `None` where that is unknown.
     pub overflowed: Option<u32>,
     /// Packets that came after later ones.
     pub overtaken: u32,

@@ -32,7 +32,7 @@ pub enum Trend {
     Grows,
     /// They stayed.
     Stays,
-    /// The two tests do not agree, or neither could tell.
+    /// The two tests do not agree, or neither is conclusive.
     Unclear,
 }
 
@@ -74,7 +74,7 @@ fn test(permille: i64, grows: i64, stays: i64) -> Trend {
     }
 }
 
-/// One that can tell decides, if the other does not say the opposite.
+/// One conclusive test decides, if the other does not say the opposite.
 fn both(pct: Trend, pdt: Trend) -> Trend {
     match (pct, pdt) {
         (one, other) if one == other => one,

@@ -33,7 +33,7 @@ pub struct Transfer {
     pub rtt_ns: u64,
     /// The shortest that the sender has seen, in nanoseconds.
     pub min_rtt_ns: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
     /// The sender's congestion window at the end, in bytes.
     pub cwnd_bytes: u64,

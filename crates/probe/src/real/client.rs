@@ -28,7 +28,7 @@ pub const BURST_NS: u64 = 20_000_000;
 /// The length of packets, as IP counts it, where the way takes no shorter ones only: Ethernet's.
 const PACKET_BYTES: u32 = 1500;
 
-/// What one is told when a session begins.
+/// What the client learns when a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connected {
     /// The far end.

@@ -15,7 +15,7 @@ pub struct Measured {
 }
 
 /// Measures the path to the first of these addresses that answers; a TCP transfer of this duration each way comes last, the
-/// measured direction first. `told` of each step.
+/// measured direction first. `told` is called for each step.
 ///
 /// # Errors
 ///

@@ -17,7 +17,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Connections at once: two for each session, and some that are told why not.
+/// Connections at once: two for each session, and some that are refused with the reason.
 const MOST_CONNECTIONS: usize = 16;
 /// Who has not said a first word by then is no probe.
 const FIRST_WORD: Duration = Duration::from_secs(5);
@@ -118,7 +118,7 @@ impl Server {
             Err(error) => Err(error),
         };
         if let Err(error) = &result {
-            // It may be gone, or not listen; then it is not told.
+            // It may be gone, or not listen; then it gets no answer.
             let _ = control.say(&Message::Refused(error.to_string()));
         }
         result

@@ -22,7 +22,7 @@ pub struct Done {
     pub seconds: u64,
 }
 
-/// What is beside a profile.
+/// What is stored next to a profile.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Beside {
@@ -95,7 +95,7 @@ pub fn in_both(cases: &[ServerCase], before: &Path, after: &Path) -> Result<Vec<
 }
 
 impl Done {
-    /// Writes what was counted beside the profile.
+    /// Writes what was counted next to the profile.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub struct Asked<'a> {
     pub compare: Option<&'a Path>,
 }
 
-/// Runs the cases one after the other, or reads kept ones. `begin` is told how many are run, and what it returns is called
+/// Runs the cases one after the other, or reads kept ones. `begin` is called with the number of runs, and what it returns is called
 /// after each.
 ///
 /// # Errors

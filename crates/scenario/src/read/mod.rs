@@ -1,4 +1,4 @@
-//! From a file's text to a checked scenario: the keys of each table beside the code that reads it.
+//! From a file's text to a checked scenario: the keys of each table next to the code that reads it.
 //!
 //! - `run`: what stands before the first heading, and the whole.
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.

@@ -89,7 +89,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Flows watched at once unless told otherwise: some 64 MB here, and more in the analyses behind.
+/// Flows watched at once by default: some 64 MB here, and more in the analyses behind.
 pub const DEFAULT_LIVE_FLOWS: usize = 500_000;
 
 /// A capture to be read.

@@ -67,7 +67,7 @@ impl Reasons {
     }
 }
 
-/// Adds up what the probe tells of drops.
+/// Adds up the drops that the probe reports.
 #[derive(Debug, Default)]
 pub struct Counts {
     flows: HashMap<(FlowId, End), BTreeMap<u32, u64>>,

@@ -26,7 +26,7 @@ pub struct Process {
     pub name: String,
 }
 
-/// A socket, and what was last told of it.
+/// A socket, and what was last reported of it.
 pub struct Socket<T> {
     pub flow: FlowId,
     pub end: End,
@@ -96,7 +96,7 @@ impl<T> Table<T> {
         self.sockets.get(&cookie)
     }
 
-    /// A socket is over; what was last told of it.
+    /// A socket is over; what was last reported of it.
     pub fn forget(&mut self, cookie: u64, sink: &mut impl Sink) -> Option<T> {
         let socket = self.sockets.remove(&cookie)?;
         self.gone.push((socket.flow, socket.end, socket.owner));
@@ -140,7 +140,7 @@ impl<T> Table<T> {
         sockets
     }
 
-    /// Nothing more comes: what was last told of the sockets that live.
+    /// Nothing more comes: what was last reported of the sockets that live.
     pub fn finish(self, sink: &mut impl Sink) -> impl Iterator<Item = T> {
         let mut left: Vec<FlowId> = self.flows.keys().copied().collect();
         left.sort_unstable();

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What is looked at to tell a format.
+/// The bytes that are read to recognise a format.
 const HEAD: u64 = 64 * 1024;
 
 /// What comes through a pipe, is packed or is pprof's is held whole, up to this.

@@ -1,4 +1,4 @@
-//! What a host did while a profile of it was recorded: looked at from /proc at both ends, and kept in a file beside the profile.
+//! What a host did while a profile of it was recorded: looked at from /proc at both ends, and kept in a file next to the profile.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -188,14 +188,14 @@ fn hertz(cpuinfo: &str) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 * 1e6)
 }
 
-/// The file of the work beside a profile: `perf.data.work.json`.
+/// The file of the work next to a profile: `perf.data.work.json`.
 pub fn beside(profile: &Path) -> PathBuf {
     let mut name = OsString::from(profile);
     name.push(".work.json");
     name.into()
 }
 
-/// Writes the work of a profile beside it; where.
+/// Writes the work of a profile next to it. Returns the file.
 pub fn write(profile: &Path, work: &Work) -> io::Result<PathBuf> {
     let file = beside(profile);
     fs::write(&file, to_json(work))?;

@@ -10,8 +10,8 @@
 //! on one cache line and are compared without a branch. Setting a slot only writes its instant down; the games above are
 //! played again when another game's slot is set or the earliest is asked for, and no further than where the outcome stays
 //! the same. So what an event sets of slots that lie together, such as those of one host, is played once. Busy slots, the
-//! CPUs', have a game of their own beside the tournament, whose outcome stands while only they are set.
-//! `cargo bench -p slowpath-simulator` measures it beside heaps and a timing wheel.
+//! CPUs', have a game of their own next to the tournament, whose outcome stands while only they are set.
+//! `cargo bench -p slowpath-simulator` compares it with heaps and a timing wheel.
 
 use slowpath_model::Instant;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// What the kernel of one end has to say of a connection (`TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
@@ -71,7 +71,7 @@ pub struct Total {
     pub bytes: Bytes,
     /// When the first was opened and the last byte was read.
     pub span: Option<(Instant, Instant)>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

@@ -166,7 +166,7 @@ impl Moment {
     }
 }
 
-/// What a control is told of (`enum tcp_ca_event`).
+/// The events of a congestion control (`enum tcp_ca_event`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
     /// The first segment goes out after a time with none in flight.

@@ -19,7 +19,7 @@ pub struct Westwood {
     /// Bytes delivered since then.
     delivered: u32,
     una: Option<StreamOffset>,
-    /// Bytes that duplicate ACKs have told of, and that no ACK has acknowledged yet.
+    /// Bytes reported by duplicate ACKs that no ACK has acknowledged yet.
     accounted: u32,
     rtt: u32,
     least_rtt: u32,

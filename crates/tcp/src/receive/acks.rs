@@ -339,7 +339,7 @@ impl Connection {
         }
     }
 
-    /// The reader has taken something: tells the peer if that matters (`__tcp_cleanup_rbuf`).
+    /// The reader has taken something: sends a window update if that matters (`__tcp_cleanup_rbuf`).
     pub(crate) fn cleanup_rbuf(&mut self, now: Instant, copied: u32) {
         let rcv = &self.rcv;
         let mut time_to_ack = false;

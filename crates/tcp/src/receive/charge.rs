@@ -109,7 +109,7 @@ impl Connection {
         }
         if pruned {
             self.rcv.counters.ofo_pruned += 1;
-            // What the peer was told of is gone: it finds out by its timeout (RFC 2018, section 8).
+            // Data that the peer knows as SACKed is gone: it finds out by its timeout (RFC 2018, section 8).
             self.rcv.sacks.clear();
         }
     }

@@ -18,7 +18,7 @@ pub(super) enum Closing {
     GoOn,
     /// There is no more to be done with it.
     Done,
-    /// It brought data that nobody wants: the peer is told so by a reset.
+    /// It brought data that nobody wants: the answer is a RST.
     Abort,
 }
 

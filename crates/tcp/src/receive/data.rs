@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    /// Nothing of it is wanted; the peer is told at once where we are.
+    /// Nothing of it is wanted; an ACK is sent immediately.
     fn refuse_out_of_window(&mut self) {
         self.enter_quickack_mode(MAX_QUICKACKS);
         self.schedule_ack();
@@ -215,7 +215,7 @@ impl Connection {
         self.wakeups.state |= !self.orphaned;
     }
 
-    /// Tells the reader, if there is enough for it (`tcp_data_ready`, `tcp_epollin_ready`).
+    /// Wakes the reader, if there is enough for it (`tcp_data_ready`, `tcp_epollin_ready`).
     pub(super) fn data_ready(&mut self) {
         if !self.orphaned && self.is_readable() {
             self.wakeups.readable = true;

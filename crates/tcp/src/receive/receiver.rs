@@ -20,9 +20,9 @@ const DEFAULT_SCALING_RATIO: u8 = 128;
 pub(crate) struct Receiver {
     /// What is expected next (`rcv_nxt`).
     pub nxt: StreamOffset,
-    /// `nxt` at the last window that was told (`rcv_wup`).
+    /// `nxt` when the window was last advertised (`rcv_wup`).
     pub wup: StreamOffset,
-    /// The window that was told last, in bytes from `wup` (`rcv_wnd`).
+    /// The window advertised last, in bytes from `wup` (`rcv_wnd`).
     pub wnd: u32,
     /// What the application reads next (`copied_seq`).
     pub copied: StreamOffset,
@@ -32,7 +32,7 @@ pub(crate) struct Receiver {
     pub ssthresh: u32,
     /// Payload for 256 bytes of memory (`scaling_ratio`).
     pub scaling_ratio: u8,
-    /// The MSS this end tells the peer (`advmss`), options not taken off.
+    /// The MSS that this end advertises (`advmss`), options not subtracted.
     pub advmss: u32,
     /// The buffer's size (`sk_rcvbuf`), and whether `SO_RCVBUF` has fixed it (`SOCK_RCVBUF_LOCK`).
     pub buffer: u32,

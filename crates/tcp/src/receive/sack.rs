@@ -7,7 +7,7 @@ use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
     /// The SACK option of an ACK: what came twice, then what came last (`tcp_established_options`); three blocks
-    /// beside timestamps, four without.
+    /// next to timestamps, four without.
     pub(crate) fn sack_option(&self) -> TcpOptions {
         if !self.negotiated.sack {
             return TcpOptions::None;
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Tells of data beyond a hole (`tcp_sack_new_ofo_skb`).
+    /// Adds a SACK block for data beyond a hole (`tcp_sack_new_ofo_skb`).
     pub(super) fn add_sack_block(&mut self, now: Instant, start: StreamOffset, end: StreamOffset) {
         let range = Block { start, end };
         let place = self.rcv.sacks.position(range).unwrap_or(self.rcv.sacks.as_slice().len());

@@ -149,7 +149,7 @@ impl Connection {
             flags = flags.with(Flags::ECE);
         }
         if let Some(id) = self.snd.queue.head() {
-            // It is what will be sent again if it gets lost.
+            // It is what will be retransmitted if it gets lost.
             self.snd.queue[id].flags = flags;
         }
         let timestamps = (self.settings.sysctls.tcp_timestamps != 0)

@@ -219,7 +219,7 @@ impl Connection {
             && packet.ack == self.snd.nxt
     }
 
-    /// Tells the peer where we are, unless it was told just now (`tcp_send_dupack`, `tcp_oow_rate_limited`).
+    /// Sends a duplicate ACK, unless one was sent just now (`tcp_send_dupack`, `tcp_oow_rate_limited`).
     fn answer_out_of_window(&mut self, now: Instant, packet: &Packet) {
         let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
         if !has_data && self.is_rate_limited(now) {

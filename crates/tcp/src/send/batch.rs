@@ -1,5 +1,5 @@
 //! SACK blocks of several ACKs put together, where a walk for each would take too long (leith, section 1.1): most blocks
-//! are told again by later ACKs, larger.
+//! are reported again by later ACKs, larger.
 
 use crate::packet::Block;
 use slowpath_model::StreamOffset;

@@ -1,4 +1,4 @@
-//! What the congestion control is told, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
+//! The calls into the congestion control, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
 
 use crate::choices::LossDetection;
 use crate::congestion::{CaEvent, CaState, Moment};
@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use slowpath_model::Instant;
 
 impl Connection {
-    /// What a congestion control is told of the moment.
+    /// What a congestion control sees of this moment.
     pub(crate) fn moment(&self, now: Instant) -> Moment {
         Moment {
             now,

@@ -94,9 +94,9 @@ impl Connection {
         corks
     }
 
-    /// The queue below had no room for a packet and it is gone. The kernel is told at once (`NET_XMIT_DROP`): the
+    /// The queue below had no room for a packet and it is gone. The kernel learns of it immediately (`NET_XMIT_DROP`): the
     /// window comes down, the loop that sends ends, and the packet counts as not sent (`tcp_write_xmit`,
-    /// `tcp_xmit_retransmit_queue`). Here the host tells when it comes to the packet, so what was made behind it in the
+    /// `tcp_xmit_retransmit_queue`). Here the host reports it when it comes to the packet, so what was made behind it in the
     /// same loop is taken back.
     pub fn handle_local_drop(&mut self, now: Instant, packet: &Packet) {
         self.snd.device.waiting = self.snd.device.waiting.saturating_sub(packet.send_memory());
@@ -150,7 +150,7 @@ impl Connection {
         segments
     }
 
-    /// A buffer that was to be sent again is not, nor are those after it; how many segments that is. New data is tried
+    /// A buffer that was to be retransmitted is not, nor are those after it; how many segments that is. New data is tried
     /// all the same (`tcp_data_snd_check`), and meets its own fate.
     fn take_back_retransmissions(&mut self, now: Instant, id: SkbId) -> u32 {
         let mut segments = self.take_back_retransmission(id);

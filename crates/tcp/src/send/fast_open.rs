@@ -28,7 +28,7 @@ impl Connection {
         len
     }
 
-    /// The data stands in the queue behind the SYN, each for itself, should it have to be sent again.
+    /// The data stands in the queue behind the SYN, each for itself, should it have to be retransmitted.
     fn keep_syn_data(&mut self, len: u32) {
         let start = StreamOffset(1);
         let mut data = Skb::new(start, start + len, Flags::ACK.with(Flags::PSH));

@@ -123,7 +123,7 @@ impl Connection {
             && self.nagle_admits(skb, mss, Nagle { off: true, ..Nagle::OFF })
     }
 
-    /// Where nothing new may be sent, what is missing below the highest segment sacked is sent again, lost or not (the end of
+    /// Where nothing new may be sent, what is missing below the highest segment sacked is retransmitted, lost or not (the end of
     /// `tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_forward(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Recovery || !self.uses_forward_ack() || self.may_send_now() {
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// What was sent again before something that is sacked was sent for the first time, and is not sacked itself, was lost
+    /// What was retransmitted before something that is sacked was sent for the first time, and is not sacked itself, was lost
     /// again (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let received = self.snd.highest_sack_seq();

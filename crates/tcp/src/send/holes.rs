@@ -1,5 +1,5 @@
 //! The sent buffers that are not sacked, as a list of their own (leith, section 1.1): what a SACK block can be about, what
-//! can be lost, and what can be sent again. Its length follows the losses, not the window.
+//! can be lost, and what can be retransmitted. Its length follows the losses, not the window.
 
 use super::skb::SkbId;
 
@@ -11,7 +11,7 @@ struct Link {
     listed: bool,
 }
 
-/// The list, in the order of sequence numbers. Links lie beside the slab of buffers, at the same places.
+/// The list, in the order of sequence numbers. Links lie next to the slab of buffers, at the same places.
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     links: Vec<Link>,

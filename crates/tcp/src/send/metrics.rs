@@ -25,7 +25,7 @@ impl Connection {
         let by_route = self.settings.choices.metrics == MetricsCache::Routes;
         let metrics = self.settings.route.known;
         if !by_route {
-            // A SYN that was sent again has brought it down; so it stayed until 3.0.
+            // A SYN that was retransmitted has brought it down; so it stayed until 3.0.
             self.snd.window.ssthresh = INFINITE_SSTHRESH;
         }
         if !self.settings.sysctls.tcp_no_ssthresh_metrics_save

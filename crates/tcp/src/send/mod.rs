@@ -7,7 +7,7 @@
 //! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
 //! - `ack`: what an acknowledgment does (`tcp_ack`); `acking`: what its steps hand to each other.
 //! - `sack`: SACK blocks, and how they find their buffers: `holes`, `hints`, `batch`; `shift`: sacked buffers become one.
-//! - `control`: what the congestion control is told.
+//! - `control`: the calls into the congestion control.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
 //! - `rtt`: round trips and the retransmission timeout.
 //! - `mtu_probe`: what the path takes, found by trying.

@@ -178,7 +178,7 @@ impl Connection {
         true
     }
 
-    /// Something is sent again: the probe says nothing any more.
+    /// Something is retransmitted: the probe says nothing any more.
     pub(super) fn forget_mtu_probe(&mut self) {
         self.snd.mtu_search.probe = None;
     }

@@ -315,7 +315,7 @@ impl Connection {
             packet.gso_size = u16::try_from(skb.mss).unwrap_or(u16::MAX);
             if self.settings.choices.push_super_packets {
                 // Whoever merges segments at the other side shall hand them up now. The buffer itself keeps its
-                // flags for when it is sent again.
+                // flags for when it is retransmitted.
                 packet.flags = packet.flags.with(Flags::PSH);
             }
         }
@@ -426,7 +426,7 @@ impl Connection {
         self.snd.wmem_queued = 0;
         self.snd.hints.retransmit = None;
         self.snd.highest_sack = None;
-        // What was sacked, lost and sent again stays counted.
+        // What was sacked, lost and retransmitted stays counted.
         self.snd.packets_out = 0;
         self.snd.backoff = 0;
         self.timers.retransmit = None;

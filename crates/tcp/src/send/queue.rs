@@ -193,7 +193,7 @@ impl WriteQueue {
         (skb.earlier, skb.later, skb.in_time_order) = (last, None, true);
     }
 
-    /// Takes a buffer out of the order of sending: it is lost and not yet sent again.
+    /// Takes a buffer out of the order of sending: it is lost and not yet retransmitted.
     pub fn leave_time_order(&mut self, id: SkbId) {
         let skb = &mut self[id];
         if !skb.in_time_order {

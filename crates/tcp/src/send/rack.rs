@@ -24,7 +24,7 @@ impl Connection {
     pub(super) fn rack_advance(&mut self, now: Instant, skb: &Skb) {
         let rtt_us = micros_since(now, skb.sent_at);
         if skb.fate.any(Fate::ANY_RETRANSMISSION) && self.min_rtt_us().is_some_and(|least| rtt_us < least) {
-            // Too soon to be the retransmission's: it was the original, or the timestamp would tell.
+            // Too soon to be the retransmission's: it was the original, or the timestamp would show it.
             return;
         }
         let rack = &mut self.snd.rack;

@@ -192,7 +192,7 @@ impl Connection {
 
     /// `tcp_enter_recovery`.
     pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
-        // What was sent again before and is still out goes on (`tcp_retrans_stamp_cleanup`).
+        // What was retransmitted before and is still out goes on (`tcp_retrans_stamp_cleanup`).
         if !self.any_retransmission_out() {
             self.snd.retrans_stamp = None;
         }
@@ -244,7 +244,7 @@ impl Connection {
         }
         if counts {
             self.init_undo();
-            // Which of the two an ACK is for could not be told (until 3.16).
+            // Until 3.16 nothing showed which of the two an ACK is for.
             self.snd.undo = self.snd.undo.filter(|_| !sent_again);
         }
         let in_flight = self.snd.in_flight();
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// `tcp_timeout_mark_lost`: everything, but what RACK says was sent too recently; a receiver that reneged loses
-    /// its SACKs. Whether any of it had been sent again.
+    /// its SACKs. Whether any of it had been retransmitted.
     fn mark_lost_by_timeout(&mut self, now: Instant) -> bool {
         let head = self.snd.queue.head();
         let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
@@ -325,7 +325,7 @@ impl Connection {
         acking.flags.clear(AckFlags::SET_XMIT_TIMER);
     }
 
-    /// All is to be sent again, and the network is not to blame (leith, section 1.3).
+    /// Everything is to be retransmitted, and the network is not to blame (leith, section 1.3).
     fn forget_sacks(&mut self, now: Instant) {
         self.mark_lost_by_timeout(now);
         self.snd.undo = None;

@@ -217,7 +217,7 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// `tcp_xmit_recovery`: what an ACK told to send.
+    /// `tcp_xmit_recovery`: what an ACK allowed to send.
     pub(super) fn retransmit_as_told(&mut self, now: Instant, what: Retransmit) {
         if what == Retransmit::Nothing || self.state == State::SynSent {
             return;
@@ -234,7 +234,7 @@ impl Connection {
         self.retransmit_queue(now);
     }
 
-    /// `tcp_simple_retransmit`: what was too large for the path is sent again, without calling it congestion.
+    /// `tcp_simple_retransmit`: what was too large for the path is retransmitted, without calling it congestion.
     pub(super) fn simple_retransmit(&mut self, now: Instant) {
         let mss = self.current_mss();
         let mut next = self.snd.queue.head();

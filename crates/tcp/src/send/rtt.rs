@@ -57,7 +57,7 @@ impl Connection {
         (rtt_us / tick).max(1) * tick
     }
 
-    /// The first sample, from the handshake (`tcp_synack_rtt_meas`); none if the SYN was sent again.
+    /// The first sample, from the handshake (`tcp_synack_rtt_meas`); none if the SYN was retransmitted.
     pub(crate) fn set_initial_rtt(&mut self, now: Instant, sample: Option<Duration>) {
         if let Some(rtt) = sample {
             let rtt_us = micros(rtt).max(1);

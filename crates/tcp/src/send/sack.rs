@@ -54,7 +54,7 @@ impl Connection {
         self.check_sacked_reordering(acking);
     }
 
-    /// What a duplicate was of may be sacked, and lies where it was sent again of late.
+    /// What a duplicate was of may be sacked, and lies where it was retransmitted of late.
     fn walk_duplicate(&mut self, block: Block, acking: &mut Acking) {
         let start = match self.settings.choices.sack_walk {
             SackWalk::Index => self.look_up(block.start),

@@ -95,7 +95,7 @@ pub(crate) struct Sender {
     pub reneging: bool,
     /// Where searches of the queue ended.
     pub hints: Hints,
-    /// The oldest `snd_nxt` at which something was sent again that is still out (`lost_retrans_low`).
+    /// The oldest `snd_nxt` at which something was retransmitted that is still out (`lost_retrans_low`).
     pub resent_low: StreamOffset,
     /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent. Without SACK it stays
     /// at the head.
@@ -107,7 +107,7 @@ pub(crate) struct Sender {
     pub sent_for_ack: u32,
 
     pub rtt: Rtt,
-    /// The next connection to the same host may know what came of this one, and nobody has been told yet.
+    /// The next connection to the same host may know the metrics of this one, which are not saved yet.
     pub has_learned: bool,
     pub backoff: u8,
     /// Timeouts in a row (`icsk_retransmits`), and since the connection began.

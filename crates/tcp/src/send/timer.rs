@@ -31,7 +31,7 @@ impl Connection {
 
     /// `tcp_rearm_rto`.
     pub(crate) fn rearm_rto(&mut self, now: Instant) {
-        // Until the SYN-ACK is acknowledged only that is sent again.
+        // Until the SYN-ACK is acknowledged only that is retransmitted.
         if self.is_fast_open_child() {
             return;
         }

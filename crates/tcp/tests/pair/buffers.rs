@@ -1,4 +1,4 @@
-//! What is said of buffers beside what connections make of them.
+//! What is computed for buffers, compared with what connections use.
 
 use crate::ends::{Application, Pair, settings};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn memory(settings: &Settings) -> PacketMemory {
     PacketMemory::of_kernel(settings.choices.buffer_memory, settings.mtu, false)
 }
 
-/// The scale of the SYN, and the largest window told, of a transfer to a client that asked for `asked`.
+/// The scale of the SYN, and the largest window advertised, of a transfer to a client that asked for `asked`.
 fn transferred(settings: &std::sync::Arc<Settings>, asked: Option<i64>) -> (Option<u8>, u32) {
     let mut pair = Pair::new(settings, Vec::new(), Vec::new());
     let [least, _] = settings.choices.buffer_memory.least_buffers();

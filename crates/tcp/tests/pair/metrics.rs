@@ -32,7 +32,7 @@ fn a_lossy_connection_leaves_its_threshold() {
     assert_eq!(learned.ssthresh, Some((info.snd_cwnd / 2).max(info.snd_ssthresh)));
     assert_eq!(learned.cwnd, Some(info.snd_cwnd / 2));
     assert_eq!(learned.rtt_us.map(|rtt| rtt / 8), Some(info.rtt));
-    assert_eq!(client.poll_metrics(Metrics::default()), None, "it is told once");
+    assert_eq!(client.poll_metrics(Metrics::default()), None, "it is reported once");
     // A shorter round trip moves what is known by an eighth; a longer one takes its place.
     let longer = Metrics { rtt_us: Some(16 * info.rtt), ..Metrics::default() };
     let moved = lossy(old()).poll_metrics(longer).and_then(|metrics| metrics.rtt_us);

@@ -48,7 +48,7 @@ pub struct Way {
     pub buffer_bytes: u64,
     /// The shift count in the SYN; absent for a send buffer, and without window scaling.
     pub window_scale: Option<u8>,
-    /// The first window that is told once the connection is made; absent for a send buffer.
+    /// The first window that is advertised once the connection is made; absent for a send buffer.
     pub first_bytes: Option<u64>,
     /// The largest window, or what may be in flight at most in segments of their own.
     pub most_bytes: u64,

@@ -86,7 +86,7 @@ pub struct Way {
     ignored: u64,
     /// Of these, those with a timestamp older than one before, which PAWS drops (RFC 7323, section 5).
     ignored_stale: u64,
-    /// Packets that came again though they had passed the second recording, where that was not made beside the receiver.
+    /// Packets that came again though they had passed the second recording, where that was not made next to the receiver.
     lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,

@@ -200,7 +200,7 @@ fn draw_line(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, o
     );
 }
 
-/// Beside the arrow, in the part of the box's edge that the line has to itself; with a rim, as other lines may pass below it.
+/// Next to the arrow, in the part of the box's edge that the line has to itself; with a rim, as other lines may pass below it.
 fn draw_label(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, out: &mut String) {
     let ((x, y), below) =
         if is_turned { (points[0], ARROW + 9.0) } else { (points[points.len() - 1], -ARROW) };

@@ -34,7 +34,7 @@ pub struct LiveDocument<'a> {
     check: Option<CheckResult>,
     /// What cannot be seen on this kernel, or with `--own`.
     unseen: &'a [String],
-    /// Why a file of what the probe told was not read to its end; `null` if it was, or there was none.
+    /// Why a file of the probe's records was not read to its end; `null` if it was, or there was none.
     incomplete: Option<&'a str>,
 }
 
@@ -70,7 +70,7 @@ struct EndResult<'a> {
     endpoint: String,
     /// The process that has the socket open, if it is of this host and still did when it was looked for.
     process: Option<ProcessResult<'a>>,
-    /// What its host told; `null` if that is another host.
+    /// What its host reported; `null` if that is another host.
     host: Option<HostResult<'a>>,
 }
 
@@ -83,7 +83,7 @@ struct ProcessResult<'a> {
     name: &'a str,
 }
 
-/// What the host of an end told.
+/// What the host of an end reported.
 #[derive(Serialize, JsonSchema)]
 struct HostResult<'a> {
     /// Bytes that the process wrote.

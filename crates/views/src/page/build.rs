@@ -175,7 +175,7 @@ fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
         ("data", sent.unique_bytes.to_string()),
         ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
         ("data segments", count(sent.data_packets)),
-        ("sent again", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),
+        ("retransmitted", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),
         ("shortest round trip", duration_or_dash(rtt.min)),
         ("mean round trip", duration_or_dash(rtt.mean)),
         ("longest round trip", duration_or_dash(rtt.max)),

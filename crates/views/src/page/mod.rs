@@ -104,13 +104,13 @@ pub struct FlowData {
     pub spells: Spells,
     /// What that comes to, most time first.
     pub findings: Vec<FindingData>,
-    /// What was sent again, in a sentence.
+    /// What was retransmitted, in a sentence.
     pub repetition: Option<String>,
     /// Where it was recorded, and how that is known.
     pub vantage: String,
     /// What became of its packets on the way, where two recordings were compared.
     pub on_the_way: Vec<String>,
-    /// What cannot be told from there.
+    /// What that vantage point cannot show.
     pub blind_spots: Vec<String>,
     /// Measures, as name and value.
     pub measures: Vec<(&'static str, String)>,

@@ -10,7 +10,7 @@ use slowpath_analyses::picture::{Answer, Data, Mark, Picture};
 pub struct PictureData {
     /// Data seen for the first time.
     pub fresh: Strokes,
-    /// Data sent again, overtaken or doubled.
+    /// Data retransmitted, overtaken or doubled.
     pub again: Strokes,
     /// The receiver's ACKs and windows.
     pub answers: Answers,

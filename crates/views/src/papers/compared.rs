@@ -1,4 +1,4 @@
-//! Two measurements of a paper's experiments beside each other: as text, and on its page.
+//! Two measurements of a paper's experiments side by side: as text, and on its page.
 
 use crate::chart::escaped;
 use crate::profile::percent;
@@ -15,7 +15,7 @@ const HOW_IT_IS_READ: &str = "Parts of the server's CPU time, what each function
     of the same would not differ as much, no count of samples says.";
 
 pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{} beside {}", comparison.of[1], comparison.of[0])?;
+    writeln!(out, "\n{} compared with {}", comparison.of[1], comparison.of[0])?;
     for remark in &comparison.remarks {
         writeln!(out, "  {remark}")?;
     }
@@ -31,7 +31,7 @@ pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
 /// On a page.
 pub fn write(comparison: &Comparison, out: &mut String) -> fmt::Result {
     let [before, after] = &comparison.of;
-    writeln!(out, "<h3 id=\"compared\">{} beside {}</h3>\n<ul>", escaped(after), escaped(before))?;
+    writeln!(out, "<h3 id=\"compared\">{} compared with {}</h3>\n<ul>", escaped(after), escaped(before))?;
     for remark in &comparison.remarks {
         writeln!(out, "<li>{}</li>", escaped(remark))?;
     }

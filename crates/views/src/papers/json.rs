@@ -27,7 +27,7 @@ pub struct PaperDocument {
     /// Its graphs of who calls whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     graphs: Vec<Graph>,
-    /// Of one that was measured twice: both beside each other.
+    /// Of one that was measured twice: both side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
@@ -115,7 +115,7 @@ mirrored! {
         says: &'static str,
         /// What we saw.
         seen: String,
-        /// Whether it is so here. `None` where that cannot be told.
+        /// Whether it is so here. `None` where that is undecided.
         holds: Option<bool>,
     }
 

@@ -52,11 +52,11 @@ fn write(report: &Report, out: &mut String) -> fmt::Result {
     writeln!(out, "</div>\n</body>\n</html>")
 }
 
-const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the least and the most of them beside it. A cell \
+const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the least and the most of them next to it. A cell \
     that is fitted was used to find out what the paper's machine takes for a packet, and shows nothing. One is far if it \
     is off by more than a quarter, or, where times factors stand, by more than a factor of two.";
 
-const HOW_SAMPLES_ARE_READ: &str = "Ours are parts of the samples, with the interval beside them in which the part is with a \
+const HOW_SAMPLES_ARE_READ: &str = "Ours are parts of the samples, with the interval next to them in which the part is with a \
     probability of 95 %, as far as chance goes. The paper's figures came without their numbers: where nothing is published, \
     its text has none.";
 
@@ -81,7 +81,7 @@ fn contents(report: &Report, out: &mut String) -> fmt::Result {
     let (near, cells) = (judged().filter(|cell| cell.is_near()).count(), judged().count());
     let hold = report.claims.iter().filter(|claim| claim.holds == Some(true)).count();
     let untold = report.claims.iter().filter(|claim| claim.holds.is_none()).count();
-    let untold = if untold == 0 { String::new() } else { format!(", and {untold} cannot be told") };
+    let untold = if untold == 0 { String::new() } else { format!(", and {untold} undecided") };
     let cells = if cells == 0 {
         String::new()
     } else {

@@ -32,7 +32,7 @@ mirrored! {
         /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
         /// link of the path too.
         rate: Option<u64>,
-        /// What that was told by.
+        /// What that was measured by.
         method: Method,
         /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
         pairs: Option<u64>,
@@ -45,7 +45,7 @@ mirrored! {
         handed_over_together: bool,
     }
 
-    /// What the capacity was told by.
+    /// What the capacity was measured by.
     enum Method of measure::Method {
         /// Pairs and trains, which agree: then trains say it more exactly.
         Both,
@@ -133,7 +133,7 @@ mirrored! {
         refused: u32,
         /// Packets that were sent and did not come.
         lost: u32,
-        /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+        /// Of these, those that the receiver's socket had no room for; null where that is unknown.
         overflowed: Option<u32>,
         /// Packets that came after later ones.
         overtaken: u32,
@@ -167,7 +167,7 @@ mirrored! {
         rtt_ns: u64,
         /// The shortest that the sender has seen, in nanoseconds.
         min_rtt_ns: u64,
-        /// Segments that were sent again.
+        /// Retransmitted segments.
         retransmitted: u64,
         /// The sender's congestion window at the end, in bytes.
         cwnd_bytes: u64,

@@ -23,7 +23,7 @@ pub struct ProfileComparisonDocument<'a> {
     after: About<'a>,
     /// Whether both count the same event: only then do costs for a unit of work mean the same.
     is_same_event: bool,
-    /// What costs for a unit of work are for: `--work`, or `TCP segment` as told beside the profiles; null without either.
+    /// The unit of work that costs are for: `--work`, or `TCP segment` from the files next to the profiles; null without either.
     work: Option<&'static str>,
     /// By category; null is what is in none.
     categories: Vec<Line>,
@@ -105,7 +105,7 @@ pub fn print(
     if document.work == Some("TCP segment") {
         writeln!(
             out,
-            "\nFor each TCP segment that the hosts sent or received, as told in the .work.json beside the profiles."
+            "\nFor each TCP segment that the hosts sent or received, as the .work.json files next to the profiles say."
         )?;
     }
     if !document.is_same_event && compared.work.before.is_some() {

@@ -59,7 +59,7 @@ struct Line<'a> {
 enum Status {
     /// From samples and counters.
     Measured,
-    /// It is in another cost, and nothing beside it.
+    /// It is part of another cost, and adds nothing to it.
     Within,
     /// It is not known.
     Unknown,
@@ -156,7 +156,7 @@ pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String 
             &format!(" in {seconds:.1} s, while it sent and received {}", counted(segments, "TCP segment"));
     }
     text += &format!(
-        ".\n# measured: from the time in the functions named; within: nothing beside another cost; kept: as {KEPT_FROM} has it.\n\
+        ".\n# measured: from the time in the functions named; within: part of another cost; kept: as {KEPT_FROM} has it.\n\
          [hosts.{host}]\nmachine = \"{KEPT_FROM}\"\n\n[hosts.{host}.costs]\n"
     );
     for kind in COSTS {

@@ -111,7 +111,7 @@ fn did(work: &Work) -> String {
     let parts = [
         part("Tcp.InSegs", "TCP segments in"),
         part("Tcp.OutSegs", "out"),
-        part("Tcp.RetransSegs", "sent again"),
+        part("Tcp.RetransSegs", "retransmitted"),
     ];
     if [work.counter("Tcp.InSegs"), work.counter("Tcp.OutSegs")] == [Some(0); 2] {
         return "meanwhile no TCP in this network namespace".to_owned();

@@ -1,4 +1,4 @@
-//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what cannot be told.
+//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what is unknown.
 
 use super::look::{Look, columns, wrap};
 use super::palette::colour;

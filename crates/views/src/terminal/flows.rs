@@ -61,7 +61,7 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
 const BOUND_BY: usize = 7;
 /// As wide as that should be: a share and the first word of a limit.
 const LEAST_BOUND_BY: usize = 16;
-/// What a narrow terminal does without, in this order: start, round trip, goodput, what was sent again.
+/// What a narrow terminal does without, in this order: start, round trip, goodput, what was retransmitted.
 const DISPENSABLE: [usize; 4] = [1, 5, 4, 6];
 /// Columns between columns.
 const GAP: usize = 2;
@@ -123,7 +123,7 @@ pub fn flow_long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io
     line(&mut text, "from the tap to A and back", &duration_or_dash(flow.vantage.to_a));
     line(&mut text, "from the tap to B and back", &duration_or_dash(flow.vantage.to_b));
     line(&mut text, "handshake round trip", &duration_or_dash(flow.opening.round_trip));
-    line(&mut text, "SYN and SYN-ACK sent again", &count(u64::from(flow.opening.retransmitted)));
+    line(&mut text, "SYN and SYN-ACK retransmissions", &count(u64::from(flow.opening.retransmitted)));
     line(&mut text, "verdict", &words::verdict_in_short(flow));
     let mut row = |name: &str, left: &str, right: &str| {
         text += INDENT;

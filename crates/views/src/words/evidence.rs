@@ -334,7 +334,9 @@ pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
         VantageEvidence::Offload { a, b, end } => {
             format!("{}; {end}'s segments longer than the MSS are made by offload on its host", both(a, b))
         }
-        VantageEvidence::TooNear { a, b } => format!("{}: both too near to tell which is nearer", both(a, b)),
+        VantageEvidence::TooNear { a, b } => {
+            format!("{}: the difference is too small to decide which is nearer", both(a, b))
+        }
     }
 }
 

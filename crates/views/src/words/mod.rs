@@ -228,7 +228,7 @@ pub fn in_a_line(flow: &FlowReport) -> String {
     format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
 }
 
-/// What cannot be told about the flow, and what to record to know. Where it was recorded at both ends, what one of
+/// What is unknown about the flow, and what to record to find out. Where it was recorded at both ends, what one of
 /// them cannot see the other can.
 pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     let mut spots = Vec::new();

@@ -94,11 +94,11 @@ pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     Some(text + ".")
 }
 
-/// What the second clock shows beside the first, at first.
+/// What the second clock shows compared with the first, at the beginning.
 fn offset(first: &Stretch) -> String {
     let within = duration(first.uncertainty());
     let offset = duration_nanos(first.offset_ns.saturating_abs());
-    // Less than can be told is no difference.
+    // Less than can be resolved is no difference.
     if first.offset_ns.unsigned_abs() <= nanos(first.uncertainty()) {
         return format!("The second recording's clock shows the first's time, to within {within}");
     }

@@ -9,7 +9,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long something may take to end once it is told to. perf reads its whole file again, for the build-ids of what was seen.
+/// How long something may take to end after the signal. perf reads its whole file again, for the build-ids of what was seen.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a process is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

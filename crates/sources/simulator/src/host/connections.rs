@@ -43,7 +43,7 @@ pub struct Connections {
     pub(super) packet_memory: PacketMemory,
     /// What one piece of copying moves, in bytes.
     pub(super) copy_piece: u64,
-    /// For how long a reader polls that was not told otherwise (`net.core.busy_read`). `None` if readers cannot: the NIC
+    /// For how long a reader polls by default (`net.core.busy_read`). `None` if readers cannot: the NIC
     /// must have a NAPI, and on a host on which nothing takes time nobody waits for anything.
     pub(super) busy_read: Option<Duration>,
     pub(super) sockets: Sockets,

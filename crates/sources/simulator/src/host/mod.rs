@@ -194,7 +194,7 @@ impl Host {
         task
     }
 
-    /// Tells it of a stream of which it is the client or the server.
+    /// Adds a stream of which it is the client or the server.
     pub fn add_stream(&mut self, number: usize, stream: Stream, out: &mut Outside<'_>) {
         let serves = stream.hosts[1] == self.id;
         self.connections.streams.insert(number, stream);
@@ -268,7 +268,7 @@ impl Host {
         self.connections.sockets.get(socket).map(|socket| Told::of(&socket.tcp.info(now)))
     }
 
-    /// Tells of the state of each of its sockets.
+    /// Reports the state of each of its sockets.
     pub fn sample(&self, now: Instant, links: &Links, observer: &mut dyn Observer) {
         for socket in self.connections.sockets.iter() {
             let Some(link) = links.get(socket.connection) else { continue };

@@ -62,7 +62,7 @@ pub struct Socket {
     pub sleeper: Option<(TaskId, SleepsFor)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
-    /// A router told it of a smaller MTU while it was locked, about the segment that begins there
+    /// A router reported a smaller MTU while it was locked, about the segment that begins there
     /// (`TCP_MTU_REDUCED_DEFERRED`).
     pub mtu_deferred: Option<(u32, StreamOffset)>,
     /// It sends more as soon as the card has sent something (`TSQ_THROTTLED`).

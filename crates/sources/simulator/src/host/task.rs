@@ -109,7 +109,7 @@ pub struct Task {
     ticks: Ticks,
 }
 
-/// Ticks that found a task on its CPU, as `time` tells them (`update_process_times`): whatever interrupted it is the
+/// Ticks that found a task on its CPU, as `time` reports them (`update_process_times`): whatever interrupted it is the
 /// kernel's work too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {

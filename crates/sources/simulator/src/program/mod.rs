@@ -1,6 +1,6 @@
 //! What processes do: programs that make system calls, compute and sleep.
 //!
-//! A program is asked for its next operation and told what came of the last one. It has no access to the host.
+//! A program is asked for its next operation and gets the result of the last one. It has no access to the host.
 
 mod compile;
 mod datagrams;

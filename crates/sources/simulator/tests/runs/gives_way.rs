@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 
-/// Bytes that a process reads in three seconds beside so many others that compute, and the sender's timeouts. The kernel
+/// Bytes that a process reads in three seconds next to so many others that compute, and the sender's timeouts. The kernel
 /// preempts nobody within a system call, and the process makes one after the other, since there is always something to
 /// read.
 fn read_beside(hogs: u32) -> (f64, u64) {

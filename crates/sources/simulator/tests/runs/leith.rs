@@ -19,7 +19,7 @@ fn played(name: &str, seconds: u32, choices: &[&str]) -> (f64, HostReport) {
 }
 
 /// Figure 1: a walk from the head for each block takes the CPU for longer than ACKs are apart, the backlog fills up and throws
-/// away all until it is empty; with the ACKs goes what would have told that something arrived.
+/// away all until it is empty; and the ACKs that would have shown that something arrived.
 #[test]
 fn a_sack_walk_for_each_block_throttles_the_backlog() {
     let (walked, old) = played("sack", 15, &[]);

@@ -15,7 +15,7 @@ fn slow_card(kernel: &str, machine: &str, rest: &str) -> Simulation {
 
 const MACHINES: [&str; 2] = ["free", "server-2020"];
 
-/// `tcp_transmit_skb` is told of the drop at once: the window is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and what was dropped is sent later as if it had
+/// `tcp_transmit_skb` learns of the drop immediately: the window is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and what was dropped is sent later as if it had
 /// never been, so that nothing is retransmitted (ubik, section V).
 #[test]
 fn a_local_drop_reduces_the_window_and_loses_nothing() {
@@ -54,7 +54,7 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
     }
 }
 
-/// Nobody tells TCP: a drop is a loss as any other.
+/// TCP does not learn of it: a drop is a loss like any other.
 #[test]
 fn an_unnotified_qdisc_drop_is_retransmitted() {
     let kernel = "{ base = \"linux-2.6.14\", txqueuelen = 10, local-drop-notified = false }";

@@ -58,7 +58,7 @@ impl Policed {
 
     /// Goes on with the sample; whether a policer is found.
     pub fn sample(&mut self, moment: &Moment, round_starts: bool, losses: u32, app_limited: bool) -> bool {
-        // The first loss tells that its tokens are used up.
+        // The first loss shows that its tokens are used up.
         if !self.is_sampling {
             if losses == 0 {
                 return false;

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The receive ring of a host's card.
 ///
 /// What arrives while nobody looks is taken off the wires only when somebody does: between two looks the ring only
-/// fills, so that what finds no free descriptor can be told afterwards as well.
+/// fills, so that what finds no free descriptor can be computed afterwards as well.
 #[derive(Debug)]
 pub struct ReceiveRing {
     /// Packets, and when each came.

@@ -1,6 +1,6 @@
 //! Who runs next: the kernels' schedulers, with their own arithmetic.
 //!
-//! A scheduler knows tasks by number and CPUs by number. It is told what happens to them (`start`, `wake`, `sleep`,
+//! A scheduler knows tasks by number and CPUs by number. It is notified of what happens to them (`start`, `wake`, `sleep`,
 //! `tick`) and asked who runs ([`Scheduler::pick`]) and whether the running task should go
 //! ([`Scheduler::preempts`], and what `tick` says). When that takes effect is the CPU's matter, since it depends on
 //! what the task is doing in the kernel.

@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// Tells of a call that has returned.
+    /// Reports a call that has returned.
     fn tell_call(&self, task: TaskId, done: Done, out: &mut Outside<'_>) {
         if !out.wants.calls {
             return;
