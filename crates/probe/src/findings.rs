@@ -130,7 +130,7 @@ impl Found {
         self.round_trip.is_some().then_some(self)
     }
 
-    /// The shortest round trip.
+    /// The minimum RTT.
     pub fn round_trip(&self) -> Option<Duration> {
         self.round_trip.as_ref()?.min_ns.map(Duration::from_nanos)
     }

@@ -65,7 +65,7 @@ impl<'a> Facts<'a> {
         if end == self.finding.from { Host::Sender } else { Host::Receiver }
     }
 
-    /// The whole path's shortest round trip, by the best way there is of knowing it.
+    /// The whole path's minimum RTT, by the best way there is of knowing it.
     ///
     /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was
     /// at the sender. None of them can be smaller than the path.

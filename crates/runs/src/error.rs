@@ -118,7 +118,7 @@ pub enum Error {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A stored run cannot be read.
-    #[error("{0}; remove that file, and its runs are made again")]
+    #[error("{0}; remove that file, and its runs are repeated")]
     Stored(Damage),
     /// A run of a sweep failed.
     #[error("{name}")]

@@ -196,7 +196,7 @@ fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() 
     assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
     let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
-    assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not made again");
+    assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not repeated");
     // All of it from the folder: the same text, and the same numbers.
     assert_eq!(
         (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
@@ -288,7 +288,7 @@ fn a_path_that_is_no_folder_is_refused_with_a_fix() {
     for (name, inside, part) in [
         ("mine", "thesis.txt", "mine: is not the folder of a sweep: it holds thesis.txt; name another one"),
         ("data", "000001.parquet", "data/000001.parquet: is damaged or cut short"),
-        ("data", "000001.parquet", "remove that file, and its runs are made again"),
+        ("data", "000001.parquet", "remove that file, and its runs are repeated"),
         ("other", "results.parquet", "other/results.parquet: is not a file of this sweep"),
         ("file", "", "file: is a file; name a folder for --out"),
     ] {

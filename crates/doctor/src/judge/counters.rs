@@ -27,8 +27,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "segments found no memory in receive queues",
-        why: "They were dropped, and had to be retransmitted.",
+        title: "segments were dropped because the receive queue was full",
+        why: "They had to be retransmitted.",
         source: "tcp_data_queue (6.18)",
     },
     Counter {
@@ -37,8 +37,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "segments came while a socket was in use, and its backlog was full",
-        why: "They were dropped: a reader holds its socket for long, or the buffers are small.",
+        title: "segments were dropped because a locked socket's backlog was full",
+        why: "A reader holds its socket for long, or the buffers are small.",
         source: "tcp_add_backlog (6.18); wu, section 3",
     },
     Counter {
@@ -47,9 +47,9 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "receive queues were pruned of segments",
-        why: "A buffer was full although its window had invited what came: packets took more memory than their \
-              payload.",
+        title: "receive queues were pruned",
+        why: "A buffer was full although the data was within the advertised window: packets took more memory than \
+              their payload.",
         source: "tcp_prune_queue (6.18)",
     },
     Counter {
@@ -58,8 +58,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: Some(0.001),
         receiving: true,
-        title: "receive queues were copied together to save memory",
-        why: "It takes CPU in the softirq: many small segments in buffers that are nearly full.",
+        title: "receive queues were collapsed to save memory",
+        why: "Collapsing takes CPU in the softirq. It means many small segments in nearly full buffers.",
         source: "tcp_collapse (6.18)",
     },
     Counter {
@@ -68,8 +68,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "segments came against a window of zero",
-        why: "Readers did not keep up, and what came meanwhile was dropped.",
+        title: "segments arrived while the window was zero",
+        why: "Readers did not keep up, and the segments were dropped.",
         source: "tcp_data_queue (6.18)",
     },
     Counter {
@@ -79,7 +79,7 @@ const TOLD: [Counter; 9] = [
         least: Some(0.0),
         receiving: true,
         title: "TCP was under memory pressure",
-        why: "All connections together came to the second number of tcp_mem: windows shrank.",
+        why: "All connections together reached the second number of tcp_mem, so windows shrank.",
         source: "tcp_enter_memory_pressure (6.18); ip-sysctl.rst, tcp_mem",
     },
     Counter {
@@ -89,7 +89,7 @@ const TOLD: [Counter; 9] = [
         least: Some(0.001),
         receiving: false,
         title: "many retransmission timeouts",
-        why: "In each, a connection stood still for 200 ms or more.",
+        why: "In each, a connection was idle for 200 ms or more.",
         source: "tcp_retransmit_timer (6.18); leith, section 1.2",
     },
     Counter {
@@ -98,8 +98,8 @@ const TOLD: [Counter; 9] = [
         of: "TcpExtTCPTimeouts",
         least: Some(0.1),
         receiving: false,
-        title: "a part of the timeouts was needless",
-        why: "ACKs were late, not lost: receivers off their CPUs, or round trips that jump.",
+        title: "part of the timeouts were spurious",
+        why: "ACKs were late, not lost: receivers waited for a CPU, or the RTT jumped.",
         source: "tcp_process_loss (6.18); RFC 5682; wu, section 4",
     },
     Counter {
@@ -108,8 +108,8 @@ const TOLD: [Counter; 9] = [
         of: OUT,
         least: None,
         receiving: false,
-        title: "retransmissions were refused by this host itself",
-        why: "The queue before the card was full, or the socket's memory.",
+        title: "this host refused to send retransmissions",
+        why: "The qdisc or the socket's memory was full.",
         source: "__tcp_retransmit_skb (6.18); ubik V",
     },
 ];

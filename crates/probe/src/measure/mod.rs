@@ -46,6 +46,6 @@ pub struct Setting {
     pub direction: Direction,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
-    /// The shortest round trip.
+    /// The minimum RTT.
     pub round_trip_ns: u64,
 }

@@ -1,5 +1,5 @@
 //! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): the window and the rate follow a
-//! model of the path, the most that it delivered of late and the shortest round trip, and not its losses.
+//! model of the path, the most that it delivered of late and the minimum RTT, and not its losses.
 
 mod model;
 mod policed;
@@ -39,7 +39,7 @@ enum Mode {
     Drain,
     /// Keeps the rate, and looks whether there is more.
     ProbeBw,
-    /// Sends nearly nothing, to see the shortest round trip.
+    /// Sends nearly nothing, to see the minimum RTT.
     ProbeRtt,
 }
 
@@ -47,7 +47,7 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
-    /// The shortest round trip, in microseconds, and the tick in which it was seen.
+    /// The minimum RTT, in microseconds, and the tick in which it was seen.
     least_rtt_us: Option<u32>,
     least_rtt_at: i64,
     /// When to leave [`Mode::ProbeRtt`], and whether a round trip has passed there.

@@ -158,7 +158,7 @@ impl Control for Htcp {
     fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32 {
         self.update_beta(moment);
         self.update_alpha(moment);
-        // The longest round trip is forgotten slowly: the path may have changed.
+        // The maximum RTT is forgotten slowly: the path may have changed.
         if self.least_rtt > 0 && self.most_rtt > self.least_rtt {
             self.most_rtt = self.least_rtt + (self.most_rtt - self.least_rtt) * 95 / 100;
         }

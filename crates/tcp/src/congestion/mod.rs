@@ -142,7 +142,7 @@ pub struct Moment {
     pub wire_at: Instant,
     /// Whether the application holds the sender (`app_limited`).
     pub app_limited: bool,
-    /// The shortest round trip of late, in microseconds (`tcp_min_rtt`).
+    /// The minimum RTT of late, in microseconds (`tcp_min_rtt`).
     pub least_rtt_us: Option<u32>,
     /// What `SO_MAX_PACING_RATE` allows, in bytes a second.
     pub most_pacing_rate: u64,

@@ -127,7 +127,7 @@ impl Wait {
             let tasks = if waited.tasks == 1 { "task's slice" } else { "tasks' slices" };
             writeln!(
                 out,
-                "  waits for {} at least: {} {tasks} (equations {equation})",
+                "  waits for at least {}: {} {tasks} (equations {equation})",
                 time(waited.wait_ns),
                 waited.tasks
             )?;
@@ -145,14 +145,17 @@ impl Wait {
             writeln!(out, "  {sign} (equation 12)")?;
             writeln!(
                 out,
-                "  measured once, it makes the RTO {} (equations 9 to 11)",
+                "  once measured, it raises the RTO to {} (equations 9 to 11)",
                 time(waited.rto_after_ns)
             )?;
             if let (Some(usual), Some(waiting)) =
                 (waited.bandwidth_bit_per_s, waited.bandwidth_waiting_bit_per_s)
             {
                 let [usual, waiting] = [usual, waiting].map(Rate::bits_per_second);
-                writeln!(out, "  if all had it, Reno would reach {waiting} instead of {usual} (equation 8)")?;
+                writeln!(
+                    out,
+                    "  if all packets had it, Reno would reach {waiting} instead of {usual} (equation 8)"
+                )?;
             }
         }
         Ok(())

@@ -19,7 +19,7 @@ pub struct Clocks {
     to_ns: i64,
     /// What the second is ahead at the start.
     offset_ns: i64,
-    /// How far that may be off: half of the shortest round trip.
+    /// How far that may be off: half of the minimum RTT.
     offset_uncertainty_ns: u64,
     /// By how much the second runs faster, in parts per million.
     drift_ppm: f64,

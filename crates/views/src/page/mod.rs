@@ -55,7 +55,7 @@ pub struct RecordingText {
     pub facts: String,
     /// What is wrong with it.
     pub warnings: Vec<String>,
-    /// What was left aside.
+    /// What was skipped.
     pub notes: Vec<String>,
 }
 

@@ -10,9 +10,10 @@ use std::io::{self, Write};
 
 const HEAD: [&str; 6] = ["function", "before", "after", "µs a request before", "after", "by chance"];
 
-const HOW_IT_IS_READ: &str = "Parts of the server's CPU time, what each function took of it for a request, and how likely chance alone \
-    makes such a difference of parts somewhere among all functions (Fisher's exact test, Holm's correction). That another run \
-    of the same would not differ as much, no count of samples says.";
+const HOW_IT_IS_READ: &str = "Parts of the server's CPU time, what each function took of it for a request, and \
+                              how likely chance alone makes such a difference of parts somewhere among all \
+                              functions (Fisher's exact test, Holm's correction). No count of samples shows \
+                              whether another run of the same would differ as much.";
 
 pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{} compared with {}", comparison.of[1], comparison.of[0])?;

@@ -34,7 +34,7 @@ pub struct ProbeDocument<'a> {
     transfers: Vec<Transfer>,
     /// What a transfer can hope for: the middle of what is available, up to the capacity, or else the capacity, in bit/s.
     rate: Option<u64>,
-    /// That rate times the shortest round trip, in bytes: what a transfer's window has to hold.
+    /// That rate times the minimum RTT, in bytes: what a transfer's window has to hold.
     window: Option<u64>,
     /// Whether all that was asked was measured.
     complete: bool,

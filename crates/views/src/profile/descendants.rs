@@ -78,7 +78,7 @@ pub fn print(loaded: &Loaded, families: &[Ancestor], out: &mut impl Write) -> io
             writeln!(out, "    {:>6}  {}{deeper}", part(found.own), spelt_in(loaded, found.function))?;
         }
         if ancestor.descendants.is_empty() {
-            writeln!(out, "    it called nothing that cost anything")?;
+            writeln!(out, "    it called no function that cost anything")?;
         }
     }
     Ok(())

@@ -93,13 +93,13 @@ pub fn print(
         writeln!(out, "  {} more were lost; a lower --frequency loses fewer", count(lost))?;
     }
     if document.ended_early {
-        writeln!(out, "  it was ended before its time")?;
+        writeln!(out, "  it was ended early")?;
     }
     if let Some(file) = &document.work_file {
         writeln!(out, "{file}: {}", did(&recorded.work))?;
     }
     if document.samples == Some(0) {
-        return writeln!(out, "\nNothing was seen: record for longer, or with a higher --frequency.");
+        return writeln!(out, "\nNo samples: record for longer, or with a higher --frequency.");
     }
     writeln!(out, "\nNext, what cost most, and for whom it was done:")?;
     writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", document.file)

@@ -122,7 +122,7 @@ pub fn flow_long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io
     line(&mut text, "recorded", &format!("{} ({})", words::vantage(flow), flow.vantage.confidence.slug()));
     line(&mut text, "from the tap to A and back", &duration_or_dash(flow.vantage.to_a));
     line(&mut text, "from the tap to B and back", &duration_or_dash(flow.vantage.to_b));
-    line(&mut text, "handshake round trip", &duration_or_dash(flow.opening.round_trip));
+    line(&mut text, "handshake RTT", &duration_or_dash(flow.opening.round_trip));
     line(&mut text, "SYN and SYN-ACK retransmissions", &count(u64::from(flow.opening.retransmitted)));
     line(&mut text, "verdict", &words::verdict_in_short(flow));
     let mut row = |name: &str, left: &str, right: &str| {

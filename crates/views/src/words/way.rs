@@ -140,7 +140,7 @@ fn became(direction: &DirectionPair, from: &str) -> String {
     more(&direction.lost_beyond, "arrived there and were lost further on");
     if direction.overtaken.count > 0 {
         let by = duration(direction.overtaken_by);
-        parts.push(format!("{} overtaken (by up to {by})", count(direction.overtaken.count)));
+        parts.push(format!("{} reordered (by up to {by})", count(direction.overtaken.count)));
     }
     format!("Of {} {from}: {}.", counted(direction.packets, "packet"), parts.join(", "))
 }

@@ -10,7 +10,7 @@ const RATE_ROUNDS: i64 = CYCLE.len() as i64 + 2;
 /// Startup is over when three round trips have not brought a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
-/// The shortest round trip is looked for again after so long, for so long (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
+/// The minimum RTT is looked for again after so long, for so long (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
 const LEAST_RTT_LASTS_S: i64 = 10;
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
 /// Spells of round trips in which lumps are counted (`bbr_extra_acked_win_rtts`), and the most of a lump that counts
