@@ -33,7 +33,7 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
     el(
       "section",
       {},
-      el("h3", {}, flow.blind_spots.length > 0 ? "What cannot be told from here" : "Where it was recorded"),
+      el("h3", {}, flow.blind_spots.length > 0 ? "What this capture cannot show" : "Where it was recorded"),
       el("p", {}, flow.vantage),
       sentences(flow.blind_spots),
     ),

@@ -1,4 +1,4 @@
-//! Reading what a path names, with progress and warnings.
+//! Reads the input that a path names, with progress and warnings.
 
 use crate::console::{self, Console};
 use crate::{Outcome, choice::Place};

@@ -1,4 +1,4 @@
-//! To whom each function's cost belongs: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
+//! The high-level function that each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
 
 use crate::calls::Calls;
 use crate::edges::Edges;
@@ -7,7 +7,7 @@ use crate::exact::{Count, Exact};
 use crate::functions::Function;
 use crate::roots::{Root, Roots};
 
-/// To whom the cost of functions belongs.
+/// The high-level functions that the cost of functions belongs to.
 #[derive(Clone, Debug)]
 pub struct Attribution {
     /// Among whom it is divided.
@@ -16,7 +16,7 @@ pub struct Attribution {
     pub functions: Vec<Attributed>,
 }
 
-/// To whom the cost of a function belongs.
+/// The high-level functions that the cost of a function belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributed {
     /// The function.

@@ -66,7 +66,7 @@ pub struct Comparison<K> {
     pub parts: Vec<Part<K>>,
 }
 
-/// Of both profiles.
+/// Totals of both profiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair<T> {
     /// Of the first.

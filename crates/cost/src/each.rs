@@ -222,7 +222,7 @@ pub struct MeasuredCost {
     pub samples: u64,
     /// How often the work was done.
     pub times: u64,
-    /// Of what that is the count.
+    /// The counter that this is.
     pub of: &'static str,
     /// The functions of the profile whose time it is.
     pub functions: Vec<Function>,

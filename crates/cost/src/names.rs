@@ -129,7 +129,7 @@ pub struct Known {
     pub image: Image,
 }
 
-/// Of each function, by its number, under which name it is known across kernels.
+/// The name of each function across kernels, by its number.
 pub fn known(functions: &Functions) -> Vec<Known> {
     functions
         .iter()

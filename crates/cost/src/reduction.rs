@@ -25,7 +25,7 @@ const FEW: usize = 64;
 /// Multiplications that sweeps over what is left may take: less than a second.
 const WORK: usize = 500_000_000;
 
-/// What of a walk may be left untold after the sweeps.
+/// The part of a walk that may be undecided after the sweeps.
 const UNTOLD: f64 = 1e-12;
 
 /// A walk's states: where to go from each, and how often.

@@ -1,4 +1,4 @@
-//! What was seen of a host: plain data, as the kernel said it.
+//! The observed state of a host: plain data, as the kernel reports it.
 //!
 //! What is `None`, or missing from a map, could not be seen; [`Host::unseen`] says why. Nothing here is a default
 //! that stands for "not known".
@@ -95,7 +95,7 @@ pub struct Interface {
     pub receive_queues: Option<u32>,
     /// Queues that share their CPUs' work with others by RPS: how many have a mask.
     pub steered_queues: Option<u32>,
-    /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+    /// The CPUs that take each of its interrupts; empty where that is unknown.
     pub interrupts: Vec<Interrupt>,
     /// Counters since the interface was made.
     pub statistics: Statistics,
@@ -176,11 +176,11 @@ pub struct Queue {
 /// What a former connection left to the next ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Of which destination.
+    /// The destination.
     pub to: Option<IpAddr>,
     /// `ssthresh`, in packets.
     pub ssthresh: Option<u32>,
-    /// The smoothed round trip, in µs.
+    /// The smoothed RTT, in µs.
     pub rtt_us: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Holds a host against a goal. Pure: the same host and goal give the same findings.
+//! Checks a host against a goal. Pure: the same host and goal give the same findings.
 //!
 //! One file a part of the host, in the order of the debugging procedure (ubik V): buffers first, then what the
 //! parameter cache and the route hold, the queue before the card, the card, the CPUs, and what was counted.
@@ -31,7 +31,7 @@ type Rule = fn(&Examination<'_>, &mut Vec<Finding>);
 const RULES: &[Rule] =
     &[buffers::all, sender::all, route::all, queue::all, card::all, cpus::all, loss::all, counters::all];
 
-/// What of a host a transfer would suffer from: what limits it most first, then what costs it something, then
+/// The settings of a host that harm a transfer: what limits it most first, then what costs it something, then
 /// what is to be known.
 pub fn judge(host: &Host, goal: &Goal) -> Vec<Finding> {
     let exam = Examination { host, goal };

@@ -216,7 +216,7 @@ pub fn bdp_bytes(rate_bit_per_s: u64, rtt_ns: u64) -> u64 {
 }
 
 impl LabelledCase {
-    /// A case on a path of a rate and a round trip, with a queue of one bandwidth-delay product (at least 20
+    /// A case on a path of a rate and an RTT, with a queue of one bandwidth-delay product (at least 20
     /// packets), per-packet captures, cubic, and a fast way back.
     ///
     /// # Panics

@@ -26,7 +26,7 @@ const FRAME_BYTES: u64 = MTU_BYTES + ETHERNET_BYTES;
 /// What the bucket lets through at once, in fractions of a second of its rate: timers are no finer on a busy machine.
 const BURSTS_PER_S: u64 = 1000;
 
-/// What of a direction netem cannot do, each a sentence that begins with the key below the path's.
+/// The parts of a direction that netem cannot emulate, each a sentence that begins with the key below the path's.
 pub fn refused(config: &PathConfig) -> Vec<String> {
     let by_chance =
         |loss: &&LossConfig| matches!(loss, LossConfig::Random { .. } | LossConfig::Bursts { .. });
@@ -40,7 +40,7 @@ pub fn refused(config: &PathConfig) -> Vec<String> {
         (config.policer.is_some(), "policer: netem has none"),
         (!config.cross.is_empty(), "cross: netem carries no packets of others"),
         (stalls, "stalls: netem's links have none"),
-        (jitter, "jitter: netem's packets overtake each other, and it varies the delay before the link"),
+        (jitter, "jitter: netem reorders packets, and it varies the delay before the link"),
         (config.reorder.is_some(), "reorder: netem sends what is reordered at once, and makes the rest wait"),
     ];
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()

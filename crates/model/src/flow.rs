@@ -1,4 +1,4 @@
-//! Who talks to whom, and from where we watch.
+//! Flows, their two ends, and the vantage point.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

@@ -16,7 +16,7 @@ pub struct IcmpError {
     pub seq: Option<StreamOffset>,
     /// What was wrong.
     pub kind: IcmpKind,
-    /// Who says so, where that is known.
+    /// The sender of the message, where that is known.
     pub from: Option<IpAddr>,
     /// The frame's number in the recording, from 1.
     pub frame: u64,

@@ -81,7 +81,7 @@ named! {
         HolderOffCpu = "holder-off-cpu",
         /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
         ReceiveQueue = "receive-queue",
-        /// The process, able to run and without a CPU (`sched_info.run_delay`).
+        /// The process, runnable and waiting for a CPU (`sched_info.run_delay`).
         RunQueue = "run-queue",
     }
 }
@@ -220,7 +220,7 @@ macro_rules! sample {
         /// A socket's state at an instant. What the source cannot see is `None`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct SocketSample {
-            /// Whose socket it is.
+            /// The process that owns the socket.
             pub end: End,
             /// The congestion machine's state (`tcpi_ca_state`).
             pub ca_state: Option<CaState>,

@@ -22,7 +22,7 @@ pub struct Graph {
     pub left_out: usize,
     /// The functions: the root first, then by what was seen for it, the greatest first.
     pub nodes: Vec<Worker>,
-    /// Who called whom, the heaviest first.
+    /// The calls, the heaviest first.
     pub edges: Vec<Call>,
 }
 
@@ -33,11 +33,11 @@ pub struct Worker {
     pub name: String,
     /// Samples in which it ran itself, for whomever.
     pub own: u64,
-    /// Those of them that belong to the root.
+    /// The part of these that belongs to the root.
     pub own_here: u64,
     /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
     pub all: u64,
-    /// Those of them that belong to the root; of the root, all that do.
+    /// The part of these that belongs to the root; for the root, all that do.
     pub here: u64,
 }
 
@@ -46,11 +46,11 @@ pub struct Worker {
 pub struct Call {
     /// The caller, by its place among the nodes.
     pub from: usize,
-    /// Who was called.
+    /// The callee.
     pub to: usize,
     /// Samples in the callee and below, on stacks with both.
     pub samples: u64,
-    /// Those of them without a function between that is left out.
+    /// The part of these with no function in between that is left out.
     pub direct: u64,
 }
 

@@ -157,7 +157,7 @@ impl Runs {
         (counters.requests > 0).then(|| took * 1e9 / counters.requests as f64)
     }
 
-    /// What of the samples is not what the paper measured, or not the server's: the least and the most of any case.
+    /// The parts of the samples that the paper did not measure, or that are not the server's: minimum and maximum of all cases.
     fn notes(&self) -> Vec<String> {
         let of_servers = |measured: &ServerSamples, part| Share { part, of: measured.total };
         let of_all = |measured: &ServerSamples, part| Share { part, of: measured.sampled() };

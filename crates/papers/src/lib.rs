@@ -1,4 +1,4 @@
-//! Published experiments made again: what a paper says next to what comes out here.
+//! Published experiments, reproduced: what a paper reports, next to our results.
 //!
 //! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
@@ -79,7 +79,7 @@ impl Paper {
         }
     }
 
-    /// How many of the experiments, from the first on, are traced in a run for the paper's figures.
+    /// The number of experiments, counted from the first, that are traced in a run for the paper's figures.
     pub const fn traced(self) -> usize {
         match self {
             Self::Wu => wu::TRACED,

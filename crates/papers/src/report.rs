@@ -14,7 +14,7 @@ pub struct Report {
     pub title: &'static str,
     /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     pub seeds: u64,
-    /// Of one that was measured: on what, with what, and what was in the way of it.
+    /// For a paper that was measured: the machine, the tools, and what interfered.
     pub measured_on: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
@@ -22,7 +22,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Its graphs of who calls whom.
     pub graphs: Vec<Graph>,
-    /// Of one that was measured twice: both side by side.
+    /// For a paper that was measured twice: both side by side.
     pub comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,

@@ -1,7 +1,7 @@
 //! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
 //! window of its sender.
 //!
-//! Both are taken from the run that is measured, of its first connection. Who watches changes nothing in it.
+//! Both are taken from the run that is measured, of its first connection. Watching changes nothing in it.
 
 use crate::figure::Course;
 use slowpath_model::{CaState, End, EventKind, Flags, Instant, SocketSample, StreamOffset};
@@ -196,7 +196,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Of a scenario's first flow, which lasts so long.
+    /// For a scenario's first flow, which lasts so long.
     pub fn new(scenario: &Scenario, lasts: Duration) -> Self {
         let flow = &scenario.flows[0];
         let span = [0.0, lasts.as_secs_f64()];

@@ -27,7 +27,7 @@ const UNTUNED: u64 = 64 << 10;
 pub struct Path {
     /// Rate of its bottleneck.
     pub rate: Rate,
-    /// Its round trip.
+    /// Its RTT.
     pub delay: Duration,
     /// Connections side by side.
     pub streams: u32,
@@ -146,11 +146,11 @@ impl Technique {
             Self::Manual => "both buffers by hand, twice rate times delay",
             Self::Psc => "receiver: all it may; sender: two congestion windows",
             Self::Linux24 => "receiver: as memory fills; its window scale is that of the first buffer",
-            Self::Drs => "receiver: four times what arrived in a round trip, half of it window",
+            Self::Drs => "receiver: four times what arrived in an RTT, half of it window",
             Self::Enable => "as manual, from a database of measurements",
             Self::AutoNcFtp => "as manual, measured before each transfer, whose time is not counted here",
-            Self::DrsFtp => "receiver: four times what arrived in a round trip, by the program",
-            Self::Today => "receiver: twice what was read in a round trip; sender: two congestion windows",
+            Self::DrsFtp => "receiver: four times what arrived in an RTT, by the program",
+            Self::Today => "receiver: twice what was read in an RTT; sender: two congestion windows",
         }
     }
 
@@ -185,7 +185,7 @@ impl Technique {
         case
     }
 
-    /// What of the kernel is not today's.
+    /// Where the kernel differs from today's.
     const fn choices(self) -> Option<&'static str> {
         match self {
             Self::None => Some("receive-tuning = \"fixed\", send-tuning = \"fixed\""),

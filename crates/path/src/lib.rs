@@ -83,7 +83,7 @@ pub enum Verdict {
     },
 }
 
-/// Reordering: some packets take a longer way and are overtaken.
+/// Reordering: some packets are delayed, so that later ones arrive before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReorderConfig {
     /// Chance, in millionths, that a packet takes the longer way.
@@ -117,7 +117,7 @@ pub struct PathConfig {
     /// A delay of its own for every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter: Option<JitterConfig>,
-    /// Packets that are overtaken.
+    /// Packets that are reordered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reorder: Option<ReorderConfig>,
     /// Chance, in millionths, that a packet arrives twice.

@@ -84,7 +84,7 @@ fn burst_of_ten_into_a_queue_of_four_delivers_four() {
 }
 
 #[test]
-fn reordered_packet_is_overtaken_and_nothing_else_moves() {
+fn reordered_packet_arrives_late_and_nothing_else_moves() {
     let config = PathConfig {
         delay: ms(10),
         reorder: Some(ReorderConfig { probability_ppm: 200_000, extra: ms(5) }),

@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(firewall.pass(&segment(1000, 1002)), Action::Drop(LossReason::BeyondWindow, None));
         firewall.overhear(&ack(1001, 2000));
         assert_eq!(firewall.pass(&segment(1000, 1002)), Action::UNCHANGED);
-        // An ACK that was overtaken.
+        // A reordered ACK.
         firewall.overhear(&ack(1, 65535));
         assert_eq!(firewall.pass(&segment(1, 10_000)), Action::Drop(LossReason::BeyondWindow, None));
         assert_eq!(firewall.pass(&segment(9_000, 0)), Action::UNCHANGED, "an ACK has no data");

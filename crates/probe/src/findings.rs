@@ -27,7 +27,7 @@ pub struct Wanted {
     pub steps: u32,
 }
 
-/// A round trip where no echo came back: long enough for queues to empty on most paths.
+/// An RTT where no echo came back: long enough for queues to empty on most paths.
 const UNKNOWN_ROUND_TRIP_NS: u64 = 100_000_000;
 /// The ramp begins at this part of the capacity.
 const RAMP_FROM: u64 = 10;

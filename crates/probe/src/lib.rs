@@ -1,4 +1,4 @@
-//! What a path gives to packets of one's own: round trip, capacity, available bandwidth, and where loss begins.
+//! What a path gives to packets of one's own: RTT, capacity, available bandwidth, and where loss begins.
 //!
 //! Ubik and Cimbal (2002, section V) looked for what held their transfers with RUDE/CRUDE and pathload, and neither tool
 //! could be trusted at their rates. What they asked is asked here, and each answer says what it was limited by: the path,

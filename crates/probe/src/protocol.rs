@@ -228,7 +228,7 @@ impl Message {
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length > most {
-            // Whoever is no probe says something there too.
+            // A client that is no probe sends something there too.
             let is_probe = rest.get(1..9).is_none_or(|words| words == MAGIC);
             return Err(if is_probe { NotAMessage::TooLong(length) } else { NotAMessage::NotAProbe });
         }

@@ -142,7 +142,7 @@ fn the_ramp_finds_where_loss_begins() {
 }
 
 #[test]
-fn packets_that_are_overtaken_are_counted() {
+fn reordered_packets_are_counted() {
     let reordering = PathConfig {
         reorder: Some(ReorderConfig { probability_ppm: 50_000, extra: Duration::from_nanos(5 * MS) }),
         ..path(100 * MBIT, None, MS)

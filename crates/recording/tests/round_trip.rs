@@ -237,7 +237,7 @@ fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
     assert!(again.contains("holds a recording already"), "{again}");
 }
 
-/// Every file cut at many places, and with bytes changed at many: what comes out is an error or a part that says
+/// Every file cut at many places, and with bytes changed at many: the result is an error or a part that says
 /// so, or, where the damage cannot be detected, other numbers; never a panic.
 #[test]
 fn damaged_files_are_said_to_be() {

@@ -319,7 +319,7 @@ fn limits_are_not_lowered() {
     }
 }
 
-/// No number is made up: without round trip and goodput the advice is there and names no rate.
+/// No number is made up: without RTT and goodput the advice is there and names no rate.
 #[test]
 fn what_is_unknown_is_not_computed_with() {
     for cause in Cause::ALL {
@@ -352,7 +352,7 @@ fn what_is_unknown_is_not_computed_with() {
                 );
             }
         }
-        assert!(!text.contains("0 B per round trip"), "{cause}: {text}");
+        assert!(!text.contains("0 B per RTT"), "{cause}: {text}");
     }
 }
 

@@ -67,7 +67,7 @@ pub type StampedLate = (FlowId, End, i64);
 pub type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
 
 /// Reads all of `path` into `sink`: a folder as a recording, a scenario by running it, anything else as a capture, `-` from
-/// standard input. Of a scenario one reads what its sending host would capture.
+/// standard input. For a scenario, reads what its sending host would capture.
 ///
 /// # Errors
 ///

@@ -102,7 +102,7 @@ impl Measured {
     ///
     /// # Errors
     ///
-    /// Those of [`kernel::run`].
+    /// The errors of [`kernel::run`].
     pub fn on_kernel(scenario: &Scenario, how: How<'_>) -> Result<Self, Error> {
         let mut shares = Shares::default();
         let live = kernel::run(scenario, how, |flow| shares.add(&flow))?;

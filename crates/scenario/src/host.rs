@@ -75,7 +75,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// That of a task that asks for nothing.
+    /// The default nice value.
     pub const USUAL: Self = Self::nice(0);
 
     /// An ordinary task of a nice value.

@@ -264,7 +264,7 @@ impl Connection {
     fn arrive_until_grown(&mut self, payload: u32, truesize: u32) -> u32 {
         self.rcv.ack.rcv_mss = payload.min(self.rcv.advmss);
         if self.settings.choices.window_growth == WindowGrowth::TwiceReceived {
-            // By what arrives in a round trip, up to its bound.
+            // By what arrives in an RTT, up to its bound.
             self.rcv.ssthresh = self.rcv.window_clamp;
         }
         let mut segments = 0;

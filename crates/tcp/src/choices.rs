@@ -67,7 +67,7 @@ pub enum PriorThreshold {
     Exact,
 }
 
-/// What an ACK says of the round trip.
+/// What an ACK says of the RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTrips {
     /// What its timestamp echoes, if it acknowledges something; without timestamps when that was sent, if once only
@@ -96,7 +96,7 @@ pub enum Reneging {
     /// Nothing is sacked any more, and everything is retransmitted in the Loss state, but cwnd and ssthresh stay (leith, section
     /// 1.3).
     Forget,
-    /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
+    /// It waits for half an RTT, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
     Wait,
 }
 
@@ -125,7 +125,7 @@ pub enum ForwardRto {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`). With metrics by routes it is two until
-    /// the round trip of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
+    /// the RTT of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
     Rfc3390,
     /// So many (RFC 6928: ten; `TCP_INIT_CWND`).
     Segments(u32),
@@ -224,7 +224,7 @@ pub enum WindowGrowth {
     AtOnce,
     /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`).
     WithArrivals,
-    /// It is twice what arrived in the round trip that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
+    /// It is twice what arrived in the RTT that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
     TwiceReceived,
 }
 
@@ -236,13 +236,13 @@ pub enum ReceiveTuning {
     /// By memory alone: when more arrives than it has room for, and part of that is beyond a hole, it is made as large as
     /// what is there (`tcp_clamp_window` of 2.4).
     Memory,
-    /// For the sender's window as the receiver sees it: twice what arrived in a round trip, and as much again for overhead
+    /// For the sender's window as the receiver sees it: twice what arrived in an RTT, and as much again for overhead
     /// (Dynamic Right-Sizing, LANL's patch for 2.4; up to `net.core.rmem_max`).
     SenderWindow,
     /// It is as large as it may be from the start, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and
     /// Mathis 1998).
     Largest,
-    /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`).
+    /// Dynamic right-sizing: twice what the application read in an RTT (`tcp_rcv_space_adjust`).
     RightSizing,
     /// Right-sizing that grows by what the next RTT may bring (`tcp_rcvbuf_grow`).
     Growing,
@@ -280,7 +280,7 @@ pub enum Prequeue {
 pub enum MetricsCache {
     /// Nowhere.
     No,
-    /// With the route (`struct rtable`): a known round trip is where the next connection begins to measure.
+    /// With the route (`struct rtable`): a known RTT is where the next connection begins to measure.
     Routes,
     /// By destination (`struct tcp_metrics_block`): it only makes the first timeout longer.
     Destinations,
@@ -393,7 +393,7 @@ pub struct Choices {
     /// Whether the variation's floor is `min_rto` itself rather than the whole timeout (`tcp_rtt_estimator`:
     /// rttvar is at least `tcp_rto_min`).
     pub rttvar_floor: bool,
-    /// Whether round trips are measured in microseconds rather than in ticks.
+    /// Whether RTTs are measured in microseconds rather than in ticks.
     pub microsecond_rtt: bool,
     /// What an ACK says of them.
     pub round_trips: RoundTrips,

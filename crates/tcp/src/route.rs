@@ -31,7 +31,7 @@ pub struct Route {
 /// One destination's metrics; `None` where nothing was learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Eight times the smoothed round trip, in microseconds.
+    /// Eight times the smoothed RTT, in microseconds.
     pub rtt_us: Option<u32>,
     /// Four times its mean deviation, in microseconds.
     pub rttvar_us: Option<u32>,

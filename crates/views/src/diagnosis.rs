@@ -27,7 +27,7 @@ impl Diagnosis<'_> {
     }
 }
 
-/// Who knows what would help: `slowpath_remedies::advise`, but for tests.
+/// The source of advice: `slowpath_remedies::advise`, but for tests.
 pub type Advise = dyn Fn(&Finding, &FlowReport) -> Vec<Advice>;
 
 /// Two recordings, compared.

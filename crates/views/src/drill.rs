@@ -74,7 +74,7 @@ fn failure(report: &ScriptReport) -> Option<&Failure> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(script: &str, report: &ScriptReport, verbose: bool, out: &mut impl Write) -> io::Result<()> {
     if verbose {
         report.trace.iter().try_for_each(|event| writeln!(out, "{event}"))?;

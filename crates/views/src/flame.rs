@@ -34,7 +34,7 @@ pub struct Box<'a> {
     pub name: &'a str,
     /// What its tooltip says.
     pub about: String,
-    /// Of what it is.
+    /// What it shows.
     pub kind: Kind,
 }
 

@@ -49,7 +49,7 @@ pub struct Box {
     pub about: String,
     /// How much of the box is filled, 0 to 1.
     pub filled: f64,
-    /// Of what it is.
+    /// What it shows.
     pub kind: crate::flame::Kind,
 }
 
@@ -58,7 +58,7 @@ pub struct Box {
 pub struct Line {
     /// The caller, by its place among the boxes.
     pub from: usize,
-    /// Who is called.
+    /// The callee.
     pub to: usize,
     /// How thick it is, relative to the thickest, 0 to 1.
     pub weight: f64,

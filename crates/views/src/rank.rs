@@ -44,7 +44,7 @@ pub struct Ranking {
     pub groups: Vec<Group>,
     /// How many flows there were.
     pub flows: u64,
-    /// How many of them the selection did not take.
+    /// The number that the selection left out.
     pub left_out: u64,
 }
 

@@ -38,7 +38,7 @@ pub struct Recording {
 pub struct Skipped {
     /// How many.
     pub count: u64,
-    /// Of what: `frame`.
+    /// The unit: `frame`.
     pub unit: &'static str,
     /// Why: `IP, but not TCP`.
     pub what: String,

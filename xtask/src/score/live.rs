@@ -226,7 +226,7 @@ impl Whole {
                 .into_iter()
                 .map(|(cause, lasted)| (cause, lasted.as_secs_f64() + SAMPLED_NS as f64 / 1e9))
                 .collect();
-            // Of what does not hold up a receiver it says nothing.
+            // It does not report what does not hold up a receiver.
             let silent = look.to.since(look.from).unwrap_or_default().as_secs_f64()
                 - said.iter().map(|(_, seconds)| seconds).sum::<f64>();
             let mut silent = silent + SAMPLED_NS as f64 / 1e9 * (said.len() + 1) as f64;

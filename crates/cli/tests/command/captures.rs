@@ -35,7 +35,7 @@ impl Captures {
     }
 }
 
-/// The capture of a transfer in `rounds` round trips of 20 ms, at its sender.
+/// The capture of a transfer in `rounds` RTTs of 20 ms, at its sender.
 pub fn transfer(rounds: u32) -> Vec<u8> {
     written(segments(rounds))
 }

@@ -7,7 +7,7 @@ use crate::finding::{Check, Finding, Severity, look};
 struct Counter {
     counter: &'static str,
     check: Check,
-    /// Of what it is a share.
+    /// The counter that it is a share of.
     of: &'static str,
     /// The smallest share that is reported. `None`: the loss that CUBIC tolerates at the goal.
     least: Option<f64>,

@@ -1,4 +1,4 @@
-//! How losses are noticed and repaired.
+//! Loss detection and recovery.
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, sysctl};

@@ -1,4 +1,4 @@
-//! The queue before the card (ubik V: txqueuelen), and what holds packets back there.
+//! The queue before the NIC (ubik V: txqueuelen), and what delays packets there.
 
 use super::{Examination, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};

@@ -1,4 +1,4 @@
-//! What the route lays on its connections (`RTAX_*`, ip-route(8)).
+//! What the route imposes on its connections (`RTAX_*`, ip-route(8)).
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, change};

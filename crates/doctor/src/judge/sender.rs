@@ -25,7 +25,7 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
 
 /// A loss may cost so much time before it is a fault of the control.
 const LONG_RECOVERY: Duration = Duration::from_secs(10);
-/// A round trip beyond which a control for data centers is out of place.
+/// An RTT beyond which a control for data centers is out of place.
 const FAR: Duration = Duration::from_millis(5);
 
 fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
@@ -33,7 +33,7 @@ fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
     let of_route = exam.host.route.as_ref().and_then(|route| route.congestion_control.as_deref());
     let control = of_route.or_else(|| exam.host.word(NAME))?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Reno grows by a segment a round trip, and has to come from half its window (RFC 5681, section 3.1).
+    // Reno grows by a segment per RTT, and has to come from half its window (RFC 5681, section 3.1).
     let rounds = u32::try_from(window / 2).unwrap_or(u32::MAX);
     let recovery = exam.goal.rtt.saturating_mul(rounds);
     let why = match control {

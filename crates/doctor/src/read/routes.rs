@@ -1,4 +1,4 @@
-//! The way to a destination, by rtnetlink(7).
+//! The route to a destination, by rtnetlink(7).
 
 use super::netlink::Netlink;
 use crate::host::Route;

@@ -26,7 +26,7 @@ const LARGEST_BUFFER: i64 = 1 << 30;
 /// Prepares a call; `live` gives the kernel's file descriptor for a script's.
 ///
 /// # Errors
-/// What of the call cannot be understood.
+/// The part of the call that cannot be understood.
 pub fn prepare(spec: &CallSpec, live: &dyn Fn(i64) -> Option<Fd>) -> Result<Prepared, Fault> {
     let mut reader = Reader { spec, live, output: ExpectedOutput::Nothing };
     let call = reader.call()?;

@@ -89,7 +89,7 @@ impl Failure {
         })
     }
 
-    /// With what was expected and what came instead.
+    /// With the expected and the actual value.
     #[must_use]
     pub(super) fn between(
         mut self: Box<Self>,

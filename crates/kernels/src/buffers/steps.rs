@@ -9,7 +9,7 @@ use slowpath_tcp::choices::{
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What comes out of it.
+    /// Its result.
     pub name: &'static str,
     /// The function that takes it, with its file, and since or until when.
     pub function: &'static str,
@@ -249,7 +249,7 @@ impl Host {
             WindowGrowth::WithArrivals => {
                 format!("after {} segments that a reader takes at once", buffer.segments)
             }
-            WindowGrowth::TwiceReceived => "twice what came in a round trip".to_owned(),
+            WindowGrowth::TwiceReceived => "twice what came in an RTT".to_owned(),
         };
         steps.push(Step {
             name: "largest advertised window",

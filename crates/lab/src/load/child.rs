@@ -60,7 +60,7 @@ fn begin(parent: libc::pid_t) {
     // SAFETY: async-signal-safe calls with plain values, or with values that live as long as the call.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-        // Who died before that does not kill us any more.
+        // A parent that died before that does not kill us any more.
         if libc::getppid() != parent {
             libc::_exit(0);
         }

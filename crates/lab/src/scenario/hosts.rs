@@ -80,7 +80,7 @@ impl Placed<'_> {
         self.needs_cpus(processes).then(|| self.cpu(self.host.nic.interrupt_cpu)).flatten()
     }
 
-    /// What of its CPUs this machine has not.
+    /// The CPUs that this machine lacks.
     pub fn check(&self, processes: &[&Process], refused: &mut Vec<String>) {
         let (wanted, there) = (self.host.cpus, self.machine.len());
         if self.needs_cpus(processes) && wanted as usize > there {

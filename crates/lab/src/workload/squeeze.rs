@@ -13,7 +13,7 @@ use slowpath_live::TcpInfo;
 const LEAST_BYTES: usize = 1;
 /// Room for any window of the cases.
 const AMPLE_BYTES: usize = 2 << 20;
-/// How often the kernel is asked: far more often than a round trip, so that a hole is seen while it is open.
+/// How often the kernel is asked: far more often than an RTT, so that a hole is seen while it is open.
 const LOOK_EVERY_NS: u64 = 500_000;
 
 impl End {

@@ -104,7 +104,7 @@ fn compared((name, about): (&'static str, &'static str), matched: &Matched<Known
     }
 }
 
-/// Of each part its place among the dearest, from 1 on. `None` of those that cost nothing.
+/// The rank of each part by cost, from 1; `None` for parts that cost nothing.
 fn places(matched: &Matched<Known>, is_after: bool) -> Vec<Option<usize>> {
     let samples =
         |part: &Part<Known>| if is_after { part.cost.after.samples } else { part.cost.before.samples };

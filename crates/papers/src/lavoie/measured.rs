@@ -176,12 +176,12 @@ impl Chain<'_> {
 struct Owned<'a> {
     known: Vec<&'a Known>,
     on: Vec<(usize, Owner)>,
-    /// Whose it is if it is nobody's of those.
+    /// The owner if it belongs to none of those.
     without: Owner,
 }
 
 impl Owned<'_> {
-    /// To whom what stands at that place belongs, and all that it called.
+    /// The owner of the function at that place, and of all that it called.
     fn owner(&self, from: usize) -> Owner {
         self.on.iter().find(|(at, _)| *at >= from).map_or(self.without, |(_, owner)| *owner)
     }

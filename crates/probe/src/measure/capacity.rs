@@ -134,7 +134,7 @@ fn spread_ns(passed: &Passed) -> u64 {
     times().max().unwrap_or(0).saturating_sub(times().min().unwrap_or(0))
 }
 
-/// Lets queues empty: as long again as they took to pass the train on, and a round trip.
+/// Lets queues empty: as long again as they took to pass the train on, and an RTT.
 fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
     channel.rest(spread_ns(passed) + setting.round_trip_ns)
 }

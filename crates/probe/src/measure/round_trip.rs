@@ -1,4 +1,4 @@
-//! The round trip, by echoes.
+//! The RTT, by echoes.
 
 use super::channel::Channel;
 use super::{Progress, Told};

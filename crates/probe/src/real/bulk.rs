@@ -29,7 +29,7 @@ pub struct Transfer {
     pub lasted_ns: u64,
     /// What it read in that time, in bit/s; `None` in no time.
     pub rate: Option<u64>,
-    /// The sender's smoothed round trip at the end, in nanoseconds.
+    /// The sender's smoothed RTT at the end, in nanoseconds.
     pub rtt_ns: u64,
     /// The shortest that the sender has seen, in nanoseconds.
     pub min_rtt_ns: u64,
@@ -46,7 +46,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// From what both ends saw.
+    /// Computed from what both ends saw.
     pub fn of(direction: Direction, sender: &Bulk, receiver: &Bulk) -> Self {
         let end = &sender.end;
         Self {

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Connections at once: two for each session, and some that are refused with the reason.
 const MOST_CONNECTIONS: usize = 16;
-/// Who has not said a first word by then is no probe.
+/// A client that has not sent its first message by then is no probe.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long one who is looked for whether to stop is waited for.
 const LOOK: Duration = Duration::from_millis(50);

@@ -31,7 +31,7 @@ struct Beside {
     release: String,
     /// The machine's CPUs; folders of before 2026-11-23 have not kept that.
     machine: Option<String>,
-    /// By what it was sampled, and why.
+    /// The event that was sampled, and why.
     event: String,
     seconds: u64,
     ran: Ran,
@@ -61,14 +61,14 @@ fn has(folder: &Path, case: ServerCase) -> bool {
     folder.join(beside_of(case)).exists()
 }
 
-/// Those of the cases that a folder has.
+/// The cases that a folder has.
 pub fn read_all(cases: &[ServerCase], folder: &Path) -> Result<Vec<Done>, Error> {
     let there = cases.iter().filter(|case| has(folder, **case));
     let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<Result<_, Error>>()?;
     if done.is_empty() { Err(Error::NoneKept(folder.to_owned())) } else { Ok(done) }
 }
 
-/// Those of the cases that can be compared.
+/// The cases that can be compared.
 ///
 /// # Errors
 ///

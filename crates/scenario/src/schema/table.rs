@@ -1,5 +1,5 @@
 //! Reading one table by its keys. Nothing stops at an error: what could not be read has its default, so that everything
-//! wrong with a file is found at once, and no scenario comes out.
+//! wrong with a file is found at once, and there is no scenario then.
 
 use crate::file::{Diagnostic, Entry, Node, Place, Table, Value};
 use crate::schema::key::{Describe, Fallback, Key, Section, Sub};

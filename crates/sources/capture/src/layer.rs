@@ -43,7 +43,7 @@ impl From<HeaderFault> for Skip {
 pub struct Quote {
     /// The protocol that it came in: ICMP or ICMPv6.
     pub protocol: u8,
-    /// Who sent it.
+    /// The sender.
     pub from: IpAddr,
     /// What it says.
     pub kind: IcmpKind,

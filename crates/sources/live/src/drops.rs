@@ -26,7 +26,7 @@ pub struct Dropped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     flows: HashMap<(FlowId, End), Vec<Dropped>>,
-    /// Those of which no socket is known that is watched.
+    /// Drops without a known, watched socket.
     pub host: Vec<Dropped>,
 }
 

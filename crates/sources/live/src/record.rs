@@ -82,7 +82,7 @@ static BEGINS_NS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
 });
 
 impl Waits {
-    /// Those of two places.
+    /// The drops at two places.
     pub(crate) fn join(self, other: &Self) -> Self {
         let mut counts = self.counts;
         zip(&mut counts, other.counts).for_each(|(count, other)| *count = count.wrapping_add(other));

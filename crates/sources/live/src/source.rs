@@ -135,7 +135,7 @@ pub struct Replayed {
     pub lasted: Duration,
     /// What could not be seen where it was written.
     pub unseen: Vec<String>,
-    /// Whose the sockets were; `None` if the file says that of none.
+    /// The owners of the sockets; `None` if the file has no owners.
     pub processes: Option<HashMap<(FlowId, End), Process>>,
     /// Why the file was not read to its end.
     pub incomplete: Option<RawError>,
@@ -171,7 +171,7 @@ pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawErro
     Ok(Replayed { rest, lasted, unseen: reader.unseen, processes: sockets.processes, incomplete, epoch_ns })
 }
 
-/// Whose the sockets of a file are.
+/// The owners of the sockets of a file.
 #[derive(Default)]
 struct Sockets {
     /// Sockets whose process was not reported yet, by number. Some stay here.

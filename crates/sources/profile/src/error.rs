@@ -6,7 +6,7 @@ use std::io;
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
-    /// In bytes from its beginning. Of what was compressed inside a perf.data, the record that it was in.
+    /// In bytes from its beginning. For compressed records of a perf.data, the record that contains it.
     Offset(u64),
     /// A line, from 1.
     Line(u64),

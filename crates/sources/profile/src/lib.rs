@@ -80,7 +80,7 @@ pub enum Format {
 pub enum Contents {
     /// Stacks with their samples.
     Stacks(Profile),
-    /// Who calls whom.
+    /// The call graph.
     Calls(CallGraph),
 }
 

@@ -11,7 +11,7 @@ pub struct Loaded {
     event: u16,
     /// Of its stacks what was called; `None` without them.
     calls: Option<Calls>,
-    /// Who called whom.
+    /// The call graph.
     pub edges: Edges,
     samples: u64,
     /// What was named and is not in it.

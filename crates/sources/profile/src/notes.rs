@@ -87,7 +87,7 @@ impl Oddity {
 pub struct Note {
     /// What.
     pub oddity: Oddity,
-    /// Of which file, image or field, where that matters.
+    /// The file, image or field, where that matters.
     pub subject: String,
     /// How often: samples, records or lines.
     pub count: u64,

@@ -17,7 +17,7 @@ const SCHEMA: &str = "slowpath/work/1";
 const MOST_BYTES: u64 = 4 << 20;
 /// Rows of these tables of `/proc/net/snmp` and `netstat` are kept.
 const TABLES: &[&str] = &["Ip", "Tcp", "TcpExt", "IpExt"];
-/// What of them is not counted up but set (RFC 4022, RFC 4293).
+/// The counters that are gauges or settings (RFC 4022, RFC 4293).
 const NOT_COUNTED: &[&str] = &[
     "Ip.Forwarding",
     "Ip.DefaultTTL",

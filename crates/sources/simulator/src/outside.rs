@@ -137,7 +137,7 @@ pub struct Outside<'a> {
     pub links: &'a mut Links,
     /// Processes of flows that are not over.
     pub processes: &'a mut usize,
-    /// Who watches.
+    /// The observers.
     pub observer: &'a mut dyn Observer,
     /// What it wants to know besides packets.
     pub wants: Wants,
@@ -181,7 +181,7 @@ impl Outside<'_> {
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
     }
 
-    /// Who is notified, with the wires, for whoever needs both at once.
+    /// The observers, with the wires, for whoever needs both at once.
     pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
         let teller =
             Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };

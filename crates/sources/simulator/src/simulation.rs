@@ -257,7 +257,7 @@ fn add_stream(
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
     // The server listens before anybody can connect.
     let listens = Some(Instant::START);
-    // Who counts datagrams waits for more of them for ever.
+    // A program that counts datagrams waits for more of them for ever.
     *out.processes += if is_of_datagrams { 1 } else { 2 };
     hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
     hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);

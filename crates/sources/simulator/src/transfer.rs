@@ -12,16 +12,16 @@ pub struct Told {
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
-    /// Smoothed round-trip time; `None` before the first measurement.
+    /// Smoothed RTT; `None` before the first measurement.
     pub smoothed_rtt: Option<Duration>,
-    /// Shortest round-trip time; `None` before the first measurement.
+    /// Shortest RTT; `None` before the first measurement.
     pub least_rtt: Option<Duration>,
     /// The congestion window, in segments.
     pub congestion_window: u32,
 }
 
 impl Told {
-    /// From what `getsockopt` would say.
+    /// From the result of `getsockopt`.
     pub fn of(info: &TcpInfo) -> Self {
         let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
         Self {
@@ -75,9 +75,9 @@ pub struct Total {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Smoothed round-trip time of the last one that has any.
+    /// Smoothed RTT of the last one that has any.
     pub smoothed_rtt: Option<Duration>,
-    /// The shortest round-trip time of all.
+    /// The shortest RTT of all.
     pub least_rtt: Option<Duration>,
     /// What happened to their datagrams, if that is what went over them.
     pub datagrams: Option<DatagramCounts>,

@@ -2,7 +2,7 @@
 //!
 //! The path decides about a packet when it is sent: it is lost, or due at an instant. A link and a constant delay
 //! keep packets in order, so those on the way are a ring, and the agenda knows only when the first of them is due.
-//! The few that a reordering holds back, or that a jitter lets overtake, wait in a heap next to it.
+//! The few that a reordering holds back, or that jitter reorders, wait in a heap next to it.
 
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Bytes, Flags, Instant, StreamOffset};

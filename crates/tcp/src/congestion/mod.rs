@@ -120,7 +120,7 @@ pub struct Moment {
     pub snd_una: StreamOffset,
     /// The next byte to be sent for the first time.
     pub snd_nxt: StreamOffset,
-    /// Smoothed round trip; `None` before the first measurement.
+    /// Smoothed RTT; `None` before the first measurement.
     pub srtt: Option<Duration>,
     /// What the pacer would send at, in bytes a second; 0 before the first measurement.
     pub pacing_rate: u64,
@@ -184,7 +184,7 @@ pub enum CaEvent {
 pub struct AckSample {
     /// Segments newly acknowledged.
     pub acked: u32,
-    /// The round trip; `None` if it could not be measured.
+    /// The RTT; `None` if it could not be measured.
     pub rtt: Option<Duration>,
     /// Segments in flight when the newest of them was sent.
     pub in_flight: u32,
@@ -195,7 +195,7 @@ pub struct AckSample {
 pub struct RateSample {
     /// Segments delivered in the interval; `None` if nothing could be measured.
     pub delivered: Option<u32>,
-    /// How long it was, in microseconds; `None` if it was shorter than a round trip.
+    /// How long it was, in microseconds; `None` if it was shorter than an RTT.
     pub interval_us: Option<u32>,
     /// What had been delivered when the newest segment that this ACK delivers was sent.
     pub prior_delivered: u32,
@@ -207,7 +207,7 @@ pub struct RateSample {
     pub losses: u32,
     /// Segments on their way before it.
     pub prior_in_flight: u32,
-    /// The round trip, in microseconds.
+    /// The RTT, in microseconds.
     pub rtt_us: Option<u32>,
     /// Whether the receiver may have delayed it.
     pub is_ack_delayed: bool,

@@ -186,7 +186,7 @@ impl Connection {
         }
         ack.compressed += 1;
         if self.timers.compressed_ack.is_none() {
-            // A twentieth of the round trip. On an idle CPU the timer uses up its slack.
+            // A twentieth of the RTT. On an idle CPU the timer uses up its slack.
             let srtt = self.snd.rtt.srtt_us;
             let seen = self.rcv.rtt.rtt_us;
             let rtt = if srtt != 0 && srtt < seen { srtt } else { seen };

@@ -56,13 +56,13 @@ pub(crate) struct Receiver {
     /// The timestamp that is echoed, and when it was noted (`ts_recent`, `ts_recent_stamp`).
     pub ts_recent: u32,
     pub ts_recent_stamp: Option<Instant>,
-    /// The TSecr of the last round-trip measurement (`rcv_rtt_last_tsecr`).
+    /// The TSecr of the last RTT measurement (`rcv_rtt_last_tsecr`).
     pub last_tsecr: u32,
-    /// The round trip as a receiver sees it (`rcv_rtt_est`).
+    /// The RTT as a receiver sees it (`rcv_rtt_est`).
     pub rtt: RoundTrip,
-    /// What the application reads in a round trip (`rcvq_space`).
+    /// What the application reads in an RTT (`rcvq_space`).
     pub space: QueueSpace,
-    /// What arrived in the round trip that brought the most, and since when the next is counted.
+    /// What arrived in the RTT that brought the most, and since when the next is counted.
     pub arrivals: QueueSpace,
     /// When an ACK was last sent about something out of the window (`last_oow_ack_time`).
     pub last_oow_ack: Option<Instant>,
@@ -229,7 +229,7 @@ pub(crate) struct AckState {
     pub last_sent: Option<Instant>,
 }
 
-/// The round trip as a receiver sees it (`rcv_rtt_est`).
+/// The RTT as a receiver sees it (`rcv_rtt_est`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
     /// Eight times it, in microseconds; 0 before the first measurement.
@@ -238,12 +238,12 @@ pub(crate) struct RoundTrip {
     pub(super) measuring: Option<(StreamOffset, Instant)>,
 }
 
-/// What the application reads in a round trip (`rcvq_space`).
+/// What the application reads in an RTT (`rcvq_space`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueSpace {
     /// Bytes.
     pub space: u32,
-    /// Where and when the round trip began.
+    /// Where and when the RTT began.
     pub(super) seq: StreamOffset,
     pub(super) since: Instant,
 }

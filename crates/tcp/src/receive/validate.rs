@@ -17,7 +17,7 @@ const PAWS_MSL: Duration = Duration::from_secs(60);
 
 /// What is to be done with a segment that PAWS would refuse (`tcp_disordered_ack_check`).
 enum Disordered {
-    /// It is an ACK that was merely overtaken.
+    /// It is merely a reordered ACK.
     Harmless,
     /// An old ACK: dropped without an answer.
     OldAck,
@@ -164,7 +164,7 @@ impl Connection {
         if packet.seq != self.rcv.nxt {
             return if packet.seq < self.rcv.nxt { Disordered::OldAck } else { Disordered::Refused };
         }
-        // An ACK may be overtaken within a timeout of the peer's clock ticking in milliseconds, and slightly more.
+        // An ACK may be reordered within a timeout of the peer's clock ticking in milliseconds, and slightly more.
         let replay = self.snd.rtt.rto.saturating_mul(1200) / i64::from(self.settings.choices.clock.hz.max(1));
         if packet.ack != self.snd.una
             || self.would_update_window(packet)

@@ -315,7 +315,7 @@ impl Connection {
         self.free_send_memory(memory);
     }
 
-    /// `tcp_ack_update_rtt`; whether there was a round trip to take.
+    /// `tcp_ack_update_rtt`; whether there was an RTT to take.
     fn measure(&mut self, acking: &mut Acking, sent: &Sent, sacked_rtt: Option<u32>) -> bool {
         let now = acking.now;
         let mut sample = None;

@@ -66,7 +66,7 @@ pub(crate) struct Acking {
     pub prior_delivered: u32,
     pub prior_lost: u32,
     pub acked_segments: u32,
-    /// A round trip for the congestion control, in microseconds.
+    /// An RTT for the congestion control, in microseconds.
     pub ca_rtt_us: Option<u32>,
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The timeout when the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
-/// The first window while nothing says how long the round trip is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
+/// The first window while nothing says how long the RTT is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
 /// `tcp_init_metrics` leaves it so where it resets).
 const UNKNOWN_PATH_CWND: u32 = 2;
 
@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// Until 3.5 the round trip that is known is taken for one that was measured, if it is longer. Says whether it was.
+    /// Until 3.5 the RTT that is known is taken for one that was measured, if it is longer. Says whether it was.
     fn go_on_measuring(&mut self, known: Metrics) -> bool {
         let initial = self.settings.choices.initial_rto;
         let measured = self.snd.rtt.srtt_us != 0;

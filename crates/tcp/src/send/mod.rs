@@ -9,7 +9,7 @@
 //! - `sack`: SACK blocks, and how they find their buffers: `holes`, `hints`, `batch`; `shift`: sacked buffers become one.
 //! - `control`: the calls into the congestion control.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
-//! - `rtt`: round trips and the retransmission timeout.
+//! - `rtt`: RTTs and the retransmission timeout.
 //! - `mtu_probe`: what the path takes, found by trying.
 //! - `timer`: timeouts, tail loss probes, zero-window probes.
 //! - `validation`: the window of a sender that does not use it.

@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// The round trip that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
+    /// The RTT that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
     /// clock.
     pub(super) fn echoed_rtt_us(&self, now: Instant) -> Option<u32> {
         let ticks = self.timestamp(now).wrapping_sub(self.snd.rack.echoed?);

@@ -10,7 +10,7 @@ use crate::timers::Pending;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
-/// `tcp_recovery`: 2 keeps the window at a quarter of the least round trip, 4 forgets the duplicate threshold.
+/// `tcp_recovery`: 2 keeps the window at a quarter of the minimum RTT, 4 forgets the duplicate threshold.
 const STATIC_WINDOW: u8 = 2;
 const NO_DUP_THRESHOLD: u8 = 4;
 
@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once a round trip; back after 16 recoveries without.
+    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once per RTT; back after 16 recoveries without.
     pub(super) fn update_reordering_window(&mut self) {
         let Some(prior_delivered) = self.snd.rate.prior_delivered() else { return };
         if self.settings.sysctls.tcp_recovery & STATIC_WINDOW != 0 {

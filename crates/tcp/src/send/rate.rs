@@ -54,7 +54,7 @@ impl Connection {
             app_limited: newest.record.app_limited,
             ..RateSample::default()
         };
-        // Shorter than the least round trip, it is an artefact of ACK compression.
+        // Shorter than the minimum RTT, it is an artefact of ACK compression.
         if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero()
         {
             return sample;

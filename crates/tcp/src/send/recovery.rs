@@ -336,7 +336,7 @@ impl Connection {
 
     /// Since 3.17.
     fn wait_for_reneging(&mut self, acking: &mut Acking) {
-        // The receiver's ACKs may be on their way: half a round trip, at least 10 ms.
+        // The receiver's ACKs may be on their way: half an RTT, at least 10 ms.
         let delay = (self.snd.rtt.srtt_us >> 4).max(10_000);
         let ticks = self.ticks(std::time::Duration::from_micros(u64::from(delay)));
         self.set_retransmit_timer(acking.now, Pending::Retransmit, ticks);

@@ -1,4 +1,4 @@
-//! Round trips and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
+//! RTTs and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
 
 use super::sender::micros;
 use crate::connection::Connection;
@@ -40,7 +40,7 @@ impl Connection {
         self.ticks(Duration::from_micros(u64::from(rtt.srtt_us >> 3) + u64::from(rtt.rttvar_us)))
     }
 
-    /// Takes a round trip into the estimate (`tcp_rtt_estimator`, `tcp_set_rto`).
+    /// Takes an RTT into the estimate (`tcp_rtt_estimator`, `tcp_set_rto`).
     pub(crate) fn take_rtt(&mut self, rtt_us: u32) {
         let rtt_us = self.in_clock_resolution(rtt_us);
         let (floor, una, nxt) = (self.rto_min_us(), self.snd.una, self.snd.nxt);
@@ -48,7 +48,7 @@ impl Connection {
         self.snd.rtt.rto = self.measured_rto().min(self.rto_max());
     }
 
-    /// Before 3.15 a round trip was counted in ticks.
+    /// Before 3.15 an RTT was counted in ticks.
     fn in_clock_resolution(&self, rtt_us: u32) -> u32 {
         if self.settings.choices.microsecond_rtt {
             return rtt_us;
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// The least round trip in microseconds (`tcp_min_rtt`).
+    /// The minimum RTT in microseconds (`tcp_min_rtt`).
     pub(crate) fn min_rtt_us(&self) -> Option<u32> {
         self.snd.rtt.minimum.get()
     }

@@ -275,7 +275,7 @@ impl Connection {
         if cut == 0 {
             return None;
         }
-        // Of all data but not the FIN, the FIN is what is cut off.
+        // If a block covers all data but not the FIN, the FIN is cut off.
         self.fragment_sent(id, cut);
         Some(id)
     }
@@ -367,7 +367,7 @@ impl Connection {
         fate
     }
 
-    /// A segment sent once was sacked: what that says of the order of arrival, and a round trip.
+    /// A segment sent once was sacked: what that says of the order of arrival, and an RTT.
     fn note_first_delivery(&mut self, skb: &Skb, acking: &mut Acking) {
         if skb.seq < acking.prior_highest {
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));

@@ -1,4 +1,4 @@
-//! Bulk transfers between two endpoints: what comes out is what arithmetic says.
+//! Bulk transfers between two endpoints: the results agree with arithmetic.
 
 mod controls;
 mod curves;

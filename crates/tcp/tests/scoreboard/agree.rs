@@ -17,7 +17,7 @@ enum Step {
     Unacknowledged,
     /// The next is lost.
     Lose,
-    /// The next is overtaken by so many.
+    /// The next is reordered behind so many.
     Late(usize),
     /// The next arrives twice, so that the sender gets a DSACK.
     Time,

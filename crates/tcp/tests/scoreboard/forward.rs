@@ -51,7 +51,7 @@ fn fack_marks_holes_lost_until_reordering_is_seen() {
         (info(&script).lost, info(&script).reordering)
     };
     assert_eq!(after(false), (6, 3));
-    // It was overtaken by four; from then on only the head is marked, and the four were already.
+    // It was reordered behind four; from then on only the head is marked, and the four were already.
     assert_eq!(after(true), (4, 5));
 }
 

@@ -190,7 +190,7 @@ fn experienced(choices: Choices) -> Script {
     script
 }
 
-/// The next segment is overtaken by some, so that it is retransmitted, and arrives after all; its retransmission is a duplicate,
+/// The next segment is reordered behind some, so that it is retransmitted, and arrives after all; its retransmission is a duplicate,
 /// which the sender learns by DSACK.
 fn be_late(script: &mut Script) {
     let late = script.wire.pop_front().unwrap();

@@ -62,7 +62,7 @@ pub struct Script {
     pub sender: Connection,
     pub receiver: Receiver,
     pub now: Instant,
-    /// Between two ACKs: a window arrives within its round trip, or the sender would time out in the middle of it.
+    /// Between two ACKs: a window arrives within its RTT, or the sender would time out in the middle of it.
     apart: Duration,
     /// Segments sent, in order, that have not arrived.
     pub wire: VecDeque<u32>,

@@ -90,7 +90,7 @@ mirrored! {
         receive_queues: Option<u32>,
         /// Queues that share their CPUs' work with others by RPS: how many have a mask.
         steered_queues: Option<u32>,
-        /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+        /// The CPUs that take each of its interrupts; empty where that is unknown.
         interrupts: Vec<Interrupt> => each,
         /// Counters since the interface was made.
         statistics: Statistics,
@@ -164,11 +164,11 @@ mirrored! {
 
     /// What a former connection left to the next ones.
     struct Metrics of host::Metrics {
-        /// Of which destination.
+        /// The destination.
         to: Option<IpAddr>,
         /// `ssthresh`, in packets.
         ssthresh: Option<u32>,
-        /// The smoothed round trip, in µs.
+        /// The smoothed RTT, in µs.
         rtt_us: Option<u32>,
     }
 

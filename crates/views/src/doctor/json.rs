@@ -26,7 +26,7 @@ pub struct DoctorDocument {
 /// The intended transfer.
 #[derive(Serialize, JsonSchema)]
 struct Goal {
-    /// Of all connections together, in bit/s.
+    /// For all connections together, in bit/s.
     rate: u64,
     /// Where the rate is from: `given`, `from-link`, `from-metrics`, `assumed`.
     rate_from: &'static str,

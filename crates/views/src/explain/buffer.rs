@@ -16,11 +16,11 @@ pub struct Buffer {
     pub asked_bytes: Option<u32>,
     /// Payload of a full segment.
     pub mss: u32,
-    /// The path's round trip, where it was given.
+    /// The path's RTT, where it was given.
     pub rtt_ns: Option<u64>,
     /// Its rate, where it was given.
     pub rate_bit_per_s: Option<u64>,
-    /// What it holds in a round trip at that rate.
+    /// What it holds in an RTT at that rate.
     pub bdp_bytes: Option<u64>,
     /// The kernels, in the order asked for.
     pub kernels: Vec<Kernel>,
@@ -52,7 +52,7 @@ pub struct Way {
     pub first_bytes: Option<u64>,
     /// The largest window, or what may be in flight at most in segments of their own.
     pub most_bytes: u64,
-    /// That in every round trip; absent without a round trip.
+    /// That per RTT; absent without an RTT.
     pub rate_bit_per_s: Option<u64>,
     /// What would be enough for the path; absent without a rate.
     pub needed: Option<Needed>,
@@ -76,7 +76,7 @@ pub struct Needed {
 /// A step.
 #[derive(Serialize, JsonSchema)]
 pub struct OneStep {
-    /// What comes out of it.
+    /// Its result.
     pub name: &'static str,
     /// The kernel's function, with its file.
     pub function: &'static str,
@@ -97,7 +97,7 @@ impl From<Step> for OneStep {
     }
 }
 
-/// What of the path was given.
+/// The parts of the path that were given.
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Option<Duration>,

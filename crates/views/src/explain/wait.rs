@@ -13,9 +13,9 @@ use std::time::Duration;
 pub struct WaitQuestion<'a> {
     /// The nice values of the tasks left in the active array when the reader's slice ends.
     pub active: &'a [i8],
-    /// Those of the tasks in the expired array that run before the reader.
+    /// The nice values of the tasks in the expired array that run before the reader.
     pub expired: &'a [i8],
-    /// Those of the tasks in the active array that run before a reader that was woken.
+    /// The nice values of the tasks in the active array that run before a woken reader.
     pub woken: &'a [i8],
     /// The RTT of a packet that does not wait.
     pub rtt: Duration,
@@ -34,7 +34,7 @@ pub struct WaitQuestion<'a> {
 pub struct Wait {
     /// `slowpath/explain-wait/1`.
     schema: &'static str,
-    /// Smoothed round trip before the wait, in nanoseconds.
+    /// Smoothed RTT before the wait, in nanoseconds.
     srtt_ns: u64,
     /// RTTVAR before it.
     rttvar_ns: u64,
@@ -53,13 +53,13 @@ struct Waited {
     tasks: usize,
     /// The least that a packet waits (equations 3a and 3b).
     wait_ns: u64,
-    /// The round trip with it (equation 5).
+    /// The RTT with it (equation 5).
     rtt_ns: u64,
     /// Whether the sender times out for nothing (equation 12).
     times_out: bool,
-    /// The timeout after such a round trip was measured (equations 9 to 11).
+    /// The timeout after such an RTT was measured (equations 9 to 11).
     rto_after_ns: u64,
-    /// What Reno reaches with the usual round trip (equation 8); absent without a chance of loss.
+    /// What Reno reaches with the usual RTT (equation 8); absent without a chance of loss.
     bandwidth_bit_per_s: Option<u64>,
     /// What Reno reaches with the RTT that has the wait in it; absent without a chance of loss.
     bandwidth_waiting_bit_per_s: Option<u64>,

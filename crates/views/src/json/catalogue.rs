@@ -34,7 +34,7 @@ pub struct CauseEntry {
 }
 
 impl Causes {
-    /// Those of `causes`, with what the handbook says of each.
+    /// The given `causes`, with the handbook's summary of each.
     pub fn of(causes: &[Cause], text: impl Fn(Cause) -> &'static str) -> Self {
         let entry = |cause: &Cause| CauseEntry {
             cause: cause.to_string(),

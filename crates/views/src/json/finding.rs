@@ -169,7 +169,7 @@ impl Alternative {
 }
 
 impl Advice {
-    /// From what the remedies say.
+    /// From the remedies' advice.
     pub fn of(advice: slowpath_remedies::Advice) -> Self {
         Self {
             text: advice.text,
@@ -180,7 +180,7 @@ impl Advice {
 }
 
 impl Fix {
-    /// From what the remedies, or the doctor, advise.
+    /// From the advice of the remedies or the doctor.
     pub fn of(fix: slowpath_remedies::Fix) -> Self {
         Self {
             host: fix.host.slug(),

@@ -71,9 +71,9 @@ pub struct Measures {
     icmp_kind: Option<&'static str>,
     /// The window this end advertised.
     window: Window,
-    /// Round trips from a data segment at the place of recording to its ACK there.
+    /// RTTs from a data segment at the place of recording to its ACK there.
     rtt_by_ack: RoundTrips,
-    /// Round trips by echoed timestamp.
+    /// RTTs by echoed timestamp.
     rtt_by_timestamp: RoundTrips,
     /// The retransmission timeout Linux would have at the end.
     rto_ns: Option<u64>,
@@ -118,7 +118,7 @@ pub struct Labels {
     retransmission: u64,
     /// Sent again though it had arrived.
     spurious_retransmission: u64,
-    /// Overtaken on the way.
+    /// Reordered on the way.
     out_of_order: u64,
     /// A copy of a frame: recorded, or delivered, twice.
     duplicate_frame: u64,
@@ -143,7 +143,7 @@ pub struct Window {
     zero_ns: u64,
 }
 
-/// Round-trip times.
+/// RTTs.
 #[derive(Serialize, JsonSchema)]
 pub struct RoundTrips {
     /// Samples.

@@ -35,7 +35,7 @@ pub use serde::Serialize;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
@@ -45,7 +45,7 @@ pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> 
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, document)?;
     writeln!(out)

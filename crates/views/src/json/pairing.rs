@@ -78,7 +78,7 @@ pub struct Way {
     missed_by_near: u64,
     /// Packets that arrived, or were recorded, twice.
     twice: u64,
-    /// Packets overtaken by later ones.
+    /// Packets reordered on the way.
     overtaken: u64,
     /// The longest time by which one came after a packet sent later.
     overtaken_by_ns: u64,
@@ -90,7 +90,7 @@ pub struct Way {
     lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,
-    /// What queues added to the least delay for 95 of 100 packets at most.
+    /// What queues added to the minimum delay, at the 95th percentile.
     queueing_p95_ns: Option<u64>,
     /// From the arrival of data to its ACK, both at the far recording.
     answer: Option<Spread>,
@@ -105,7 +105,7 @@ pub struct Spread {
     min_ns: i64,
     /// Half are no more.
     median_ns: i64,
-    /// 95 of 100 are no more.
+    /// The 95th percentile.
     p95_ns: i64,
     /// The most.
     max_ns: i64,

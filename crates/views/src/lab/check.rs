@@ -54,7 +54,7 @@ impl<'a> LabCheckDocument<'a> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print_check(
     abilities: &[Ability],
     can_run: bool,

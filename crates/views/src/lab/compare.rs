@@ -111,7 +111,7 @@ impl<'a> LabComparisonDocument<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn print(&self, heading: &str, look: &Look, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", heading)?;
         writeln!(out, "the simulator compared with Linux {}, seed {}\n", self.kernel, self.seed)?;

@@ -114,7 +114,7 @@ impl Way {
 }
 
 impl<'a> LabRunDocument<'a> {
-    /// Of a run of `scenario`. `lost` is what it lacked without root.
+    /// From a run of `scenario`. `lost` is what it lacked without root.
     pub fn new(
         scenario: &'a Scenario,
         live: &'a Live,

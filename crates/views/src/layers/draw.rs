@@ -114,7 +114,7 @@ fn draw_graph(graph: &Graph, layers: &Layers, places: &Places, look: &Look, out:
     }
 }
 
-/// Of each line where it leaves its upper box and where it enters its lower one: side by side, in the order of what is at the
+/// For each line, where it leaves its upper box and where it enters its lower one: side by side, in the order of what is at the
 /// other end.
 fn ports(graph: &Graph, layers: &Layers, places: &Places) -> Vec<[f64; 2]> {
     let mut ports = vec![[0.0; 2]; graph.lines.len()];

@@ -100,7 +100,7 @@ struct HostResult<'a> {
     drops: Vec<DropResult<'a>>,
     /// What held the transfer back here, where data came in, the longest first.
     receiver_bounds: Vec<ReceiverResult>,
-    /// Of the last smoothed round trip, what is beyond the least, in microseconds; `null` where no queue shows.
+    /// Of the last smoothed RTT, what is beyond the least, in microseconds; `null` where no queue shows.
     queueing_us: Option<u64>,
     /// How often the window that it advertises closed.
     zero_windows: u64,

@@ -19,7 +19,7 @@ pub struct BoundResult {
     cause: String,
     /// For how long, in seconds.
     seconds: f64,
-    /// Of all the time in which it was watched, from 0 to 1.
+    /// As a share of the time in which it was watched, from 0 to 1.
     share: f64,
     /// What shows it, where that is more than the state of the socket.
     evidence: Vec<Evidence>,

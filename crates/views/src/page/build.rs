@@ -13,7 +13,7 @@ use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
 use slowpath_model::{Bytes, Instant};
 
-/// Who has the pictures.
+/// The source of the pictures.
 pub struct Pictures<'a> {
     /// The picture of what the sender of a flow sent, if it was kept.
     pub of: &'a dyn Fn(&FlowReport) -> Option<Picture>,

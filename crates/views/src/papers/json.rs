@@ -17,7 +17,7 @@ pub struct PaperDocument {
     title: &'static str,
     /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     seeds: u64,
-    /// Of one that was measured: on what, with what, and what was in the way of it.
+    /// For a paper that was measured: the machine, the tools, and what interfered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     measured_on: Vec<String>,
     /// Its tables.
@@ -27,7 +27,7 @@ pub struct PaperDocument {
     /// Its graphs of who calls whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     graphs: Vec<Graph>,
-    /// Of one that was measured twice: both side by side.
+    /// For a paper that was measured twice: both side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
@@ -202,7 +202,7 @@ mirrored! {
         left_out: usize,
         /// The functions: the root first, then by what was seen for it, the greatest first.
         nodes: Vec<Worker> => each,
-        /// Who called whom, the heaviest first.
+        /// The calls, the heaviest first.
         edges: Vec<Call> => each,
     }
 
@@ -212,11 +212,11 @@ mirrored! {
         name: String,
         /// Samples in which it ran itself, for whomever.
         own: u64,
-        /// Those of them that belong to the root.
+        /// The part of these that belongs to the root.
         own_here: u64,
         /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
         all: u64,
-        /// Those of them that belong to the root; of the root, all that do.
+        /// The part of these that belongs to the root; for the root, all that do.
         here: u64,
     }
 
@@ -224,11 +224,11 @@ mirrored! {
     struct Call of graph::Call {
         /// The caller, by its place among the nodes.
         from: usize,
-        /// Who was called.
+        /// The callee.
         to: usize,
         /// Samples in the callee and below, on stacks with both.
         samples: u64,
-        /// Those of them without a function between that is left out.
+        /// The part of these with no function in between that is left out.
         direct: u64,
     }
 

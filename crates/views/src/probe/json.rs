@@ -22,7 +22,7 @@ pub struct ProbeDocument<'a> {
     packet_bytes: u32,
     /// The highest rate that the far end serves, in bit/s.
     cap: Option<u64>,
-    /// The round trip; null if it was not measured.
+    /// The RTT; null if it was not measured.
     round_trip: Option<RoundTrip>,
     /// What the narrowest link carries.
     capacity: Option<Capacity>,

@@ -163,7 +163,7 @@ mirrored! {
         lasted_ns: u64,
         /// What it read in that time, in bit/s; null in no time.
         rate: Option<u64>,
-        /// The sender's smoothed round trip at the end, in nanoseconds.
+        /// The sender's smoothed RTT at the end, in nanoseconds.
         rtt_ns: u64,
         /// The shortest that the sender has seen, in nanoseconds.
         min_rtt_ns: u64,

@@ -8,7 +8,7 @@ use slowpath_cost::{Attributed, Attribution, Root};
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// For whom functions worked (schema slowpath/profile-attribution/1).
+/// The high-level functions that functions worked for (schema slowpath/profile-attribution/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-attribution/1")]
 pub struct AttributionDocument<'a> {

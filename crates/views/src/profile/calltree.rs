@@ -7,7 +7,7 @@ use slowpath_cost::{CallTree, Function};
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// Who called for given functions (schema slowpath/profile-calltree/1).
+/// The callers of given functions (schema slowpath/profile-calltree/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-calltree/1")]
 pub struct CalltreeDocument<'a> {
@@ -17,7 +17,7 @@ pub struct CalltreeDocument<'a> {
     profile: About<'a>,
     /// The given functions, and those of their ancestors that matter.
     functions: Vec<NodeLine<'a>>,
-    /// Who called whom among them.
+    /// The calls among them.
     calls: Vec<CallLine<'a>>,
 }
 
@@ -39,9 +39,9 @@ struct NodeLine<'a> {
 /// A call.
 #[derive(Serialize, JsonSchema)]
 struct CallLine<'a> {
-    /// Who called.
+    /// The caller.
     caller: Named<'a>,
-    /// Who was called.
+    /// The callee.
     callee: Named<'a>,
     /// Which part of what the callee was called for came from this caller, 0 to 1.
     share: f64,
@@ -112,7 +112,7 @@ impl<'a> Climbed<'a> {
         self.tree.nodes.iter().position(|node| node.function == function)
     }
 
-    /// Of a given function, what belongs to whom.
+    /// The shares of a given function's cost.
     fn belonging(&self, function: Function, out: &mut impl Write) -> io::Result<()> {
         let Some(at) = self.place(function) else { return Ok(()) };
         for (ancestor, shares) in self.until.iter().zip(&self.belongs) {

@@ -47,7 +47,7 @@ struct Line<'a> {
     samples: Option<u64>,
     /// How often the work was done.
     times: Option<u64>,
-    /// Of what that is the count; which cost it is in; or why it is not known.
+    /// The counter; the cost that it is part of; or why it is unknown.
     why: String,
     /// The functions whose time it is.
     functions: Vec<Named<'a>>,

@@ -81,7 +81,7 @@ struct PathResult<'a> {
 }
 
 impl<'a> RunDocument<'a> {
-    /// Of a run of `scenario`.
+    /// From a run of `scenario`.
     pub fn new(scenario: &'a Scenario, run: &Run, diagnosis: Diagnosis<'a>) -> Self {
         let reports = run.simulation.host_reports();
         let hosts = scenario.hosts.iter().zip(&reports);

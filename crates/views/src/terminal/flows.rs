@@ -12,7 +12,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "again", "bound by"];
     let rows: Vec<[String; 8]> = flows.iter().map(|flow| cells(flow)).collect();
@@ -61,7 +61,7 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
 const BOUND_BY: usize = 7;
 /// As wide as that should be: a share and the first word of a limit.
 const LEAST_BOUND_BY: usize = 16;
-/// What a narrow terminal does without, in this order: start, round trip, goodput, what was retransmitted.
+/// What a narrow terminal does without, in this order: start, RTT, goodput, what was retransmitted.
 const DISPENSABLE: [usize; 4] = [1, 5, 4, 6];
 /// Columns between columns.
 const GAP: usize = 2;
@@ -92,7 +92,7 @@ fn cells(flow: &FlowReport) -> [String; 8] {
     ]
 }
 
-/// The round trips of the main direction that are nearest to the path's: by ACK where there are any.
+/// The RTTs of the main direction that are nearest to the path's: by ACK where there are any.
 fn best_rtt(flow: &FlowReport) -> RttMeasures {
     let measures = &flow.main().measures;
     if measures.rtt_by_ack.count > 0 { measures.rtt_by_ack } else { measures.rtt_by_timestamp }
@@ -106,7 +106,7 @@ fn or_dash<T: ToString>(value: Option<T>) -> String {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn flow_long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let mut text = look.strong(&format!("flow {}: A {} → B {}", flow.id, flow.key.a, flow.key.b));
     text.push('\n');

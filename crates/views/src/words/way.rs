@@ -148,12 +148,12 @@ fn became(direction: &DirectionPair, from: &str) -> String {
 fn took(direction: &DirectionPair, who: &str) -> Option<String> {
     let way = direction.delay.as_ref()?;
     let queued = duration(way.queueing_p95);
-    Some(format!("{who} took {}; queues held 95 of 100 for no longer than {queued}.", spread(&way.delay)))
+    Some(format!("{who} took {}; queues added {queued} at the 95th percentile.", spread(&way.delay)))
 }
 
 fn spread(times: &Quantiles) -> String {
     format!(
-        "{} (median; {} at least, {} for 95 of 100, {} at most)",
+        "{} (median; minimum {}, 95th percentile {}, maximum {})",
         duration_nanos(times.median_ns),
         duration_nanos(times.min_ns),
         duration_nanos(times.p95_ns),

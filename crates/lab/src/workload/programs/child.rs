@@ -182,7 +182,7 @@ unsafe fn be_the_first(second: libc::pid_t) -> ! {
         for signal in [libc::SIGTERM, libc::SIGALRM] {
             libc::sigaction(signal, &raw const action, ptr::null_mut());
         }
-        // Who died before the wish to be killed by that was known does not kill us any more.
+        // A parent that died before the prctl does not kill us any more.
         libc::alarm(CASE_TIME.as_secs() as libc::c_uint);
         let mut code = 0;
         loop {

@@ -183,7 +183,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// Of a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
+    /// For a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
     fn time(&self, body: &[u8]) -> u64 {
         let first = self.about.events.first();
         first.and_then(|event| event.attr.trailer.time_of(body, self.about.order)).unwrap_or(0)

@@ -170,7 +170,7 @@ fn how(status: ExitStatus) -> String {
 }
 
 impl Recorder {
-    /// With what one mostly wants: event and callers by themselves, [`FREQUENCY`], an hour at most.
+    /// The usual settings: event and callers chosen automatically, [`FREQUENCY`], at most an hour.
     pub fn new(what: What, out: impl Into<PathBuf>) -> Self {
         Self {
             what,
@@ -248,7 +248,7 @@ impl Recorder {
     }
 }
 
-/// By what a file is the same one still.
+/// What identifies a file as unchanged.
 fn place(file: &Path) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }

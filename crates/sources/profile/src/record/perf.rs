@@ -151,7 +151,7 @@ fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGINT, 0, 0, 0);
         // perf does not handle SIGALRM as it is called here, so that this is the end of it.
         libc::alarm(seconds);
-        // Who starts it may block signals in all of its threads.
+        // Its parent may block signals in all of its threads.
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());

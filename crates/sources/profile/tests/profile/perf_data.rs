@@ -80,7 +80,7 @@ fn the_kernel_of_another_host_has_no_names_here() {
     let input = read_bytes(&recording.file()).unwrap();
     assert_eq!(told(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
     let oddities: Vec<_> = input.notes.iter().map(|note| note.oddity).collect();
-    // Who may not see this host's addresses cannot compare them.
+    // Without the privilege to see this host's addresses, they cannot be compared.
     assert!(matches!(oddities[..], [Oddity::OtherKernel | Oddity::KernelSymbolsHidden]), "{oddities:?}");
 }
 

@@ -22,7 +22,7 @@ pub struct Cpus {
     pub(super) tasks: Vec<Task>,
     /// Tasks that can run, on a host that is free.
     pub(super) ready: VecDeque<TaskId>,
-    /// Who is in a system call, where others then cannot be.
+    /// The CPU that is in a system call, where others then cannot be.
     pub(super) kernel_lock: Option<KernelLock>,
     /// A task that is over and begins anew as another.
     pub(super) reborn: Option<TaskId>,

@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 pub struct DatagramCounts {
     /// Those that the sender's process handed to its socket.
     pub sent: u64,
-    /// Those of them that the sender's transmit queue had no room for.
+    /// Datagrams that the sender's transmit queue had no room for.
     pub dropped_below: u64,
     /// Those that reached the receiver's socket.
     pub arrived: u64,
-    /// Those of them that its receive buffer had no room for.
+    /// Datagrams that its receive buffer had no room for.
     pub dropped_above: u64,
     /// Those that the receiver's process read.
     pub read: u64,

@@ -18,7 +18,7 @@ use slowpath_kernels::BottomHalves;
 use slowpath_scenario::{Affinity, Nic};
 use std::ops::{Index, IndexMut, Range};
 
-/// To whom the card's interrupts go.
+/// The CPUs that the NIC's interrupts go to.
 #[derive(Debug)]
 pub struct Delivery {
     affinity: Affinity,

@@ -28,7 +28,7 @@ pub struct Receive {
     pub(super) ring: ReceiveRing,
     /// One, or one for each CPU where all take interrupts.
     pub(super) softirqs: Softirqs,
-    /// How many of them spin.
+    /// The number that spin.
     pub(super) spinning: u32,
     /// The process that has the NIC's NAPI.
     pub(super) poller: Option<Poller>,

@@ -87,7 +87,7 @@ pub struct Socket {
 pub struct Arrivals(VecDeque<(Option<Instant>, u32)>);
 
 impl Arrivals {
-    /// Of a connection that is accepted with so much to be read.
+    /// For a connection that is accepted with so much to be read.
     pub fn after(bytes: i64) -> Self {
         let bytes = u32::try_from(bytes).unwrap_or(0);
         Self(if bytes > 0 { [(None, bytes)].into() } else { VecDeque::new() })

@@ -112,7 +112,7 @@ impl Recovery {
     }
 }
 
-/// By the index: what is lost is retransmitted once, in little more than two round trips, with most of the CPU to spare.
+/// By the index: what is lost is retransmitted once, in little more than two RTTs, with most of the CPU to spare.
 #[test]
 fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
     let (recovery, most, again) = Recovery::of(&lossy("6.18"));

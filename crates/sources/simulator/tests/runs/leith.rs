@@ -37,7 +37,7 @@ fn a_sack_walk_is_too_slow_without_the_throttle() {
     assert!(report.softirq.backlog_dropped > 1000, "{:?}", report.softirq);
 }
 
-/// Figures 3 to 8: packets that overtake each other again and again, with all of Leith's changes and without one of them. An undo
+/// Figures 3 to 8: packets that are reordered again and again, with all of Leith's changes and without one of them. An undo
 /// that restores three quarters of the window costs a quarter each time; a window that is cut to what is in flight has to be
 /// built up again, after a loss and after an undo.
 #[test]

@@ -79,7 +79,7 @@ fn tsq_keeps_the_qdisc_short_since_3_6() {
             assert!(rate > 17_000_000, "{kernel} on {machine}: {rate} bit/s over a card of 20 Mbit/s");
             simulation.host_reports()[0].transmit
         };
-        // The pacing rate is at most twice the window in a round trip (`tcp_pacing_ss_ratio`); of super-packets of two
+        // The pacing rate is at most twice the window in an RTT (`tcp_pacing_ss_ratio`); of super-packets of two
         // segments three are more than a millisecond of it. The first ten segments are one super-packet.
         let super_packet = 1280 + 2 * 1448;
         let first_flight = 1280 + 10 * 1448;

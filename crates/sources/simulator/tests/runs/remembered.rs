@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// The first sample with a round trip and the last, of each connection at one host.
+/// The first sample with an RTT and the last, of each connection at one host.
 struct Ends {
     host: usize,
     samples: BTreeMap<u32, [SocketSample; 2]>,

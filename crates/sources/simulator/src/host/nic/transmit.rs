@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A packet or super-packet on its way out.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// Whose it is.
+    /// The owner.
     pub socket: SocketId,
     /// The wire it goes to.
     pub wire: usize,
@@ -34,7 +34,7 @@ pub enum Handed {
 pub struct Descriptor {
     /// When its last bit is on the wire.
     pub sent: Instant,
-    /// Whose it is; by then another connection may have the socket's place.
+    /// The socket; by then another connection may have its place.
     pub socket: SocketId,
     /// The connection.
     pub connection: u32,

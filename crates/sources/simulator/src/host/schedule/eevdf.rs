@@ -52,7 +52,7 @@ impl Entity {
 /// One CPU's queue (`struct cfs_rq`).
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// Who is in it, the running one included.
+    /// Its tasks, the running one included.
     tasks: Vec<TaskId>,
     current: Option<TaskId>,
     /// Until when the running task has been charged (`exec_start`).

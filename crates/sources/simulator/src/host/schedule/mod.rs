@@ -1,4 +1,4 @@
-//! Who runs next: the kernels' schedulers, with their own arithmetic.
+//! The kernels' schedulers, with their own arithmetic.
 //!
 //! A scheduler knows tasks by number and CPUs by number. It is notified of what happens to them (`start`, `wake`, `sleep`,
 //! `tick`) and asked who runs ([`Scheduler::pick`]) and whether the running task should go
@@ -34,7 +34,7 @@ impl TaskId {
     }
 }
 
-/// Who wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
+/// What wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
 /// not do otherwise than wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
