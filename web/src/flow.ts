@@ -96,7 +96,7 @@ function findings(page: Page, flow: Flow, view: View): HTMLElement {
   return el(
     "section",
     { class: "findings" },
-    el("h3", {}, "What bound it, and what would help"),
+    el("h3", {}, "What limited it, and how to fix it"),
     ...flow.findings.map((finding, place) => findingCard(page, flow, finding, view, place === 0)),
   );
 }

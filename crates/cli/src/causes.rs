@@ -1,4 +1,4 @@
-//! `slowpath causes`: what a verdict can name.
+//! `slowpath causes`: the causes that a verdict can name.
 
 use crate::Outcome;
 use crate::choice::named;

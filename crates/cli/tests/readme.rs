@@ -1,4 +1,4 @@
-//! The README's commands run, and what it shows of their output is what they print.
+//! The README's commands run, and the output that it shows is theirs.
 //!
 //! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings of the names that the
 //! README uses and the repository's scenarios and scripts; those that begin with sudo only as root. A `console` block is a command after `$ ` and its output, from the repository's folder; a

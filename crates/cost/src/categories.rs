@@ -1,4 +1,4 @@
-//! What kind of work a function is: the categories of lavoie's figure 1, and those that it leaves out.
+//! The category of a function's work: the categories of lavoie's figure 1, and those that it leaves out.
 //!
 //! A kernel function is recognised by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
 //! decides. What a program or library does is the application's. A function that no pattern fits is in no category, and is shown

@@ -1,4 +1,4 @@
-//! What a packet, a byte and an ACK cost: the time that belongs to a kind of work, divided by how often the host did it.
+//! The cost of a packet, a byte and an ACK: the time that belongs to a kind of work, divided by how often the host did it.
 //!
 //! A sample belongs to the innermost of the functions named here that called for it, as in [`attribution`](crate::attribution), so
 //! that no time is in two costs, and none in the cost of what an interrupt came upon ([`calls`](crate::calls)). How often the work was done say the kernel's counters; what they do not count has no cost here.

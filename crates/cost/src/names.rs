@@ -1,4 +1,4 @@
-//! What functions are called: by compilers, and from kernel to kernel.
+//! Names of functions: compilers' suffixes, and renames from kernel to kernel.
 
 use crate::functions::{Functions, Image};
 

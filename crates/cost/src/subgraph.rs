@@ -1,4 +1,4 @@
-//! What works below a high-level function, and how it comes to it: the graphs of figures 14 to 19 of the paper, counted from stacks.
+//! The call graph below a high-level function: the graphs of figures 14 to 19 of the paper, counted from stacks.
 //!
 //! Each place of a stack belongs to a root or does not; in a profile it does if that root is the innermost at it or above it (see
 //! [`exact`](crate::exact), with callees). Places that belong to the root are joined, each caller to whom it called. What is too small

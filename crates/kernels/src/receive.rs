@@ -1,4 +1,4 @@
-//! How packets come from the device to TCP.
+//! The receive path: from the device to TCP.
 
 use crate::choice::Subject;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the emulated path carries, how punctually, and what it costs, on this machine. Needs root.
+//! Throughput, punctuality and CPU cost of the emulated path on this machine. Needs root.
 //!
 //! `cargo bench -p slowpath-lab --bench path -- [NAME]...`
 //!

@@ -1,4 +1,4 @@
-//! What it costs a host that the probe watches it. Needs root.
+//! The overhead of the probe on a host. Needs root.
 //!
 //! `cargo bench -p slowpath-lab --bench probe -- [NAME]...`
 //!

@@ -48,7 +48,7 @@ impl Set {
     }
 }
 
-/// What binds a transfer: a limit and, inside it, a cause.
+/// What limits a transfer: a limit and, inside it, a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Such as `receive-window`.
@@ -72,7 +72,7 @@ pub enum ShareBasis {
     /// `tcpi_rwnd_limited`.
     RwndLimited,
     /// `tcpi_sndbuf_limited`. Linux counts it only if the buffer fills up between a write and the sending of
-    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is what binds.
+    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is the limit.
     SndbufLimited,
     /// Time the writing application waited for room while all that the send buffer held was on its way; by
     /// the application's own account (`starved_ns`), for want of one by the kernel.
@@ -138,7 +138,7 @@ pub enum Check {
 /// What is expected of a run, and must be true of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// What binds.
+    /// What limits it.
     pub expected: Label,
     /// What an analysis may say as well without being wrong.
     pub also: Vec<Label>,
@@ -160,7 +160,7 @@ pub struct LabelledCase {
     pub name: String,
     /// The parameters in short, such as `20mbit-40ms-16k`.
     pub variant: String,
-    /// One sentence: what is done, and what therefore binds.
+    /// One sentence: what is done, and what therefore limits the transfer.
     pub about: String,
     /// What is expected of it.
     #[serde(flatten)]

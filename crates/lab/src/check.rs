@@ -1,4 +1,4 @@
-//! Did the fault really happen? Checks of a run against what the case asked for.
+//! Checks that the fault of a case really happened in a run.
 
 use crate::case::{Check, Expectation};
 use crate::experiment::Experiment;

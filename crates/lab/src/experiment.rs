@@ -1,4 +1,4 @@
-//! What the lab runs: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
+//! An experiment of the lab: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
 
 use crate::load::Load;
 use crate::path::PathConfig;

@@ -1,4 +1,4 @@
-//! The path as the kernel makes it: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
+//! A path of the kernel's own: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
 //! joins.
 //!
 //! It is there to hold the relay against, and for those who trust nothing else. Netem knows packets by chance only, draws

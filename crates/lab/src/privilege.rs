@@ -1,4 +1,4 @@
-//! As whom the lab works: as root, or without privilege as root of namespaces of its own (user_namespaces(7)).
+//! The lab's privilege: root, or root of a user namespace of its own (user_namespaces(7)).
 //!
 //! In namespaces of its own the lab has the same means, for nobody else's devices: they vanish with the process, however
 //! that ends.

@@ -1,4 +1,4 @@
-//! The samples of a run, read again.
+//! Reads the samples of a run.
 
 use crate::error::LabError;
 use crate::samples::COLUMNS;

@@ -1,4 +1,4 @@
-//! How the two hosts of an experiment are set up.
+//! Settings of the two hosts of an experiment.
 
 use crate::host::Host;
 use crate::namespaces::Place;

@@ -1,4 +1,4 @@
-//! What a task is to the kernel's scheduler, and what became of it.
+//! Scheduling of a task, and its CPU time.
 //!
 //! To Linux a thread is a task like a process. Tasks of one session, and of one control group, share the CPU as equals
 //! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs next to it

@@ -24,7 +24,7 @@ pub const FORMAT: u32 = 1;
 pub struct Truth {
     /// [`FORMAT`].
     pub format: u32,
-    /// What binds, if it is a labelled case.
+    /// What limits it, if it is a labelled case.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected: Option<Expected>,
     /// What was run, with all of its parameters.
@@ -56,7 +56,7 @@ pub struct Truth {
     pub checks: Vec<CheckResult>,
 }
 
-/// What binds the transfer.
+/// What limits the transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// The answer.

@@ -1,4 +1,4 @@
-//! What works below a high-level function, as data: a figure of who calls whom.
+//! The call graph below a high-level function, as data.
 
 use slowpath_cost::subgraph::{Edge, Node, Subgraph};
 use slowpath_cost::{Function, Functions};

@@ -1,4 +1,4 @@
-//! What is measured in a run, with the instruments that the papers had.
+//! The measurements of a run, with the instruments of the papers.
 
 use crate::PaperCase;
 use crate::trace::{Trace, Tracer};

@@ -1,4 +1,4 @@
-//! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
+//! A run over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
 //! window of its sender.
 //!
 //! Both are taken from the run that is measured, of its first connection. Watching changes nothing in it.

@@ -1,4 +1,4 @@
-//! weigle's question for anyone's own path: which technique finds what buffers, how fast is the transfer then, and what does
+//! weigle's question for any path: which buffers does each technique find, how fast is the transfer then, and what does
 //! it cost in memory.
 //!
 //! All techniques run on the same kernel, today's, which differs in nothing but what the technique is about.
@@ -43,7 +43,7 @@ impl Path {
         self.rate.amount_in(self.delay)
     }
 
-    /// The most that one buffer may be: its share of the memory, or what never binds.
+    /// The most that one buffer may be: its share of the memory, or a bound that is never reached.
     fn bound(&self) -> u64 {
         let wanted = match self.memory {
             Some(memory) => memory.get() / u64::from(self.streams),

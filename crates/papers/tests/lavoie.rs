@@ -1,4 +1,4 @@
-//! lavoie on profiles that are made by hand: who has what, and what is said of it.
+//! lavoie on profiles that are written by hand: shares and claims.
 
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};

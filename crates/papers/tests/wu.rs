@@ -1,4 +1,4 @@
-//! What wu's experiments come to here.
+//! The results of wu's experiments.
 
 use slowpath_papers::{Drawn, Figure, FlowMeasures, Judged, Report, Series, Trace, measure, wu};
 use std::sync::LazyLock;

@@ -11,14 +11,14 @@
 //!             -> propagation delay -> jitter -> reordering -> duplication
 //! ```
 //!
-//! - [`middlebox`]: what looks into packets, and drops, changes or answers them. To drop: [`mtu`], [`super_packets`],
+//! - [`middlebox`]: devices that look into packets, and drop, change or answer them. To drop: [`mtu`], [`super_packets`],
 //!   [`syn_data`], [`unscaled_window`], [`forget`]; to change: [`window_scale`], [`sack_shift`], [`ecn`],
 //!   [`identification`], [`damage`]; to add a RST: [`resets`].
 //! - [`packet`], [`action`]: a packet as these elements see it, and what they do to it.
 //! - [`policer`]: a token bucket that drops what is over its rate.
-//! - [`loss`]: packets lost on purpose, by chance, in bursts, or by script.
+//! - [`loss`]: emulated loss: random, in bursts, or scripted.
 //! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
-//! - [`cross`]: packets of others on the link.
+//! - [`cross`]: cross traffic on the link.
 //! - [`jitter`]: a delay of its own for every packet.
 //! - [`chance`]: the seeded random numbers.
 

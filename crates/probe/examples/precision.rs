@@ -1,4 +1,4 @@
-//! How close `slowpath probe` comes to the truth, on this machine: the table of the handbook's page. Needs root.
+//! The precision of `slowpath probe` on this machine: the table of the handbook's page. Needs root.
 //!
 //! `cargo run --release -p slowpath-probe --example precision -- [RATE IN MBIT/S]...`
 

@@ -1,4 +1,4 @@
-//! The procedures in their order: what one finds the next begins with.
+//! The procedures in their order: each starts from the results of the one before.
 
 use crate::measure::ramp::Rates;
 use crate::measure::{

@@ -1,4 +1,4 @@
-//! What the two programs of a measurement say to each other.
+//! The protocol between the two programs of a measurement.
 //!
 //! Over TCP, messages: four bytes of length (big-endian, as all numbers here), one byte that says which message, and its
 //! fields. What cannot be a message is an error at its first byte that cannot be; nobody's memory is asked for more than the

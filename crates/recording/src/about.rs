@@ -1,4 +1,4 @@
-//! What a recording says of itself: in the metadata of each of its files.
+//! A recording's description of itself, in the metadata of each file.
 
 use crate::schema::VERSION;
 use crate::table::key_value;

@@ -1,4 +1,4 @@
-//! What is written is read back, and what is damaged is said to be.
+//! A written recording is read back, and damage is reported.
 
 use proptest::prelude::*;
 use slowpath_model::{

@@ -1,4 +1,4 @@
-//! What the numbers of the advice are computed with. Each estimate names what it assumes.
+//! The arithmetic behind the numbers of the advice. Each estimate names what it assumes.
 
 use slowpath_model::{Bytes, Rate};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Opening the connection, and an end that is gone.
+//! Opening a connection, and peers that no longer answer.
 
 use crate::facts::{Facts, time, times};
 use crate::fix::{NET_ADMIN, NET_RAW, counters, firewall, hops, switch, sysctl, way_to};

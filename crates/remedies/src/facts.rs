@@ -1,4 +1,4 @@
-//! What advice is computed from: the report's numbers, brought into the form that advice asks for.
+//! The input of advice: the report's numbers, in the form that advice needs.
 
 use crate::Host;
 use crate::arithmetic;

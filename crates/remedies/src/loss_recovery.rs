@@ -1,4 +1,4 @@
-//! Loss, or what was taken for it, and its repair.
+//! Loss, real or presumed, and loss recovery.
 
 use crate::application::allows;
 use crate::arithmetic;

@@ -1,4 +1,4 @@
-//! Why a run was not made, or not stored.
+//! Errors of runs and of their storage.
 
 use slowpath_capture::CaptureError;
 use slowpath_drill::ScriptError;

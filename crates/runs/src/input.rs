@@ -1,4 +1,4 @@
-//! What a path names, read into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
+//! Reads the input that a path names into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
 //! read.
 
 mod simulated;

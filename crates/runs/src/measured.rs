@@ -20,7 +20,7 @@ pub struct Measured {
     pub waits: Vec<Waited>,
     /// Where they waited at the receiving hosts, all flows together.
     pub at_receivers: Vec<Spread>,
-    /// What bound the flows, as their sending host sees it.
+    /// What limited the flows, as their sending host sees it.
     pub shares: Shares,
     /// The seed of the random numbers.
     pub seed: u64,

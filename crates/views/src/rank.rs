@@ -1,4 +1,4 @@
-//! Which flow lost most time, and what becomes of the many that are not shown one by one.
+//! Ranks flows by lost time, and groups those that are not shown one by one.
 
 use crate::headline::main_finding;
 use crate::quantity::{counted, duration};
@@ -72,7 +72,7 @@ impl Ranking {
 pub struct Group {
     /// The end that was called.
     pub server: Endpoint,
-    /// What bound them for most of their time; `None` for those that carried no data.
+    /// What limited them for most of their time; `None` for those that carried no data.
     pub cause: Option<Cause>,
     /// How many.
     pub flows: u64,
@@ -93,7 +93,7 @@ impl Group {
         lower_median(&self.lasted).unwrap_or_default()
     }
 
-    /// In a line: how many, to whom, how much, what bound them.
+    /// In a line: how many, to whom, how much, what limited them.
     pub fn in_a_line(&self) -> String {
         if self.flows == 1 {
             return self.first.clone();

@@ -1,4 +1,4 @@
-//! A window that binds: how much is in flight, how fast it goes, and what is said to bind.
+//! A limiting window: data in flight, rate, and verdict.
 
 use super::rows::{Row, Tolerance, median};
 use super::seen::{Connection, Seen};

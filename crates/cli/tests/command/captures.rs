@@ -29,7 +29,7 @@ impl Captures {
         path
     }
 
-    /// A transfer bound by a window of 10,720 bytes over 20 ms, as its sender sees it.
+    /// A transfer limited by a window of 10,720 bytes over 20 ms, as its sender sees it.
     pub fn transfer(&self) -> PathBuf {
         self.write("transfer.pcap", &transfer(200))
     }

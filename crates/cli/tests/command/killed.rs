@@ -1,4 +1,4 @@
-//! What is killed at any time leaves nothing: no process, no program in the kernel, and no namespace or file beyond the
+//! A command killed at any time leaves nothing behind: no process, no program in the kernel, and no namespace or file beyond the
 //! next start.
 
 use crate::captures::Captures;

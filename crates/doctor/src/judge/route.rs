@@ -129,7 +129,7 @@ fn segment(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
 }
 
 fn congestion_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
-    // Without the lock it binds nothing (`tcp_init_metrics`, 6.18).
+    // Without the lock it limits nothing (`tcp_init_metrics`, 6.18).
     let packets = attribute(route, "cwnd").filter(|_| route.locked.iter().any(|name| name == "cwnd"))?;
     let window = Bytes::new(packets.saturating_mul(u64::from(exam.mss())));
     let severity = exam.limits(exam.goal.rate_with(window)?)?;

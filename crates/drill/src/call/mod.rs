@@ -1,4 +1,4 @@
-//! System calls: what a kernel is asked, what it answers, and what a script expects of that.
+//! System calls: request, result, and the result that a script expects.
 
 mod arguments;
 mod check;

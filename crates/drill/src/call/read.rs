@@ -1,4 +1,4 @@
-//! From a call as written to a call that can be made.
+//! Converts a call as written into one that can be made.
 
 use super::arguments::{Arguments, Fault, Fields, as_int, boxed, items, number};
 use super::check::{Expected, ExpectedOutput};

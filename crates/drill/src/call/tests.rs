@@ -1,4 +1,4 @@
-//! Calls as scripts write them.
+//! Tests of calls, as scripts write them.
 
 use super::*;
 use crate::config::Config;

@@ -1,4 +1,4 @@
-//! Files of the model: sockets in their stages, epoll instances, pipes.
+//! File descriptors of the model: sockets in their states, epoll instances, pipes.
 
 use super::errors::Errors;
 use super::events::Epoll;

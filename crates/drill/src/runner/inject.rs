@@ -1,4 +1,4 @@
-//! Packets from the network.
+//! Injected packets.
 
 use super::sockets::{Socket, State};
 use super::{Runner, Step, TraceLine};

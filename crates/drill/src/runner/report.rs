@@ -1,4 +1,4 @@
-//! What came of a script.
+//! The result of a script.
 
 use super::time::Late;
 use crate::call::Difference;

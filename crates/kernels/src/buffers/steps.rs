@@ -1,4 +1,4 @@
-//! The steps in words: function, formula, what went in and what came out.
+//! The steps in words: function, formula, input and output.
 
 use super::Host;
 use slowpath_tcp::buffers::{AskedBuffer, ReceiveBuffer, SendBuffer};
@@ -13,11 +13,11 @@ pub struct Step {
     pub name: &'static str,
     /// The function that takes it, with its file, and since or until when.
     pub function: &'static str,
-    /// How, in numbers.
+    /// Its formula, in numbers.
     pub formula: String,
     /// What went in; `None` where nothing of the steps before did.
     pub from: Option<u64>,
-    /// What came out.
+    /// Its output.
     pub to: u64,
     /// Its unit.
     pub unit: &'static str,

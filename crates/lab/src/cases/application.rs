@@ -1,4 +1,4 @@
-//! Transfers that the applications bind.
+//! Transfers limited by the applications.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};

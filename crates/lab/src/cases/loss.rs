@@ -1,4 +1,4 @@
-//! Transfers that losses and the recovery from them bind.
+//! Transfers limited by losses and loss recovery.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};

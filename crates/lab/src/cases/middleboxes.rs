@@ -1,4 +1,4 @@
-//! Transfers that a middlebox on the path spoils.
+//! Transfers impaired by a middlebox on the path.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set};

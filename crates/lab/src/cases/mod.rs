@@ -1,4 +1,4 @@
-//! The case table: what is done to a transfer, and what therefore binds it.
+//! The case table: what is done to a transfer, and what therefore limits it.
 //!
 //! Each kind of case is a function with a row of parameters per variant; the rows of `shipped`
 //! and of the regression set `heldout` have no pair of rate and RTT in common, and differ in sizes and faults as well. The

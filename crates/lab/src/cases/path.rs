@@ -1,4 +1,4 @@
-//! Transfers that the path binds.
+//! Transfers limited by the path.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};

@@ -1,4 +1,4 @@
-//! Transfers that the receiver's window binds.
+//! Transfers limited by the receive window.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};

@@ -1,4 +1,4 @@
-//! Transfers whose receiver has the data and answers late.
+//! Transfers whose receiver has the data and ACKs late.
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Check, LabelledCase, Set};

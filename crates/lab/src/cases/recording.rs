@@ -1,4 +1,4 @@
-//! Transfers whose recordings do not hold everything, or hold it in another format.
+//! Transfers whose recordings are incomplete or in another format.
 //!
 //! The transfer itself has a cause too. Where a recording still shows it, naming it is right.
 

@@ -1,4 +1,4 @@
-//! Transfers whose receiver takes back data that it has selectively acknowledged.
+//! Transfers with SACK reneging.
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Check, LabelledCase, Set};

@@ -1,4 +1,4 @@
-//! Calls as the kernel takes them.
+//! System calls on the real kernel.
 
 use super::Start;
 use super::addresses::Network;

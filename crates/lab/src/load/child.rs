@@ -1,4 +1,4 @@
-//! What a load's processes do.
+//! The processes of a load.
 //!
 //! They are forked from a program with many threads, so that they may only do what is safe in a signal handler
 //! (signal-safety(7)): no memory is allocated, nothing is locked, nothing panics. They let go of every file, so that

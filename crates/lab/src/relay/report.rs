@@ -1,4 +1,4 @@
-//! What the relay did, and how well.
+//! Statistics of the relay.
 
 use crate::path::action::Changes;
 use crate::path::{LossReason, Totals};

@@ -1,4 +1,4 @@
-//! What a scenario's hosts are on this machine: their CPUs, what else wants these, and how processes are scheduled.
+//! A scenario's hosts on this machine: CPUs, background load, and scheduling.
 
 use crate::cpus;
 use crate::host::Host as Role;

@@ -1,4 +1,4 @@
-//! What the kernel counts: of each host, of each of the two CPUs.
+//! The kernel's counters, per host and for each of the two CPUs.
 
 use super::hosts::HOSTS;
 use super::server;

@@ -1,4 +1,4 @@
-//! One end of one connection: how it writes and reads, and what is recorded of it.
+//! One end of a connection: writes, reads, and the record of them.
 
 use super::{Calls, Reader, SocketOptions, Writer};
 use crate::clock;

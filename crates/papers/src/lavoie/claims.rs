@@ -1,4 +1,4 @@
-//! What the paper's text says, and what profiles of today's kernel say to it.
+//! The claims of the paper's text, checked against profiles of today's kernel.
 
 use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
 use super::measured::{Owner, ServerSamples};

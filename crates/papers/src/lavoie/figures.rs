@@ -1,4 +1,4 @@
-//! What can be drawn of it: shares over the size of the file.
+//! Figures: shares over the size of the file.
 
 use super::measured::{Owner, ServerSamples};
 use super::tables::per_cent;

@@ -1,4 +1,4 @@
-//! When a claim is still so, no longer so, or cannot be told.
+//! Decides whether a claim is still so, no longer so, or cannot be decided.
 //!
 //! Chance is one reason for which it cannot: each share has an interval (95 %), and a claim is judged by all of it. How much of
 //! the CPU something takes has a second one where packets are steered to the other CPU: that takes interrupts between CPUs, which are

@@ -1,4 +1,4 @@
-//! What a profile of a server's CPU has of each operation, and to whom each belongs.
+//! The share of each operation in a profile of a server's CPU, and the operation that each cost belongs to.
 //!
 //! To whom a cost belongs is decided as everywhere ([`slowpath_cost::exact`]), by whole stacks of what was called. Functions are counted by
 //! operations here, of which one may have several on a stack, and samples that are not the server's are left out: what these are, the

@@ -1,4 +1,4 @@
-//! The paper's experiments: kernels, delays, streams, and what of the buffers was tuned.
+//! The paper's experiments: kernels, delays, streams, and tuned buffers.
 
 use crate::PaperCase;
 

@@ -1,4 +1,4 @@
-//! The paper's equations (section 3): how long packets wait for a process that has no CPU, what the sender makes of that,
+//! The paper's equations (section 3): how long packets wait for a process that waits for a CPU, what the sender makes of that,
 //! and when it times out for nothing.
 //!
 //! The scheduler is 2.6's with its two arrays; tasks are given by their nice values, from −20 to 19. RTTs are

@@ -1,4 +1,4 @@
-//! What others leave of the tightest link: the rate from which on a stream of packets makes its own delays grow.
+//! Available bandwidth: the lowest rate at which a stream of packets makes its own delays grow.
 //!
 //! Self-loading periodic streams (Jain and Dovrolis, "Pathload: A Measurement Tool for End-to-End Available Bandwidth", PAM
 //! 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate says whether that is more than

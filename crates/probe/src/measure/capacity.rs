@@ -1,4 +1,4 @@
-//! What the narrowest link carries when it carries nothing else: by the distances that it gives to packets which were sent
+//! Capacity of the bottleneck link, by the distances that it gives to packets which were sent
 //! one right after the other (Dovrolis, Ramanathan and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation
 //! Methodology", IEEE/ACM Transactions on Networking 12(6), 2004).
 //!

@@ -1,4 +1,4 @@
-//! What is asked of a path.
+//! The interface to a path.
 
 /// Which way a train goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Whether the delays of a stream grow: then it is faster than what others leave of the path.
+//! Whether the delays of a stream grow, which means that it exceeds the available bandwidth.
 //!
 //! The two tests of Jain and Dovrolis, "End-to-End Available Bandwidth: Measurement Methodology, Dynamics, and Relation With
 //! TCP Throughput", IEEE/ACM Transactions on Networking 11(4), 2003, section IV-A (their PAM 2002 paper has the tool). Both are

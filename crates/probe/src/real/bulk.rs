@@ -1,4 +1,4 @@
-//! A transfer by TCP, and what the kernel says of it at its end.
+//! A TCP transfer, and its `TCP_INFO` at the end.
 
 use super::ProbeError;
 use super::clock::monotonic_ns;

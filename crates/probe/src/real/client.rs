@@ -1,4 +1,4 @@
-//! The channel between two hosts, as the end that asks has it.
+//! The client's end of the channel between two hosts.
 
 use super::bulk::{self, Transfer};
 use super::clock::{is_gone, readable, sleep, time_of_day_ns};

@@ -1,4 +1,4 @@
-//! All that is wanted of a path to a host, one after the other.
+//! The wanted measurements of a path to a host, one after the other.
 
 use super::{Client, ProbeError, Stop};
 use crate::findings::{Found, Wanted};

@@ -1,4 +1,4 @@
-//! Two hosts and what lies between them: UDP for the trains, stamped by the kernel as they come, and TCP for what the two ends
+//! Two hosts: UDP for the trains, timestamped by the kernel on arrival, and TCP for what the two ends
 //! say to each other.
 //!
 //! - [`server`]: the far end, and what it refuses.

@@ -1,4 +1,4 @@
-//! The far end: who is served, and how much.
+//! The far end: admission, and its limits.
 //!
 //! Nothing is sent to an address that has not shown, by a TCP handshake and by a datagram that bears the session's random
 //! token, that it asked for it. An echo is answered by a datagram of its length. Trains are sent no faster than the cap and

@@ -1,4 +1,4 @@
-//! The sessions that are under way at a far end, which the connections of a client share.
+//! The active sessions of a far end, which the connections of a client share.
 
 use crate::protocol::{Bulk, Token};
 use slowpath_model::Rate;

@@ -1,4 +1,4 @@
-//! A UDP socket whose packets the kernel stamps, read and written many at a time.
+//! A UDP socket with kernel timestamps, read and written in batches.
 
 use super::ProbeError;
 use crate::protocol::DATAGRAM_BYTES;

@@ -1,4 +1,4 @@
-//! Why a paper was not measured on this machine.
+//! Errors of measuring a paper on this machine.
 
 use slowpath_lab::error::LabError;
 use slowpath_lab::web::tools::Missing;

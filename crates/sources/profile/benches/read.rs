@@ -1,4 +1,4 @@
-//! What reading a perf.data costs, compared with perf.
+//! The cost of reading a perf.data, compared with perf.
 //!
 //! `cargo bench -p slowpath-profile --bench read -- [FILE]`
 //!

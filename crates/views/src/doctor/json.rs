@@ -66,7 +66,7 @@ struct Finding {
 }
 
 impl DoctorDocument {
-    /// What is printed of a host that was held against a goal.
+    /// From a host that was checked against a goal.
     pub fn new(host: &doctor::Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
         let goal = &aim.goal;
         let goal = Goal {

@@ -7,7 +7,7 @@ use slowpath_kernels::buffers::{BufferSizes, Host, Step};
 use slowpath_model::{Bytes, Rate, nanos};
 use std::time::Duration;
 
-/// What becomes of a buffer's size, kernel by kernel.
+/// From a buffer's size to the window, kernel by kernel.
 #[derive(Serialize, JsonSchema)]
 pub struct Buffer {
     /// `slowpath/explain-buffer/1`.
@@ -52,7 +52,7 @@ pub struct Way {
     pub first_bytes: Option<u64>,
     /// The largest window, or what may be in flight at most in segments of their own.
     pub most_bytes: u64,
-    /// That per RTT; absent without an RTT.
+    /// That per RTT, as a rate; absent without an RTT.
     pub rate_bit_per_s: Option<u64>,
     /// What would be enough for the path; absent without a rate.
     pub needed: Option<Needed>,
@@ -80,11 +80,11 @@ pub struct OneStep {
     pub name: &'static str,
     /// The kernel's function, with its file.
     pub function: &'static str,
-    /// How, in numbers.
+    /// Its formula, in numbers.
     pub formula: String,
-    /// What went in, where something of the steps before did.
+    /// Its input, if that is the result of an earlier step.
     pub from: Option<u64>,
-    /// What came out.
+    /// Its output.
     pub to: u64,
     /// Its unit: `B`, `shift`, or `of 256`.
     pub unit: &'static str,

@@ -23,7 +23,7 @@ pub struct WaitQuestion<'a> {
     pub rttvar: Duration,
     /// The sender's RTO, where it is not that of SRTT and RTTVAR.
     pub rto: Option<Duration>,
-    /// The chance that a packet is lost, 0 to 1.
+    /// The packet loss probability, 0 to 1.
     pub loss: Option<f64>,
     /// The path's MSS, in bytes.
     pub mss: u32,
@@ -40,28 +40,28 @@ pub struct Wait {
     rttvar_ns: u64,
     /// The retransmission timeout before it (equation 11).
     rto_ns: u64,
-    /// What each wait comes to.
+    /// The result of each wait.
     waits: Vec<Waited>,
 }
 
-/// A wait, and what comes of it.
+/// A wait and its consequences.
 #[derive(Serialize, JsonSchema)]
 struct Waited {
     /// `backlog` or `prequeue`.
     place: &'static str,
-    /// How many tasks are in the way.
+    /// The number of tasks that run before.
     tasks: usize,
-    /// The least that a packet waits (equations 3a and 3b).
+    /// The minimum wait of a packet (equations 3a and 3b).
     wait_ns: u64,
     /// The RTT with it (equation 5).
     rtt_ns: u64,
-    /// Whether the sender times out for nothing (equation 12).
+    /// Whether the sender has a spurious timeout (equation 12).
     times_out: bool,
     /// The timeout after such an RTT was measured (equations 9 to 11).
     rto_after_ns: u64,
-    /// What Reno reaches with the usual RTT (equation 8); absent without a chance of loss.
+    /// What Reno reaches with the usual RTT (equation 8); absent without a loss probability.
     bandwidth_bit_per_s: Option<u64>,
-    /// What Reno reaches with the RTT that has the wait in it; absent without a chance of loss.
+    /// What Reno reaches with the RTT that has the wait in it; absent without a loss probability.
     bandwidth_waiting_bit_per_s: Option<u64>,
 }
 

@@ -23,7 +23,7 @@ pub struct CauseEntry {
     limit: &'static str,
     /// For people.
     title: &'static str,
-    /// Whether time under it could be had back.
+    /// Whether its time could be recovered.
     is_loss: bool,
     /// What can report it: `capture`, `live`, `doctor`.
     reported_by: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! In which colours it is drawn.
+//! Colours and styles of the picture.
 
 use crate::flame::Kind;
 

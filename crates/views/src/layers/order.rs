@@ -1,4 +1,4 @@
-//! Which layer each box is in, and in which order boxes stand there.
+//! The layer of each box, and the order of boxes in a layer.
 
 use super::Graph;
 

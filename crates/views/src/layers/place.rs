@@ -1,4 +1,4 @@
-//! Where stops stand: in their order, apart, and near those that they are joined to.
+//! Places stops: in order, apart, and near their neighbours.
 
 use super::Graph;
 use super::order::{Layers, Stop};

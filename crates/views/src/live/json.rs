@@ -57,7 +57,7 @@ struct FlowResult<'a> {
     seconds: f64,
     /// Both together, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
-    /// What bound the sender, the longest first; empty if it is on another host.
+    /// What limited the sender, the longest first; empty if it is on another host.
     bounds: Vec<BoundResult>,
     /// What held the sender, in the order of time: from when the flow was first seen until it ended, or the watch did.
     spells: Vec<SpellResult>,

@@ -131,7 +131,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
     }
 }
 
-/// The spells, or as many equal parts of the time with what bound for most of each, where there are too many.
+/// The spells, or as many equal parts of the time with what limited most of each, where there are too many.
 fn spells(flow: &FlowReport, most: usize) -> Spells {
     let all = &flow.main().spells;
     let merged = all.len() > most;

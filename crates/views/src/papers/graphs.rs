@@ -1,4 +1,4 @@
-//! A paper's graphs of who calls whom, on its page.
+//! A paper's call graphs, on its page.
 
 use crate::chart::escaped;
 use crate::flame::Kind;

@@ -1,4 +1,4 @@
-//! What each procedure measured, as JSON.
+//! The results of each procedure, as JSON.
 
 use crate::mirror::{each, mirrored};
 use slowpath_probe::measure::{self, available};

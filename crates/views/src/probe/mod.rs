@@ -1,4 +1,4 @@
-//! `slowpath probe`: what a path gives to packets, as JSON and as text.
+//! `slowpath probe`: measurements of a path, as JSON and as text.
 
 mod json;
 mod measured;

@@ -1,4 +1,4 @@
-//! What `slowpath probe` prints for people: what was found and what it means, and how to go on.
+//! The text of `slowpath probe`: results, their meaning, and the next commands.
 
 use crate::terminal::Look;
 use slowpath_model::units::duration_text;

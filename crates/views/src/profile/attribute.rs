@@ -1,4 +1,4 @@
-//! `slowpath profile attribute`: for whom functions worked.
+//! `slowpath profile attribute`: the high-level functions that functions worked for.
 
 use super::{About, Named, about, head, in_table, named, percent};
 use crate::table::align;

@@ -1,4 +1,4 @@
-//! `slowpath profile calltree`: who called for given functions, through the callers that matter (lavoie's Calltree).
+//! `slowpath profile calltree`: the callers of given functions, through those that matter (lavoie's Calltree).
 
 use super::{About, Named, about, head, named, percent, spelt_in};
 use schemars::JsonSchema;

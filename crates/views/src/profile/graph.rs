@@ -1,4 +1,4 @@
-//! What works below high-level functions, as a picture: figures 14 to 19 of the paper.
+//! The call graph below high-level functions, as a picture: figures 14 to 19 of the paper.
 
 use super::{percent, spelt_in};
 use crate::flame::Kind;

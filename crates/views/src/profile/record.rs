@@ -1,4 +1,4 @@
-//! `slowpath profile record`: a profile that was made.
+//! `slowpath profile record`: a recorded profile.
 
 use crate::quantity::{count, counted};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `slowpath profile top`: what costs most itself, and of what kind it is.
+//! `slowpath profile top`: the functions with the highest cost of their own, and cost by category.
 
 use super::{About, Named, about, head, in_table, named, percent};
 use crate::table::align;

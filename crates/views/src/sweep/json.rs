@@ -41,11 +41,11 @@ struct RunResult<'a> {
     waits: Vec<WaitResult<'a>>,
     /// Timeouts that the sender found spurious and undid; `null` if the runs were simulated.
     timeouts_undone: Option<u64>,
-    /// The cause that bound the flows for most of the time; `null` if there is none.
+    /// The cause that limited the flows for most of the time; `null` if there is none.
     bound_by: Option<Bound>,
 }
 
-/// What bound the flows.
+/// What limited the flows.
 #[derive(Serialize, JsonSchema)]
 struct Bound {
     /// The cause.

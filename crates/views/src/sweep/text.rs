@@ -54,7 +54,7 @@ pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<
     let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
     let shown: Vec<&Number> = of_tables().filter(is_known).collect();
     let mut columns: Vec<&str> = shown.iter().map(|number| number.heading).collect();
-    columns.push("bound by");
+    columns.push("limited by");
     if is_real {
         columns.push("valid runs");
     }
@@ -84,8 +84,8 @@ pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Re
         "error",
         "retrans, model",
         "kernel",
-        "bound by, model",
-        "bound by, kernel",
+        "limited by, model",
+        "limited by, kernel",
         "valid runs",
     ];
     let cells = |row: &Row<'_>| {

@@ -14,7 +14,7 @@ use std::io;
 ///
 /// The errors of `out`.
 pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "again", "bound by"];
+    const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "retr", "limited by"];
     let rows: Vec<[String; 8]> = flows.iter().map(|flow| cells(flow)).collect();
     let mut widths: [usize; 8] = std::array::from_fn(|column| {
         let longest = rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
@@ -57,7 +57,7 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     Ok(())
 }
 
-/// The place of what bound a flow, the last column.
+/// The place of the limit of a flow, the last column.
 const BOUND_BY: usize = 7;
 /// As wide as that should be: a share and the first word of a limit.
 const LEAST_BOUND_BY: usize = 16;

@@ -8,7 +8,7 @@ use slowpath_model::units::{count, counted_were};
 use slowpath_model::{Bytes, IcmpKind};
 use std::time::Duration;
 
-/// What an ICMP error says, by the errno that Linux makes of it (`icmp_err_convert`, `icmpv6_err_convert`).
+/// The text of an ICMP error, by the errno that Linux gives it (`icmp_err_convert`, `icmpv6_err_convert`).
 fn icmp_error(errno: u64) -> String {
     match errno {
         13 => "administratively prohibited (EACCES)".to_owned(),
@@ -35,7 +35,7 @@ fn own_queue(backlog: Bytes, held_back: u64) -> String {
     }
 }
 
-/// What shows a cause, as a sentence without capital and stop.
+/// The evidence of a cause, as a sentence without capital and full stop.
 pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
         Evidence::Handshake { rtt } => format!("the handshake took {}", duration(rtt)),
@@ -318,7 +318,7 @@ fn packets_or_none(packets: u64) -> String {
     if packets == 0 { "no packet".to_owned() } else { counted(packets, "packet") }
 }
 
-/// What the tap's place was inferred from, as a sentence without capital and stop.
+/// The evidence for the vantage point, as a sentence without capital and full stop.
 pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
     let both = |a: Duration, b: Duration| format!("A answered within {}, B within {}", millis(a), millis(b));
     match *evidence {

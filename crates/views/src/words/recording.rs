@@ -18,7 +18,7 @@ pub fn recording_facts(recording: &Recording) -> String {
     facts.join(", ")
 }
 
-/// What is to be said of a recording without a segment of TCP; what else was in it is among what was skipped.
+/// The message for a recording without a TCP segment; what else was in it is among what was skipped.
 pub fn without_tcp(recording: &Recording) -> &'static str {
     if recording.frames == 0 { "there are no packets in it" } else { "nothing in it could be read as TCP" }
 }
@@ -60,7 +60,7 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     (warnings, list(false).map(|text| format!("Skipped or unusual: {text}.")).into_iter().collect())
 }
 
-/// What to type to see a flow's packets; `None` where they came from a stream, or are no longer there.
+/// The command that shows a flow's packets; `None` where they came from a stream, or are no longer there.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
     let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
     Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))

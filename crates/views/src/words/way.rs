@@ -15,7 +15,7 @@ pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a 
     Some((paired, paired.pairing.of(paired.base, flow.id)?))
 }
 
-/// What became of the flow's packets on the way, in sentences; none where it was recorded once.
+/// The fate of the flow's packets on the path, in sentences; none where it was recorded once.
 pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     let Some((paired, pair)) = pair(diagnosis, flow) else { return Vec::new() };
     let mut sentences = Vec::new();
@@ -56,7 +56,7 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     sentences
 }
 
-/// What something on the way changed in a SYN's options.
+/// What a device on the path changed in a SYN's options.
 fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     let number = |value: Option<u16>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
     let offered = |is: bool| if is { "offered" } else { "not offered" }.to_owned();
@@ -74,7 +74,7 @@ fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     format!("A device on the path changed the SYN of the {end}: {}.", parts.join(", "))
 }
 
-/// How the clocks of the two recordings lie; `None` where one was given.
+/// The offset between the clocks of the two recordings; `None` where one was given.
 pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     let paired = diagnosis.paired.as_ref()?;
     let aligned = aligned(paired).and_then(|clocks| Some((clocks, clocks.stretches.first()?)));
