@@ -1,4 +1,4 @@
-//! What becomes of a buffer's size: from `setsockopt` to the window that is advertised to the peer, and to the bytes in flight.
+//! A buffer, step by step: from `setsockopt` to the window that is advertised to the peer, and to the bytes in flight.
 //!
 //! Nothing is computed here that a connection does not compute: a [`Connection`] is led through its handshake and through
 //! as many full segments as it needs, by the functions that it uses anyway, and asked after each step. So what is shown

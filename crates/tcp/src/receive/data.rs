@@ -1,4 +1,4 @@
-//! Where payload goes (`tcp_data_queue`, net/ipv4/tcp_input.c, 6.18).
+//! Queueing of payload (`tcp_data_queue`, net/ipv4/tcp_input.c, 6.18).
 
 use super::acks::MAX_QUICKACKS;
 use super::ofo::Stretch;
@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use slowpath_model::{Flags, Instant};
 
 impl Connection {
-    /// Queues what a segment brings, in order or beyond a hole (`tcp_data_queue`).
+    /// Queues a segment's payload, in order or out of order (`tcp_data_queue`).
     pub(super) fn queue_data(&mut self, now: Instant, packet: &Packet) {
         self.accept_cwr(packet);
         if packet.seq == packet.end() {
@@ -77,7 +77,7 @@ impl Connection {
         self.data_ready();
     }
 
-    /// The last hole is filled: the peer shall know at once (RFC 5681, section 4.2).
+    /// The last hole is filled: an ACK is sent immediately (RFC 5681, section 4.2).
     fn hole_filled(&mut self) {
         if self.settings.choices.ack_repairs_at_once {
             self.rcv.ack.pending.now = true;
@@ -115,7 +115,7 @@ impl Connection {
         self.data_ready();
     }
 
-    /// Moves to the receive queue what follows on now (`tcp_ofo_queue`).
+    /// Moves data that is now in order to the receive queue (`tcp_ofo_queue`).
     fn drain_ofo_queue(&mut self, now: Instant) {
         let repaired = self.rcv.nxt;
         while let Some(stretch) = self.rcv.ofo.pop_until(self.rcv.nxt) {
@@ -182,7 +182,7 @@ impl Connection {
         }
     }
 
-    /// The peer will send no more (`tcp_fin`).
+    /// A FIN was received (`tcp_fin`).
     fn fin_received(&mut self, now: Instant) {
         self.schedule_ack();
         self.receive_shutdown = true;

@@ -1,4 +1,4 @@
-//! What packets cost in memory, and the queue of what arrived in order.
+//! Memory of packets, and the receive queue.
 
 use crate::choices::{BufferMemory, OLD_SK_BUFF};
 use crate::packet::Packet;
@@ -179,7 +179,7 @@ struct Buffer {
     fin: bool,
 }
 
-/// What arrived in order and is not read yet (`sk_receive_queue`), by its buffers.
+/// The receive queue (`sk_receive_queue`), by its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveQueue {
     buffers: VecDeque<Buffer>,

@@ -1,4 +1,4 @@
-//! What arrived beyond a hole (`out_of_order_queue`).
+//! The out-of-order queue (`out_of_order_queue`).
 //!
 //! The kernel keeps a red-black tree of buffers. Here it is an array in order: arrivals go to its end and repairs
 //! leave at its front, and neither moves much.
@@ -27,7 +27,7 @@ impl Stretch {
     }
 }
 
-/// What became of an arrival.
+/// The result of queueing a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Insertion {
     /// It is queued and costs so much more; else every byte was there already.

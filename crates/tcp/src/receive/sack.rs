@@ -1,4 +1,4 @@
-//! What an ACK says beyond its number (RFC 2018, RFC 2883; net/ipv4/tcp_input.c, 6.18).
+//! The SACK option of our ACKs (RFC 2018, RFC 2883; net/ipv4/tcp_input.c, 6.18).
 
 use super::sack_blocks::{BLOCKS_EXPECTED, extend, touches};
 use crate::connection::Connection;
@@ -22,7 +22,7 @@ impl Connection {
         if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) }
     }
 
-    /// Notes what came twice (`tcp_dsack_set`).
+    /// Notes a duplicate for DSACK (`tcp_dsack_set`).
     pub(super) fn set_duplicate_sack(&mut self, start: StreamOffset, end: StreamOffset) {
         if self.negotiated.sack && self.settings.sysctls.tcp_dsack {
             self.rcv.duplicate_sack = Some(Block { start, end });

@@ -1,4 +1,4 @@
-//! What the SACK option says (`tcp_sack_new_ofo_skb` and its neighbours, net/ipv4/tcp_input.c, 6.18; RFC 2018,
+//! The blocks of the SACK option (`tcp_sack_new_ofo_skb` and its neighbours, net/ipv4/tcp_input.c, 6.18; RFC 2018,
 //! RFC 2883).
 
 use crate::packet::Block;

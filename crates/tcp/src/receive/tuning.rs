@@ -1,4 +1,4 @@
-//! How the receive buffer finds its size (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
+//! Receive buffer autotuning (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
 
 use super::receiver::QueueSpace;
 use super::window::RATIO_SHIFT;
@@ -75,7 +75,7 @@ impl Connection {
         self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, DEFAULT_MSS);
     }
 
-    /// The buffer is too small for what came: grow it to that, or shut the window (`tcp_clamp_window`).
+    /// The buffer is too small for the received data: grow it, or close the window (`tcp_clamp_window`).
     pub(super) fn clamp_window(&mut self) {
         let rcv = &mut self.rcv;
         rcv.ack.quick = 0;

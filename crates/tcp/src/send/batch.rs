@@ -22,7 +22,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Takes the blocks of an ACK in.
+    /// Adds the blocks of an ACK.
     pub fn add(&mut self, blocks: &[Block]) {
         self.acks += 1;
         for &block in blocks {
@@ -62,12 +62,12 @@ impl Batch {
         (blocks, count)
     }
 
-    /// A walk has left so many holes.
+    /// Records the number of holes left by a walk.
     pub const fn walked(&mut self, holes: u32) {
         self.holes = holes;
     }
 
-    /// Whether a block that waits has this byte.
+    /// Whether a waiting block contains this byte.
     pub fn covers(&self, seq: StreamOffset) -> bool {
         self.blocks[..self.count].iter().any(|block| block.start <= seq && seq < block.end)
     }

@@ -44,7 +44,7 @@ impl Connection {
         self.follow_control();
     }
 
-    /// Takes over the rate of a control that paces.
+    /// Adopts the pacing rate of a congestion control that paces.
     pub(crate) fn follow_control(&mut self) {
         if self.congestion.paces {
             self.snd.pacing_rate = self.congestion.pacing_rate().unwrap_or(0);

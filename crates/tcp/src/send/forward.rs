@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// Whether losses are found this way: it needs SACK.
+    /// Whether losses are detected this way: it needs SACK.
     pub(super) fn uses_forward_ack(&self) -> bool {
         self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::ForwardAck
     }
@@ -25,7 +25,7 @@ impl Connection {
         u32::try_from(bytes / i64::from(self.snd.mss.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// Whether more was sacked beyond the head than reordering explains.
+    /// Whether more was SACKed above the head than reordering explains.
     pub(super) fn is_beyond_reordering(&self) -> bool {
         self.forward_segments() > self.snd.reordering
     }
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// What has been out for longer than the timeout, which every ACK that acknowledges something starts anew.
+    /// Marks segments that have been in flight for longer than the RTO, which each ACK of new data restarts.
     fn mark_overdue_lost(&mut self, now: Instant) {
         let mut next = self.snd.queue.first_open();
         while let Some(id) = next {

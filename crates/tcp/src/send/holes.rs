@@ -53,7 +53,7 @@ impl Holes {
         self.insert(self.tail, id);
     }
 
-    /// Puts a buffer behind one that is listed; behind nothing is in front of all.
+    /// Inserts a buffer after a listed one, or at the front.
     pub fn insert(&mut self, before: Option<SkbId>, id: SkbId) {
         let after = match before {
             Some(before) => self.at(before).after.replace(id),
@@ -66,7 +66,7 @@ impl Holes {
         *self.at(id) = Link { before, after, listed: true };
     }
 
-    /// Takes a buffer out, if it is listed: it is sacked, or acknowledged.
+    /// Removes a buffer, if it is listed: it is SACKed or acknowledged.
     pub fn remove(&mut self, id: SkbId) {
         let link = std::mem::take(self.at(id));
         if !link.listed {

@@ -1,8 +1,8 @@
-//! What one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
+//! The parameter cache: what one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
 //! `tcp_update_metrics` and `tcp_init_metrics` in tcp_input.c, here as 2.6.14 has them). `ubik` found it to hold transfers
 //! down long after a loss.
 //!
-//! Who has the connections keeps a [`Metrics`] for each host that they lead to. It is in the settings of connections
+//! The owner of the connections keeps a [`Metrics`] for each destination. It is in the settings of connections
 //! that are being opened, and gets what [`Connection::poll_metrics`] adds to it.
 
 use crate::choices::MetricsCache;

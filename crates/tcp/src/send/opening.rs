@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// What a SYN of ours offers.
+    /// The options that our SYN offers.
     pub(crate) fn syn_options(&self) -> SynOptions {
         let sysctls = &self.settings.sysctls;
         SynOptions {

@@ -35,7 +35,7 @@ impl Connection {
         }
     }
 
-    /// Everything of an episode is acknowledged; whether nothing more is to do with this ACK.
+    /// An episode is fully acknowledged; returns whether this ACK needs no more processing.
     fn episode_is_over(&mut self, now: Instant) -> bool {
         match self.snd.ca_state {
             CaState::Cwr if self.snd.una != self.snd.high_seq => {
@@ -131,7 +131,7 @@ impl Connection {
         Retransmit::Lost
     }
 
-    /// `tcp_time_to_recover`: something is marked lost, or is to be.
+    /// `tcp_time_to_recover`: something is marked lost, or should be.
     fn is_time_to_recover(&self, now: Instant) -> bool {
         self.snd.lost_out > 0 || (self.uses_forward_ack() && self.forward_ack_says_lost(now))
     }
@@ -416,7 +416,7 @@ impl Connection {
     }
 }
 
-/// Whether an ACK says nothing but that something has arrived.
+/// Whether an ACK only reports that data has arrived.
 fn is_duplicate(flags: AckFlags) -> bool {
     !flags.any(AckFlags::SND_UNA_ADVANCED) && !flags.any(AckFlags::NOT_DUP)
 }
