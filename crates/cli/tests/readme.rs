@@ -67,7 +67,7 @@ fn run(line: &str, stand_ins: &Path, folder: &Path) -> Output {
         .expect("a shell")
 }
 
-/// A folder of this test's own, removed in the end.
+/// A folder of this test's own, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {

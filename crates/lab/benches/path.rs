@@ -49,7 +49,7 @@ fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> LabelledCase {
         })
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Run {
     /// Payload acknowledged in each whole second after the first, in shares of what the link carries.
     seconds: Vec<f64>,

@@ -26,7 +26,7 @@ pub struct Ability {
     pub found: Found,
 }
 
-/// What came of the trial.
+/// The result of the trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It is there.

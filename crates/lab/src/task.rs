@@ -98,7 +98,7 @@ pub fn own_cpus() -> Vec<u32> {
     (0..MOST_CPUS).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu as usize, &set) }).collect()
 }
 
-/// What became of a task by the kernel's account: what was asked of it is read back.
+/// A task's scheduling and CPU time as the kernel reports them: settings are read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// How it was scheduled.

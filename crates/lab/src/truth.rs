@@ -42,12 +42,12 @@ pub struct Truth {
     /// What else wanted the hosts' CPUs, and how much of them it had.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<LoadRecord>,
-    /// What became of programs that are not the lab's: the server and the client.
+    /// The results of programs that are not the lab's: the server and the client.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub programs: Vec<ProgramRecord>,
     /// The path and what it did.
     pub path: BothWays,
-    /// What came of the two captures.
+    /// The result of the two captures.
     pub captures: BothHosts<WatchReport>,
     /// What the recordings made of them do not hold.
     #[serde(default)]

@@ -22,7 +22,7 @@ pub struct IcmpError {
     pub frame: u64,
 }
 
-/// What an ICMP error says.
+/// The type of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
     /// The packet is larger than the next link takes, and must not be fragmented (ICMP 3/4, ICMPv6 2).

@@ -87,7 +87,7 @@ named! {
 }
 
 named! {
-    /// What held a sender back, as its own host sees it.
+    /// What limited a sender, as seen on its own host.
     Hold: "what holds a sender" {
         /// Everything was acknowledged, and nothing written.
         Idle = "idle",

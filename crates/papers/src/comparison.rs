@@ -5,7 +5,7 @@
 pub struct Comparison {
     /// What each was made on: before, and after.
     pub of: [String; 2],
-    /// What there is to know before numbers are compared.
+    /// Remarks to read before comparing numbers.
     pub remarks: Vec<String>,
     /// The experiments.
     pub tables: Vec<Compared>,

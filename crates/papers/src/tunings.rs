@@ -203,7 +203,7 @@ impl Technique {
     }
 }
 
-/// What came of a technique.
+/// The result of a technique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Data that was read, in bytes.

@@ -93,7 +93,7 @@ fn sets_of(queue: u32, window: u32) -> Vec<String> {
     ]
 }
 
-/// What came of the experiments.
+/// The result of the experiments.
 struct Results<'r> {
     runs: BTreeMap<Experiment, &'r [FlowMeasures]>,
 }

@@ -60,7 +60,7 @@ use slowpath_model::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves the path at `due`, on the same clock as the arrival.
@@ -335,7 +335,7 @@ impl Path {
         }
     }
 
-    /// What became of everything so far.
+    /// The fate of all packets so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }

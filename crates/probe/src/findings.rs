@@ -10,7 +10,7 @@ use slowpath_model::{Bytes, Rate};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What is to be measured.
+/// The wanted measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The way that capacity, available bandwidth and ramp are of.
@@ -32,9 +32,9 @@ const UNKNOWN_ROUND_TRIP_NS: u64 = 100_000_000;
 /// The ramp begins at this part of the capacity.
 const RAMP_FROM: u64 = 10;
 
-/// What was measured.
+/// The measurements.
 pub struct Found {
-    /// What was to be measured.
+    /// The wanted measurements.
     pub wanted: Wanted,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
@@ -44,9 +44,9 @@ pub struct Found {
     pub limits: Option<Limits>,
     /// Echoes.
     pub round_trip: Option<RoundTrip>,
-    /// What the narrowest link carries.
+    /// The capacity of the bottleneck link.
     pub capacity: Option<Capacity>,
-    /// What others leave of it.
+    /// The available bandwidth.
     pub available: Option<Available>,
     /// UDP at one rate after the other.
     pub ramp: Option<Ramp>,
@@ -144,7 +144,7 @@ impl Found {
         Some(Rate::bits_per_second(available.estimate().min(most)))
     }
 
-    /// What a transfer's window has to hold for that.
+    /// The window that a transfer needs for that.
     pub fn window(&self) -> Option<Bytes> {
         Some(self.rate()?.amount_in(self.round_trip()?))
     }

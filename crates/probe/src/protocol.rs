@@ -34,7 +34,7 @@ pub struct Stamp {
     pub at_ns: u64,
 }
 
-/// What the kernel says of a TCP connection at its end (`TCP_INFO`).
+/// The `TCP_INFO` of a connection at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpEnd {
     /// `tcpi_rtt`, in microseconds.
@@ -284,7 +284,7 @@ impl Bulk {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Fields<'a> {
     kind: u8,
     left: &'a [u8],

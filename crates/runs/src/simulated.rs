@@ -30,7 +30,7 @@ pub struct Folders<'a> {
 pub struct Run {
     /// The simulation in its last state.
     pub simulation: Simulation,
-    /// What waited on the hosts.
+    /// Waits on the hosts.
     pub waiting: Waiting,
     /// Packets that the scenario's vantage host saw.
     pub frames: u64,

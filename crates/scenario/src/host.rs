@@ -19,7 +19,7 @@ pub struct Host {
     pub costs: CostTable,
     /// Its network card; all of the host's paths use it.
     pub nic: Nic,
-    /// What else wants its CPUs.
+    /// Background load on its CPUs.
     pub load: Vec<Load>,
 }
 

@@ -20,9 +20,9 @@ pub use text::escaped;
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// What lies to the right.
     pub x: Axis,

@@ -11,9 +11,9 @@ use std::fmt::Write;
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Flame<'a> {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// The boxes.
     pub boxes: Vec<Box<'a>>,

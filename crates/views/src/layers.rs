@@ -19,9 +19,9 @@ pub use look::PAGE_STYLE;
 /// A picture: graphs below each other.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// The graphs.
     pub graphs: Vec<Graph>,
@@ -30,7 +30,7 @@ pub struct Picture {
 /// A graph, of which the first box is the root.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// What there is to know of it, above it.
+    /// Remarks above it.
     pub title: String,
     /// The boxes.
     pub boxes: Vec<Box>,

@@ -82,7 +82,7 @@ pub struct Group {
     pub lost: Duration,
     /// Three of them.
     pub examples: Vec<FlowId>,
-    /// What there is to say of the first, for a group that stays alone.
+    /// The verdict of its only flow, for a group of one.
     pub first: String,
     lasted: Vec<Duration>,
 }

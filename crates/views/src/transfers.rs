@@ -28,7 +28,7 @@ pub struct FlowResult<'a> {
     retransmits: u64,
     /// Retransmission timeouts.
     timeouts: u64,
-    /// The smoothed RTT in the end, in microseconds; `null` if there was none.
+    /// The smoothed RTT at the end, in microseconds; `null` if there was none.
     rtt_us: Option<u64>,
     /// The least RTT, in microseconds.
     least_rtt_us: Option<u64>,

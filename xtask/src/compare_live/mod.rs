@@ -87,7 +87,7 @@ impl CompareLive {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 struct Compared {
     title: String,
     /// Once they agree, or as they are after the last try.

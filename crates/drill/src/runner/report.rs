@@ -7,7 +7,7 @@ use slowpath_model::Instant;
 use std::fmt;
 use std::time::Duration;
 
-/// What came of running a script.
+/// The result of running a script.
 #[derive(Clone, Debug)]
 pub struct ScriptReport {
     /// Whether everything happened as it should.

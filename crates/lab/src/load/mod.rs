@@ -51,7 +51,7 @@ pub enum LoadKind {
     },
 }
 
-/// What a load used.
+/// The CPU time of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// The load.

@@ -5,7 +5,7 @@ use crate::path::{LossReason, Totals};
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Ecn, Histogram, nanos};
 
-/// What the path did to a packet.
+/// The action of the path on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -102,7 +102,7 @@ pub struct Fullness {
     pub bytes: u64,
 }
 
-/// What one direction of the relay did.
+/// Statistics of one direction of the relay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectionReport {
     /// The path's own counts.
@@ -147,7 +147,7 @@ impl DirectionReport {
     }
 }
 
-/// What the relay cost.
+/// The CPU time of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// CPU time of its thread, that of the far side's reception included: a packet is received where it is sent.

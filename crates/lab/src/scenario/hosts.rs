@@ -52,7 +52,7 @@ impl Placed<'_> {
         })
     }
 
-    /// What else wants its CPUs.
+    /// Background load on its CPUs.
     pub fn loads(&self) -> impl Iterator<Item = Load> {
         self.host.load.iter().map(|load| Load {
             host: self.role,

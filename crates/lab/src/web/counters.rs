@@ -117,7 +117,7 @@ impl Look {
     }
 }
 
-/// What was counted between two looks.
+/// Counters between two looks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counted {
@@ -149,9 +149,9 @@ pub struct Counted {
     pub received_on_client_cpu: u64,
     /// Packets that were dropped because too many waited for a CPU.
     pub dropped: u64,
-    /// What the server's CPU did.
+    /// The server's CPU.
     pub server: CpuTime,
-    /// What the client's did.
+    /// The client's CPU.
     pub client: CpuTime,
 }
 

@@ -72,7 +72,7 @@ pub struct Bench {
     pub cpus: [u32; 2],
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Ran {

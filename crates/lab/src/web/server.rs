@@ -102,7 +102,7 @@ pub fn is_ready(namespaces: &Namespaces, serving: &Watched<'_>) -> bool {
     until(READY_WITHIN, || serving.is_finished() || answers()) && !serving.is_finished()
 }
 
-/// What nginx has counted since it began.
+/// The counters of nginx since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Connections that it accepted.

@@ -67,7 +67,7 @@ impl Role {
     }
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRecord {
     /// Which it was.

@@ -77,7 +77,7 @@ impl FromStr for Event {
     }
 }
 
-/// What is left of a line, taken word by word.
+/// The rest of a line, taken word by word.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {

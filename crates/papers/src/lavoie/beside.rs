@@ -155,7 +155,7 @@ fn order(before: &str, after: &str) -> Order {
     }
 }
 
-/// What there is to know before numbers are compared.
+/// Remarks to read before comparing numbers.
 fn remarks(before: Side<'_>, after: Side<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     match order(before.release, after.release) {

@@ -55,7 +55,7 @@ pub enum Bound {
     Receiver,
 }
 
-/// What a fleet said of its rate.
+/// The result of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is more.
@@ -94,7 +94,7 @@ pub struct Available {
     pub bound: Bound,
     /// Rates at which there was enough at times and not at others, in bit/s; `None` if there are none.
     pub grey: Option<[u64; 2]>,
-    /// What is lost at a gentle rate already, in thousandths.
+    /// The loss at a low rate, in thousandths.
     pub lost_anyway_permille: u32,
     /// The fleets, in the order in which they were sent.
     pub fleets: Vec<Fleet>,
@@ -288,7 +288,7 @@ fn fleet<C: Channel>(
     Ok(Fleet { rate, growing, staying, unclear: sent - growing - staying, verdict })
 }
 
-/// What a stream says.
+/// The result of a stream.
 enum Judged {
     Grows,
     Stays,

@@ -57,10 +57,10 @@ pub enum Method {
     Trains,
 }
 
-/// What pairs and trains said.
+/// The result of pairs and trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// What the narrowest link carries, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
+    /// The capacity of the bottleneck link, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
     /// link of the path too.
     pub rate: Option<u64>,
     /// What that was measured by.
@@ -139,7 +139,7 @@ fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -
     channel.rest(spread_ns(passed) + setting.round_trip_ns)
 }
 
-/// What one train says.
+/// The result of one train.
 fn train_rate(passed: &Passed, bytes: u32) -> Option<u64> {
     let mut times: Vec<u64> = passed.flights.iter().filter_map(|flight| flight.arrived_ns).collect();
     times.sort_unstable();

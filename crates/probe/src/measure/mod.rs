@@ -21,7 +21,7 @@ pub use channel::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 pub use ramp::{Ramp, Step, Weakest};
 pub use round_trip::RoundTrip;
 
-/// What is going on, for whoever shows it.
+/// Progress, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Echoes are sent.

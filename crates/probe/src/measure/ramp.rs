@@ -14,7 +14,7 @@ const LATE_PERMILLE: u64 = 20;
 /// Steps at most.
 pub const MOST_STEPS: u32 = 60;
 
-/// What a step was limited by.
+/// The limit of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakest {
     /// Nothing: what was asked was sent, and came.
@@ -30,11 +30,11 @@ pub enum Weakest {
 /// One rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What was asked, in bit/s of IP packets.
+    /// The target rate, in bit/s of IP packets.
     pub asked: u64,
-    /// What was sent, in bit/s; `None` where that is not known.
+    /// The sent rate, in bit/s; `None` where that is not known.
     pub sent: Option<u64>,
-    /// What came, in bit/s.
+    /// The received rate, in bit/s.
     pub received: Option<u64>,
     /// Packets that were sent.
     pub packets: u32,
@@ -46,7 +46,7 @@ pub struct Step {
     pub overflowed: Option<u32>,
     /// Packets that came after later ones.
     pub overtaken: u32,
-    /// What was the limit.
+    /// The limit.
     pub weakest: Weakest,
 }
 

@@ -10,7 +10,7 @@ pub const ECHOES: u32 = 40;
 /// are 4 ms apart.
 const APART_NS: u64 = 7_300_000;
 
-/// What echoes said.
+/// The result of the echoes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Echoes sent.

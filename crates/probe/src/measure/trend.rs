@@ -25,7 +25,7 @@ const CLOCKS: i64 = 1000;
 /// something else to do takes too. A stream of 20 ms that is a twentieth too fast grows by 1 ms.
 const LATE_NS: i64 = 100_000;
 
-/// What a stream's delays did.
+/// The trend of a stream's delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
     /// They grew.

@@ -127,7 +127,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// What the kernel says of this end.
+/// The `TCP_INFO` of this end.
 fn asked(stream: &TcpStream) -> Result<TcpEnd, ProbeError> {
     let mut bytes = [0_u8; TcpInfo::LENGTH];
     let mut length = TcpInfo::LENGTH as libc::socklen_t;

@@ -35,7 +35,7 @@ pub struct Connected {
     pub to: SocketAddr,
     /// The length of packets that the way takes, up to Ethernet's, as IP counts it.
     pub packet_bytes: u32,
-    /// What the far end carries at most.
+    /// The limits of the channel.
     pub limits: Limits,
 }
 
@@ -221,7 +221,7 @@ fn open(
     }
 }
 
-/// What comes of a train.
+/// The result of a train.
 struct Arriving {
     number: u32,
     came: Vec<Stamp>,

@@ -37,7 +37,7 @@ pub enum ProbeError {
     System {
         /// What was to be done.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Nobody serves there.
@@ -47,7 +47,7 @@ pub enum ProbeError {
     NoServer {
         /// Where.
         to: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The other end will not.

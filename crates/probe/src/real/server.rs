@@ -24,7 +24,7 @@ const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long one who is looked for whether to stop is waited for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What happened, for whoever shows it.
+/// Events, for display.
 #[derive(Clone, Copy, Debug)]
 pub enum Happened<'a> {
     /// A session began.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A capture of which nothing could be read.
+/// A capture that could not be read at all.
 ///
 /// One that breaks off half-way is not an error: what was readable is delivered, and
 /// [`CaptureSummary::stopped`](crate::CaptureSummary::stopped) says where and why the reading ended.

@@ -286,7 +286,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 }
 
-/// What there is to verify the checksum by of the segment in `frame`.
+/// The data to verify the checksum of the segment in `frame`.
 #[cold]
 fn whole<'a>(frame: &Frame<'a>) -> Option<Whole<'a>> {
     decode::whole(frame.link, frame.data, frame.wire)

@@ -59,7 +59,7 @@ pub struct Quote {
 /// tunnel of tunnels some 12.
 const DEPTH: u8 = 24;
 
-/// What is left of a frame inside the headers passed so far.
+/// The rest of a frame inside the headers passed so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layer<'a> {
     /// What was captured of it.

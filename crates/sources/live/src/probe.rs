@@ -73,12 +73,12 @@ const HOOKS: [Hook; 13] = [
     Hook {
         program: "slowpath_state_direct",
         tracepoint: "tcp_cong_state_set",
-        without: Some("timeouts and recoveries, and those that were needless"),
+        without: Some("timeouts and recoveries, and those that were spurious"),
     },
     Hook {
         program: "slowpath_state_backlog",
         tracepoint: "tcp_cong_state_set",
-        without: Some("timeouts and recoveries, and those that were needless"),
+        without: Some("timeouts and recoveries, and those that were spurious"),
     },
     Hook { program: "slowpath_again_direct", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },
     Hook { program: "slowpath_again_backlog", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },

@@ -91,7 +91,7 @@ impl<T> Table<T> {
         (flow, end)
     }
 
-    /// What is known of a socket.
+    /// The state of a socket.
     pub fn get(&self, cookie: u64) -> Option<&Socket<T>> {
         self.sockets.get(&cookie)
     }

@@ -36,7 +36,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// A profile of which nothing could be read.
+/// A profile that could not be read at all.
 ///
 /// One that breaks off half-way is not an error: what was readable is there, and [`Input::stopped`](crate::Input::stopped)
 /// says where and why the reading ended.

@@ -50,7 +50,7 @@ impl Link {
         if self.read[End::A.index()].0 > self.read[End::B.index()].0 { End::B } else { End::A }
     }
 
-    /// What came of it, with what the sender's kernel says while it still has a socket.
+    /// The result, with what the sender's kernel says while it still has a socket.
     pub(crate) fn transfer(&self, number: u32, alive: Option<Told>) -> Transfer {
         let sender = self.sender();
         let (bytes, last) = self.read[(!sender).index()];
@@ -157,7 +157,7 @@ impl Links {
         chunks.flat_map(move |(index, chunk)| (first(index)..).zip(&chunk.links))
     }
 
-    /// What came of the connections of a stream that are forgotten.
+    /// The result of the connections of a stream that are forgotten.
     pub fn past(&self, stream: usize) -> Total {
         self.past.get(stream).copied().unwrap_or_default()
     }

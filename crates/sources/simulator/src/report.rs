@@ -1,4 +1,4 @@
-//! What came of a run: connections, hosts, and whether every packet is accounted for.
+//! The result of a run: connections, hosts, and whether every packet is accounted for.
 
 use crate::host::cpu::Busy;
 pub use crate::host::nic::receive::ReceiveCounts;
@@ -7,7 +7,7 @@ pub use crate::host::socket::SocketCounts;
 pub use crate::host::softirq::SoftirqCounts;
 pub use crate::transfer::{DatagramCounts, Told, Total, Transfer};
 
-/// What came of a host.
+/// The result of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostReport {
     /// What its CPUs were busy with; nothing on a host where nothing takes time.

@@ -1,4 +1,4 @@
-//! What came of a connection, and of several together.
+//! The result of a connection, and of several together.
 
 pub use crate::host::datagram_socket::DatagramCounts;
 use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-/// What came of a connection.
+/// The result of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The stream that it served, counted over all flows of the scenario.
@@ -62,7 +62,7 @@ impl Transfer {
     }
 }
 
-/// What came of several connections together.
+/// The result of several connections together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// How many they are.

@@ -159,7 +159,7 @@ pub fn send(
     }
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 enum Sent {
     OnItsWay,
     Dropped(Option<Answer>),

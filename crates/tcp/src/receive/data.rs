@@ -24,7 +24,7 @@ impl Connection {
                 self.queue_in_order(now, packet);
             }
         } else if packet.end() <= self.rcv.nxt {
-            // It came before: the peer has missed our ACK, or needlessly sent it again.
+            // It came before: the peer has missed our ACK, or retransmitted spuriously.
             self.set_duplicate_sack(packet.seq, packet.end());
             self.refuse_out_of_window();
         } else if packet.seq >= self.rcv.nxt + window {

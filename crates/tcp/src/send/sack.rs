@@ -172,7 +172,7 @@ impl Connection {
         if duplicates == 0 {
             return false;
         }
-        // A duplicate of data already forgotten: it was retransmitted needlessly.
+        // A duplicate of data already forgotten: it was a spurious retransmission.
         if let Some(undo) = &mut self.snd.undo
             && first.end <= acking.prior_una
             && first.end > undo.marker

@@ -32,7 +32,7 @@ pub(crate) struct Probe {
 pub(crate) struct Undo {
     /// `snd_una` when the episode began.
     pub marker: StreamOffset,
-    /// Retransmissions of the episode that no DSACK has yet shown to be needless; `None` before the first one.
+    /// Retransmissions of the episode that no DSACK has yet shown to be spurious; `None` before the first one.
     pub retransmissions: Option<u32>,
 }
 
@@ -349,7 +349,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A needless recovery was undone: the wider window is kept for longer.
+    /// A spurious recovery was undone: the wider window is kept for longer.
     pub fn persist_longer(&mut self) {
         self.persist = PERSIST.min(self.persist + 1);
     }

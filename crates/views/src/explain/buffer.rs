@@ -104,7 +104,7 @@ struct Path {
     holds: Option<u64>,
 }
 
-/// What is asked about.
+/// The question.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferQuestion {
     /// What a program asks for by `SO_RCVBUF` and `SO_SNDBUF`; `None` where it asks for nothing.

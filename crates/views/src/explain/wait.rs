@@ -8,7 +8,7 @@ use slowpath_papers::wu::equations::{self, Estimate, backlog_wait, bandwidth, pr
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// What is asked about.
+/// The question.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitQuestion<'a> {
     /// The nice values of the tasks left in the active array when the reader's slice ends.

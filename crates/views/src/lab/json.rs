@@ -58,7 +58,7 @@ pub struct LabRunDocument<'a> {
 }
 
 mirrored! {
-    /// What carries packets from one host to the other.
+    /// The carrier of packets between the hosts.
     enum Carrier of settings::Carrier {
         /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
             Veth,

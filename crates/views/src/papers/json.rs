@@ -236,7 +236,7 @@ mirrored! {
     struct Comparison of comparison::Comparison {
         /// What each was made on: before, and after.
         of: [String; 2],
-        /// What there is to know before numbers are compared.
+        /// Remarks to read before comparing numbers.
         remarks: Vec<String>,
         /// The experiments.
         tables: Vec<Compared> => each,

@@ -24,9 +24,9 @@ pub struct ProbeDocument<'a> {
     cap: Option<u64>,
     /// The RTT; null if it was not measured.
     round_trip: Option<RoundTrip>,
-    /// What the narrowest link carries.
+    /// The capacity of the bottleneck link.
     capacity: Option<Capacity>,
-    /// What others leave of it.
+    /// The available bandwidth.
     available: Option<Available>,
     /// UDP at one rate after the other.
     ramp: Option<Ramp>,

@@ -13,7 +13,7 @@ mirrored! {
         Back,
     }
 
-    /// What echoes said.
+    /// The result of the echoes.
     struct RoundTrip of measure::RoundTrip {
         /// Echoes sent.
         echoes: u32,
@@ -27,9 +27,9 @@ mirrored! {
         jitter_ns: Option<u64>,
     }
 
-    /// What pairs and trains said.
+    /// The result of pairs and trains.
     struct Capacity of measure::Capacity {
-        /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+        /// The capacity of the bottleneck link, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
         /// link of the path too.
         rate: Option<u64>,
         /// What that was measured by.
@@ -65,7 +65,7 @@ mirrored! {
         bound: Bound,
         /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
         grey: Option<[u64; 2]>,
-        /// What is lost at a gentle rate already, in thousandths.
+        /// The loss at a low rate, in thousandths.
         lost_anyway_permille: u32,
         /// The fleets, in the order in which they were sent.
         fleets: Vec<Fleet> => each,
@@ -97,7 +97,7 @@ mirrored! {
         verdict: Verdict,
     }
 
-    /// What a fleet said of its rate.
+    /// The result of a fleet.
     enum Verdict of available::Verdict {
         /// There is more.
         Below,
@@ -121,11 +121,11 @@ mirrored! {
 
     /// One rate.
     struct Step of measure::Step {
-        /// What was asked, in bit/s of IP packets.
+        /// The target rate, in bit/s of IP packets.
         asked: u64,
-        /// What was sent, in bit/s; null where that is not known.
+        /// The sent rate, in bit/s; null where that is not known.
         sent: Option<u64>,
-        /// What came, in bit/s.
+        /// The received rate, in bit/s.
         received: Option<u64>,
         /// Packets that were sent.
         packets: u32,
@@ -137,11 +137,11 @@ mirrored! {
         overflowed: Option<u32>,
         /// Packets that came after later ones.
         overtaken: u32,
-        /// What was the limit.
+        /// The limit.
         weakest: Weakest,
     }
 
-    /// What a step was limited by.
+    /// The limit of a step.
     enum Weakest of measure::Weakest {
         /// Nothing: what was asked was sent, and came.
         None,

@@ -25,7 +25,7 @@ struct File<'a> {
     errors: Vec<Diagnostic<'a>>,
 }
 
-/// What a run needs at most.
+/// The upper bound of a run's needs.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Needs {
     /// Packets with data, and those of cross traffic.

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is kept of what a program says.
+/// The stored length of a program's output.
 const KEPT_BYTES: usize = 64 << 10;
 /// How long its processes may take to end after SIGTERM.
 const PATIENCE_NS: u64 = 2_000_000_000;

@@ -20,7 +20,7 @@ pub const UNSEEN: &[&str] = &[
     "where packets, data and readers waited: only the probe does (without --own)",
     "connections that began and ended between two looks, and what the others did after the last look",
     "connections of other network namespaces",
-    "needless timeouts and recoveries, and what the kernel dropped",
+    "spurious timeouts and recoveries, and what the kernel dropped",
 ];
 
 /// This namespace's connections.

@@ -47,7 +47,7 @@ pub(crate) struct Counted {
     pub(crate) ids: Vec<u64>,
 }
 
-/// What is known of the recording.
+/// The state of the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) order: Order,

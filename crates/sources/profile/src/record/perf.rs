@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// How long perf may take until it samples: it reads all of /proc before.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// What is kept of what it says.
+/// The stored length of its output.
 const KEPT_BYTES: u64 = 16 << 10;
 
 /// perf, recording.

@@ -15,7 +15,7 @@ pub struct Gro {
     held: Vec<Frame>,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// It was appended to one that is held.
@@ -29,7 +29,7 @@ pub enum Merge {
 /// What a packet did, and the held packet that it sent up.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    /// What became of the packet.
+    /// The fate of the packet.
     pub merge: Merge,
     /// A packet that is held no longer, to go up before anything else of its flow.
     pub flushed: Option<Frame>,

@@ -24,7 +24,7 @@ struct Entry {
 }
 
 impl Remembered {
-    /// What is known of a host, unless that is too old.
+    /// The cached metrics of a host, unless they are too old.
     fn of(&self, peer: usize, now: Instant) -> Option<&Entry> {
         let entry = self.0.get(&peer)?;
         let lifetime = entry.settings.choices.metrics.lifetime();

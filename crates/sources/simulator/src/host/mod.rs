@@ -278,7 +278,7 @@ impl Host {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub fn report(&self) -> HostReport {
         HostReport {
             cpus: self.cpus.all.iter().map(Cpu::busy).collect(),

@@ -53,7 +53,7 @@ pub enum Op {
     Exit,
 }
 
-/// What came of the last operation.
+/// The result of the last operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// There was none.

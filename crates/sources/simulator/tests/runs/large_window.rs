@@ -90,7 +90,7 @@ impl Observer for Recovery {
 }
 
 impl Recovery {
-    /// What became of it, how busy the sender's CPU was in it at most, and how much was retransmitted.
+    /// Its result, how busy the sender's CPU was in it at most, and how much was retransmitted.
     fn of(text: &str) -> (Self, f64, u64) {
         let mut simulation = Simulation::new(&scenario(text));
         let mut recovery = Self::default();

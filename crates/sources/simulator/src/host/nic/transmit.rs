@@ -20,7 +20,7 @@ pub struct Outgoing {
     pub frame: Frame,
 }
 
-/// What became of a packet that was handed down (`NET_XMIT_*`).
+/// The fate of a packet that was handed down (`NET_XMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed {
     /// It is on its way.
