@@ -194,7 +194,7 @@ pub fn stdout() -> Out {
 }
 
 /// Prints a result: as JSON its document, otherwise in words.
-pub fn tell<D: Serialize>(
+pub fn print_result<D: Serialize>(
     as_json: bool,
     document: impl FnOnce() -> D,
     in_words: impl FnOnce(&mut Out) -> io::Result<()>,

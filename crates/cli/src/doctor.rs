@@ -84,7 +84,7 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let host = read(&Files::default(), &asked)?;
     let aim = Aim::new(&host, args.rate, args.rtt, args.streams, args.role.into());
     let findings = judge(&host, &aim.goal);
-    console::tell(
+    console::print_result(
         args.json,
         || doctor::DoctorDocument::new(&host, &aim, &findings),
         |out| doctor::print(&host, &aim, &findings, &console.look(), out),

@@ -168,7 +168,7 @@ fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
     let abilities = abilities();
     let lacks = |ability: &Ability| matches!(ability.found, Found::Missing { .. });
     let can_run = !abilities.iter().any(|ability| ability.required && lacks(ability));
-    console::tell(
+    console::print_result(
         as_json,
         || view::LabCheckDocument::new(&abilities, can_run),
         |out| view::print_check(&abilities, can_run, &console.look(), out),
@@ -200,7 +200,7 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: live.not_kept, paired: None, advise };
     let lost = privilege::lost();
-    console::tell(
+    console::print_result(
         asked.json,
         || view::LabRunDocument::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
         |out| {
@@ -226,6 +226,6 @@ fn compare(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
     drop(working);
     let comparison = view::LabComparisonDocument::new(&scenario, &model, &kernel);
     let print = |out: &mut _| comparison.print(scenario.heading(), &console.look(), out);
-    console::tell(asked.json, || &comparison, print)?;
+    console::print_result(asked.json, || &comparison, print)?;
     Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
 }

@@ -72,6 +72,6 @@ pub struct Shown {
 /// Prints what was seen of the connections that were asked for.
 pub fn present(mut watched: Watched, choice: &Choice, Shown { top, json }: Shown) -> anyhow::Result<Outcome> {
     watched.choose(choice.flow, choice.min_bytes);
-    console::tell(json, || LiveDocument::of(&watched), |out| view::print(&watched, top, out))?;
+    console::print_result(json, || LiveDocument::of(&watched), |out| view::print(&watched, top, out))?;
     Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }

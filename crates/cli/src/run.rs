@@ -70,7 +70,7 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let outcome = recording::outcome(&recordings);
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: run.not_kept, paired: None, advise };
-    console::tell(
+    console::print_result(
         args.json,
         || view::RunDocument::new(&scenario, &run, json::Diagnosis::of(&diagnosis)),
         |out| {

@@ -183,7 +183,7 @@ impl Sweep {
 
 fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyhow::Result<()> {
     let look = console.look();
-    console::tell(
+    console::print_result(
         args.json,
         || view::SweepDocument::new(&plan.base, rows),
         |out| {

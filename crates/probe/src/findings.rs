@@ -73,19 +73,19 @@ impl Found {
         }
     }
 
-    /// Measures what is wanted, and calls `told` for each step.
+    /// Measures what is wanted, and calls `on_progress` for each step.
     ///
     /// # Errors
     /// If the channel cannot go on; what was found by then is there.
     pub fn fill<C: Channel>(
         &mut self,
         channel: &mut C,
-        mut told: &mut dyn FnMut(Progress),
+        mut on_progress: &mut dyn FnMut(Progress),
     ) -> Result<(), C::Error> {
         let wanted = self.wanted;
         let limits = channel.limits();
         self.limits = Some(limits);
-        let round_trip = round_trip::measure(channel, &mut told)?;
+        let round_trip = round_trip::measure(channel, &mut on_progress)?;
         let setting = Setting {
             direction: wanted.direction,
             packet_bytes: self.packet_bytes,
@@ -93,7 +93,7 @@ impl Found {
         };
         self.round_trip = Some(round_trip);
         if wanted.capacity {
-            self.capacity = Some(capacity::measure(channel, &setting, &mut told)?);
+            self.capacity = Some(capacity::measure(channel, &setting, &mut on_progress)?);
         }
         let guess = self
             .capacity
@@ -101,7 +101,7 @@ impl Found {
             .and_then(|capacity| capacity.rate)
             .map(|rate| rate.min(limits.rate_bit_per_s));
         if let Some(guess) = guess.filter(|_| wanted.available) {
-            self.available = Some(available::measure(channel, &setting, guess, &mut told)?);
+            self.available = Some(available::measure(channel, &setting, guess, &mut on_progress)?);
         }
         let to_capacity = guess.map(|rate| Rates {
             from: rate / RAMP_FROM,
@@ -109,7 +109,7 @@ impl Found {
             steps: wanted.steps,
         });
         if let Some(rates) = wanted.rates.or(to_capacity).filter(|_| wanted.ramp) {
-            self.ramp = Some(ramp::measure(channel, &setting, rates, &mut told)?);
+            self.ramp = Some(ramp::measure(channel, &setting, rates, &mut on_progress)?);
         }
         self.is_done = true;
         Ok(())

@@ -49,10 +49,10 @@ struct Look {
     flow: FlowId,
     from: Instant,
     to: Instant,
-    told: Told,
+    report: LookReport,
 }
 
-enum Told {
+enum LookReport {
     /// For how long what held the sender.
     Sender(Vec<(Why, Duration)>),
     /// For how long the receiver was held up, and by what.
@@ -106,7 +106,7 @@ fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Option<Whole>> {
             let own = &accounts[&flow].ends[(!ends[&flow]).index()];
             let bounds = own.as_ref().map(|own| own.receiving.bounds()).unwrap_or_default();
             let told = bounds.into_iter().map(|bound| (bound.cause, bound.lasted)).collect();
-            looks.push(Look { flow, from, to, told: Told::Receiver(told) });
+            looks.push(Look { flow, from, to, report: LookReport::Receiver(told) });
         }
     }
     Ok(Some(Whole { place, accounts, looks, epoch_ns }))
@@ -141,7 +141,7 @@ impl Sink for Records {
                 let held = account.map(|own| own.sending.look().to_vec()).unwrap_or_default();
                 let Some(to) = self.until.get(&flow).copied() else { return };
                 let from = to - held.iter().map(|(_, lasted)| *lasted).sum();
-                self.looks.push(Look { flow, from, to, told: Told::Sender(held) });
+                self.looks.push(Look { flow, from, to, report: LookReport::Sender(held) });
             }
             EventKind::Sampled(_) => {
                 let [from, _] = *self.received.entry(flow).or_insert([event.at; 2]);
@@ -169,9 +169,13 @@ impl Whole {
     /// What was reported of a look, as causes, each with its time.
     fn causes(&self, look: &Look) -> Vec<(Cause, Duration)> {
         let account = &self.accounts[&look.flow];
-        match &look.told {
-            Told::Sender(held) => held.iter().map(|(why, lasted)| (account.cause(*why), *lasted)).collect(),
-            Told::Receiver(held) => held.iter().map(|(what, lasted)| (cause_of(*what), *lasted)).collect(),
+        match &look.report {
+            LookReport::Sender(held) => {
+                held.iter().map(|(why, lasted)| (account.cause(*why), *lasted)).collect()
+            }
+            LookReport::Receiver(held) => {
+                held.iter().map(|(what, lasted)| (cause_of(*what), *lasted)).collect()
+            }
         }
     }
 
@@ -186,7 +190,7 @@ impl Whole {
             }
         }
         let of_receiver = |look: &&Look| {
-            let is_told = matches!(look.told, Told::Receiver(_));
+            let is_told = matches!(look.report, LookReport::Receiver(_));
             is_told && connection(run, &self.accounts[&look.flow]).is_some()
         };
         for look in self.looks.iter().filter(of_receiver) {

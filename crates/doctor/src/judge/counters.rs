@@ -20,7 +20,7 @@ struct Counter {
 const IN: &str = "TcpInSegs";
 const OUT: &str = "TcpOutSegs";
 
-const TOLD: [Counter; 9] = [
+const COUNTERS: [Counter; 9] = [
     Counter {
         counter: "TcpExtTCPRcvQDrop",
         check: Check::ReceiveQueueDrops,
@@ -115,26 +115,26 @@ const TOLD: [Counter; 9] = [
 ];
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
-    found.extend(TOLD.iter().filter_map(|told| finding(exam, told)));
+    found.extend(COUNTERS.iter().filter_map(|counter| finding(exam, counter)));
 }
 
-fn finding(exam: &Examination<'_>, told: &Counter) -> Option<Finding> {
+fn finding(exam: &Examination<'_>, counter: &Counter) -> Option<Finding> {
     let role = exam.goal.role;
-    (if told.receiving { role.receives() } else { role.sends() }).then_some(())?;
-    let counted = *exam.host.counters.get(told.counter)?;
-    let of = *exam.host.counters.get(told.of)?;
+    (if counter.receiving { role.receives() } else { role.sends() }).then_some(())?;
+    let counted = *exam.host.counters.get(counter.counter)?;
+    let of = *exam.host.counters.get(counter.of)?;
     // A handful may be anything.
-    let few = if told.least == Some(0.0) { 0 } else { 10 };
+    let few = if counter.least == Some(0.0) { 0 } else { 10 };
     let share = counted as f64 / of.max(1) as f64;
-    let least = told.least.or_else(|| exam.bearable_loss())?;
+    let least = counter.least.or_else(|| exam.bearable_loss())?;
     (counted > few && share > least).then_some(())?;
     Some(
-        Finding::new(told.check, Severity::Hint, told.title)
-            .seen(format!("{} = {counted}, {} = {of}", told.counter, told.of))
+        Finding::new(counter.check, Severity::Hint, counter.title)
+            .seen(format!("{} = {counted}, {} = {of}", counter.counter, counter.of))
             .because(
-                format!("{} ({} since boot; look again after a transfer.)", told.why, percent(share)),
-                told.source,
+                format!("{} ({} since boot; look again after a transfer.)", counter.why, percent(share)),
+                counter.source,
             )
-            .fixed_by(look(format!("nstat -az {}", told.counter))),
+            .fixed_by(look(format!("nstat -az {}", counter.counter))),
     )
 }

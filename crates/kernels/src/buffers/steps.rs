@@ -34,7 +34,7 @@ impl Host {
     pub fn receive_steps(&self, asked: Option<i64>) -> Vec<Step> {
         let buffer = self.receive(asked);
         let mut steps = self.asked_steps(asked, buffer.asked, Direction::Receive, buffer.first);
-        steps.push(self.told_step(buffer.first, buffer.told));
+        steps.push(self.getsockopt_step(buffer.first, buffer.getsockopt));
         steps.push(self.window_step("window of the buffer", buffer.first, buffer.first_space, 0, &buffer));
         steps.extend(self.opening_steps(&buffer));
         steps.extend(self.growing_steps(&buffer));
@@ -45,7 +45,7 @@ impl Host {
     pub fn send_steps(&self, asked: Option<i64>) -> Vec<Step> {
         let buffer = self.send(asked);
         let mut steps = self.asked_steps(asked, buffer.asked, Direction::Send, buffer.first);
-        steps.push(self.told_step(buffer.first, buffer.told));
+        steps.push(self.getsockopt_step(buffer.first, buffer.getsockopt));
         if let Some(windows) = buffer.windows {
             let most = self.settings.sysctls.tcp_wmem.max;
             steps.push(Step {
@@ -113,13 +113,13 @@ impl Host {
         ]
     }
 
-    fn told_step(&self, from: u32, told: i64) -> Step {
+    fn getsockopt_step(&self, from: u32, value: i64) -> Step {
         Step {
             name: "getsockopt says",
             function: "sk_getsockopt, net/core/sock.c (sock_getsockopt until 6.0)",
             formula: "the buffer as it is kept".to_owned(),
             from: Some(from.into()),
-            to: told.unsigned_abs(),
+            to: value.unsigned_abs(),
             unit: "B",
         }
     }

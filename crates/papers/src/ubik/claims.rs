@@ -23,8 +23,8 @@ fn arithmetic() -> Vec<Claim> {
         Claim {
             place: "section IV-A",
             says: "what setsockopt is given is doubled, and getsockopt says so",
-            seen: format!("{ASKED} bytes: {} in 2.2 and {} in 2.4", old.told, newer.told),
-            holds: Some(old.told == 2 * ASKED && newer.told == 2 * ASKED),
+            seen: format!("{ASKED} bytes: {} in 2.2 and {} in 2.4", old.getsockopt, newer.getsockopt),
+            holds: Some(old.getsockopt == 2 * ASKED && newer.getsockopt == 2 * ASKED),
         },
         Claim {
             place: "section IV-A",

@@ -11,7 +11,7 @@
 
 use super::channel::{Channel, Passed, Train};
 use super::trend::{self, Trend};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 use slowpath_model::statistics::lower_median;
 
 /// Streams of a fleet (PAM 2002, section 3; N = 12).
@@ -203,14 +203,14 @@ pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
     guess: u64,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Available, C::Error> {
     let most = channel.limits().rate_bit_per_s;
     let lost_anyway_permille = lost_anyway(channel, setting, (guess / GENTLE).clamp(1, most))?;
     let mut search = Search::new(guess, most);
     let mut fleets = Vec::new();
     while let Some(rate) = search.next().filter(|_| fleets.len() < MOST_FLEETS) {
-        told(Progress::Available(rate));
+        on_progress(Progress::Available(rate));
         let fleet = fleet(channel, setting, rate, lost_anyway_permille)?;
         let is_late = fleet.rate < rate / 1000 * (1000 - LATE_PERMILLE);
         search.learn(fleet.rate, fleet.verdict);

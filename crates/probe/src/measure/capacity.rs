@@ -14,7 +14,7 @@
 
 use super::channel::{Channel, Passed, Train, nanos_for};
 use super::statistics::{mode, slope_ps};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 use slowpath_model::statistics::{lower_median, nearest_rank};
 
 /// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
@@ -80,8 +80,12 @@ pub struct Capacity {
 ///
 /// # Errors
 /// If the channel cannot go on.
-pub fn measure<C: Channel>(channel: &mut C, setting: &Setting, told: Told<'_>) -> Result<Capacity, C::Error> {
-    told(Progress::Trains);
+pub fn measure<C: Channel>(
+    channel: &mut C,
+    setting: &Setting,
+    on_progress: OnProgress<'_>,
+) -> Result<Capacity, C::Error> {
+    on_progress(Progress::Trains);
     let train_packets = long_enough(channel, setting)?;
     let mut trains = Vec::new();
     for _ in 0..TRAINS {

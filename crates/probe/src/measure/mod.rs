@@ -37,7 +37,7 @@ pub enum Progress {
 }
 
 /// What is called with it.
-pub type Told<'a> = &'a mut dyn FnMut(Progress);
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
 /// What a procedure knows of the path before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! which of the two ends or the path was the limit.
 
 use super::channel::{Channel, Passed, Train, rate_of};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 
 /// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
 /// 130 ms of a tenth too much at 1 Gbit/s.
@@ -94,7 +94,7 @@ pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
     rates: Rates,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Ramp, C::Error> {
     let limits = channel.limits();
     let mut steps: Vec<Step> = Vec::new();
@@ -103,7 +103,7 @@ pub fn measure<C: Channel>(
         if steps.last().is_some_and(|last| last.asked >= asked) {
             break;
         }
-        told(Progress::Ramp(asked));
+        on_progress(Progress::Ramp(asked));
         let train = Train::stream(setting.direction, limits.packets, setting.packet_bytes, asked);
         let lasting = STEP_NS.min(limits.duration_ns) / train.gap_ns.max(1);
         let packets = u32::try_from(lasting).unwrap_or(u32::MAX).clamp(2, limits.packets);

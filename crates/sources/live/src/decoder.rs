@@ -79,7 +79,7 @@ impl Counted {
 }
 
 /// What was last reported of a socket.
-struct Told {
+struct LastReport {
     account: Account,
     /// What the process wrote, at most: a look may come between two numbers of which it is made, and see less.
     written: u64,
@@ -88,7 +88,7 @@ struct Told {
 /// Turns the probe's records into events. It touches no kernel: records can be played to it again.
 #[derive(Default)]
 pub struct Decoder {
-    table: Table<Box<Told>>,
+    table: Table<Box<LastReport>>,
     epoch_ns: Option<u64>,
     latest: Instant,
     /// Turns of sockets of which nothing was reported yet: that comes with the same look. No more than the ring holds.
@@ -210,7 +210,7 @@ impl Decoder {
         let at = self.at(sample.at_ns);
         // What holds now is reported with the next segment.
         let held_until = self.at(flow.last_ns);
-        let begun = || Box::new(Told { account: account.begun(), written: 0 });
+        let begun = || Box::new(LastReport { account: account.begun(), written: 0 });
         let Self { table, drops, devices, .. } = self;
         let (socket, was_known) = table.seen(flow.cookie, flow.ends(), begun, sink);
         self.check.sockets += u64::from(!was_known);
@@ -250,7 +250,7 @@ impl Decoder {
         drops.add((socket.flow, end), account, before);
         keep_device(devices, (socket.flow, end), account, before);
         let written = socket.before.written.max(account.written());
-        *socket.before = Told { account: *account, written };
+        *socket.before = LastReport { account: *account, written };
         for turn in self.early.remove(&flow.cookie).unwrap_or_default() {
             self.turn(&turn, sink);
         }
@@ -298,7 +298,7 @@ fn keep_device(
     }
 }
 
-impl Told {
+impl LastReport {
     /// What holds the sender since the last segment came, until it was last looked at: nothing ends that any more.
     fn rest(&self, flow: FlowId, end: End, epoch_ns: u64, sink: &mut impl Sink) {
         let Self { account, .. } = self;

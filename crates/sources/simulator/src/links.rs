@@ -4,7 +4,7 @@
 use crate::host::datagram_socket::DatagramCounts;
 use crate::host::socket::SocketId;
 use crate::shown;
-use crate::transfer::{Told, Total, Transfer};
+use crate::transfer::{SocketInfo, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
 /// A connection, as both of its hosts know it.
@@ -23,7 +23,7 @@ pub struct Link {
     /// Bytes that the process at each end has read, and when it did so last.
     pub read: [(u64, Instant); 2],
     /// What the kernel of each end said of it when its socket went.
-    pub told: [Option<Told>; 2],
+    pub info: [Option<SocketInfo>; 2],
     /// What happened to its datagrams, if that is what goes over it.
     pub datagrams: Option<DatagramCounts>,
 }
@@ -31,8 +31,8 @@ pub struct Link {
 impl Link {
     /// A connection that a client has just opened with a socket, as it is before anything has come over it.
     pub fn new(stream: usize, hosts: [usize; 2], wires: [usize; 2], client: SocketId, now: Instant) -> Self {
-        let (sockets, read, told) = ([Some(client), None], [(0, now); 2], [None; 2]);
-        Self { stream, hosts, wires, sockets, opened: now, read, told, datagrams: None }
+        let (sockets, read, info) = ([Some(client), None], [(0, now); 2], [None; 2]);
+        Self { stream, hosts, wires, sockets, opened: now, read, info, datagrams: None }
     }
 
     /// The client is end A, the server end B.
@@ -51,7 +51,7 @@ impl Link {
     }
 
     /// The result, with what the sender's kernel says while it still has a socket.
-    pub(crate) fn transfer(&self, number: u32, alive: Option<Told>) -> Transfer {
+    pub(crate) fn transfer(&self, number: u32, alive: Option<SocketInfo>) -> Transfer {
         let sender = self.sender();
         let (bytes, last) = self.read[(!sender).index()];
         Transfer {
@@ -61,7 +61,7 @@ impl Link {
             bytes: Bytes::new(bytes),
             opened: self.opened,
             lasted: last.since(self.opened).unwrap_or_default(),
-            told: alive.or(self.told[sender.index()]),
+            info: alive.or(self.info[sender.index()]),
             datagrams: self.datagrams,
         }
     }
@@ -170,8 +170,8 @@ mod tests {
     fn link(stream: usize, opened: i64) -> Link {
         let opened = Instant::from_nanos(opened);
         let read = [(1, opened), (100, opened)];
-        let told = [Some(Told { retransmits: 2, ..Told::default() }), None];
-        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, told, datagrams: None }
+        let info = [Some(SocketInfo { retransmits: 2, ..SocketInfo::default() }), None];
+        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, info, datagrams: None }
     }
 
     #[test]

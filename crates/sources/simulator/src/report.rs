@@ -5,7 +5,7 @@ pub use crate::host::nic::receive::ReceiveCounts;
 pub use crate::host::nic::transmit::TransmitCounts;
 pub use crate::host::socket::SocketCounts;
 pub use crate::host::softirq::SoftirqCounts;
-pub use crate::transfer::{DatagramCounts, Told, Total, Transfer};
+pub use crate::transfer::{DatagramCounts, SocketInfo, Total, Transfer};
 
 /// The result of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What the kernel of one end has to say of a connection (`TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct SocketInfo {
     /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
@@ -20,7 +20,7 @@ pub struct Told {
     pub congestion_window: u32,
 }
 
-impl Told {
+impl SocketInfo {
     /// From the result of `getsockopt`.
     pub fn of(info: &TcpInfo) -> Self {
         let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
@@ -50,7 +50,7 @@ pub struct Transfer {
     /// From the call of `connect` to the last byte read.
     pub lasted: Duration,
     /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
-    pub told: Option<Told>,
+    pub info: Option<SocketInfo>,
     /// What happened to its datagrams, if that is what went over it.
     pub datagrams: Option<DatagramCounts>,
 }
@@ -86,15 +86,15 @@ pub struct Total {
 impl Total {
     /// Adds a connection.
     pub fn add(&mut self, transfer: &Transfer) {
-        let told = transfer.told.unwrap_or_default();
+        let info = transfer.info.unwrap_or_default();
         self.join(&Self {
             connections: 1,
             bytes: transfer.bytes,
             span: Some((transfer.opened, transfer.opened + transfer.lasted)),
-            retransmits: told.retransmits.into(),
-            timeouts: told.timeouts.into(),
-            smoothed_rtt: told.smoothed_rtt,
-            least_rtt: told.least_rtt,
+            retransmits: info.retransmits.into(),
+            timeouts: info.timeouts.into(),
+            smoothed_rtt: info.smoothed_rtt,
+            least_rtt: info.least_rtt,
             datagrams: transfer.datagrams,
         });
     }

@@ -151,7 +151,7 @@ fn receive(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) 
     let sysctls = &kernel.sysctls;
     Way {
         steps: host.receive_steps(asked).into_iter().map(OneStep::from).collect(),
-        getsockopt_bytes: buffer.told.unsigned_abs(),
+        getsockopt_bytes: buffer.getsockopt.unsigned_abs(),
         buffer_bytes: buffer.most.into(),
         window_scale: buffer.scale.map(|(_, shift)| shift),
         first_bytes: Some(buffer.first_window.into()),
@@ -181,7 +181,7 @@ fn send(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) -> 
     let sysctls = &kernel.sysctls;
     Way {
         steps: host.send_steps(asked).into_iter().map(OneStep::from).collect(),
-        getsockopt_bytes: buffer.told.unsigned_abs(),
+        getsockopt_bytes: buffer.getsockopt.unsigned_abs(),
         buffer_bytes: buffer.most.into(),
         window_scale: None,
         first_bytes: None,

@@ -9,7 +9,7 @@ use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
 use super::sockets::{Door, Place, Sockets};
 use crate::links::Link;
 use crate::outside::Outside;
-use crate::transfer::Told;
+use crate::transfer::SocketInfo;
 use crate::wire::Frame;
 use slowpath_model::{End, Instant};
 use slowpath_path::chance::Draws;
@@ -235,8 +235,8 @@ impl Connections {
         if let Some(link) = out.links.get_mut(socket.connection) {
             let end = link.end_at(self.host);
             link.sockets[end.index()] = None;
-            link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
-            if link.told.iter().all(Option::is_some) {
+            link.info[end.index()] = Some(SocketInfo::of(&socket.tcp.info(out.now)));
+            if link.info.iter().all(Option::is_some) {
                 out.links.is_over(socket.connection);
             }
         }

@@ -37,7 +37,7 @@ pub mod transmit;
 use crate::links::Links;
 use crate::outside::{Observer, Occurrence, Outside, Source};
 use crate::program::{Compile, Hog, Job, Program};
-use crate::report::{HostReport, Told};
+use crate::report::{HostReport, SocketInfo};
 use connections::{Connections, Stream};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
@@ -264,8 +264,8 @@ impl Host {
     }
 
     /// What its kernel has to say of a socket's connection.
-    pub fn told(&self, socket: SocketId, now: Instant) -> Option<Told> {
-        self.connections.sockets.get(socket).map(|socket| Told::of(&socket.tcp.info(now)))
+    pub fn socket_info(&self, socket: SocketId, now: Instant) -> Option<SocketInfo> {
+        self.connections.sockets.get(socket).map(|socket| SocketInfo::of(&socket.tcp.info(now)))
     }
 
     /// Reports the state of each of its sockets.

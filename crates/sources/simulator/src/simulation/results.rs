@@ -27,7 +27,7 @@ impl Simulation {
     fn transfer(&self, number: u32, link: &Link) -> Transfer {
         let sender = link.sender().index();
         let host = &self.hosts()[link.hosts[sender]];
-        link.transfer(number, link.sockets[sender].and_then(|id| host.told(id, self.now())))
+        link.transfer(number, link.sockets[sender].and_then(|id| host.socket_info(id, self.now())))
     }
 
     /// The result of each host, in the order of the scenario.

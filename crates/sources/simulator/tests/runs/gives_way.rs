@@ -17,7 +17,7 @@ fn read_beside(hogs: u32) -> (f64, u64) {
          [flows.receiver]\ncall-size = \"8 KiB\"\n[flows.receiver.socket]\nSO_RCVBUF = \"32 MiB\"\n"
     ));
     let transfers = run.simulation.transfers();
-    let told = transfers.iter().filter_map(|transfer| transfer.told);
+    let told = transfers.iter().filter_map(|transfer| transfer.info);
     (run.bytes().get() as f64, told.map(|told| u64::from(told.timeouts)).sum())
 }
 

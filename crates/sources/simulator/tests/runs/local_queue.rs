@@ -29,12 +29,12 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
             let mut before = None;
             while simulation.host_reports()[0].sockets.local_drops == 0 {
                 assert!(simulation.now() < simulation.end(), "{what}: the queue never overflowed");
-                before = simulation.transfers().first().and_then(|transfer| transfer.told);
+                before = simulation.transfers().first().and_then(|transfer| transfer.info);
                 simulation.run_until(simulation.now() + Duration::from_millis(1), &mut Nobody);
             }
             let before = before.expect("a connection");
             simulation.run_until(simulation.now() + Duration::from_millis(200), &mut Nobody);
-            let after = simulation.transfers()[0].told.expect("a connection");
+            let after = simulation.transfers()[0].info.expect("a connection");
             let (most, least) = (before.congestion_window * 9 / 10, before.congestion_window / 3);
             assert!(
                 (least..=most).contains(&after.congestion_window),
@@ -45,7 +45,7 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
             simulation.run(&mut Nobody);
             let report = &simulation.host_reports()[0];
             assert_eq!(report.sockets.local_drops, report.transmit.dropped, "{what}");
-            let told = simulation.transfers()[0].told.expect("a connection");
+            let told = simulation.transfers()[0].info.expect("a connection");
             assert_eq!((told.retransmits, told.timeouts), (0, 0), "{what}");
             // The halves of what path and queue hold, 34 packets and 14, are not all of the path's: Reno's sawtooth.
             let rate = simulation.transfers()[0].rate().expect("data").get();
@@ -61,7 +61,7 @@ fn an_unnotified_qdisc_drop_is_retransmitted() {
     let mut simulation = slow_card(kernel, "free", "");
     simulation.run(&mut Nobody);
     let dropped = simulation.host_reports()[0].transmit.dropped;
-    let told = simulation.transfers()[0].told.expect("a connection");
+    let told = simulation.transfers()[0].info.expect("a connection");
     assert!(dropped > 0);
     assert!(u64::from(told.retransmits) >= dropped, "{} retransmissions of {dropped}", told.retransmits);
 }

@@ -155,7 +155,7 @@ fn timeouts_are_marked_and_samples_come_in_time() {
          [hosts.sender]\nkernel = \"2.4.17\"\n",
     );
     let told = Told::at(SENDER, &plan);
-    let kernel = told.simulation.transfers()[0].told.expect("a connection");
+    let kernel = told.simulation.transfers()[0].info.expect("a connection");
     let marked = told.count(|kind| matches!(kind, EventKind::Marked { mark: Mark::Timeout, .. }));
     assert!(kernel.timeouts > 0);
     assert_eq!(marked, u64::from(kernel.timeouts));
