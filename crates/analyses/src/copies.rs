@@ -93,18 +93,29 @@ impl Copies {
     }
 }
 
+/// A multiplier that spreads bits: 2⁶⁴ divided by the golden ratio.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A hash of the TCP header's fields.
 fn fingerprint(segment: &Segment) -> u32 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let stamps = segment.timestamps.map_or(0, |s| u64::from(s.val) << 32 | u64::from(s.ecr));
     let ack = segment.ack.map_or(0, |ack| ack.0 as u64);
     let fields = u64::from(segment.len) << 32 | u64::from(segment.window) << 16 | u64::from(segment.flags.0);
-    let mut hash = (segment.seq.0 as u64).wrapping_mul(ODD) ^ ack.rotate_left(20);
-    hash = hash.wrapping_mul(ODD) ^ stamps;
-    hash = hash.wrapping_mul(ODD) ^ fields;
-    for block in segment.sack.as_slice() {
-        hash = hash.wrapping_mul(ODD) ^ (block.start.0 as u64) ^ (block.end.0 as u64).rotate_left(32);
+    let mut hash = (segment.seq.0 as u64 ^ ack.rotate_left(32)).wrapping_mul(ODD);
+    hash = (hash ^ stamps).wrapping_mul(ODD);
+    hash = (hash ^ fields).wrapping_mul(ODD);
+    if !segment.sack.is_empty() {
+        hash = with_blocks(hash, segment);
     }
     // Never zero, which is what an empty slot holds.
-    (hash.wrapping_mul(ODD) >> 32) as u32 | 1
+    (hash >> 32) as u32 | 1
+}
+
+/// `hash`, and the SACK blocks.
+#[cold]
+fn with_blocks(hash: u64, segment: &Segment) -> u64 {
+    segment.sack.as_slice().iter().fold(hash, |hash, block| {
+        let ends = block.start.0 as u64 ^ (block.end.0 as u64).rotate_left(32);
+        (hash ^ ends).wrapping_mul(ODD)
+    })
 }

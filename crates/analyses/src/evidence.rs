@@ -83,6 +83,8 @@ evidence! {
     SynRetransmitted = "syn-retransmitted" { times: u64 = "How many." }
     /// No data was sent although the receiver's window was open.
     Silence = "silence" { longest: Duration = "The longest such time." }
+    /// Far from the sender: it fell silent until the recording ended, and never closed the connection.
+    SilentToTheEnd = "silent-to-the-end" { lasted: Duration = "For so long." }
     /// The data outstanding stays at one amount, and more is sent only when an ACK makes room.
     FlightPlateau = "flight-plateau" { flight_max: Bytes = "The most data outstanding." }
     /// Segments that used up the receiver's window.

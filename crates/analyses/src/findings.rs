@@ -168,6 +168,7 @@ impl<'a> Material<'a> {
                     .is_some_and(|loss| loss.delivered_largest > 1 || self.sent.unusual().unheard.is_none()),
             ),
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
+            Cause::SenderIdle if self.silent_to_the_end(cause).is_some() => Confidence::Low,
             Cause::SenderIdle => {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
             }
@@ -315,6 +316,21 @@ impl<'a> Material<'a> {
             found.push(Evidence::OneAtATime { waits: waits.one_at_a_time });
         }
         found.extend(self.silence(cause));
+        found.extend(self.silent_to_the_end(cause));
+    }
+
+    /// That most of the time of `cause` is a silence at the end which only a later segment could show to be idleness: far from
+    /// the sender, what it sends may no longer arrive.
+    fn silent_to_the_end(&self, cause: Cause) -> Option<Evidence> {
+        let closed = self.closing.fin[self.from.index()] || self.closing.rst != [false; 2];
+        if closed || self.vantage == Vantage::At(self.from) {
+            return None;
+        }
+        let last = self.spells.last().filter(|spell| spell.cause == cause && spell.to == self.last)?;
+        let lasted = last.lasted().min(self.last.since(self.sent.last_data?)?);
+        let all: Duration = self.spells.iter().filter(|spell| spell.cause == cause).map(Spell::lasted).sum();
+        (lasted >= thresholds::CUT_OFF_SILENCE && lasted > all / 2)
+            .then_some(Evidence::SilentToTheEnd { lasted })
     }
 
     /// The longest time without data within a spell of `cause`: between two segments with data, before the first, or after the

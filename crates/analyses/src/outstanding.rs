@@ -284,7 +284,7 @@ impl Outstanding {
                 needless: false,
             };
         }
-        let resent = self.transmitted_before(new.start).map(|resent| resent.at);
+        let resent = self.resent_before(new.start, before.as_ref()).map(|resent| resent.at);
         if apart::is_late_original(before.as_ref(), resent, &new, segment, order, times.nearest) {
             // The original comes after its retransmission, which was not needed.
             let resent = self.resent.iter_mut().rev();
@@ -387,10 +387,7 @@ impl Outstanding {
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
-        // Most are lost once.
-        let is_first = before.is_some_and(|before| before.again == 0 && before.start <= new.start);
-        let last = if is_first { None } else { self.transmitted_before(new.start) };
-        let last = last.map(|last| (last.len(), last.beyond));
+        let last = self.resent_before(new.start, before).map(|last| (last.len(), last.beyond));
         let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
         if self.resent.len() == MOST_RESENT
             && let Some(oldest) = self.resent.pop_front()
@@ -551,6 +548,13 @@ impl Outstanding {
         let last = self.transmitted_before(record.start).filter(|last| !last.spurious);
         let (len, beyond) = last.map_or((record.len(), record.beyond), |last| (last.len(), last.beyond));
         self.pattern.delivered(len, beyond);
+    }
+
+    /// The last retransmission that covers `at`, where `before` is outstanding, if anything is. Most are lost once: then there
+    /// is none to look for.
+    fn resent_before(&self, at: StreamOffset, before: Option<&Record>) -> Option<&Retransmission> {
+        let is_first = before.is_some_and(|before| before.again == 0 && before.start <= at);
+        if is_first { None } else { self.transmitted_before(at) }
     }
 
     /// The last retransmission that covers `at`.

@@ -175,7 +175,7 @@ impl EchoWatch {
 
 /// A round trip in microseconds; more than 18 minutes count as that.
 pub fn micros(nanos: i64) -> u32 {
-    (nanos / 1000).clamp(0, i64::from(u32::MAX / 4)) as u32
+    (nanos.max(0).unsigned_abs() / 1000).min(u64::from(u32::MAX / 4)) as u32
 }
 
 /// An end's timestamp clock, read from outside: how fast it ticks.

@@ -43,6 +43,12 @@ impl Flags {
         Self(self.0 & !other.0)
     }
 
+    /// How much sequence space they take: SYN and FIN one byte each (RFC 9293, section 3.4). By the place of their bits: this is
+    /// asked several times a segment.
+    const fn sequence_len(self) -> u32 {
+        (self.0 & Self::FIN.0) as u32 + (self.0 & Self::SYN.0) as u32 / 2
+    }
+
     /// The bits of both.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -270,8 +276,7 @@ impl Segment {
 
     /// How much sequence space it takes: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
-        let control = u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN));
-        self.len.saturating_add(control)
+        self.len.saturating_add(self.flags.sequence_len())
     }
 }
 

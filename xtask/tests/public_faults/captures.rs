@@ -404,6 +404,14 @@ pub fn handshake() -> String {
         .to_owned()
 }
 
+/// The handshake as it passes a tap at B, 40 ms from A.
+pub fn handshake_from_afar() -> String {
+    "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
+     0.000050 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+     0.040150 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 63\n"
+        .to_owned()
+}
+
 /// Ten full segments in 2 ms, from that time on: which way, what they say, and the first one's identification.
 pub fn burst(begin: f64, arrow: &str, says: &str, id: u32, ttl: u8) -> String {
     let line = |n: u32| {

@@ -1,10 +1,11 @@
 //! Facts that every verdict rests on, on written packets.
 
-use crate::captures::{handshake, one_at_a_time, silent};
+use crate::captures::{handshake, handshake_from_afar, one_at_a_time, silent};
 use crate::expect;
 use crate::transfer::{MSS, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
-use slowpath_analyses::{Cause, Label};
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Cause, Confidence, Evidence, Label};
 use slowpath_model::{Bytes, End};
 use std::time::Duration;
 
@@ -182,6 +183,31 @@ fn silence_after_a_full_segment_is_idleness_only_if_nothing_is_missing() {
         let silence = report.main().spells.iter().max_by_key(|spell| spell.lasted());
         assert_eq!(silence.map(|spell| spell.cause), Some(cause), "{:#?}", report.main().findings);
     }
+}
+
+/// Seen at B, A falls silent for good. Where it had sent all, it was idle or was cut off; behind a full segment, more may have
+/// been sent. A FIN says that there was no more.
+#[test]
+fn silence_to_the_end_may_be_that_of_a_sender_that_was_cut_off() {
+    let silent_after = |last: &str| {
+        let mut lines = handshake_from_afar();
+        lines += &one_at_a_time(20, 1460, [0.05, 0.0401, 0.00004], [502, 509]);
+        lines += &format!("0.900000 > {last} ack 1 win 502\n");
+        let end = if last.starts_with('F') { 29_302 } else { 29_301 };
+        lines +=
+            &format!("0.900040 < . 1:1(0) ack {end} win 509\n9.000000 < P. 1:101(100) ack {end} win 509\n");
+        report(&script(&lines))
+    };
+    let is_open = |report: &FlowReport| {
+        let evidence = report.main().findings.iter().flat_map(|finding| &finding.evidence);
+        evidence.filter(|evidence| matches!(evidence, Evidence::SilentToTheEnd { .. })).count() == 1
+    };
+    let report = silent_after("P. 29201:29301(100)");
+    let idle = &report.main().findings[0];
+    assert_eq!((idle.cause, idle.confidence), (Cause::SenderIdle, Confidence::Low), "{idle:#?}");
+    assert!(is_open(&report));
+    let report = silent_after("FP. 29201:29301(100)");
+    assert!(!is_open(&report), "{:#?}", report.main().findings);
 }
 
 /// On a loopback device a segment may be larger than the window (an MSS of 65,483): small requests do not use it up.

@@ -234,3 +234,7 @@ pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
 
 /// What a window allows explains a rate that is no more than this much lower; a higher bound explains nothing.
 pub const EXPLAINS_WITHIN: f64 = 4.0;
+
+/// In a longer silence at the end, a sender that was cut off would have retransmitted, in vain: the first timeout without an RTT
+/// sample (RFC 6298, section 2.1).
+pub const CUT_OFF_SILENCE: Duration = Duration::from_secs(1);

@@ -20,7 +20,7 @@ use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
 use crate::rtt::{Distance, LinuxRto, micros};
-use slowpath_model::{Bytes, Instant, Segment, StreamOffset};
+use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
 /// What of the answers so far still counts.
@@ -101,6 +101,8 @@ pub struct Track {
     pushed: bool,
     /// The largest window so far.
     window_most: u32,
+    /// See [`least_sent`].
+    least: u32,
     /// The last new segment left nothing to send.
     ended_short: bool,
     /// See [`Self::is_complete`].
@@ -165,6 +167,7 @@ impl Track {
             missing_since: None,
             pushed: false,
             window_most: 0,
+            least: 1,
             ended_short: true,
             is_complete: false,
         }
@@ -181,15 +184,26 @@ impl Track {
     pub fn seed(&mut self, window: u32, seen: bool) {
         if seen {
             self.known.window = window;
-            self.window_most = window;
+            self.note_window(window);
             self.known.edge = Some(self.known.una + window);
             self.known.reach = self.known.edge;
         }
     }
 
     /// The largest payload of a segment, as far as known.
-    pub const fn set_mss(&mut self, mss: u32) {
-        self.mss = mss;
+    pub fn set_mss(&mut self, mss: u32) {
+        if mss != self.mss {
+            self.mss = mss;
+            self.least = least_sent(mss, self.window_most);
+        }
+    }
+
+    /// The sender learns of `window`.
+    fn note_window(&mut self, window: u32) {
+        if window > self.window_most {
+            self.window_most = window;
+            self.least = least_sent(self.mss, window);
+        }
     }
 
     /// Bytes outstanding to the sender's knowledge. What was sent beyond any window it had was sent after an ACK that the
@@ -208,7 +222,7 @@ impl Track {
             return if closed { Hold::Window } else { Hold::Recovery };
         }
         let room = self.known.edge.map(|edge| edge.distance_from(self.nxt));
-        if room.is_some_and(|room| room < i64::from(least_sent(self.mss, self.window_most))) {
+        if room.is_some_and(|room| room < i64::from(self.least)) {
             Hold::Window
         } else if self.known.una >= self.nxt {
             Hold::Idle
@@ -466,7 +480,7 @@ impl Track {
             sacked: answer.sacked,
             taken_back: self.known.taken_back,
         };
-        self.window_most = self.window_most.max(answer.window);
+        self.note_window(answer.window);
         self.nxt = self.nxt.max(self.known.una);
         self.flight = self.outstanding();
         if answer.payload > 0 {
@@ -665,24 +679,6 @@ impl Track {
     /// The window the sender knows of; unknown before the first.
     pub fn window(&self) -> Option<u32> {
         self.known.edge.map(|_| self.known.window)
-    }
-
-    /// Ends the direction's time at `at` and gives its stretches.
-    pub fn finish(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
-        self.catch_up(at, None, near, rto);
-        let hold = self.hold();
-        self.account(at, hold, rto);
-        self.cut();
-        Finished {
-            log: &self.log,
-            episodes: &self.episodes,
-            flight_max: Bytes::new(self.flight_max.unsigned_abs()),
-            flight_area: self.flight_area,
-            in_flight_until: self.in_flight_until,
-            taken_back: self.taken_back,
-            from_afar: self.from_afar,
-            scaled_otherwise: self.other_scale.found(self.flight_max),
-        }
     }
 }
 

@@ -43,6 +43,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::Silence { longest } => {
             format!("nothing was sent for up to {}, while the receiver's window was open", duration(longest))
         }
+        Evidence::SilentToTheEnd { lasted } => format!(
+            "the sender was silent for the last {}, and did not close the connection: one that was cut off looks the same from \
+             here",
+            duration(lasted)
+        ),
         Evidence::FlightPlateau { flight_max } => format!(
             "the data in flight never exceeded {flight_max}, and more was sent only when an ACK made room"
         ),

@@ -1,10 +1,12 @@
 //! What is left of a direction's time when it is over.
 
+use super::Track;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
-use crate::limits::stretch::Log;
+use crate::limits::stretch::{Hold, Log};
 use crate::overview::TakenBack;
+use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant};
 
 /// A direction's time when it is over.
@@ -26,4 +28,29 @@ pub struct Finished<'a> {
     pub from_afar: FromAfar,
     /// What a sender far from the tap makes of the window.
     pub scaled_otherwise: Option<ScaledOtherwise>,
+}
+
+impl Track {
+    /// Ends the direction's time at `at` and gives its stretches.
+    pub fn finish(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
+        self.catch_up(at, None, near, rto);
+        let hold = self.hold();
+        if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
+            // Nothing came any more that could show the silence to be idleness.
+            self.is_complete = false;
+            self.note_unproven_silence(at, rto);
+        }
+        self.account(at, hold, rto);
+        self.cut();
+        Finished {
+            log: &self.log,
+            episodes: &self.episodes,
+            flight_max: Bytes::new(self.flight_max.unsigned_abs()),
+            flight_area: self.flight_area,
+            in_flight_until: self.in_flight_until,
+            taken_back: self.taken_back,
+            from_afar: self.from_afar,
+            scaled_otherwise: self.other_scale.found(self.flight_max),
+        }
+    }
 }
