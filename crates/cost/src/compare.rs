@@ -78,7 +78,7 @@ pub struct Pair<T> {
 /// A function or a category in two profiles.
 #[derive(Clone, Debug)]
 pub struct Part<K> {
-    /// What it is.
+    /// The function or category.
     pub of: K,
     /// Its functions in each: of several names where one profile has a wrapper, or parts that the compiler made.
     pub functions: Pair<Vec<Function>>,

@@ -37,7 +37,7 @@ pub struct Host {
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
-    /// What it is.
+    /// Its name.
     pub what: String,
     /// Why not.
     pub why: String,

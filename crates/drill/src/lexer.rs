@@ -40,7 +40,7 @@ pub enum Kind {
 /// A token and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Where it begins.
     pub place: Place,

@@ -71,7 +71,7 @@ pub enum Verdict {
         held_back: Duration,
         /// Whether a second copy follows directly.
         twice: bool,
-        /// What middleboxes have made of it.
+        /// The changes by middleboxes.
         changes: Changes,
     },
     /// It is lost.

@@ -84,7 +84,7 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), about: first.about, segments, missing })
     }
 
-    /// Its title.
+    /// Its description of itself.
     pub fn about(&self) -> &About {
         &self.about
     }

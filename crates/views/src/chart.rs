@@ -35,7 +35,7 @@ pub struct Chart {
 /// What is along an axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// A number with its unit.
     pub write: fn(f64) -> String,

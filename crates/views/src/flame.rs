@@ -34,7 +34,7 @@ pub struct Box<'a> {
     pub name: &'a str,
     /// What its tooltip says.
     pub about: String,
-    /// What it shows.
+    /// The kind of function.
     pub kind: Kind,
 }
 

@@ -49,7 +49,7 @@ pub struct Box {
     pub about: String,
     /// How much of the box is filled, 0 to 1.
     pub filled: f64,
-    /// What it shows.
+    /// The kind of function.
     pub kind: crate::flame::Kind,
 }
 

@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
             expected.push(bits("revents")?);
         }
         if arguments.long(1)? != fds.len() as i64 {
-            return Err(format!("poll is given {} files and told of {}", fds.len(), arguments.long(1)?));
+            return Err(format!("poll is given {} files, but nfds is {}", fds.len(), arguments.long(1)?));
         }
         self.output = ExpectedOutput::Polled(expected);
         Ok(Call::Poll { fds, timeout_ms: arguments.int(2)? })
@@ -362,7 +362,7 @@ fn peer(arguments: &Arguments<'_>, index: usize) -> Result<Peer, Fault> {
 fn vector(expr: &Expr, count: i64) -> Result<Vec<Buffer>, Fault> {
     let buffers: Vec<Buffer> = items(expr)?.iter().map(part).collect::<Result<_, _>>()?;
     if buffers.len() as i64 != count {
-        return Err(format!("there are {} buffers, and {count} are told of", buffers.len()));
+        return Err(format!("there are {} buffers, but the count is {count}", buffers.len()));
     }
     Ok(buffers)
 }

@@ -47,7 +47,7 @@ impl Fate {
 pub struct Fault {
     /// When it came to the path, `CLOCK_REALTIME`.
     pub at_ns: u64,
-    /// What happened.
+    /// The fate of the packet.
     pub fate: Fate,
     /// IPv4 identification; 0 for IPv6.
     pub ip_id: u16,

@@ -1,4 +1,4 @@
-//! What happens next: one due time for each thing that can make something happen.
+//! The event queue: one due time for each source of events.
 //!
 //! A simulation has few sources of events (CPUs, timers, interrupts, the heads of wires) and very many events. So
 //! the agenda is not a queue of events but a table of sources: each has a slot with the instant at which it is
@@ -27,7 +27,7 @@ impl Slot {
     }
 }
 
-/// How many play in one game.
+/// The slots of one game.
 const WIDTH: usize = 8;
 /// The bits in which a player's number is.
 const PLAYER_BITS: u32 = WIDTH.ilog2();

@@ -22,9 +22,9 @@ pub struct Link {
     pub opened: Instant,
     /// Bytes that the process at each end has read, and when it did so last.
     pub read: [(u64, Instant); 2],
-    /// What the kernel of each end said of it when its socket went.
+    /// The last `TCP_INFO` of each end.
     pub info: [Option<SocketInfo>; 2],
-    /// What happened to its datagrams, if that is what goes over it.
+    /// The counters of its datagrams, if it carries datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 
@@ -67,7 +67,7 @@ impl Link {
     }
 }
 
-/// How many connections are forgotten together.
+/// The number of connections that are removed together.
 const CHUNK: usize = 64;
 /// How many of the last ones are kept though they are over: packets of theirs may still be on the way, and who looks
 /// at a run wants to see them one by one.
@@ -77,7 +77,7 @@ const KEPT: usize = 1024;
 #[derive(Clone, Debug)]
 struct Chunk {
     links: Vec<Link>,
-    /// How many of them are over.
+    /// The number that are over.
     over: usize,
 }
 
@@ -103,7 +103,7 @@ impl Links {
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
     }
 
-    /// What happened to the datagrams of the connection of that number, to be changed.
+    /// The datagram counters of the connection of that number.
     pub fn datagrams_mut(&mut self, number: u32) -> Option<&mut DatagramCounts> {
         self.get_mut(number)?.datagrams.as_mut()
     }

@@ -1,4 +1,4 @@
-//! What a host can reach besides itself: the time, the agenda, the wires, and whoever watches.
+//! The environment of a host: the time, the agenda, the wires, and the observers.
 
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
@@ -34,7 +34,7 @@ pub trait Observer {
     /// A packet passed a host's card.
     fn packet(&mut self, sight: &Sight<'_>);
 
-    /// What it wants to know besides packets; must stay the same while it watches.
+    /// The events that it wants besides packets; must stay the same while it watches.
     fn wants(&self) -> Wants {
         Wants::default()
     }
@@ -43,7 +43,7 @@ pub trait Observer {
     fn happened(&mut self, _occurrence: &Occurrence<'_>) {}
 }
 
-/// What an observer wants to know besides packets.
+/// The events that an observer wants besides packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Calls of write and read.
@@ -59,7 +59,7 @@ pub struct Wants {
 }
 
 impl Wants {
-    /// What either of two wants.
+    /// The events that either of two wants.
     pub fn or(self, other: Self) -> Self {
         Self {
             calls: self.calls || other.calls,
@@ -123,13 +123,13 @@ impl Observer for Nobody {
     fn packet(&mut self, _sight: &Sight<'_>) {}
 }
 
-/// What a host can reach besides itself.
+/// The environment of a host.
 pub struct Outside<'a> {
     /// The time.
     pub now: Instant,
-    /// What happens next.
+    /// The event queue.
     pub agenda: &'a mut Agenda,
-    /// What each slot of the agenda is.
+    /// The meaning of each slot of the agenda.
     pub sources: &'a mut Vec<Source>,
     /// The wires of all paths.
     pub wires: &'a mut [Wire],
@@ -139,7 +139,7 @@ pub struct Outside<'a> {
     pub processes: &'a mut usize,
     /// The observers.
     pub observer: &'a mut dyn Observer,
-    /// What it wants to know besides packets.
+    /// The events that it wants besides packets.
     pub wants: Wants,
 }
 
@@ -148,7 +148,7 @@ pub struct Teller<'a> {
     at: Instant,
     links: &'a Links,
     observer: &'a mut dyn Observer,
-    /// What it wants to know besides packets.
+    /// The events that it wants besides packets.
     pub wants: Wants,
 }
 

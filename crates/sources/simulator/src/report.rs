@@ -10,7 +10,7 @@ pub use crate::transfer::{DatagramCounts, SocketInfo, Total, Transfer};
 /// The result of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostReport {
-    /// What its CPUs were busy with; nothing on a host where nothing takes time.
+    /// The time of its CPUs by context; empty on a host where nothing takes time.
     pub cpus: Vec<Busy>,
     /// Its receive ring.
     pub ring: ReceiveCounts,
@@ -18,7 +18,7 @@ pub struct HostReport {
     pub transmit: TransmitCounts,
     /// Its softirqs; nothing on a host where nothing takes time.
     pub softirq: SoftirqCounts,
-    /// How often a CPU found a socket's lock held by another's softirq.
+    /// The number of times a CPU found a socket's lock held by another CPU's softirq.
     pub spins: u64,
     /// All of its sockets together; `most_waiting` is the most of any one.
     pub sockets: SocketCounts,

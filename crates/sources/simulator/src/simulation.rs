@@ -173,7 +173,7 @@ impl Simulation {
         self.run_until(self.end, observer);
     }
 
-    /// How far it has come.
+    /// The simulated time.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -198,7 +198,7 @@ impl Simulation {
         &self.wires
     }
 
-    /// How many streams the flows have together.
+    /// The number of streams of all flows.
     pub fn streams(&self) -> usize {
         self.flows.len()
     }

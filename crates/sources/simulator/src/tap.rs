@@ -1,4 +1,4 @@
-//! What is seen at a host as the model's events: what a capture there would have in it, and what a probe of its kernel
+//! A host's view as the model's events: what a capture there would have in it, and what a probe of its kernel
 //! would tell.
 
 use crate::links::Link;

@@ -5,7 +5,7 @@ use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
 use slowpath_uapi::TcpInfo;
 use std::time::Duration;
 
-/// What the kernel of one end has to say of a connection (`TCP_INFO`).
+/// A part of an end's `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketInfo {
     /// Retransmitted segments.
@@ -49,9 +49,9 @@ pub struct Transfer {
     pub opened: Instant,
     /// From the call of `connect` to the last byte read.
     pub lasted: Duration,
-    /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
+    /// The sender's `TCP_INFO`; `None` if it never had a connection.
     pub info: Option<SocketInfo>,
-    /// What happened to its datagrams, if that is what went over it.
+    /// The counters of its datagrams, if it carries datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 
@@ -65,9 +65,9 @@ impl Transfer {
 /// The result of several connections together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many they are.
+    /// The number of connections.
     pub connections: u64,
-    /// What was read of all.
+    /// The data read from all of them.
     pub bytes: Bytes,
     /// When the first was opened and the last byte was read.
     pub span: Option<(Instant, Instant)>,
@@ -79,7 +79,7 @@ pub struct Total {
     pub smoothed_rtt: Option<Duration>,
     /// The shortest RTT of all.
     pub least_rtt: Option<Duration>,
-    /// What happened to their datagrams, if that is what went over them.
+    /// The counters of their datagrams, if they carry datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 

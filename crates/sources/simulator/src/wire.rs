@@ -42,7 +42,7 @@ pub struct Frame {
     pub connection: u32,
     /// The IP identification.
     pub id: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// Its TCP segment.
     pub packet: Packet,
@@ -79,7 +79,7 @@ impl Frame {
         slowpath_path::Packet { length, ecn: packet.ecn, id: Some(self.id), part }
     }
 
-    /// What middleboxes have made of it.
+    /// The changes by middleboxes.
     fn with(mut self, changes: &Changes) -> Self {
         let packet = &mut self.packet;
         packet.ecn = changes.ecn.unwrap_or(packet.ecn);
@@ -107,7 +107,7 @@ impl Frame {
         Self { connection: self.connection, id: 0, kind: FrameKind::Segment, packet: reset }
     }
 
-    /// What its sender gets.
+    /// The ICMP error or RST that its sender gets.
     fn answered(&self, answer: Answer) -> Self {
         match answer {
             Answer::TooBig { mtu } => {
@@ -319,7 +319,7 @@ impl Wire {
         self.delivered
     }
 
-    /// What the path did with what it was shown.
+    /// The counters of the path.
     pub fn totals(&self) -> &slowpath_path::Totals {
         self.path.totals()
     }

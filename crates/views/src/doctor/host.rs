@@ -34,7 +34,7 @@ mirrored! {
 
     /// Something that could not be read.
     struct Unseen of host::Unseen {
-        /// What it is.
+        /// Its name.
         what: String,
         /// Why not.
         why: String,

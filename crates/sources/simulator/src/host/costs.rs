@@ -1,4 +1,4 @@
-//! What the host's work costs, by the machine's table and what its card does itself.
+//! CPU costs of the host's work, by the machine's table and the NIC's offloads.
 
 use slowpath_kernels::PacketIntake;
 use slowpath_scenario::{Cost, CostTable, Nic};

@@ -18,15 +18,15 @@ pub struct Gro {
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// It was appended to one that is held.
+    /// It was merged into a held packet.
     Merged,
-    /// It is held itself.
+    /// It is held.
     Held,
-    /// It goes up as it is.
+    /// It is passed up unmerged.
     Normal,
 }
 
-/// What a packet did, and the held packet that it sent up.
+/// The result for a packet, and the held packet that it flushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
     /// The fate of the packet.
@@ -76,7 +76,7 @@ impl Gro {
         Some(self.held.remove(at))
     }
 
-    /// How many packets are held.
+    /// The number of held packets.
     pub fn held(&self) -> usize {
         self.held.len()
     }

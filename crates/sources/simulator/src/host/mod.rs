@@ -263,7 +263,7 @@ impl Host {
         self.run(self.cpus.here, out);
     }
 
-    /// What its kernel has to say of a socket's connection.
+    /// The `TCP_INFO` of a socket.
     pub fn socket_info(&self, socket: SocketId, now: Instant) -> Option<SocketInfo> {
         self.connections.sockets.get(socket).map(|socket| SocketInfo::of(&socket.tcp.info(now)))
     }
@@ -324,7 +324,7 @@ impl Host {
     }
 }
 
-/// What the host's sockets share.
+/// State shared by the host's sockets.
 fn settings(plan: &Plan) -> Settings {
     let kernel = &plan.kernel;
     let mut choices = kernel.tcp.clone();

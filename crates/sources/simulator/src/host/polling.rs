@@ -24,7 +24,7 @@ pub struct Poller {
     task: TaskId,
     /// The softirqs of its CPU, with which what it has taken waits.
     at: usize,
-    /// How many packets more the round may take; 0 when it is over.
+    /// The remaining budget of the round; 0 when it is over.
     left: u32,
     stops: Stop,
 }

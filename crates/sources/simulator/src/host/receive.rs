@@ -1,4 +1,4 @@
-//! How a host receives: from the NIC's ring up to IP.
+//! The receive path: from the NIC's ring to IP.
 
 use super::delivery::{Delivery, Softirqs};
 use super::nic::receive::{Raise, ReceiveRing};

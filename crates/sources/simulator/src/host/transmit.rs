@@ -1,4 +1,4 @@
-//! How a host sends: from TCP down to the wire.
+//! The transmit path: from TCP to the wire.
 
 use super::handling::Made;
 use super::nic::transmit::Transmitter;

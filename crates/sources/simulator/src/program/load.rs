@@ -1,4 +1,4 @@
-//! What else wants the CPU.
+//! Background load.
 
 use super::Op;
 use slowpath_model::{Instant, nanos};

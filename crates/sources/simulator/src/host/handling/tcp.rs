@@ -1,4 +1,4 @@
-//! What TCP is given (packets, timers, room below) and what it gives (packets, wake-ups).
+//! The input of TCP (packets, timers, free room in the qdisc) and its output (packets, wake-ups).
 
 use super::Handling;
 use crate::host::Host;

@@ -25,7 +25,7 @@ const IDLE: i64 = 3;
 /// The weight at which virtual time runs as real time does (`NICE_0_LOAD`).
 const NICE_0: i64 = 1024;
 
-/// What the scheduler remembers of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
+/// The scheduler's state of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
 #[derive(Clone, Copy, Debug)]
 struct Entity {
     weight: i64,

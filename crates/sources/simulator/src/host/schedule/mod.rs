@@ -186,12 +186,12 @@ impl Scheduler {
         each!(&mut self.fair, s => s.pick(cpu, now))
     }
 
-    /// How many tasks can run on `cpu`, the running one included.
+    /// The number of runnable tasks on `cpu`, including the running one.
     pub fn runnable(&self, cpu: usize) -> usize {
         self.realtime.runnable(cpu) + each!(&self.fair, s => s.runnable(cpu))
     }
 
-    /// How many tasks [`pick`](Self::pick) looks at, which costs time where it is more than a few.
+    /// The number of tasks that [`pick`](Self::pick) looks at, which costs time where it is more than a few.
     pub fn looked_at(&self, cpu: usize) -> usize {
         match &self.fair {
             Fair::Goodness(goodness) => goodness.runnable(cpu),
