@@ -54,7 +54,7 @@ fn a_size_is_another_window_in_each_kernel() {
     assert_eq!((code, err.as_str()), (0, ""));
     for says in [
         "linux-2.2.20, receiving: SO_RCVBUF asks for 4 MiB (4,194,304 B)",
-        "getsockopt says           8,388,608 → 8,388,608 B",
+        "getsockopt returns        8,388,608 → 8,388,608 B",
         "8388608 − 8388608 / 2^1",
         "8388608 − 8388608 / 2^2",
         "8388608 × scaling_ratio 128 / 256",

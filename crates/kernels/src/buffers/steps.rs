@@ -49,7 +49,7 @@ impl Host {
         if let Some(windows) = buffer.windows {
             let most = self.settings.sysctls.tcp_wmem.max;
             steps.push(Step {
-                name: "buffer at most",
+                name: "largest buffer",
                 function: "tcp_sndbuf_expand, net/ipv4/tcp_input.c (tcp_new_space until 3.12)",
                 formula: format!("room for {windows} congestion windows, at most tcp_wmem[2] = {most}"),
                 from: Some(buffer.first.into()),
@@ -78,7 +78,7 @@ impl Host {
                 && self.settings.choices.receive_tuning == ReceiveTuning::Largest;
             let at = if largest { 2 } else { 1 };
             return vec![Step {
-                name: "buffer at first",
+                name: "initial buffer",
                 function: "tcp_init_sock, net/ipv4/tcp.c (tcp_v4_init_sock until 3.3)",
                 formula: format!(
                     "tcp_{of}mem[{at}] of tcp_{of}mem = {} {} {}",
@@ -95,7 +95,7 @@ impl Host {
         let value = u64::from(value as u32);
         vec![
             Step {
-                name: "asked for, bounded",
+                name: "requested, bounded",
                 function: "sk_setsockopt, net/core/sock.c (sock_setsockopt until 6.0)",
                 formula: format!("min(asked, net.core.{of}mem_max = {most})"),
                 from: Some(value),
@@ -115,7 +115,7 @@ impl Host {
 
     fn getsockopt_step(&self, from: u32, value: i64) -> Step {
         Step {
-            name: "getsockopt says",
+            name: "getsockopt returns",
             function: "sk_getsockopt, net/core/sock.c (sock_getsockopt until 6.0)",
             formula: "the buffer as it is kept".to_owned(),
             from: Some(from.into()),
@@ -241,7 +241,7 @@ impl Host {
         }
         let same = buffer.most == buffer.first && buffer.most_space == buffer.first_space;
         if !same {
-            steps.push(self.window_step("window of it then", buffer.most, buffer.most_space, 1, buffer));
+            steps.push(self.window_step("its window", buffer.most, buffer.most_space, 1, buffer));
         }
         let shift = buffer.scale.map_or(0, |(_, shift)| shift);
         let grows = match choices.window_growth {
@@ -288,7 +288,7 @@ impl Host {
             _ => ("tcp_rcvbuf_grow, net/ipv4/tcp_input.c (since 6.16)", "tcp_rmem[2]"),
         };
         Some(Step {
-            name: "buffer at most",
+            name: "largest buffer",
             function,
             formula: format!("as the sender asks for it, at most {most} = {}", buffer.most),
             from: Some(buffer.made.into()),
@@ -312,7 +312,7 @@ impl Host {
                 unit: "B",
             },
             Step {
-                name: "in flight at most",
+                name: "most in flight",
                 function: "sk_stream_memory_free, include/net/sock.h",
                 formula: format!(
                     "{} segments of {}, until {} are not less than the buffer",
