@@ -135,14 +135,14 @@ pub enum Check {
     EveryByteArrived,
 }
 
-/// What is expected of a run, and must be true of it.
+/// The expected verdict of a run, and its checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
     /// What limits it.
     pub expected: Label,
-    /// What an analysis may say as well without being wrong.
+    /// Other verdicts that count as right.
     pub also: Vec<Label>,
-    /// What is right as well of a capture at the sender, which cannot see what happens inside the receiver.
+    /// Other verdicts that count as right for a capture at the sender, which cannot see inside the receiver.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub also_at_sender: Vec<Label>,
     /// Where the kernel says for how long; `None` if it has no such number.
@@ -162,7 +162,7 @@ pub struct LabelledCase {
     pub variant: String,
     /// One sentence: what is done, and what therefore limits the transfer.
     pub about: String,
-    /// What is expected of it.
+    /// Its expected verdict and checks.
     #[serde(flatten)]
     pub expectation: Expectation,
     /// What is run.

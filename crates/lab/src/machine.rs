@@ -18,9 +18,9 @@ use std::time::Duration;
 pub struct Ability {
     /// Its name, such as `ethtool`.
     pub name: &'static str,
-    /// What the lab has it for.
+    /// What the lab uses it for.
     pub purpose: &'static str,
-    /// Whether nothing runs without it.
+    /// Whether the lab needs it to run.
     pub required: bool,
     /// What was found.
     pub found: Found,
@@ -40,12 +40,12 @@ pub enum Found {
     },
 }
 
-/// How long it is watched how late the CPUs come.
+/// How long the lateness of the CPUs is measured.
 const WATCHED: Duration = Duration::from_secs(1);
 /// A CPU that is later than this makes a path too late on any delay below twice that in hundredths.
 const PUNCTUAL: Duration = Duration::from_millis(1);
 
-/// Tries everything, as whoever the lab would work.
+/// Tries everything, with the privilege that the lab would have.
 pub fn abilities() -> Vec<Ability> {
     let ability = |name, purpose, required, found| Ability { name, purpose, required, found };
     vec![

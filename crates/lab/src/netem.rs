@@ -1,9 +1,9 @@
 //! A path of the kernel's own: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
 //! joins.
 //!
-//! It is there to hold the relay against, and for those who trust nothing else. Netem knows packets by chance only, draws
+//! It serves to check the relay, and for those who trust nothing else. Netem selects packets by chance only, draws
 //! other random numbers, and reports nothing but counts: not how late it was, and not which packet met what. It takes a
-//! super-packet for one packet, so that the hosts do without offloads.
+//! super-packet for one packet, so the hosts have no offloads.
 
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
@@ -46,7 +46,7 @@ pub fn refused(config: &PathConfig) -> Vec<String> {
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
 }
 
-/// Joins the path's devices and has them do what is asked of the way to the receiver, and of the way back.
+/// Bridges the path's devices and configures the direction to the receiver, and the direction back.
 ///
 /// # Errors
 /// If the kernel has no bridge, no netem or no token bucket.

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
-/// Everything known about one run.
+/// The truth about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     /// [`FORMAT`].
@@ -52,7 +52,7 @@ pub struct Truth {
     /// What the recordings made of them do not hold.
     #[serde(default)]
     pub recordings: BothHosts<RecordingReport>,
-    /// What had to be true of the run; all of it was, or this file would not have been written.
+    /// The checks of the run; all passed, or this file would not have been written.
     pub checks: Vec<CheckResult>,
 }
 
@@ -97,7 +97,7 @@ pub struct BothHosts<T> {
 pub struct OneWay {
     /// Seed of its random numbers.
     pub seed: u64,
-    /// What was asked of it.
+    /// Its configuration.
     pub config: PathConfig,
     /// What it did.
     pub report: DirectionReport,

@@ -6,7 +6,7 @@ use slowpath_kernels::KernelProfile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The scripts that paths stand for: a folder for all `*.pkt` below it, in the order of their names.
+/// The scripts that paths name: a folder means all `*.pkt` below it, in the order of their names.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The folder in which the cases of a paper are kept: per case its perf.data and its counters, and once the kernel's symbols, which
+//! The folder for the stored cases of a paper: per case its perf.data and its counters, and once the kernel's symbols, which
 //! another kernel does not have.
 
 use super::Error;
@@ -128,7 +128,7 @@ impl Done {
     }
 }
 
-/// Keeps the kernel's symbols.
+/// Stores the kernel's symbols.
 pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
     let path = folder.join(SYMBOLS);
     let text = fs::read(KALLSYMS).map_err(Error::file(KALLSYMS, "cannot be read"))?;
@@ -139,7 +139,7 @@ pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// If it cannot be read, or if what runs here is another kernel and its symbols were not kept: without names there is nothing to say.
+/// If it cannot be read, or if another kernel runs here and the symbols were not kept: functions need names.
 pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     let kallsyms = symbols.map(Path::to_owned);
     let input = slowpath_profile::open(file, &SymbolSources { kallsyms, ..SymbolSources::default() })?;

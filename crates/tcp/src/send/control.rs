@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use slowpath_model::Instant;
 
 impl Connection {
-    /// What a congestion control sees of this moment.
+    /// The input of a congestion control at this moment.
     pub(crate) fn moment(&self, now: Instant) -> Moment {
         Moment {
             now,
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Whether losses are found by time (`tcp_is_rack`): it needs SACK.
+    /// Whether losses are detected by time (`tcp_is_rack`): it needs SACK.
     pub(crate) fn uses_rack(&self) -> bool {
         self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::Rack
     }

@@ -22,7 +22,7 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// Ends a child by a signal, or after some time by force; how it ended, and whether it was forced.
+/// Ends a child by a signal, or after some time by SIGKILL; returns its status, and whether it was killed.
 pub(super) fn end(
     child: &mut Child,
     signal: libc::c_int,
