@@ -59,7 +59,7 @@ enum LookReport {
     Receiver(Vec<(Cause, Duration)>),
 }
 
-/// What one host told, or both.
+/// What one host reported, or both.
 struct Records {
     place: Place,
     sender: IpAddr,
@@ -205,7 +205,7 @@ impl Whole {
         shares
     }
 
-    /// What was told, at each time.
+    /// What was reported, at each time.
     fn judge(&self, run: &Run, place: Place) -> Result<Timed> {
         let judging = Judging::of(run, place)?;
         let mut timed = Timed::new(run, place);

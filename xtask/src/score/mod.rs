@@ -67,7 +67,7 @@ struct Scores {
     live: Live,
 }
 
-/// What the probe told.
+/// What the probe reported.
 #[derive(Default, Serialize)]
 struct Live {
     /// Runs with records.
