@@ -28,11 +28,11 @@ pub struct Subgraph {
 pub struct Node {
     /// The function; `None` of the root, which may be several.
     pub function: Option<Function>,
-    /// What it cost itself, for whomever it worked.
+    /// Its own cost, for any operation.
     pub own: u64,
     /// The part of that which belongs to the root.
     pub own_here: u64,
-    /// What was seen in it or in what it called, for whomever; of a function that is on a stack several times its innermost place
+    /// Its cost with callees, for any operation; for a function that is on a stack several times its innermost place
     /// counts. Of the root: on stacks that have it, or a place that belongs to it.
     pub all: u64,
     /// The part of that which belongs to the root; for the root itself, all that does.

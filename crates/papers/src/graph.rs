@@ -31,11 +31,11 @@ pub struct Graph {
 pub struct Worker {
     /// The paper's name for what it does, or its own.
     pub name: String,
-    /// Samples in which it ran itself, for whomever.
+    /// Samples in which it ran itself, for any operation.
     pub own: u64,
     /// The part of these that belongs to the root.
     pub own_here: u64,
-    /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
+    /// Samples in which it or its callees ran, for any operation; for the root, also those in which what belongs to it did.
     pub all: u64,
     /// The part of these that belongs to the root; for the root, all that do.
     pub here: u64,

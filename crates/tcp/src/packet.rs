@@ -1,7 +1,7 @@
 //! A TCP segment between two endpoints, as small as a simulation wants it.
 //!
 //! Sequence numbers are [`StreamOffset`]s from the initial sequence number of the direction they count, so the SYN
-//! of either side is 0 and its first byte 1. Whoever stands at the edge to real packets wraps and unwraps them.
+//! of either side is 0 and its first byte 1. The code at the edge to real packets wraps and unwraps them.
 
 use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
 

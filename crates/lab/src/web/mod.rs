@@ -59,7 +59,7 @@ pub struct Times {
     pub observed: Duration,
 }
 
-/// For so much longer the load may last: whoever observes needs time to begin and to end.
+/// For so much longer the load may last: an observer needs time to begin and to end.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// Two hosts, each with a CPU; removed when this value is dropped.

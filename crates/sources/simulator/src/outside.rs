@@ -181,7 +181,7 @@ impl Outside<'_> {
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
     }
 
-    /// The observers, with the wires, for whoever needs both at once.
+    /// The observers and the wires, for callers that need both at once.
     pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
         let teller =
             Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };

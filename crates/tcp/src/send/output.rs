@@ -314,7 +314,7 @@ impl Connection {
         if skb.segments > 1 {
             packet.gso_size = u16::try_from(skb.mss).unwrap_or(u16::MAX);
             if self.settings.choices.push_super_packets {
-                // Whoever merges segments at the other side shall hand them up now. The buffer itself keeps its
+                // The receiver's GRO shall pass merged segments up now. The buffer itself keeps its
                 // flags for when it is retransmitted.
                 packet.flags = packet.flags.with(Flags::PSH);
             }

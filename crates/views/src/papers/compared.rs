@@ -70,7 +70,7 @@ fn is_told(table: &Compared) -> impl Iterator<Item = bool> {
 }
 
 fn both(table: &Compared) -> String {
-    format!("{} of the ten dearest are the same", table.in_both_top_tens)
+    format!("{} of the ten most expensive are the same", table.in_both_top_tens)
 }
 
 /// All of it first.

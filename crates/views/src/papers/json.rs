@@ -210,11 +210,11 @@ mirrored! {
     struct Worker of graph::Worker {
         /// The paper's name for what it does, or its own.
         name: String,
-        /// Samples in which it ran itself, for whomever.
+        /// Samples in which it ran itself, for any operation.
         own: u64,
         /// The part of these that belongs to the root.
         own_here: u64,
-        /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
+        /// Samples in which it or its callees ran, for any operation; for the root, also those in which what belongs to it did.
         all: u64,
         /// The part of these that belongs to the root; for the root, all that do.
         here: u64,

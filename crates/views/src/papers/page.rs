@@ -88,7 +88,7 @@ fn contents(report: &Report, out: &mut String) -> fmt::Result {
         format!("; {near} of {cells} cells of the <a href=\"#tables\">tables</a> are near the published ones")
     };
     let claims = report.claims.len();
-    let drawn = if report.graphs.is_empty() { "" } else { ", <a href=\"#graphs\">who works for whom</a>" };
+    let drawn = if report.graphs.is_empty() { "" } else { ", <a href=\"#graphs\">call graphs</a>" };
     let beside = match &report.comparison {
         Some(_) => ", <a href=\"#compared\">two measurements compared</a>",
         None => "",
@@ -165,7 +165,7 @@ fn write_cell(cell: &Cell, before: &str, out: &mut String) -> fmt::Result {
 fn write_figure(figure: &Figure, out: &mut String) -> fmt::Result {
     let thinned = figure.series.iter().any(|series| series.of > series.x.len() as u64);
     let note = if thinned {
-        " Of more values than a line can show, the least and the greatest of each stretch are drawn."
+        " Where a line has more values than it can show, the minimum and maximum of each stretch are drawn."
     } else {
         ""
     };

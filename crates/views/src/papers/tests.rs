@@ -102,7 +102,7 @@ fn who_calls_whom_and_what_was_compared_is_on_the_page() {
         "a fifth is &amp;.",
         "<h3 id=\"compared\">Linux 2 compared with Linux &lt;1&gt;</h3>",
         "<li>measured on &lt;different&gt; machines</li>",
-        "4 of the ten dearest are the same",
+        "4 of the ten most expensive are the same",
         "<th>all of it</th><td>100.0 %</td><td>100.0 %</td><td>16.00</td><td>–</td>",
         "<th>tcp_&lt;lost&gt;</th><td>12.5 %</td><td>0.0 %</td><td>2.00</td><td>–</td><td class=\"told\">1 %</td>",
         "<td>50 %</td>",

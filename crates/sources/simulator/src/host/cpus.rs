@@ -93,7 +93,7 @@ impl Cpus {
         self.kernel_lock.as_mut().is_none_or(|lock| lock.take(task))
     }
 
-    /// A task gives the kernel lock up, if it has it: whoever spins looks again.
+    /// A task gives the kernel lock up, if it has it: spinning CPUs look again.
     pub(super) fn leave_kernel(&mut self, task: TaskId) {
         let Some(lock) = &mut self.kernel_lock else { return };
         if !lock.give_up(task) {

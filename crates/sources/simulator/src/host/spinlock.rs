@@ -42,7 +42,7 @@ impl Host {
         LOOKS_AGAIN
     }
 
-    /// A lock is given up: whoever spins looks again.
+    /// A lock is released: spinning CPUs look again.
     #[cold]
     pub(super) fn end_spins(&mut self) {
         for softirq in self.receive.softirqs.iter_mut().filter(|softirq| softirq.spins.now) {

@@ -83,7 +83,7 @@ impl Host {
         self.transmit.watch(out);
     }
 
-    /// Frees what the card has sent (`tcp_wfree`). Whoever works with a socket's TCP calls this first, for TCP looks at
+    /// Frees what the card has sent (`tcp_wfree`). All users of a socket's TCP call this first, for TCP looks at
     /// how much of it is still down there.
     pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
         while let Some(departed) = self.transmit.transmitter.complete(out) {
