@@ -162,7 +162,7 @@ fn two_kernels_stand_beside_each_other() {
     assert_eq!((code, err.as_str()), (0, ""));
     for text in [
         "Linux 6.18.0 compared with Linux 6.1.0",
-        "Figure 22: what functions cost themselves for 64K files; 2 of the ten dearest are the same",
+        "Figure 22: what functions cost themselves for 64K files; 2 of the ten most expensive are the same",
         "Figure 14: what works below TCP receive, 1K files",
         "TCP receive costs more than in the kernel before, for all sizes (section 4, figures 20 to 22)",
     ] {

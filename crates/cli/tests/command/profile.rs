@@ -259,7 +259,7 @@ fn what_works_below_a_root_as_a_picture() {
     // Of what skb_clone cost, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
     for part in [
         "TCP receive: 50.0 % of all CPU time",
-        "skb_clone: with what it called 45.0 % of all CPU time, of which 66.7 % for TCP receive; itself 45.0 %, of which 66.7 %",
+        "skb_clone: 45.0 % of all CPU time with callees, of which 66.7 % for TCP receive; 45.0 % itself, of which 66.7 %",
         ">45.0 %, 66.7 % here</text>",
         ">itself 45.0 %, 66.7 % here</text>",
         "tcp_write_xmit to skb_clone: 30.0 % of all CPU time; 100.0 % of it called directly",
