@@ -111,6 +111,17 @@ impl Trying {
     }
 }
 
+/// One end answers after `nanos`.
+#[inline]
+pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
+    let before = one.min();
+    one.sample(nanos);
+    if one.min() != before {
+        one.compare(other);
+        other.compare(one);
+    }
+}
+
 /// How far `me` is from the tap, by what it echoes in `segment`, which `takes` so much sequence space; starts the
 /// watch for `peer`'s echo.
 #[inline]
@@ -122,7 +133,7 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
         // The first segment after a pause echoes what came before it (RFC 7323, section 4): no round trip.
         let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
         if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
-            me.distance.sample(nanos);
+            note_distance(nanos, &mut me.distance, &mut peer.distance);
             peer.rtt_by_timestamp.sample(nanos);
         }
     }
@@ -530,11 +541,13 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
         }
+        if let Some(nanos) = acked.round_trip {
+            note_distance(nanos, &mut me.distance, &mut self.distance);
+        }
         let near = self.distance.sending();
         let mut round_trip = None;
         if let Some(nanos) = acked.round_trip {
             self.rtt_by_ack.sample(nanos);
-            me.distance.sample(nanos);
             let whole = nanos + if near.is_here() { 0 } else { near.recent() };
             self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
             round_trip = Some(whole);
@@ -565,6 +578,7 @@ impl EndState {
             newest: ack >= self.outstanding.una(),
             edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
+            is_exact: matches!(me.scale, ScaleKnown::Agreed(_)),
             field_full: segment.window >= 64_000,
             sacked: self.outstanding.sacked_total(),
             delivered,

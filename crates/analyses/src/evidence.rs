@@ -246,6 +246,11 @@ evidence! {
     WindowUsedUp = "window-used-up" { share: f64 = "For this part of the cause's time." }
     /// All data was acknowledged.
     NothingInFlight = "nothing-in-flight" { share: f64 = "For this part of the cause's time." }
+    /// RTTs were long without a queue: what arrived came with pauses, which no queue leaves, far below the peak rate.
+    LongerPath = "longer-path" {
+        shortest: Duration = "The shortest RTT of all.",
+        longer: Duration = "The shortest of that time.",
+    }
     /// No loss was being repaired.
     NothingRepaired = "nothing-repaired" {}
     /// RTTs were longer than the shortest by a queue.

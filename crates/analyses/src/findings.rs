@@ -426,9 +426,7 @@ impl<'a> Material<'a> {
             });
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
-        if self.overview.queue_shows {
-            found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
-        }
+        found.extend(self.no_queue());
         found.extend(self.retransmitted());
     }
 
@@ -536,6 +534,15 @@ impl<'a> Material<'a> {
         } else if !self.overview.unproven {
             found.push(Evidence::NearlyFullSegments {});
         }
+    }
+
+    /// That no queue held this flow, as far as RTTs show it.
+    fn no_queue(&self) -> Option<Evidence> {
+        let shortest = self.base_rtt().filter(|_| self.overview.queue_shows)?;
+        Some(match self.overview.rare().longer_rtt {
+            Some(longer) => Evidence::LongerPath { shortest, longer: Duration::from_micros(longer.into()) },
+            None => Evidence::NoQueue { shortest },
+        })
     }
 
     /// The shortest RTT, in whole microseconds; one below that is not known.

@@ -64,6 +64,8 @@ pub struct Rare {
     pub taken_back: TakenBack,
     /// What shows that the ends go by different window scales, where they do.
     pub scale_changed: Option<ScaleChanged>,
+    /// The RTT that the path had become, in microseconds, where it changed.
+    pub longer_rtt: Option<u32>,
     /// Data that passed the tap after its acknowledgment.
     pub captured_late: CapturedLate,
 }
@@ -92,6 +94,7 @@ impl Rare {
         not_accepted: None,
         taken_back: TakenBack { times: 0, largest: 0 },
         scale_changed: None,
+        longer_rtt: None,
         captured_late: CapturedLate::NONE,
     };
 }

@@ -212,18 +212,32 @@ impl TimestampClock {
     }
 }
 
+/// By this factor an end is far nearer to the tap than the other one: a host answers its own tap within its scheduling latency,
+/// whatever the path adds on the other side.
+pub const FAR_NEARER: i64 = 5;
+
 /// How far an end is from the tap and back, from whatever shows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
+    /// The last so many all took longer than a host next to the tap.
+    slow: u8,
+    /// The other end is far nearer to the tap.
+    is_farther: bool,
+    /// So near that only the other end, nearer still, shows that a path lies in between: a queue stood on it.
+    is_away: bool,
     /// Where the user says that the tap is: elsewhere then, however soon the end answers, or right here.
     given: Option<VantageOverride>,
 }
 
 impl Distance {
     /// No distance at all.
-    const HERE: Self = Self { min: Some(0), recent: 0, given: None };
+    const HERE: Self =
+        Self { min: Some(0), recent: 0, slow: 0, is_farther: false, is_away: false, given: None };
+
+    /// So many answers in a row that take long are a queue's; fewer may be delayed ACKs, or a host that was busy.
+    const A_QUEUE: u8 = 8;
 
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
@@ -257,6 +271,8 @@ impl Distance {
     #[inline]
     pub fn sample(&mut self, nanos: i64) {
         let nanos = nanos.clamp(0, Self::FARTHEST);
+        self.slow = if nanos < MS { 0 } else { self.slow.saturating_add(1) };
+        self.is_away |= self.is_farther && self.slow >= Self::A_QUEUE;
         match &mut self.min {
             None => (self.min, self.recent) = (Some(nanos), nanos),
             Some(min) => {
@@ -276,9 +292,18 @@ impl Distance {
         self.recent
     }
 
-    /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms.
+    /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms. In a local network both
+    /// ends are; then the farther one is not, once a queue has stood on its side.
     pub fn is_here(&self) -> bool {
-        self.given.is_none() && self.min.is_some_and(|min| min < MS)
+        self.given.is_none() && !self.is_away && self.min.is_some_and(|min| min < MS)
+    }
+
+    /// Compares this end's distance with that of the other end, if that is known.
+    pub fn compare(&mut self, other: &Self) {
+        // The tap itself resolves no less, in nanoseconds.
+        const FINEST: i64 = 1_000;
+        let pair = self.min.zip(other.min);
+        self.is_farther = pair.is_some_and(|(mine, others)| mine > FAR_NEARER * others.max(FINEST));
     }
 }
 

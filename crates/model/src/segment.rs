@@ -230,6 +230,8 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// Fast Open option, on a SYN: a cookie, or the request for one (RFC 7413, section 4.1.1).
     pub fast_open: bool,
+    /// The recording has only a part of its options: one that is not here may have been there.
+    pub options_cut: bool,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, in the other direction's offsets.
@@ -256,6 +258,7 @@ impl Segment {
             window_scale: None,
             sack_permitted: false,
             fast_open: false,
+            options_cut: false,
             timestamps: None,
             sack: SackBlocks::NONE,
             ip: IpFacts { id: None, ttl: 0, ecn: Ecn::NotEct },

@@ -2,7 +2,9 @@
 
 use super::{FlowState, reset};
 use crate::cause::Cause;
+use crate::end::note_distance;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
+use crate::rtt::FAR_NEARER;
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -93,7 +95,8 @@ impl FlowState {
         } else {
             *first = Some(at);
         }
-        self.ends[me].options = Some(SynOptions::of(segment));
+        // What was cut off may have been any option.
+        self.ends[me].options = (!segment.options_cut).then(|| SynOptions::of(segment));
         // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
             let mss = effective_mss(a, b);
@@ -203,7 +206,7 @@ impl FlowState {
         let is_nearer = match (responder.min(), initiator.min()) {
             // The user says so.
             (Some(0), Some(0)) => true,
-            (Some(near), Some(far)) => near * 5 < far,
+            (Some(near), Some(far)) => near * FAR_NEARER < far,
             _ => false,
         };
         responder.is_here() && is_nearer
@@ -225,8 +228,9 @@ impl FlowState {
         opening.established = Some(at);
         if opening.retransmitted == 0 {
             let part = |to: Instant, from: Instant| to.nanos_since(from).max(0);
-            self.ends[1].distance.sample(part(syn_ack, syn));
-            self.ends[0].distance.sample(part(at, syn_ack));
+            let [a, b] = &mut self.ends;
+            note_distance(part(syn_ack, syn), &mut b.distance, &mut a.distance);
+            note_distance(part(at, syn_ack), &mut a.distance, &mut b.distance);
             opening.round_trip = Some(Duration::from_nanos(part(at, syn).unsigned_abs()));
         }
     }

@@ -18,6 +18,8 @@ pub struct Answer {
     pub edge: Option<StreamOffset>,
     /// The advertised window, scaled.
     pub window: u32,
+    /// Its scale was agreed in the handshake: nothing is sent beyond [`Self::edge`].
+    pub is_exact: bool,
     /// The window field stood at its maximum but for a segment.
     pub field_full: bool,
     /// Bytes SACKed above `una`.

@@ -3,6 +3,7 @@
 use super::alternatives::Tally;
 use super::context::Context;
 use super::episodes::{Episode, Episodes};
+use super::growth;
 use super::pace;
 use super::policer;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
@@ -39,7 +40,39 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
     }
+    if std::env::var("DBG").is_ok() {
+        eprintln!(
+            "base {:?} peak {} longer {:?}",
+            overview.base_rtt,
+            overview.peak_rate,
+            overview.rare().longer_rtt
+        );
+        for part in &parts {
+            let s = &stretches[part.stretch];
+            eprintln!(
+                "{} {:.3}-{:.3} {:?} rtt {} rate {:.0} gap {} sgap {} flight {} win {}-{} held {:?} after {:?} waited {:?} emptied {} prompts {} m {:?}",
+                part.stretch,
+                part.from.nanos_since(context.first) as f64 / 1e9,
+                part.to.nanos_since(context.first) as f64 / 1e9,
+                part.cause,
+                s.rtt_min,
+                s.rate().unwrap_or(0.0),
+                s.gap_max,
+                s.send_gap_max,
+                s.flight_max,
+                s.window_min,
+                s.window_max,
+                s.held.map(|h| h / 1000),
+                s.sent_after,
+                s.waited_for,
+                s.emptied,
+                s.prompts,
+                s.marks
+            );
+        }
+    }
     classifier.repaired_on_a_full_path(&mut parts);
+    growth::full_without_a_queue(stretches, &overview, &mut parts);
     between_full_send_buffers(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is beyond the bare window field as well.
     let life = context.last.nanos_since(context.first);
@@ -127,6 +160,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
+    if let Some(rtt) = longer_rtt(&overview, stretches) {
+        overview.rare_mut().longer_rtt = Some(rtt);
+    }
     overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
     let steady =
         base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued.max(repairing)));
@@ -147,9 +183,49 @@ fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
 
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
 fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
+    is_longer(overview, stretch)
+        && !overview
+            .rare()
+            .longer_rtt
+            .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
+}
+
+/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: they stood still, which
+/// those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
+fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let longer =
+        stretches.iter().filter(|stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch));
+    let mut rtts: Vec<(u32, i64)> = longer.map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
+    rtts.sort_unstable();
+    let &(rtt, _) = rtts.get(rtts.len() / 2)?;
+    let all: i64 = rtts.iter().map(|(_, lasted)| lasted).sum();
+    let still = rtts.iter().filter(|(one, _)| is_near(*one, rtt)).map(|(_, lasted)| lasted).sum::<i64>();
+    let is_still = still as f64 >= thresholds::STILL_SHARE * all as f64;
+    (is_still && all > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
+}
+
+/// Whether the RTT of `stretch` is that one.
+const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
+    is_near(stretch.rtt_min, rtt)
+}
+
+const fn is_near(one: u32, rtt: u32) -> bool {
+    one.abs_diff(rtt) <= rtt / thresholds::STILL_PART
+}
+
+/// Whether not even the shortest RTT of `stretch` was near the shortest of all.
+fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
     stretch.rtt_min != u32::MAX
         && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
+}
+
+/// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is
+/// in it without one.
+fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
+    let rate = stretch.rate().unwrap_or(0.0);
+    rate < thresholds::BELOW_PEAK * overview.peak_rate
+        && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
 }
 
 /// What is known of a direction whose time is divided among causes.
@@ -261,7 +337,11 @@ impl Classifier<'_> {
     /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
     fn unread(&self, at: usize) -> bool {
         let no_more = |stretch: &Stretch| {
-            !stretch.marks.has(Marks::READ)
+            // At the full rate nothing was waited for.
+            let rate = stretch.rate().unwrap_or(0.0);
+            let is_slow = rate < thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
+            is_slow
+                && !stretch.marks.has(Marks::READ)
                 && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(self.context.mss)
                 && stretch.gap_max > thresholds::DELAYED_ACKS_US
         };
@@ -398,8 +478,10 @@ impl Classifier<'_> {
             }
             return Cause::BottleneckFull;
         }
-        // A burst that payload set off, and that an ACK went on with, was one of the congestion window.
-        if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(pace::waited_for_acks) {
+        // A burst that payload set off, and that an ACK went on with, was one of the congestion window. The end of a write that
+        // Nagle's algorithm held back is no more than a segment.
+        let goes_on = |next: &Stretch| pace::waited_for_acks(next) && !pace::by_payload(next);
+        if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
         // From afar it does not show what set off a segment, but that each time all was sent.
@@ -506,6 +588,12 @@ impl Classifier<'_> {
     /// rate no time is lost to them.
     fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
         let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
+        let of_repair = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
+            )
+        };
         let mut on_path = None;
         for part in parts {
             let stretch = &self.stretches[part.stretch];
@@ -513,18 +601,15 @@ impl Classifier<'_> {
                 .rate()
                 .is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate);
             match (part.cause, on_path) {
-                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, Some(path))
-                    if at_rate =>
-                {
-                    part.cause = path
-                }
-                (Cause::FastRecovery | Cause::LostRetransmission | Cause::AfterLoss, None)
-                    if stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
+                (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
+                (cause, None)
+                    if of_repair(cause)
+                        && stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
                 {
                     part.cause = Cause::BottleneckFull;
                 }
                 (now, _) if full(now) => on_path = Some(now),
-                (Cause::FastRecovery | Cause::LostRetransmission, _) => {}
+                (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
                 _ => on_path = None,
             }
         }

@@ -24,6 +24,7 @@ pub mod answer;
 pub mod classify;
 pub mod context;
 pub mod episodes;
+mod growth;
 pub mod other_scale;
 pub mod pace;
 pub mod policer;

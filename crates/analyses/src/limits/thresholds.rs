@@ -72,6 +72,28 @@ pub const GROWS: (u32, u32) = (6, 5);
 /// The initial window (RFC 6928). A flight that stays below it was never limited by a congestion window that grew.
 pub const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
+/// What was in flight has to have grown by this part, from one half of the time between losses to the other, before it tells
+/// anything that no more was delivered.
+pub const GROWN: f64 = 0.08;
+
+/// With room on the path, the rate grows as what is in flight does; on a full path, not at all.
+pub const BROUGHT: f64 = 0.35;
+
+/// Between two losses this many RTTs tell it: halves of fewer are of a few bursts each.
+pub const GROWTH_RTTS: f64 = 8.0;
+
+/// What comes out of a queue comes without a pause of a third of an RTT, unless it holds more of others.
+pub const QUEUE_GAP_PART: u32 = 3;
+
+/// RTTs stand still within this part of one: what else a queue holds changes by more.
+pub const STILL_PART: u32 = 32;
+
+/// For this part of the time that the path may have been longer ...
+pub const STILL_SHARE: f64 = 0.8;
+
+/// ... and for so many of its RTTs.
+pub const STILL_RTTS: i64 = 8;
+
 /// Deliveries without a pause of a quarter of an RTT are paced evenly.
 pub const EVEN_GAP_PART: u32 = 4;
 

@@ -350,7 +350,8 @@ impl Track {
     /// opened the window so far, and is no farther from the tap than that answer is old. Once may be an answer that the
     /// capture missed.
     fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
-        if self.known.edge.is_none_or(|edge| end <= edge) {
+        let is_exact = self.pending.front().is_some_and(|answer| answer.is_exact);
+        if !is_exact || self.known.edge.is_none_or(|edge| end <= edge) {
             return;
         }
         self.beyond += 1;

@@ -90,6 +90,9 @@ fn write_options(segment: &Segment, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if segment.sack.outside() > 0 {
         option(f, format_args!("sack-outside {}", segment.sack.outside()))?;
     }
+    if segment.options_cut {
+        option(f, format_args!("cut"))?;
+    }
     if separator == "," { f.write_str(">") } else { Ok(()) }
 }
 
@@ -163,6 +166,7 @@ fn option(text: &str, segment: &mut Segment) -> Result<(), NotationError> {
         "sackOK" => segment.sack_permitted = true,
         "nop" | "eol" => {}
         "FO" => segment.fast_open = true,
+        "cut" => segment.options_cut = true,
         "TS" => {
             let (mut val, mut ecr) = (0, 0);
             while !words.0.is_empty() {

@@ -79,6 +79,7 @@ proptest! {
         (segment.ip.id, segment.ip.ttl, segment.ip.ecn) = (id, ttl, Ecn::from_bits(ecn));
         segment.frame = frame;
         segment.fast_open = a && ttl > 64;
+        segment.options_cut = ttl % 3 == 0;
         segment.checksum = [Checksum::Unknown, Checksum::Good, Checksum::Wrong][usize::from(ttl) % 3];
         let event = Event { at: Instant::from_nanos(at), kind: EventKind::Seen(segment) };
         prop_assert_eq!(event.to_string().parse::<Event>(), Ok(event));

@@ -6,7 +6,7 @@
 use slowpath_model::{
     Checksum, End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
 };
-use slowpath_wire::tcp::{Header, Options};
+use slowpath_wire::tcp::{Header, OptionFault, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
 /// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
@@ -175,6 +175,7 @@ impl Connection {
             window_scale: None,
             sack_permitted: false,
             fast_open: false,
+            options_cut: false,
             timestamps: tcp.options.timestamps,
             sack: SackBlocks::NONE,
             ip,
@@ -205,6 +206,7 @@ impl Connection {
             }
             self.control(segment.from, tcp.flags, tcp.seq, tcp.ack);
         }
+        segment.options_cut = tcp.options.fault == OptionFault::Cut;
         if !tcp.options.sack.is_empty() {
             segment.sack = self.sack(segment.from, tcp.options);
         }

@@ -104,6 +104,8 @@ struct SegmentFacts {
     sack_permitted: bool,
     /// Whether it carried the Fast Open option, with a cookie or without.
     fast_open: bool,
+    /// Whether the recording has only a part of its options: others may have been there.
+    options_cut: bool,
     /// TSval.
     timestamp_value: Option<u32>,
     /// TSecr.
@@ -199,6 +201,7 @@ impl SegmentFacts {
             window_scale: segment.window_scale,
             sack_permitted: segment.sack_permitted,
             fast_open: segment.fast_open,
+            options_cut: segment.options_cut,
             timestamp_value: segment.timestamps.map(|timestamps| timestamps.val),
             timestamp_echo: segment.timestamps.map(|timestamps| timestamps.ecr),
             sack: segment.sack.as_slice().iter().map(|block| [block.start.0, block.end.0]).collect(),

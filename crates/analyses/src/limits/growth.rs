@@ -1,0 +1,94 @@
+//! Whether more in flight brought more: a path that has room delivers as much more, a full one only lets its queue grow.
+
+use super::stretch::{Part, Stretch};
+use super::thresholds;
+use crate::cause::Cause;
+use crate::report::Overview;
+
+/// Growth from the first half of a time to its second, as logarithms, each weighed by how long it took.
+#[derive(Default)]
+struct Growth {
+    flight: f64,
+    rate: f64,
+    /// Bytes.
+    delivered: f64,
+    /// In nanoseconds.
+    lasted: f64,
+}
+
+/// Time-weighted sums over stretches.
+#[derive(Default)]
+struct Sum {
+    flight: f64,
+    delivered: f64,
+    lasted: f64,
+}
+
+impl Sum {
+    fn of<'a>(stretches: impl Iterator<Item = &'a Stretch>) -> Self {
+        stretches.fold(Self::default(), |sum, stretch| {
+            let lasted = stretch.lasted() as f64;
+            Self {
+                flight: sum.flight + f64::from(stretch.flight_max) * lasted,
+                delivered: sum.delivered + stretch.delivered as f64,
+                lasted: sum.lasted + lasted,
+            }
+        })
+    }
+}
+
+/// Names the path where the congestion window seemed to hold the sender, but more in flight brought no more: the RTTs do not show
+/// the queue if ACKs come in batches, the last of which shows none.
+pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
+    let Some(base) = overview.base_rtt else { return };
+    let is_grown = |part: &Part| matches!(part.cause, Cause::AfterLoss | Cause::EarlyExit);
+    let mut all = Growth::default();
+    for run in parts.chunk_by(|a, b| is_grown(a) == is_grown(b)).filter(|run| is_grown(&run[0])) {
+        // The first stretch has what was held back for the loss before it.
+        all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base);
+    }
+    if all.shows_a_full_path(overview.peak_rate) {
+        for part in parts.iter_mut().filter(|part| is_grown(part)) {
+            part.cause = Cause::BottleneckFull;
+        }
+    }
+}
+
+impl Growth {
+    /// Adds a time without a loss, if it is long enough to tell.
+    fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {
+        let whole = Sum::of(run.clone());
+        if whole.lasted < thresholds::GROWTH_RTTS * f64::from(base) * 1e3 {
+            return;
+        }
+        let mut passed = 0;
+        let begins = |stretch: &&Stretch| {
+            passed += stretch.lasted();
+            (passed as f64) <= whole.lasted / 2.0
+        };
+        let first = Sum::of(run.take_while(begins));
+        let second = Sum {
+            flight: whole.flight - first.flight,
+            delivered: whole.delivered - first.delivered,
+            lasted: whole.lasted - first.lasted,
+        };
+        let grown = |of: fn(&Sum) -> f64| {
+            let [first, second] = [&first, &second].map(|sum| of(sum) / sum.lasted);
+            (first > 0.0 && second > 0.0).then(|| (second / first).ln())
+        };
+        if let Some((flight, rate)) = grown(|sum| sum.flight).zip(grown(|sum| sum.delivered)) {
+            self.flight += flight * whole.lasted;
+            self.rate += rate * whole.lasted;
+            self.delivered += whole.delivered;
+            self.lasted += whole.lasted;
+        }
+    }
+
+    /// Whether a rate near `peak`, in bit/s, did not follow what was in flight.
+    fn shows_a_full_path(&self, peak: f64) -> bool {
+        self.lasted > 0.0
+            && self.delivered * 8e9 / self.lasted >= thresholds::REPAIRED_AT_FULL_RATE * peak
+            && self.flight > thresholds::GROWN * self.lasted
+            && self.rate < thresholds::BROUGHT * self.flight
+    }
+}
