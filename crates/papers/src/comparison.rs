@@ -34,7 +34,7 @@ pub struct Compared {
 pub struct Difference {
     /// Its newest name.
     pub name: String,
-    /// Its places among the dearest before, and after, from 1 on; `None` where it cost nothing.
+    /// Its ranks by cost before, and after, from 1; `None` where it cost nothing.
     pub places: [Option<usize>; 2],
     /// What it cost itself before, and after, in per cent of the CPU.
     pub shares: [Option<f64>; 2],

@@ -284,7 +284,7 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
     // Compared with itself, nothing differs.
     let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
-    assert!(code == 0 && out.contains("10 of the ten dearest are the same"), "{out}");
+    assert!(code == 0 && out.contains("10 of the ten most expensive are the same"), "{out}");
     // Without symbols there is nothing to say, and that is said.
     folder.write("kept/kallsyms", b"");
     let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));

@@ -264,7 +264,7 @@ fn send_pages_is_eleventh(runs: &Runs) -> Option<Answer> {
     Some((seen, if is_there { near_of_cpu(measured, own, 0.016) } else { None }))
 }
 
-/// The place among the dearest functions.
+/// The rank of a function by cost.
 fn place(rank: Option<usize>) -> String {
     rank.map_or_else(|| "not seen".to_owned(), |rank| format!("place {rank}"))
 }

@@ -362,7 +362,7 @@ impl ServerSamples {
         Share { part: self.categories.get(&category).copied().unwrap_or(0), of: self.total }
     }
 
-    /// The place of the first function of an operation among the dearest, from 1 on. `None` if none of them cost anything.
+    /// The rank by cost of the first function of an operation, from 1. `None` if none of them cost anything.
     pub fn rank(&self, operation: &str) -> Option<usize> {
         let is = |(name, _): &(String, u64)| {
             Operation::of_kernel(name).is_some_and(|found| found.name == operation)

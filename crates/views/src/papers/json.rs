@@ -263,7 +263,7 @@ mirrored! {
     struct Difference of comparison::Difference {
         /// Its newest name.
         name: String,
-        /// Its places among the dearest before, and after, from 1 on; null where it cost nothing.
+        /// Its ranks by cost before, and after, from 1; null where it cost nothing.
         places: [Option<usize>; 2],
         /// What it cost itself before, and after, in per cent of the CPU.
         shares: [Option<f64>; 2],
