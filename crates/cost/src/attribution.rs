@@ -1,4 +1,5 @@
-//! The high-level function that each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
+//! The high-level function that each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie,
+//! and the difference between these.
 
 use crate::calls::Calls;
 use crate::edges::Edges;

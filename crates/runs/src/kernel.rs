@@ -150,7 +150,7 @@ fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
     totals
 }
 
-/// Waits at both ends of each connection, to what waited in its flow.
+/// Adds the waits at both ends of each connection to its flow.
 fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[Account]) {
     let flows = scenario.flow_of_streams();
     let sender = scenario.flows[0].sender_host();

@@ -1,4 +1,4 @@
-//! Why the probe does not work here, and what would fix that.
+//! Errors of the probe, and how to fix them.
 
 use std::io;
 

@@ -30,12 +30,12 @@ impl Connection {
         self.rcv.ack.pingpong >= PINGPONG_THRESHOLD
     }
 
-    /// ACKs are delayed to be piggybacked (`inet_csk_enter_pingpong_mode`).
+    /// Enters pingpong mode: ACKs are delayed to be piggybacked (`inet_csk_enter_pingpong_mode`).
     pub(crate) fn enter_pingpong_mode(&mut self) {
         self.rcv.ack.pingpong = PINGPONG_THRESHOLD;
     }
 
-    /// ACKs are not delayed for that (`inet_csk_exit_pingpong_mode`).
+    /// Leaves pingpong mode (`inet_csk_exit_pingpong_mode`).
     pub(crate) fn exit_pingpong_mode(&mut self) {
         self.rcv.ack.pingpong = 0;
     }
